@@ -1,0 +1,2 @@
+/** Custom resources: reading and writing them, wherever they are kept. */
+export * from "./resource.ts";

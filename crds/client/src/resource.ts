@@ -1,0 +1,133 @@
+/** Resources as this client reads and writes them: plain Kubernetes objects, whatever holds them. */
+
+/** Kinds of ours (group sluice.dev) and core kinds that the operator reads. `CoreService` is v1 Service. */
+export type SluiceKind = "Service" | "Route" | "Plugin" | "Consumer";
+export type CoreKind = "Secret" | "CoreService" | "EndpointSlice";
+export type Kind = SluiceKind | CoreKind;
+
+export interface Metadata {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid?: string;
+  /** Opaque; changes with every write. */
+  readonly resourceVersion?: string;
+  /** Changes whenever the spec does. */
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly managedFields?: readonly {
+    readonly manager?: string;
+    readonly operation?: string;
+    readonly subresource?: string;
+    readonly fieldsV1?: unknown;
+  }[];
+}
+
+/** metav1.Condition. */
+export interface Condition {
+  readonly type: "Accepted" | "ResolvedRefs" | "Programmed" | (string & {});
+  readonly status: "True" | "False" | "Unknown";
+  readonly observedGeneration?: number;
+  readonly lastTransitionTime?: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Resource {
+  readonly apiVersion: string;
+  /** The Kubernetes kind ("Service" for a core Service too: apiVersion tells them apart). */
+  readonly kind: string;
+  readonly metadata: Metadata;
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly status?: { readonly conditions?: readonly Condition[]; readonly [member: string]: unknown };
+  /** Secrets: base64 values. */
+  readonly data?: Readonly<Record<string, string>>;
+  readonly type?: string;
+  readonly [member: string]: unknown;
+}
+
+export interface Ref {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Told what a watched kind holds. Level-triggered: after `replaced` everything before it is forgotten. */
+export interface Observer {
+  /** All resources of the kind, after the first and every further list. The kind is synced from here on. */
+  replaced(resources: readonly Resource[]): void;
+  changed(resource: Resource): void;
+  removed(resource: Resource): void;
+  /** The kind cannot be read for now; the client goes on trying. For logs and readiness. */
+  lost?(error: Error): void;
+}
+
+export interface WatchOptions {
+  /** Only this namespace; all by default. */
+  readonly namespace?: string;
+  /** Label selector, such as `sluice.dev/credential`. */
+  readonly labels?: string;
+  readonly signal: AbortSignal;
+}
+
+export interface ApplyOptions {
+  /** The field manager. */
+  readonly manager: string;
+  /**
+   * `absent`: fail with a Conflict when it exists. `{uid, resourceVersion}`: fail with a Conflict when it is not that
+   * very object at that version. Unset: create or update.
+   */
+  readonly expect?: "absent" | { readonly uid: string; readonly resourceVersion: string };
+  /** Take fields that other managers own. */
+  readonly force?: boolean;
+}
+
+export interface RemoveOptions {
+  /** Fail with a Conflict when it is another object by now. */
+  readonly uid?: string;
+}
+
+/** A write that lost: the object exists, changed meanwhile, or belongs to another manager. */
+export class Conflict extends Error {
+  readonly reason: "exists" | "changed" | "owned";
+  /** With `owned`: who owns which fields. */
+  readonly owners: readonly { readonly manager: string; readonly field: string }[];
+  constructor(reason: Conflict["reason"], message: string, owners: Conflict["owners"] = []) {
+    super(message);
+    this.name = "Conflict";
+    this.reason = reason;
+    this.owners = owners;
+  }
+}
+
+/** The holder of the resources refuses the object: schema, CEL or admission. The message is the holder's own. */
+export class Rejected extends Error {
+  override readonly name = "Rejected";
+}
+
+/** Reads and writes resources. Implementations: cluster and directory; one suite runs for both. */
+export interface ResourceClient {
+  get(ref: Ref): Promise<Resource | null>;
+  list(kind: Kind, options?: { namespace?: string; labels?: string }): Promise<readonly Resource[]>;
+  /** Lists and then follows the kind until the signal aborts. Never throws: trouble goes to `lost`. */
+  watch(kind: Kind, observer: Observer, options: WatchOptions): void;
+  /** Server-side apply of the full set of fields that the manager owns. Never touches status. */
+  apply(kind: Kind, resource: Resource, options: ApplyOptions): Promise<Resource>;
+  /** Resolves when it is gone or was never there (false). */
+  remove(ref: Ref, options?: RemoveOptions): Promise<boolean>;
+  /** Writes conditions of ours into the status, keeping other writers' conditions; no write when nothing changes. */
+  setConditions(ref: Ref, conditions: readonly Condition[], options: { readonly manager: string }): Promise<void>;
+  /** Tells people about a resource (`kubectl describe`); repeated ones are counted, not piled up. */
+  recordEvent(
+    ref: Ref,
+    event: {
+      readonly type: "Normal" | "Warning";
+      readonly reason: string;
+      readonly message: string;
+      readonly reporter: string;
+    },
+  ): Promise<void>;
+  close(): Promise<void>;
+}

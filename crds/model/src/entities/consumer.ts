@@ -1,0 +1,20 @@
+/** A consumer: who sends requests (kong-contract 1.4). */
+import type { Static } from "typebox";
+import { nullable, record, text } from "../schema/member.ts";
+import { created_at, id, tags, updated_at } from "./shared.ts";
+
+export const consumer = record(
+  {
+    id,
+    created_at,
+    updated_at,
+    username: nullable(text({ description: "A unique name for the consumer.", minLength: 1, maxLength: 256 })),
+    custom_id: nullable(
+      text({ description: "The consumer's unique id in another system.", minLength: 1, maxLength: 256 }),
+    ),
+    tags,
+  },
+  { description: "A person or program that sends requests.", rule: "consumer" },
+);
+
+export type Consumer = Static<typeof consumer>;

@@ -1,0 +1,26 @@
+/** A key-auth credential: a secret key of a consumer (kong-contract 1.4). */
+import type { Static } from "typebox";
+import { integer, nullable, record, reference, text } from "../schema/member.ts";
+import { created_at, id, tags } from "./shared.ts";
+
+export const credential = record(
+  {
+    id,
+    created_at,
+    consumer: reference("consumers", "Whose key this is."),
+    key: nullable(
+      text({
+        description: "The secret key. Made up (32 letters and digits) when none is given.",
+        minLength: 1,
+        maxLength: 512,
+      }),
+    ),
+    tags,
+    ttl: nullable(
+      integer({ description: "Seconds after which the key stops working.", minimum: 0, maximum: 100_000_000 }),
+    ),
+  },
+  { description: "A secret key of a consumer.", rule: "credential" },
+);
+
+export type Credential = Static<typeof credential>;

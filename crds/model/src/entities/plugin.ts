@@ -1,0 +1,42 @@
+/** A plugin: behaviour attached to a service, a route, a consumer, or to all requests (kong-contract 1.4 and 3.1). */
+import Type, { type Static } from "typebox";
+import { choice, flag, nullable, record, reference, set, text } from "../schema/member.ts";
+import { created_at, id, tags, updated_at } from "./shared.ts";
+
+export const pluginProtocols = ["grpc", "grpcs", "http", "https"] as const;
+
+export const plugin = record(
+  {
+    id,
+    created_at,
+    updated_at,
+    name: text({
+      description: "Which plugin this is, such as key-auth.",
+      rule: "plugin-name",
+      minLength: 1,
+      maxLength: 64,
+    }),
+    instance_name: nullable(
+      text({ description: "A unique name for this use of the plugin.", rule: "name", minLength: 1, maxLength: 256 }),
+    ),
+    route: reference("routes", "Only for requests that this route matched."),
+    service: reference("services", "Only for requests to this service."),
+    consumer: reference("consumers", "Only for requests of this consumer."),
+    config: Type.Unsafe<Record<string, unknown>>({
+      type: "object",
+      description: "The plugin's own members; see the plugin's page.",
+      default: {},
+    }),
+    protocols: set(choice(pluginProtocols, { description: "A protocol." }), {
+      description: "The protocols that the plugin acts on.",
+      default: ["grpc", "grpcs", "http", "https"],
+      minItems: 1,
+      maxItems: 4,
+    }),
+    enabled: flag({ description: "A disabled plugin is not loaded: a wider one of its name applies.", default: true }),
+    tags,
+  },
+  { description: "Behaviour attached to a service, a route, a consumer, or to all requests.", rule: "plugin" },
+);
+
+export type Plugin = Static<typeof plugin>;

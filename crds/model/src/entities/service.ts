@@ -1,0 +1,51 @@
+/** A service: an upstream that requests are forwarded to (kong-contract 1.4). */
+import Type, { type Static } from "typebox";
+import { choice, flag, integer, nullable, record, text } from "../schema/member.ts";
+import { certificateIds, created_at, id, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
+
+const timeout = (what: string) =>
+  integer({ description: `Milliseconds ${what}.`, default: 60_000, minimum: 1, maximum: MAX_TIMEOUT });
+
+export const serviceProtocols = ["grpc", "grpcs", "http", "https", "tcp", "tls", "tls_passthrough", "udp"] as const;
+
+export const service = record(
+  {
+    id,
+    created_at,
+    updated_at,
+    name: name("service"),
+    retries: integer({
+      description: "How many more times a request is tried when the upstream cannot be connected to or times out.",
+      default: 5,
+      minimum: 0,
+      maximum: 32_767,
+    }),
+    protocol: choice(serviceProtocols, { description: "How to talk to the upstream.", default: "http" }),
+    host: text({ description: "Host name or address of the upstream.", rule: "host", minLength: 1, maxLength: 255 }),
+    port: integer({ description: "Port of the upstream.", default: 80, minimum: 0, maximum: 65_535 }),
+    path: nullable(text({ description: "Put in front of the path of every request.", rule: "path", maxLength: 4096 })),
+    connect_timeout: timeout("to wait for a connection to the upstream"),
+    write_timeout: timeout("between two writes to the upstream"),
+    read_timeout: timeout("between two reads from the upstream"),
+    tags,
+    client_certificate: nullable(
+      Type.Object(
+        { id: text({ description: "The id of the certificate.", rule: "uuid" }) },
+        { additionalProperties: false, description: "The certificate that is shown to an https upstream." },
+      ),
+    ),
+    tls_verify: nullable(
+      flag({
+        description: "Whether an https upstream's certificate is verified. Unset means yes; false switches it off.",
+      }),
+    ),
+    tls_verify_depth: nullable(
+      integer({ description: "How long the upstream's certificate chain may be.", minimum: 0, maximum: 64 }),
+    ),
+    ca_certificates: certificateIds,
+    enabled: flag({ description: "A disabled service's routes do not exist.", default: true }),
+  },
+  { description: "An upstream that requests are forwarded to.", rule: "service" },
+);
+
+export type Service = Static<typeof service>;

@@ -1,0 +1,30 @@
+/** Members that several entities have. */
+import { integer, list, nullable, set, text } from "../schema/member.ts";
+
+export const id = text({
+  description: "The entity's UUID. Derived from the name (UUIDv5) when none is given.",
+  rule: "uuid",
+});
+
+export const created_at = integer({ description: "When the entity was created, Unix time in seconds." });
+
+export const updated_at = integer({ description: "When the entity was last changed, Unix time in seconds." });
+
+export const tags = nullable(
+  set(text({ description: "Printable characters except , and /", rule: "tag", minLength: 1, maxLength: 128 }), {
+    description: "Words to group and filter entities by.",
+    maxItems: 64,
+  }),
+);
+
+export const name = (kind: string) =>
+  nullable(text({ description: `A unique name for the ${kind}.`, rule: "name", minLength: 1, maxLength: 256 }));
+
+export const certificateIds = nullable(
+  list(text({ description: "The id of a CA certificate.", rule: "uuid" }), {
+    description: "Ids of the CA certificates that the upstream's certificate is verified with.",
+    maxItems: 16,
+  }),
+);
+
+export const MAX_TIMEOUT = 2 ** 31 - 2;

@@ -1,0 +1,37 @@
+/** The table of plugins: the one place that lists them. Their handlers stand in the gateway under the same names. */
+import { type CorsConfig, cors } from "./cors.ts";
+import { type KeyAuthConfig, keyAuth } from "./key-auth.ts";
+import { type PrometheusConfig, prometheus } from "./prometheus.ts";
+import { type RateLimitingConfig, rateLimiting } from "./rate-limiting.ts";
+
+/** Filled configs by plugin name. */
+export interface PluginConfigs {
+  readonly cors: CorsConfig;
+  readonly "key-auth": KeyAuthConfig;
+  readonly "rate-limiting": RateLimitingConfig;
+  readonly prometheus: PrometheusConfig;
+}
+
+export type PluginName = keyof PluginConfigs;
+
+/** Facts about a plugin that its config schema does not say. */
+export interface PluginFacts {
+  readonly schema: typeof cors | typeof keyAuth | typeof rateLimiting | typeof prometheus;
+  /** Order of execution, high first (Kong's numbers, kong-contract 3.1). */
+  readonly priority: number;
+  /** The plugin keeps someone out: when it is invalid its routes answer 503 rather than stay open. */
+  readonly protects: boolean;
+  /** References that this plugin refuses (Kong: `value must be null`). */
+  readonly refuses: readonly ("service" | "route" | "consumer")[];
+}
+
+export const plugins: Readonly<Record<PluginName, PluginFacts>> = {
+  cors: { schema: cors, priority: 2000, protects: false, refuses: ["consumer"] },
+  "key-auth": { schema: keyAuth, priority: 1250, protects: true, refuses: ["consumer"] },
+  "rate-limiting": { schema: rateLimiting, priority: 910, protects: true, refuses: [] },
+  prometheus: { schema: prometheus, priority: 13, protects: false, refuses: [] },
+};
+
+export const pluginNames = Object.keys(plugins) as readonly PluginName[];
+
+export type { CorsConfig, KeyAuthConfig, PrometheusConfig, RateLimitingConfig };

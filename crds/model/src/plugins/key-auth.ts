@@ -1,0 +1,26 @@
+/** Config of key-auth: requests need a consumer's key (kong-contract 3.3). */
+import type { Static } from "typebox";
+import { flag, list, nullable, record, text } from "../schema/member.ts";
+
+export const keyAuth = record(
+  {
+    key_names: list(text({ description: "A name.", rule: "key-name", minLength: 1, maxLength: 128 }), {
+      description: "Names of the header, query parameter or body member that carries the key.",
+      default: ["apikey"],
+      minItems: 1,
+      maxItems: 16,
+    }),
+    hide_credentials: flag({ description: "Remove the key before forwarding.", default: false }),
+    anonymous: nullable(
+      text({ description: "Id or username of the consumer that requests without a key belong to.", maxLength: 256 }),
+    ),
+    key_in_header: flag({ description: "Look for the key in headers.", default: true }),
+    key_in_query: flag({ description: "Look for the key in the query.", default: true }),
+    key_in_body: flag({ description: "Look for the key in a form, JSON or multipart body.", default: false }),
+    run_on_preflight: flag({ description: "Ask for the key on OPTIONS requests too.", default: true }),
+    realm: nullable(text({ description: "Realm of the WWW-Authenticate header.", maxLength: 256 })),
+  },
+  { description: "Requests need a consumer's key." },
+);
+
+export type KeyAuthConfig = Static<typeof keyAuth>;

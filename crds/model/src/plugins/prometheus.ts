@@ -1,0 +1,20 @@
+/** Config of prometheus: what is counted (kong-contract 3.5). */
+import type { Static } from "typebox";
+import { flag, record } from "../schema/member.ts";
+
+const metrics = (what: string) => flag({ description: `Whether ${what}.`, default: false });
+
+export const prometheus = record(
+  {
+    per_consumer: metrics("counts carry the consumer"),
+    status_code_metrics: metrics("requests are counted by status"),
+    latency_metrics: metrics("latencies are measured"),
+    bandwidth_metrics: metrics("bytes are counted"),
+    upstream_health_metrics: metrics("the health of upstream targets is shown"),
+    ai_metrics: metrics("AI metrics are shown; accepted for Kong's sake, nothing is counted"),
+    wasm_metrics: metrics("WebAssembly metrics are shown; accepted for Kong's sake, nothing is counted"),
+  },
+  { description: "Requests are counted for Prometheus." },
+);
+
+export type PrometheusConfig = Static<typeof prometheus>;

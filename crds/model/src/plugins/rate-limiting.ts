@@ -1,0 +1,71 @@
+/** Config of rate-limiting: so many requests a period (kong-contract 3.2). */
+import type { Static } from "typebox";
+import { choice, decimal, flag, integer, nullable, record, text } from "../schema/member.ts";
+
+export const periods = ["second", "minute", "hour", "day", "month", "year"] as const;
+export type Period = (typeof periods)[number];
+
+const limit = (period: Period) =>
+  nullable(decimal({ description: `How many requests are allowed in one ${period}.`, exclusiveMinimum: 0 }));
+
+const redis = record(
+  {
+    host: nullable(text({ description: "Host name or address of Redis.", rule: "host", maxLength: 255 })),
+    port: integer({ description: "Port of Redis.", default: 6379, minimum: 0, maximum: 65_535 }),
+    timeout: integer({
+      description: "Milliseconds to wait for Redis.",
+      default: 2000,
+      minimum: 0,
+      maximum: 2 ** 31 - 2,
+    }),
+    username: nullable(text({ description: "User name, for Redis 6 and later.", maxLength: 512 })),
+    password: nullable(text({ description: "Password. Better taken from a Secret by configFrom.", maxLength: 512 })),
+    database: integer({ description: "Database number.", default: 0, minimum: 0, maximum: 1_000_000 }),
+    ssl: flag({ description: "Connect by TLS.", default: false }),
+    ssl_verify: flag({ description: "Verify the certificate of Redis.", default: false }),
+    server_name: nullable(text({ description: "Server name for TLS.", rule: "sni", maxLength: 255 })),
+  },
+  { description: "Where the counters live with policy redis.", default: {} },
+);
+
+export const rateLimiting = record(
+  {
+    second: limit("second"),
+    minute: limit("minute"),
+    hour: limit("hour"),
+    day: limit("day"),
+    month: limit("month"),
+    year: limit("year"),
+    limit_by: choice(["consumer", "credential", "ip", "service", "header", "path"], {
+      description: "What is counted together. Falls back to the client's address.",
+      default: "consumer",
+    }),
+    header_name: nullable(
+      text({ description: "The header to count by, with limit_by header.", rule: "header-name", maxLength: 256 }),
+    ),
+    path: nullable(text({ description: "The path to count, with limit_by path.", rule: "path", maxLength: 1024 })),
+    policy: choice(["local", "cluster", "redis"], {
+      description: "Where the counters live: local (on each node), redis, or cluster (database mode only).",
+      default: "local",
+    }),
+    fault_tolerant: flag({
+      description: "Let requests through, unlimited, while the counters cannot be reached. If false they get 500.",
+      default: true,
+    }),
+    redis,
+    hide_client_headers: flag({ description: "Leave out the rate-limit headers.", default: false }),
+    error_code: integer({ description: "Status of a limited request.", default: 429, minimum: 100, maximum: 599 }),
+    error_message: text({
+      description: "Message of a limited request.",
+      default: "API rate limit exceeded",
+      maxLength: 1024,
+    }),
+    sync_rate: decimal({
+      description: "Seconds between synchronisations with Redis; -1 counts in Redis at every request.",
+      default: -1,
+    }),
+  },
+  { description: "So many requests a period.", rule: "rate-limiting" },
+);
+
+export type RateLimitingConfig = Static<typeof rateLimiting>;

@@ -1,0 +1,4 @@
+/** placeholder to be replaced */
+export interface Metrics {
+  readonly contentType: string;
+}
