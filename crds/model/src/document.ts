@@ -22,6 +22,14 @@ export interface RouteExtras {
   readonly unavailable?: string;
 }
 
+export interface PluginExtras {
+  /**
+   * Set: the plugin protects something and its config is invalid, so wherever it would act the answer is 503 with
+   * this reason (fail closed, house decision 11).
+   */
+  readonly unavailable?: string;
+}
+
 export interface CredentialExtras {
   /** SHA-256 of the key in hex. A pushed document carries this and never a key (house decision 12). */
   readonly key_hash?: string;

@@ -3,5 +3,6 @@ export type * from "./document.ts";
 export * from "./entities/index.ts";
 export * from "./plugins/index.ts";
 export { type Period, periods } from "./plugins/rate-limiting.ts";
+export type * from "./push.ts";
 export type * from "./snapshot.ts";
 export type * from "./violation.ts";

@@ -1,8 +1,9 @@
 /** The snapshot: a checked, frozen, indexed document with a content hash. */
-import type { CredentialExtras, Endpoint, RouteExtras } from "./document.ts";
+import type { CredentialExtras, Endpoint, PluginExtras, RouteExtras } from "./document.ts";
 import type { Consumer, Credential, Plugin, Route, Service } from "./entities/index.ts";
 
 export type SnapshotRoute = Route & { readonly _sluice?: RouteExtras };
+export type SnapshotPlugin = Plugin & { readonly _sluice?: PluginExtras };
 /** A credential as a node holds it: the key is gone, its hash is there. */
 export type SnapshotCredential = Credential & { readonly _sluice: CredentialExtras & { readonly key_hash: string } };
 
@@ -11,7 +12,7 @@ export interface Snapshot {
   readonly hash: string;
   readonly services: ReadonlyMap<string, Service>;
   readonly routes: ReadonlyMap<string, SnapshotRoute>;
-  readonly plugins: ReadonlyMap<string, Plugin>;
+  readonly plugins: ReadonlyMap<string, SnapshotPlugin>;
   readonly consumers: ReadonlyMap<string, Consumer>;
   readonly keyauth_credentials: ReadonlyMap<string, SnapshotCredential>;
   /** Addresses by service id, for services that stand for core Services. */
