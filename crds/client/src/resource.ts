@@ -107,6 +107,11 @@ export class Rejected extends Error {
   override readonly name = "Rejected";
 }
 
+/** The kind is not served (its CRD is gone): what was read of it says nothing about what there is. Given to `lost`. */
+export class UnknownKind extends Error {
+  override readonly name = "UnknownKind";
+}
+
 /** Reads and writes resources. Implementations: cluster and directory; one suite runs for both. */
 export interface ResourceClient {
   get(ref: Ref): Promise<Resource | null>;
