@@ -1,0 +1,66 @@
+/** The custom resource Consumer. Its keys live in Secrets, never in the resource. */
+import type { Consumer, Credential } from "../entities/index.ts";
+import { entities } from "../entities/index.ts";
+import { schemaNode } from "../schema/node.ts";
+import { camelSchema, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
+import { type CommonSpec, common, type SecretRef, secretRef, stateColumns } from "./shared.ts";
+
+/** A key of the consumer, without the key. */
+export interface KeyAuthEntry extends Derived<Credential, "created_at" | "consumer" | "key"> {
+  readonly secretRef: SecretRef;
+}
+
+export type ConsumerSpec = CommonSpec &
+  Derived<Consumer, "id" | "tags" | "created_at" | "updated_at"> & {
+    readonly keyAuth?: readonly KeyAuthEntry[];
+  };
+
+const { tags, ttl } = camelSchema(schemaNode(entities.keyauth_credentials.schema)).properties ?? {};
+
+const keyAuth: SpecNode = {
+  type: "array",
+  description: "The keys that the consumer may send, for the plugin key-auth.",
+  maxItems: 64,
+  items: {
+    type: "object",
+    description: "One key.",
+    additionalProperties: false,
+    required: ["secretRef"],
+    properties: {
+      id: {
+        type: "string",
+        description: "The credential's UUID. Derived from the consumer and the place of the key when none is given.",
+        format: "uuid",
+        maxLength: 36,
+      },
+      ...(tags && { tags }),
+      ...(ttl && {
+        ttl: { ...ttl, description: "Seconds after the creation of the Secret at which the key stops working." },
+      }),
+      secretRef: secretRef("The key"),
+    },
+  },
+};
+
+export const consumer: KindFacts = {
+  collection: "consumers",
+  plural: "consumers",
+  singular: "consumer",
+  shortName: "gwconsumer",
+  spec: specOf("consumers", {
+    omit: ["created_at", "updated_at"],
+    add: {
+      ...common(
+        "What the id is derived from, unique in all namespaces. When unset: username, else metadata.name in Sluice's " +
+          "home namespace, <namespace>.<metadata.name> elsewhere.",
+      ),
+      keyAuth,
+    },
+    cel: [{ rule: "has(self.username) || has(self.customId)", message: "set username, customId or both" }],
+  }),
+  columns: [
+    { name: "Username", jsonPath: ".spec.username", description: "The consumer's unique name." },
+    { name: "Custom-ID", jsonPath: ".spec.customId", description: "Its id in another system.", priority: 1 },
+    ...stateColumns,
+  ],
+};

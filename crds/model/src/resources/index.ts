@@ -1,0 +1,40 @@
+/** The table of kinds: the one place that lists the custom resources. CRDs, translation and pages derive from it. */
+import { type ConsumerSpec, consumer, type KeyAuthEntry } from "./consumer.ts";
+import type { KindFacts } from "./kind.ts";
+import { type ConfigFrom, type PluginSpec, plugin, type TargetKind, type TargetRef, targetMembers } from "./plugin.ts";
+import { type RouteSpec, route } from "./route.ts";
+import { type ServiceSpec, service } from "./service.ts";
+
+/** Specs by kind. */
+export interface Specs {
+  readonly Service: ServiceSpec;
+  readonly Route: RouteSpec;
+  readonly Plugin: PluginSpec;
+  readonly Consumer: ConsumerSpec;
+}
+
+export type ResourceKind = keyof Specs;
+
+/** Kinds stand after those that they refer to. */
+export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
+  Service: service,
+  Route: route,
+  Consumer: consumer,
+  Plugin: plugin,
+};
+
+export const resourceKinds = Object.keys(kinds) as readonly ResourceKind[];
+
+export { apiVersion, category, group, type KindFacts, type SpecNode, version } from "./kind.ts";
+export { type BackendRef, CREDENTIAL_LABEL, DEFAULT_CLASS, type NameRef, type SecretRef } from "./shared.ts";
+export {
+  type ConfigFrom,
+  type ConsumerSpec,
+  type KeyAuthEntry,
+  type PluginSpec,
+  type RouteSpec,
+  type ServiceSpec,
+  type TargetKind,
+  type TargetRef,
+  targetMembers,
+};

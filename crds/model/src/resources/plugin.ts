@@ -1,0 +1,114 @@
+/** The custom resource Plugin. */
+import type { Plugin } from "../entities/index.ts";
+import { pluginNames, plugins } from "../plugins/index.ts";
+import { type Derived, type KindFacts, specOf } from "./kind.ts";
+import { type CommonSpec, common, nameRef, type SecretRef, secretRef, stateColumns } from "./shared.ts";
+
+/** Kinds that a plugin may be attached to, with the member of the entity that refers to one. */
+export const targetMembers = { Service: "service", Route: "route", Consumer: "consumer" } as const;
+export type TargetKind = keyof typeof targetMembers;
+const targetKinds = Object.keys(targetMembers) as readonly TargetKind[];
+
+export interface TargetRef {
+  readonly kind: TargetKind;
+  readonly name: string;
+}
+
+export interface ConfigFrom {
+  /** Members of config from the outside in, with dots between: `redis.password`. */
+  readonly path: string;
+  readonly secretRef: SecretRef;
+}
+
+export type PluginSpec = CommonSpec &
+  Derived<
+    Plugin,
+    "id" | "tags" | "created_at" | "updated_at" | "name" | "instance_name" | "service" | "route" | "consumer"
+  > & {
+    readonly plugin: string;
+    readonly instanceName?: string;
+    readonly targetRefs?: readonly TargetRef[];
+    readonly configFrom?: readonly ConfigFrom[];
+  };
+
+/** The references that some plugins refuse, from the table of plugins. */
+const refusals = targetKinds.flatMap((kind) => {
+  const refusing = pluginNames.filter((name) => plugins[name].refuses.includes(targetMembers[kind]));
+  if (refusing.length === 0) return [];
+  return {
+    rule:
+      `!(self.plugin in [${refusing.map((name) => `'${name}'`).join(", ")}]) || !has(self.targetRefs) || ` +
+      `!self.targetRefs.exists(target, target.kind == '${kind}')`,
+    message: `${refusing.join(" and ")} cannot be attached to a ${kind}`,
+    fieldPath: ".targetRefs",
+  };
+});
+
+export const plugin: KindFacts = {
+  collection: "plugins",
+  plural: "plugins",
+  singular: "plugin",
+  shortName: "gwplugin",
+  spec: specOf("plugins", {
+    omit: ["created_at", "updated_at", "name", "service", "route", "consumer", "config"],
+    add: {
+      ...common(
+        "What the id is derived from, unique in all namespaces. When unset: instanceName, else metadata.name in " +
+          "Sluice's home namespace, <namespace>.<metadata.name> elsewhere.",
+      ),
+      plugin: { type: "string", description: "Which plugin this is.", enum: pluginNames },
+      targetRefs: {
+        type: "array",
+        description:
+          "What the plugin is attached to, in the same namespace: at most one Service, one Route and one Consumer; it " +
+          "acts on requests that meet all of them. None: on all requests, which only Sluice's home namespace may say.",
+        maxItems: targetKinds.length,
+        listMapKeys: ["kind"],
+        items: {
+          ...nameRef("A resource of the same namespace.", "resource"),
+          required: ["kind", "name"],
+          properties: {
+            kind: { type: "string", description: "Kind of the resource.", enum: targetKinds },
+            ...nameRef("", "resource").properties,
+          },
+        },
+      },
+      config: {
+        type: "object",
+        description: "The plugin's own members, spelled as in Kong (snake_case); see the page of plugins.",
+        open: true,
+      },
+      configFrom: {
+        type: "array",
+        description: "Members of config that are taken from Secrets, such as a password.",
+        maxItems: 16,
+        listMapKeys: ["path"],
+        items: {
+          type: "object",
+          description: "One member of config.",
+          additionalProperties: false,
+          required: ["path", "secretRef"],
+          properties: {
+            path: {
+              type: "string",
+              description: "The member of config, with dots between levels: redis.password",
+              minLength: 1,
+              maxLength: 256,
+              pattern: "^[a-z0-9_]+(\\.[a-z0-9_]+)*$",
+            },
+            secretRef: secretRef("The member's value"),
+          },
+        },
+      },
+    },
+    required: ["plugin"],
+    cel: refusals,
+  }),
+  columns: [
+    { name: "Plugin", jsonPath: ".spec.plugin", description: "Which plugin this is." },
+    { name: "Target", jsonPath: ".spec.targetRefs[*].kind", description: "Kind of its first target." },
+    { name: "Name", jsonPath: ".spec.targetRefs[*].name", description: "Name of its first target." },
+    { name: "Enabled", jsonPath: ".spec.enabled", type: "boolean", description: "False: not loaded.", priority: 1 },
+    ...stateColumns,
+  ],
+};

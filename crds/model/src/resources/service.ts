@@ -1,0 +1,56 @@
+/** The custom resource Service (group sluice.dev, not the core Service). */
+import type { Service } from "../entities/index.ts";
+import { type Derived, type KindFacts, specOf } from "./kind.ts";
+import { type BackendRef, backendRef, type CommonSpec, common, namedEntity, stateColumns } from "./shared.ts";
+
+export type ServiceSpec = CommonSpec &
+  Derived<Service, "id" | "name" | "tags" | "created_at" | "updated_at"> & {
+    readonly url?: string;
+    readonly backendRef?: BackendRef;
+  };
+
+export const service: KindFacts = {
+  collection: "services",
+  plural: "services",
+  singular: "service",
+  shortName: "gwsvc",
+  spec: specOf("services", {
+    omit: ["created_at", "updated_at"],
+    add: {
+      ...common(namedEntity("service")),
+      url: {
+        type: "string",
+        description: "Protocol, host, port and path of the upstream in one: http://users.example:4000/api",
+        minLength: 1,
+        maxLength: 2048,
+        cel: [
+          {
+            rule: "self.matches('^[a-z_]+://[^/ ]+')",
+            message: "write it as <protocol>://<host>[:<port>][/<path>]",
+          },
+        ],
+      },
+      backendRef,
+    },
+    cel: [
+      {
+        rule: "(has(self.url) ? 1 : 0) + (has(self.host) ? 1 : 0) + (has(self.backendRef) ? 1 : 0) == 1",
+        message: "set exactly one of url, host and backendRef",
+      },
+      {
+        rule: "!has(self.url) || !(has(self.protocol) || has(self.port) || has(self.path))",
+        message: "url says protocol, port and path already: leave them out, or set host in place of url",
+      },
+      {
+        rule: "!has(self.backendRef) || !has(self.port)",
+        message: "backendRef says the port already: leave port out",
+      },
+    ],
+  }),
+  columns: [
+    { name: "URL", jsonPath: ".spec.url", description: "The upstream, when given by url." },
+    { name: "Host", jsonPath: ".spec.host", description: "The upstream, when given by host." },
+    { name: "Backend", jsonPath: ".spec.backendRef.name", description: "The upstream, when it is a core Service." },
+    ...stateColumns,
+  ],
+};

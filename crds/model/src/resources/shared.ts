@@ -1,0 +1,116 @@
+/** Members that the specs of several kinds have and entities have not. */
+import type { PrinterColumn, SpecNode } from "./kind.ts";
+
+/** Limits of Kubernetes' own names (RFC 1123), so that a reference can only hold what can exist. */
+const dnsSubdomain = {
+  minLength: 1,
+  maxLength: 253,
+  pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+};
+const dnsLabel = { minLength: 1, maxLength: 63, pattern: "^[a-z]([-a-z0-9]*[a-z0-9])?$" };
+
+export const DEFAULT_CLASS = "sluice";
+
+/** The label that a Secret must carry for Sluice to read it. */
+export const CREDENTIAL_LABEL = "sluice.dev/credential";
+
+/** Members of every spec. `tags` comes from the entity. */
+export interface CommonSpec {
+  readonly name?: string;
+  readonly id?: string;
+  readonly tags?: readonly string[];
+  readonly class?: string;
+}
+
+/** @param names What `spec.name` does for the kind, as a sentence. */
+export const common = (names: string): Readonly<Record<string, SpecNode>> => ({
+  name: { type: "string", description: names, maxLength: 256 },
+  id: {
+    type: "string",
+    description: "The entity's UUID. Derived from the entity's name (UUIDv5) when none is given.",
+    format: "uuid",
+    maxLength: 36,
+  },
+  class: {
+    type: "string",
+    description: `Which Sluice the resource belongs to, where several share a cluster: ${DEFAULT_CLASS} when unset.`,
+    ...dnsLabel,
+    pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+  },
+});
+
+export const namedEntity = (kind: string) =>
+  `The ${kind}'s name, unique in all namespaces. When unset: metadata.name in Sluice's home namespace, ` +
+  `<namespace>.<metadata.name> elsewhere. Empty: the ${kind} has no name.`;
+
+/** The name of another resource of the same namespace. */
+export interface NameRef {
+  readonly name: string;
+}
+
+export const nameRef = (description: string, of: string): SpecNode => ({
+  type: "object",
+  description,
+  additionalProperties: false,
+  required: ["name"],
+  properties: { name: { type: "string", description: `metadata.name of the ${of}.`, ...dnsSubdomain } },
+});
+
+export interface BackendRef {
+  readonly name: string;
+  readonly port: number;
+}
+
+export const backendRef: SpecNode = {
+  type: "object",
+  description: "A core Service of the same namespace, by its name and port. Requests go round its endpoints.",
+  additionalProperties: false,
+  required: ["name", "port"],
+  properties: {
+    name: { type: "string", description: "metadata.name of the core Service.", ...dnsLabel },
+    port: { type: "integer", description: "A port of the core Service.", minimum: 1, maximum: 65_535 },
+  },
+};
+
+export interface SecretRef {
+  readonly name: string;
+  readonly key: string;
+}
+
+export const secretRef = (what: string): SpecNode => ({
+  type: "object",
+  description: `${what}, in a core Secret of the same namespace that carries the label ${CREDENTIAL_LABEL}.`,
+  additionalProperties: false,
+  required: ["name", "key"],
+  properties: {
+    name: { type: "string", description: "metadata.name of the Secret.", ...dnsSubdomain },
+    key: {
+      type: "string",
+      description: "Which entry of the Secret's data.",
+      minLength: 1,
+      maxLength: 253,
+      pattern: "^[-._a-zA-Z0-9]+$",
+    },
+  },
+});
+
+/** How the resource fares, in every kind's table. */
+export const stateColumns: readonly PrinterColumn[] = [
+  {
+    name: "Accepted",
+    jsonPath: '.status.conditions[?(@.type=="Accepted")].status',
+    description: "Whether the resource is valid and in use.",
+  },
+  {
+    name: "Programmed",
+    jsonPath: '.status.conditions[?(@.type=="Programmed")].status',
+    description: "Whether every ready node serves it.",
+  },
+  { name: "Age", jsonPath: ".metadata.creationTimestamp", type: "date", description: "Time since its creation." },
+  {
+    name: "Message",
+    jsonPath: '.status.conditions[?(@.type=="Accepted")].message',
+    description: "What to change, when it is not accepted.",
+    priority: 1,
+  },
+];

@@ -1,0 +1,34 @@
+import type { TSchema } from "typebox";
+
+/** A schema as those read it who derive something from it: the JSON Schema keywords in use, and ours. */
+export interface SchemaNode {
+  readonly type?: "string" | "integer" | "number" | "boolean" | "array" | "object";
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly nullable?: boolean;
+  readonly enum?: readonly (string | number)[];
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
+  readonly uniqueItems?: boolean;
+  readonly items?: SchemaNode;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  /** A schema for the values of free names; false: no other members. */
+  readonly additionalProperties?: boolean | SchemaNode;
+  /** The collection that the member refers to. */
+  readonly reference?: "services" | "routes" | "consumers";
+  /** The name of a check with a sentence of its own. */
+  readonly rule?: string;
+}
+
+/** TypeBox's types say nothing about keywords of ours; the objects carry them. */
+export const schemaNode = (schema: TSchema): SchemaNode => schema as SchemaNode;
