@@ -8,3 +8,4 @@ export type * from "./push.ts";
 export * from "./resources/index.ts";
 export type * from "./snapshot.ts";
 export type * from "./violation.ts";
+export type * from "./wait.ts";
