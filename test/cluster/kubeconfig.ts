@@ -1,0 +1,30 @@
+/** How a client proves who it is: a bearer token, or a client certificate and its key (PEM). */
+export type Identity = { readonly token: string } | { readonly certificate: string; readonly key: string };
+
+/**
+ * The text of a kubeconfig with one cluster, one user and one context. It is JSON, which every reader of YAML reads,
+ * and holds everything inline, so that the file can be handed to a process of any working folder.
+ */
+export function kubeconfig(access: { server: string; authority: string; identity: Identity }): string {
+  const { server, authority, identity } = access;
+  const user =
+    "token" in identity
+      ? { token: identity.token }
+      : { "client-certificate-data": base64(identity.certificate), "client-key-data": base64(identity.key) };
+  return JSON.stringify(
+    {
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name: "test", cluster: { server, "certificate-authority-data": base64(authority) } }],
+      users: [{ name: "test", user }],
+      contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
+      "current-context": "test",
+    },
+    undefined,
+    2,
+  );
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}

@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import type { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/**
+ * A shell that outlives us by a moment: its standard input ends when this process ends, however it ends, and then
+ * it ends the process groups and removes the folders that are still on its list. One line per entry and per removal.
+ */
+const script = `
+trap '' HUP INT TERM
+groups=' '; folders=
+while IFS=' ' read -r what value signal; do
+  case $what in
+    start) groups="$groups$value:$signal " ;;
+    ended) groups=$(printf %s "$groups" | sed "s/ $value:[A-Z]* / /") ;;
+    folder) folders="$folders
+$value" ;;
+  esac
+done
+[ "$groups" = ' ' ] || {
+  for group in $groups; do kill -s "\${group#*:}" -- "-\${group%%:*}" 2>/dev/null; done
+  sleep 1
+  for group in $groups; do kill -s KILL -- "-\${group%%:*}" 2>/dev/null; done
+}
+printf '%s\\n' "$folders" | while read -r folder; do [ -z "$folder" ] || rm -rf -- "$folder"; done
+`;
+
+let reaper: ChildProcess | undefined;
+
+function tell(line: string): void {
+  if (reaper === undefined) {
+    reaper = spawn("sh", ["-c", script], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+    reaper.unref();
+    reaper.stdin?.on("error", () => {});
+    // A pipe's end keeps the event loop alive like a socket does.
+    (reaper.stdin as Socket | null)?.unref();
+  }
+  reaper.stdin?.write(`${line}\n`);
+}
+
+/** Has a process group ended, first by this signal and after a second by KILL, when this process ends before it. */
+export function endWithUs(group: number, signal: NodeJS.Signals): void {
+  tell(`start ${group} ${signal.replace(/^SIG/, "")}`);
+}
+
+/** Takes a process group that has ended off the list, so that nobody who gets its number later is hit. */
+export function hasEnded(group: number): void {
+  tell(`ended ${group}`);
+}
+
+/** A new empty folder for the state of one run. It is removed by `remove`, or when this process ends. */
+export function temporaryFolder(name: string): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), `sluice-${name}-`));
+  tell(`folder ${path}`);
+  return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) };
+}

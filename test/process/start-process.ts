@@ -1,0 +1,177 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Socket } from "node:net";
+import { endWithUs, hasEnded } from "./reaper.ts";
+import { waitFor } from "./wait-for.ts";
+
+/** How a process ended: a code, or the signal that ended it. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A real process that a suite started. It ends with the suite's process at the latest, however that ends. */
+export interface Process {
+  readonly name: string;
+  readonly pid: number;
+  /** Settles when the process has ended. Never rejects. */
+  readonly exited: Promise<Exit>;
+  /** What it wrote to stdout and stderr so far, in order: the last 1 MiB. */
+  output(): string;
+  /** The last lines of `output()`. Default 30. */
+  tail(lines?: number): string;
+  /** Waits until the output from `since` on (an index into it, default 0) matches. Default timeout 10,000 ms. */
+  waitForOutput(pattern: RegExp, options?: { timeout?: number; since?: number }): Promise<RegExpMatchArray>;
+  /** Sends a signal to the process itself, not to its children. */
+  signal(signal: NodeJS.Signals): void;
+  /** TERM to the process, KILL to its whole group after the deadline (default 10,000 ms). Answers how it ended. */
+  stop(deadline?: number): Promise<Exit>;
+  /** KILL to the process and its children. */
+  kill9(): Promise<Exit>;
+}
+
+/** How a process is started. */
+export interface StartOptions {
+  /** How errors and logs call it. */
+  readonly name: string;
+  /**
+   * When `startProcess` answers: the output matches, the address answers below 500, or the condition holds
+   * (see waitFor). Default: at once.
+   */
+  readonly ready?: RegExp | string | URL | (() => unknown);
+  /** Milliseconds until it must be ready. Default 30,000. */
+  readonly timeout?: number;
+  /** Added to our environment; undefined takes a variable away. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+  /** Run as another user; needs root. */
+  readonly user?: { readonly uid: number; readonly gid: number };
+  /** What ends it when our process dies without stopping it. Default SIGTERM. */
+  readonly lastSignal?: NodeJS.Signals;
+}
+
+const outputLimit = 1024 * 1024;
+
+/**
+ * Starts a command in a process group of its own and waits until it is ready.
+ *
+ * @throws Error with the tail of its output, when it cannot start, ends early, or is not ready in time. It does not
+ * run any more then.
+ */
+export async function startProcess(command: string, args: readonly string[], options: StartOptions): Promise<Process> {
+  const started = await spawned(command, args, options);
+  const dead = new AbortController();
+  void started.exited.then((exit) =>
+    dead.abort(new Error(`${options.name} ended before it was ready: ${describe(exit)}`)),
+  );
+  const { ready, timeout = 30_000 } = options;
+  if (ready === undefined) return started;
+  const condition = () => {
+    if (ready instanceof RegExp) return ready.test(started.output());
+    return typeof ready === "function" ? (ready() as unknown) : answers(ready);
+  };
+  try {
+    await waitFor(condition, { what: `${options.name} to be ready`, timeout, signal: dead.signal });
+    return started;
+  } catch (error) {
+    await started.kill9();
+    const message = error instanceof Error ? error.message : String(error);
+    throw new Error(`${message}\n--- last output of ${options.name}:\n${started.tail()}`, { cause: error });
+  }
+}
+
+async function answers(address: string | URL): Promise<boolean> {
+  const response = await fetch(address, { signal: AbortSignal.timeout(2_000) });
+  await response.body?.cancel();
+  return response.status < 500;
+}
+
+async function spawned(command: string, args: readonly string[], options: StartOptions): Promise<Process> {
+  const env = { ...process.env, ...options.env };
+  // Node's test runner marks its children with it; a runner inside ours would answer in the runner's own protocol.
+  delete env.NODE_TEST_CONTEXT;
+  const child = spawn(command, args, {
+    cwd: options.cwd,
+    env,
+    ...options.user,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8");
+    stream.on("data", (chunk: string) => {
+      text = (text + chunk).slice(-outputLimit);
+    });
+  }
+  const exited = new Promise<Exit>((resolve) => {
+    child.once("close", (code, signal) => resolve({ code, signal }));
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", (error) => reject(new Error(`${options.name} cannot start: ${error.message}`)));
+  });
+  const pid = child.pid;
+  if (pid === undefined) throw new Error(`${options.name} has no process id`);
+  endWithUs(pid, options.lastSignal ?? "SIGTERM");
+  const killGroup = () => {
+    try {
+      process.kill(-pid, "SIGKILL");
+    } catch {
+      // Nobody of the group is left.
+    }
+  };
+  void exited.then(() => {
+    killGroup();
+    hasEnded(pid);
+  });
+  hold(child, false);
+  return handle({ name: options.name, child, pid, exited, killGroup, output: () => text });
+}
+
+/** A suite that failed must be able to end with processes still running: they keep its event loop only while awaited. */
+function hold(child: ChildProcess, held: boolean): void {
+  for (const part of [child, child.stdout as Socket | null, child.stderr as Socket | null]) {
+    if (held) part?.ref();
+    else part?.unref();
+  }
+}
+
+function handle(parts: {
+  name: string;
+  child: ChildProcess;
+  pid: number;
+  exited: Promise<Exit>;
+  killGroup: () => void;
+  output: () => string;
+}): Process {
+  const { name, child, pid, exited, killGroup, output } = parts;
+  const running = () => child.exitCode === null && child.signalCode === null;
+  const tail = (lines = 30) => output().trimEnd().split("\n").slice(-lines).join("\n");
+  return {
+    name,
+    pid,
+    exited,
+    output,
+    tail,
+    waitForOutput: (pattern, { timeout, since = 0 } = {}) =>
+      waitFor(() => output().slice(since).match(pattern), { what: `${pattern} in the output of ${name}`, timeout }),
+    signal: (signal) => void child.kill(signal),
+    async stop(deadline = 10_000) {
+      hold(child, true);
+      if (running()) child.kill("SIGTERM");
+      const timer = setTimeout(killGroup, deadline);
+      const exit = await exited;
+      clearTimeout(timer);
+      return exit;
+    },
+    kill9() {
+      hold(child, true);
+      killGroup();
+      return exited;
+    },
+  };
+}
+
+function describe(exit: Exit): string {
+  return exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`;
+}

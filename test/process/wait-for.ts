@@ -1,0 +1,64 @@
+import { setTimeout as pause } from "node:timers/promises";
+
+/** How `waitFor` waits. */
+export interface WaitOptions {
+  /** What is awaited, as the end of the sentence "waited 5 s for …". */
+  readonly what: string;
+  /** Milliseconds until the wait fails. Default 10,000. */
+  readonly timeout?: number;
+  /** Milliseconds between two looks. Default 20. */
+  readonly interval?: number;
+  /** Ends the wait at once with the signal's reason, for example because the awaited process has died. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Looks at a condition until it holds, and answers its value.
+ *
+ * A condition that throws or rejects does not hold yet; its last error is the cause of the error that names what
+ * was awaited. A look that is under way when the time ends is not waited for.
+ */
+export async function waitFor<T>(
+  condition: () => T | Promise<T>,
+  options: WaitOptions,
+): Promise<Exclude<Awaited<T>, false | undefined | null>> {
+  const { what, timeout = 10_000, interval = 20, signal } = options;
+  const end = performance.now() + timeout;
+  let cause: unknown;
+  const look = async () => {
+    try {
+      return await condition();
+    } catch (error) {
+      cause = error;
+      return undefined;
+    }
+  };
+  for (;;) {
+    const left = end - performance.now();
+    const stop = new AbortController();
+    const stopped = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
+    try {
+      const seen = await Promise.race([look(), over(left, stopped)]);
+      if (seen !== false && seen !== undefined && seen !== null) {
+        return seen as Exclude<Awaited<T>, false | undefined | null>;
+      }
+    } finally {
+      stop.abort();
+    }
+    if (performance.now() + interval >= end) {
+      const last = cause instanceof Error ? ` (last error: ${cause.message})` : "";
+      throw new Error(`waited ${timeout / 1000} s for ${what}${last}`, { cause });
+    }
+    await pause(interval);
+  }
+}
+
+/** Resolves without a value after a time, or rejects with the signal's reason. */
+async function over(milliseconds: number, signal: AbortSignal): Promise<undefined> {
+  try {
+    await pause(Math.max(0, milliseconds), undefined, { signal });
+  } catch {
+    throw signal.reason;
+  }
+  return undefined;
+}

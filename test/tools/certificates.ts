@@ -1,0 +1,95 @@
+import { webcrypto } from "node:crypto";
+import { isIP } from "node:net";
+import "reflect-metadata";
+import * as x509 from "@peculiar/x509";
+
+x509.cryptoProvider.set(webcrypto as Crypto);
+
+const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+const day = 24 * 60 * 60 * 1000;
+
+/** A certificate and its private key (PKCS #8), both PEM. */
+export interface KeyPair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** What a certificate is issued for. */
+export interface IssueOptions {
+  /** Common name: the user, for a Kubernetes client. */
+  readonly name: string;
+  /** Organizations: the groups, for a Kubernetes client. */
+  readonly organizations?: readonly string[];
+  /** Subject alternative names: DNS names, IP addresses, or URIs (with "://"). */
+  readonly sans?: readonly string[];
+  /** Extended key usage. */
+  readonly usage: "client" | "server";
+  /** The time of validity. Default: from yesterday to tomorrow; clocks of test machines differ. */
+  readonly notBefore?: Date;
+  readonly notAfter?: Date;
+}
+
+/** A certificate authority of a test, with a key on P-256. */
+export interface Authority {
+  /** Its self-signed certificate, PEM. */
+  readonly certificate: string;
+  issue(options: IssueOptions): Promise<KeyPair>;
+}
+
+/** Makes a certificate authority that nobody else knows. */
+export async function makeAuthority(name = "sluice test authority"): Promise<Authority> {
+  const keys = await keyPair();
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    name: [{ CN: [name] }],
+    keys,
+    signingAlgorithm: algorithm,
+    notBefore: new Date(Date.now() - day),
+    notAfter: new Date(Date.now() + day),
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return {
+    certificate: certificate.toString("pem"),
+    issue: (options) => issue({ certificate, signingKey: keys.privateKey, options }),
+  };
+}
+
+async function issue(request: {
+  certificate: x509.X509Certificate;
+  signingKey: webcrypto.CryptoKey;
+  options: IssueOptions;
+}): Promise<KeyPair> {
+  const { name, organizations = [], sans = [], usage, notBefore, notAfter } = request.options;
+  const keys = await keyPair();
+  const extensions: x509.Extension[] = [
+    new x509.BasicConstraintsExtension(false),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage[usage === "server" ? "serverAuth" : "clientAuth"]]),
+    await x509.AuthorityKeyIdentifierExtension.create(request.certificate),
+  ];
+  if (sans.length > 0) extensions.push(new x509.SubjectAlternativeNameExtension(sans.map(generalName)));
+  const certificate = await x509.X509CertificateGenerator.create({
+    subject: [...organizations.map((organization) => ({ O: [organization] })), { CN: [name] }],
+    issuer: request.certificate.subject,
+    publicKey: keys.publicKey,
+    signingKey: request.signingKey,
+    signingAlgorithm: algorithm,
+    notBefore: notBefore ?? new Date(Date.now() - day),
+    notAfter: notAfter ?? new Date(Date.now() + day),
+    extensions,
+  });
+  const key = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
+  return { certificate: certificate.toString("pem"), key: x509.PemConverter.encode(key, "PRIVATE KEY") };
+}
+
+function keyPair(): Promise<webcrypto.CryptoKeyPair> {
+  return webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]) as Promise<webcrypto.CryptoKeyPair>;
+}
+
+function generalName(san: string): { type: "url" | "ip" | "dns"; value: string } {
+  if (san.includes("://")) return { type: "url", value: san };
+  return { type: isIP(san) === 0 ? "dns" : "ip", value: san };
+}

@@ -1,0 +1,25 @@
+import { kube } from "./kube.ts";
+
+/** A line of progress, on stderr, so that it never mixes with what a command prints. */
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** Every tool that a suite may ask for, and how it is had. */
+const tools = {
+  kube,
+} satisfies Record<string, (say: (line: string) => void) => Promise<string>>;
+
+export type ToolName = keyof typeof tools;
+
+/** The names of all tools, in the order in which it is best to fetch them. */
+export const toolNames = Object.keys(tools) as readonly ToolName[];
+
+/**
+ * The path of a tool's executable. What is missing is built or installed first, with lines of progress on stderr.
+ *
+ * @throws Error that names the missing piece and what to do, when it cannot be had.
+ */
+export function tool(name: ToolName): Promise<string> {
+  return tools[name](say);
+}
