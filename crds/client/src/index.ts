@@ -1,2 +1,3 @@
 /** Custom resources: reading and writing them, wherever they are kept. */
+export * from "./cache.ts";
 export * from "./resource.ts";
