@@ -1,0 +1,189 @@
+/** An exchange without an HTTP engine, for the tests of plugins: it records what a plugin does to it. */
+import { hash } from "node:crypto";
+import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
+import type { Exchange, HeaderEdits, Timings } from "../proxy/exchange.ts";
+import type { PluginScope } from "./plugin.ts";
+
+/** Header edits as they would come out over headers that were there before. Names in any case. */
+export class RecordedHeaders implements HeaderEdits {
+  readonly #values = new Map<string, string[]>();
+
+  constructor(before: Readonly<Record<string, string>> = {}) {
+    for (const [name, value] of Object.entries(before)) this.set(name, value);
+  }
+
+  set(name: string, value: string): void {
+    this.#values.set(name.toLowerCase(), [value]);
+  }
+
+  append(name: string, value: string): void {
+    this.#values.set(name.toLowerCase(), [...(this.#values.get(name.toLowerCase()) ?? []), value]);
+  }
+
+  remove(name: string): void {
+    this.#values.delete(name.toLowerCase());
+  }
+
+  get(name: string): string | undefined {
+    return this.#values.get(name.toLowerCase())?.join(", ");
+  }
+
+  all(): Readonly<Record<string, string>> {
+    return Object.fromEntries([...this.#values].map(([name, values]) => [name, values.join(", ")]));
+  }
+}
+
+export interface FakeRequest {
+  readonly method?: string;
+  readonly path?: string;
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string | Buffer;
+  readonly clientAddress?: string;
+}
+
+export interface FakeExchangeOptions extends FakeRequest {
+  /** Headers of the upstream's response. */
+  readonly responseHeaders?: Readonly<Record<string, string>>;
+  /** Keys that open the route, and whose they are. */
+  readonly keys?: Readonly<Record<string, SnapshotCredential>>;
+  readonly consumers?: readonly Consumer[];
+  readonly consumer?: Consumer | null;
+  readonly credential?: SnapshotCredential | null;
+  readonly route?: Route;
+  readonly service?: Service | null;
+  readonly status?: number;
+  readonly source?: "service" | "gateway";
+  readonly timings?: Timings;
+  readonly bytesIn?: number;
+  readonly bytesOut?: number;
+}
+
+export interface FakeExchange extends Exchange {
+  readonly upstreamHeaders: RecordedHeaders;
+  readonly responseHeaders: RecordedHeaders;
+  readonly removedQuery: readonly string[];
+  readonly replacedBody: Buffer | null;
+}
+
+const known = { created_at: 1_700_000_000, updated_at: 1_700_000_000, tags: null };
+
+export const fakeService = (members: Partial<Service> = {}): Service => ({
+  ...known,
+  id: "11111111-1111-4111-8111-111111111111",
+  name: "users",
+  retries: 5,
+  protocol: "http",
+  host: "users.test",
+  port: 80,
+  path: null,
+  connect_timeout: 60_000,
+  write_timeout: 60_000,
+  read_timeout: 60_000,
+  client_certificate: null,
+  tls_verify: null,
+  tls_verify_depth: null,
+  ca_certificates: null,
+  enabled: true,
+  ...members,
+});
+
+export const fakeRoute = (members: Partial<Route> = {}): Route => ({
+  ...known,
+  id: "22222222-2222-4222-8222-222222222222",
+  name: "users-route",
+  protocols: ["http", "https"],
+  methods: null,
+  hosts: null,
+  paths: ["/users"],
+  headers: null,
+  snis: null,
+  sources: null,
+  destinations: null,
+  https_redirect_status_code: 426,
+  strip_path: true,
+  preserve_host: false,
+  regex_priority: 0,
+  path_handling: "v0",
+  request_buffering: true,
+  response_buffering: true,
+  service: null,
+  ...members,
+});
+
+export const fakeConsumer = (members: Partial<Consumer> = {}): Consumer => ({
+  ...known,
+  id: "33333333-3333-4333-8333-333333333333",
+  username: "demo",
+  custom_id: null,
+  ...members,
+});
+
+export const fakeCredential = (
+  consumer: Consumer,
+  id = "44444444-4444-4444-8444-444444444444",
+): SnapshotCredential => ({
+  ...known,
+  id,
+  consumer: { id: consumer.id },
+  key: null,
+  ttl: null,
+  _sluice: { key_hash: "" },
+});
+
+export const fakeScope = (members: Partial<PluginScope> = {}): PluginScope => ({
+  id: "55555555-5555-4555-8555-555555555555",
+  serviceId: null,
+  routeId: null,
+  consumerId: null,
+  ...members,
+});
+
+export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
+  const headers = new Map(
+    Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), [value].flat()]),
+  );
+  const byHash = new Map(Object.entries(options.keys ?? {}).map(([key, value]) => [hash("sha256", key), value]));
+  const body = Buffer.from(options.body ?? "");
+  const removedQuery: string[] = [];
+  let replacedBody: Buffer | null = null;
+  return {
+    id: "0123456789abcdef",
+    request: {
+      method: options.method ?? "GET",
+      path: options.path ?? "/users",
+      query: options.query ?? "",
+      scheme: "http",
+      host: "localhost:8000",
+      clientAddress: options.clientAddress ?? "192.0.2.1",
+      serverName: null,
+      header: (name) => headers.get(name.toLowerCase())?.join(", "),
+      headerValues: (name) => headers.get(name.toLowerCase()) ?? [],
+      body: async (limit) => (body.length > limit ? null : body),
+    },
+    route: options.route ?? fakeRoute(),
+    service: options.service === undefined ? fakeService() : options.service,
+    identities: {
+      credential: (keyHash) => byHash.get(keyHash),
+      consumer: (wanted) => options.consumers?.find(({ id, username }) => id === wanted || username === wanted),
+    },
+    consumer: options.consumer ?? null,
+    credential: options.credential ?? null,
+    anonymous: false,
+    upstreamHeaders: new RecordedHeaders(),
+    responseHeaders: new RecordedHeaders(options.responseHeaders),
+    removeQuery: (names) => void removedQuery.push(...names),
+    replaceBody: (replacement) => {
+      replacedBody = replacement;
+    },
+    removedQuery,
+    get replacedBody() {
+      return replacedBody;
+    },
+    timings: options.timings ?? { started: 0 },
+    status: options.status ?? 200,
+    source: options.source ?? "service",
+    bytesIn: options.bytesIn ?? 0,
+    bytesOut: options.bytesOut ?? 0,
+  };
+}
