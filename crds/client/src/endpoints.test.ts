@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { endpointsOf, slicesByService } from "./endpoints.ts";
+import type { Resource } from "./resource.ts";
+
+const slice = (endpoints: unknown[], ports: unknown[] = [{ name: "http", port: 8080 }], service = "web"): Resource => ({
+  apiVersion: "discovery.k8s.io/v1",
+  kind: "EndpointSlice",
+  metadata: { name: "s", namespace: "default", labels: { "kubernetes.io/service-name": service } },
+  endpoints,
+  ports,
+});
+
+const cases: [string, Resource[], string | undefined, unknown][] = [
+  ["a ready address", [slice([{ addresses: ["10.0.0.1"], conditions: { ready: true } }])], "http", ["10.0.0.1:8080"]],
+  ["unknown readiness as ready", [slice([{ addresses: ["10.0.0.1"] }])], "http", ["10.0.0.1:8080"]],
+  ["no address that is not ready", [slice([{ addresses: ["10.0.0.1"], conditions: { ready: false } }])], "http", []],
+  [
+    "a terminating address that still serves, marked",
+    [slice([{ addresses: ["10.0.0.1"], conditions: { ready: false, serving: true, terminating: true } }])],
+    "http",
+    ["10.0.0.1:8080!"],
+  ],
+  [
+    "no terminating address that does not serve",
+    [slice([{ addresses: ["10.0.0.1"], conditions: { ready: false, serving: false, terminating: true } }])],
+    "http",
+    [],
+  ],
+  [
+    "the port with the Service's port name",
+    [
+      slice(
+        [{ addresses: ["10.0.0.1"] }],
+        [
+          { name: "admin", port: 1 },
+          { name: "http", port: 2 },
+        ],
+      ),
+    ],
+    "http",
+    ["10.0.0.1:2"],
+  ],
+  ["the only port, whatever its name", [slice([{ addresses: ["10.0.0.1"] }], [{ port: 5 }])], "http", ["10.0.0.1:5"]],
+  [
+    "an address of two slices once, sorted",
+    [slice([{ addresses: ["10.0.0.2"] }, { addresses: ["10.0.0.1"] }]), slice([{ addresses: ["10.0.0.2"] }])],
+    "http",
+    ["10.0.0.1:8080", "10.0.0.2:8080"],
+  ],
+];
+
+for (const [what, slices, port, expected] of cases)
+  test(`an EndpointSlice gives ${what}`, () => {
+    const shown = endpointsOf(slices, port).map((e) => `${e.address}:${e.port}${e.terminating ? "!" : ""}`);
+    assert.deepEqual(shown, expected);
+  });
+
+test("slices are grouped by the Service that they name", () => {
+  const grouped = slicesByService([slice([]), slice([], [], "other"), slice([])]);
+  assert.equal(grouped.get("default/web")?.length, 2);
+  assert.equal(grouped.get("default/other")?.length, 1);
+});

@@ -1,0 +1,54 @@
+/** Reads EndpointSlices (discovery.k8s.io/v1): which addresses stand behind a core Service. Pure. */
+import type { Endpoint } from "@sluice/model";
+import type { Resource } from "./resource.ts";
+
+export const SERVICE_LABEL = "kubernetes.io/service-name";
+
+interface SliceEndpoint {
+  readonly addresses?: readonly string[];
+  readonly conditions?: { readonly ready?: boolean; readonly serving?: boolean; readonly terminating?: boolean };
+}
+
+interface SlicePort {
+  readonly name?: string;
+  readonly port?: number;
+}
+
+/** The slices of each core Service, by `namespace/name`. */
+export function slicesByService(slices: Iterable<Resource>): ReadonlyMap<string, readonly Resource[]> {
+  const grouped = new Map<string, Resource[]>();
+  for (const slice of slices) {
+    const service = slice.metadata.labels?.[SERVICE_LABEL];
+    if (!service) continue;
+    const key = `${slice.metadata.namespace}/${service}`;
+    const group = grouped.get(key);
+    if (group) group.push(slice);
+    else grouped.set(key, [slice]);
+  }
+  return grouped;
+}
+
+/**
+ * Addresses that serve, for the port with this name (the slice's only port when there is just one). A missing
+ * condition counts as the API says: `ready` and `serving` unknown mean yes. Sorted, so that order in slices does not
+ * matter; an endpoint that stands in two slices (while it moves between them) counts once.
+ */
+export function endpointsOf(slices: readonly Resource[], portName: string | undefined): readonly Endpoint[] {
+  const found = new Map<string, Endpoint>();
+  for (const slice of slices) {
+    const ports = (slice.ports ?? []) as readonly SlicePort[];
+    const port = ports.length === 1 ? ports[0] : ports.find(({ name }) => (name ?? "") === (portName ?? ""));
+    if (port?.port === undefined) continue;
+    for (const { addresses = [], conditions = {} } of (slice.endpoints ?? []) as readonly SliceEndpoint[]) {
+      const terminating = conditions.terminating === true;
+      const serves = terminating ? (conditions.serving ?? true) : (conditions.ready ?? true);
+      if (!serves) continue;
+      for (const address of addresses) {
+        const key = `${address} ${port.port}`;
+        if (found.has(key) && terminating) continue;
+        found.set(key, { address, port: port.port, ...(terminating ? { terminating } : {}) });
+      }
+    }
+  }
+  return [...found.keys()].sort().map((key) => found.get(key) as Endpoint);
+}
