@@ -1,0 +1,82 @@
+/** The operator's own metrics, for Prometheus. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+export interface OperatorMetrics {
+  readonly registry: Registry;
+  reconciled(seconds: number): void;
+  pushed(outcome: "acknowledged" | "refused" | "failed", seconds: number): void;
+  wroteStatus(outcome: "written" | "failed"): void;
+}
+
+/** Values that are read when Prometheus asks. */
+export interface OperatorGauges {
+  readonly revision: () => number;
+  readonly resources: () => Readonly<Record<string, number>>;
+  readonly problems: () => number;
+  readonly nodes: () => { readonly current: number; readonly lagging: number; readonly silent: number };
+}
+
+export function createOperatorMetrics(gauges: OperatorGauges): OperatorMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const reconcile = new Histogram({
+    name: "sluice_operator_reconcile_seconds",
+    help: "Time to translate the resources and publish the document.",
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+    registers,
+  });
+  const push = new Histogram({
+    name: "sluice_operator_push_seconds",
+    help: "Time of one push to one node, by its outcome.",
+    labelNames: ["outcome"],
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+    registers,
+  });
+  const status = new Counter({
+    name: "sluice_operator_status_writes_total",
+    help: "Writes of conditions, by their outcome.",
+    labelNames: ["outcome"],
+    registers,
+  });
+  new Gauge({
+    name: "sluice_operator_revision",
+    help: "Revision of the document that was published last.",
+    registers,
+    collect() {
+      this.set(gauges.revision());
+    },
+  });
+  new Gauge({
+    name: "sluice_operator_resources",
+    help: "Resources that the operator reads, by kind.",
+    labelNames: ["kind"],
+    registers,
+    collect() {
+      for (const [kind, count] of Object.entries(gauges.resources())) this.set({ kind }, count);
+    },
+  });
+  new Gauge({
+    name: "sluice_operator_resources_with_problems",
+    help: "Resources with a condition that is False.",
+    registers,
+    collect() {
+      this.set(gauges.problems());
+    },
+  });
+  new Gauge({
+    name: "sluice_operator_nodes",
+    help: "Gateway nodes: current run the published document, lagging do not yet, silent have not answered for 2 s.",
+    labelNames: ["state"],
+    registers,
+    collect() {
+      for (const [state, count] of Object.entries(gauges.nodes())) this.set({ state }, count);
+    },
+  });
+  return {
+    registry,
+    reconciled: (seconds) => reconcile.observe(seconds),
+    pushed: (outcome, seconds) => push.observe({ outcome }, seconds),
+    wroteStatus: (outcome) => status.inc({ outcome }),
+  };
+}

@@ -1,0 +1,75 @@
+/** Talks to one node's push listener (the table of requests stands in @sluice/model, push.ts). */
+import type { NodeState, PushChange, PushDocument, PushRefused } from "@sluice/model";
+import { Agent, request } from "undici";
+
+export interface NodeClient {
+  state(): Promise<NodeState>;
+  /** The node's new state is its acknowledgement. Throws Refused when the node keeps what it had. */
+  put(push: PushDocument): Promise<NodeState>;
+  /** "stale" when the node runs another hash than the change's base: it needs the whole document. */
+  patch(push: PushChange): Promise<NodeState | "stale">;
+}
+
+/** The node answered, and will not take the document however often it is sent. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+}
+
+export interface NodeCredentials {
+  readonly token?: string;
+  /** PEM texts. The node's certificate must be signed by `ca` and carry the name `serverName`. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string; readonly serverName: string };
+  /** Milliseconds until a silent node counts as failed; default 2000, for a push 10 times as long. */
+  readonly timeout?: number;
+}
+
+export type ConnectNode = (address: string) => NodeClient;
+
+/** Connections are kept and shared by all nodes; `close` lets go of them. */
+export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): {
+  readonly connect: ConnectNode;
+  close(): Promise<void>;
+} {
+  const dispatcher = new Agent({
+    connections: 2,
+    keepAliveTimeout: 60_000,
+    connect: {
+      timeout,
+      ...(tls ? { cert: tls.cert, key: tls.key, ca: tls.ca, servername: tls.serverName, minVersion: "TLSv1.3" } : {}),
+    },
+  });
+  const authorization: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
+
+  async function call(address: string, method: "GET" | "PUT" | "PATCH", push?: PushDocument | PushChange) {
+    const wait = push ? timeout * 10 : timeout;
+    const response = await request(`${address}/document`, {
+      method,
+      dispatcher,
+      headersTimeout: wait,
+      bodyTimeout: wait,
+      headers: push ? { ...authorization, "content-type": "application/json" } : authorization,
+      ...(push ? { body: JSON.stringify(push) } : {}),
+    });
+    const body = (await response.body.json()) as NodeState | PushRefused;
+    return { status: response.statusCode, body };
+  }
+
+  function acknowledged({ status, body }: { status: number; body: NodeState | PushRefused }): NodeState {
+    if (status === 200) return body as NodeState;
+    const { message, violations = [] } = body as PushRefused;
+    const first = violations[0];
+    throw new Refused(`${status}: ${message}${first ? ` (${first.path.join(".")}: ${first.message})` : ""}`);
+  }
+
+  return {
+    connect: (address) => ({
+      state: async () => acknowledged(await call(address, "GET")),
+      put: async (push) => acknowledged(await call(address, "PUT", push)),
+      patch: async (push) => {
+        const answer = await call(address, "PATCH", push);
+        return answer.status === 409 ? "stale" : acknowledged(answer);
+      },
+    }),
+    close: () => dispatcher.close(),
+  };
+}

@@ -1,0 +1,125 @@
+/** Publishes snapshots to every node and knows which node runs which revision. */
+import type { Snapshot } from "@sluice/model";
+import { createHistory } from "./history.ts";
+import type { ConnectNode } from "./node-client.ts";
+import { type NodeLoop, type NodeView, runNodeLoop } from "./node-loop.ts";
+
+/** Milliseconds after which a node that does not answer is left out of every wait, and named. */
+export const SILENT_AFTER = 2000;
+
+/** Who runs at least a revision, who lags behind, and who does not answer. Addresses. */
+export interface Acknowledgement {
+  readonly programmed: boolean;
+  readonly acknowledged: readonly string[];
+  readonly lagging: readonly string[];
+  readonly silent: readonly string[];
+}
+
+export interface Publisher {
+  /** Replaces the list of nodes (base addresses such as http://127.0.0.1:8005). */
+  setNodes(addresses: readonly string[]): void;
+  /** Publishes a snapshot; returns its revision, which stays the same while the content does. */
+  publish(snapshot: Snapshot): number;
+  /** The revision that was published last; 0 before the first. */
+  revision(): number;
+  hash(): string | null;
+  /** Programmed when at least one node answers and every one that does runs the revision or a later one. */
+  acknowledgement(revision: number): Acknowledgement;
+  nodes(): readonly NodeView[];
+  close(): Promise<void>;
+}
+
+export interface PublisherOptions {
+  readonly connect: ConnectNode;
+  /** Told whenever a node's view changed: an acknowledgement, a failure, a node that came or went. */
+  readonly onChange: () => void;
+  readonly onPush?: (outcome: "acknowledged" | "refused" | "failed", seconds: number) => void;
+  readonly lookInterval?: number;
+  readonly now?: () => number;
+}
+
+export function createPublisher(options: PublisherOptions): Publisher {
+  const { connect, onChange, onPush, lookInterval, now = Date.now } = options;
+  const history = createHistory();
+  const loops = new Map<string, NodeLoop & { readonly abort: AbortController }>();
+  const views = new Map<string, NodeView>();
+  const silent = new Set<string>();
+  let counter = 0;
+
+  const isSilent = ({ seen }: NodeView) => now() - seen > SILENT_AFTER;
+
+  function add(address: string): void {
+    const abort = new AbortController();
+    views.set(address, { address, state: null, seen: now(), trouble: null });
+    const onView = (view: NodeView) => {
+      if (abort.signal.aborted) return;
+      const before = views.get(address);
+      views.set(address, view);
+      const same = before?.state?.hash === view.state?.hash && before?.trouble === view.trouble;
+      if (same && silent.has(address) === isSilent(view)) return;
+      if (isSilent(view)) silent.add(address);
+      else silent.delete(address);
+      onChange();
+    };
+    const loop = runNodeLoop({
+      address,
+      client: connect(address),
+      history,
+      signal: abort.signal,
+      onView,
+      ...(onPush ? { onPush } : {}),
+      ...(lookInterval ? { lookInterval } : {}),
+    });
+    loops.set(address, { ...loop, abort });
+  }
+
+  function drop(address: string): void {
+    loops.get(address)?.abort.abort();
+    loops.delete(address);
+    views.delete(address);
+    silent.delete(address);
+  }
+
+  return {
+    setNodes(addresses) {
+      const wanted = new Set(addresses);
+      for (const address of loops.keys()) if (!wanted.has(address)) drop(address);
+      for (const address of wanted) if (!loops.has(address)) add(address);
+      onChange();
+    },
+    publish(snapshot) {
+      const latest = history.latest();
+      if (latest?.snapshot.hash === snapshot.hash) return latest.revision;
+      // After a restart the count goes on where the nodes are.
+      const known = [...views.values()].map(({ state }) => state?.revision ?? 0);
+      counter = Math.max(counter, ...known) + 1;
+      history.add({ revision: counter, snapshot });
+      for (const loop of loops.values()) loop.wake();
+      return counter;
+    },
+    revision: () => history.latest()?.revision ?? 0,
+    hash: () => history.latest()?.snapshot.hash ?? null,
+    acknowledgement(revision) {
+      const acknowledged: string[] = [];
+      const lagging: string[] = [];
+      const unheard: string[] = [];
+      for (const view of views.values()) {
+        const { address, state } = view;
+        const runs = state?.hash ? (history.byHash(state.hash)?.revision ?? 0) : 0;
+        if (isSilent(view)) unheard.push(address);
+        else if (runs >= revision && revision > 0) acknowledged.push(address);
+        else lagging.push(address);
+      }
+      return { programmed: acknowledged.length > 0 && lagging.length === 0, acknowledged, lagging, silent: unheard };
+    },
+    nodes: () => [...views.values()],
+    async close() {
+      const ends = [...loops.values()].map(({ abort, done }) => {
+        abort.abort();
+        return done;
+      });
+      loops.clear();
+      await Promise.all(ends);
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** The operator's listener: health, metrics, the nodes with their revisions, and the wait of the admin listener. */
+import type { WaitRequest } from "@sluice/model";
+import Fastify, { type FastifyInstance } from "fastify";
+import type { Registry } from "prom-client";
+import type { Publisher } from "./publish/publisher.ts";
+import type { WaitingRoom } from "./wait/waiting-room.ts";
+
+export interface ServerOptions {
+  readonly publisher: Publisher;
+  readonly waitingRoom: WaitingRoom;
+  readonly registry: Registry;
+  /** Kinds that are not synced; ready when there are none. */
+  readonly unsynced: () => readonly string[];
+}
+
+/** More than this at once get 503: a wait is a courtesy, and the caller can look at status instead. */
+const MAX_WAITING = 1000;
+
+const waitSchema = {
+  body: {
+    type: "object",
+    required: ["resources"],
+    properties: {
+      timeout: { type: "integer", minimum: 0, maximum: 30_000 },
+      resources: {
+        type: "array",
+        minItems: 1,
+        maxItems: 100,
+        items: {
+          type: "object",
+          required: ["kind", "namespace", "name"],
+          properties: {
+            kind: { type: "string" },
+            namespace: { type: "string" },
+            name: { type: "string" },
+            uid: { type: "string" },
+            generation: { type: "integer" },
+            resourceVersion: { type: "string" },
+            deleted: { type: "boolean" },
+          },
+        },
+      },
+    },
+  },
+};
+
+export function createServer({ publisher, waitingRoom, registry, unsynced }: ServerOptions): FastifyInstance {
+  const server = Fastify({ forceCloseConnections: true });
+  server.get("/healthz", async () => ({ message: "alive" }));
+  server.get("/readyz", async (_request, reply) => {
+    const missing = unsynced();
+    if (missing.length === 0) return { message: "ready" };
+    return reply.code(503).send({ message: `not yet read: ${missing.join(", ")}` });
+  });
+  server.get("/metrics", async (_request, reply) =>
+    reply.header("content-type", registry.contentType).send(await registry.metrics()),
+  );
+  server.get("/status", async () => {
+    const { acknowledged, lagging, silent } = publisher.acknowledgement(publisher.revision());
+    return {
+      revision: publisher.revision(),
+      hash: publisher.hash(),
+      acknowledged,
+      lagging,
+      silent,
+      nodes: publisher.nodes().map(({ address, state, trouble }) => ({ address, ...state, trouble })),
+    };
+  });
+  server.post<{ Body: WaitRequest }>("/wait", { schema: waitSchema }, async ({ body }, reply) => {
+    if (waitingRoom.size >= MAX_WAITING) return reply.code(503).send({ message: "too many are waiting" });
+    return waitingRoom.wait(body);
+  });
+  return server;
+}

@@ -1,0 +1,14 @@
+/** The world: every resource that the operator reads, as it stands now, by kind and `namespace/name`. */
+import type { Kind, Resource } from "@sluice/crds";
+
+export const watchedKinds = [
+  "Service",
+  "Route",
+  "Plugin",
+  "Consumer",
+  "Secret",
+  "CoreService",
+  "EndpointSlice",
+] as const satisfies readonly Kind[];
+
+export type World = Readonly<Record<Kind, ReadonlyMap<string, Resource>>>;
