@@ -1,0 +1,60 @@
+/** One process per folder: a file that names its holder. */
+import { mkdir, readFile, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** The folder belongs to another running process. */
+export class FolderInUse extends Error {
+  override readonly name = "FolderInUse";
+}
+
+/**
+ * A process as the lock names it: its pid and, on Linux, when it started. A pid alone is used again (in a container
+ * it is the same after every restart), and the leftover of a killed process would lock the folder for ever.
+ */
+async function identity(pid: number): Promise<string> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  // proc_pid_stat(5): the name, field 2, may hold spaces and brackets; the start time is field 22.
+  const started = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .at(19);
+  return `${pid} ${started ?? ""}`.trim();
+}
+
+function runs(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/** The pid of the running process that wrote the lock, or null when it is gone. */
+async function holderOf(lock: string): Promise<number | null> {
+  const pid = Number.parseInt(lock, 10);
+  if (!Number.isSafeInteger(pid) || pid <= 0 || !runs(pid)) return null;
+  return (await identity(pid)) === lock.trim() ? pid : null;
+}
+
+/** Makes the folder and takes it for this process. Resolves to what gives it back; rejects with FolderInUse. */
+export async function lockFolder(folder: string): Promise<() => Promise<void>> {
+  await mkdir(folder, { recursive: true });
+  const file = join(folder, "lock");
+  const mine = await identity(process.pid);
+  for (;;) {
+    try {
+      await writeFile(file, mine, { flag: "wx" });
+      return () => unlink(file);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    }
+    const found = await readFile(file, "utf8").catch(() => null);
+    if (found === null) continue;
+    const holder = await holderOf(found);
+    if (holder !== null) {
+      throw new FolderInUse(`the folder ${folder} is in use by process ${holder}; one process at a time can have it`);
+    }
+    await unlink(file).catch(() => undefined);
+  }
+}

@@ -1,0 +1,37 @@
+/** Runs PGlite in a thread of its own: it is Postgres in WebAssembly, and a query blocks the thread that it runs in. */
+import { parentPort, workerData } from "node:worker_threads";
+import { PGlite } from "@electric-sql/pglite";
+import type { Answer, Call } from "./pglite-protocol.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("pglite-worker.ts is started by pglite.ts as a thread, not by itself");
+const say = (answer: Answer): void => port.postMessage(answer);
+const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const { folder } = workerData as { readonly folder: string | undefined };
+const pglite = new PGlite(folder);
+
+async function run({ method, text, values }: Call): Promise<readonly Record<string, unknown>[]> {
+  switch (method) {
+    case "query":
+      return (await pglite.query<Record<string, unknown>>(text, [...values])).rows;
+    case "script":
+      await pglite.exec(text);
+      return [];
+    case "close":
+      await pglite.close();
+      return [];
+  }
+}
+
+port.on("message", (call: Call) => {
+  run(call).then(
+    (rows) => say({ id: call.id, rows }),
+    (error: unknown) => say({ id: call.id, failure: sentence(error) }),
+  );
+});
+
+pglite.waitReady.then(
+  () => say({ id: 0, rows: [] }),
+  (error: unknown) => say({ id: 0, failure: sentence(error) }),
+);

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { FolderInUse, lockFolder } from "./folder-lock.ts";
+import { openPglite } from "./pglite.ts";
+import { openUserStore } from "./sql-store.ts";
+import { userStoreSuite } from "./suite.ts";
+
+userStoreSuite({ name: "PGlite in memory", open: () => openPglite() });
+
+describe("PGlite in a folder", () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "user-api-"));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it("has its users again after a restart, and is locked only while it runs", async () => {
+    const ann = { id: "01a1fd31-a882-7bd7-9ab3-e3c9160ff7e7", name: "Ann", email: "ann@example.org" };
+    const first = await openUserStore(await openPglite({ folder }));
+    await first.add(ann);
+    await assert.rejects(openPglite({ folder }), FolderInUse);
+    await first.close();
+    assert.deepEqual(await readdir(folder), ["pglite"]);
+
+    const second = await openUserStore(await openPglite({ folder }));
+    assert.deepEqual(await second.users(), [ann]);
+    await second.close();
+    await assert.rejects(second.ping(), /the embedded database is closed/);
+  });
+
+  it("names a folder that cannot be made", async () => {
+    const file = join(folder, "file");
+    await writeFile(file, "");
+    await assert.rejects(openPglite({ folder: join(file, "data") }), /ENOTDIR.*file/);
+  });
+});
+
+describe("the lock of a folder", () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "user-api-"));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it("names the process that holds it, and opens when that process is gone", async () => {
+    const script = `import { lockFolder } from ${JSON.stringify(import.meta.resolve("./folder-lock.ts"))};
+      await lockFolder(${JSON.stringify(folder)}); console.log("locked"); setInterval(() => {}, 1000);`;
+    const other = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(other.stdout, "data");
+    await assert.rejects(lockFolder(folder), new RegExp(`in use by process ${other.pid};`));
+    other.kill("SIGKILL");
+    await once(other, "exit");
+    const unlock = await lockFolder(folder);
+    await unlock();
+  });
+
+  const leftovers = [
+    ["of a process whose pid belongs to another one by now", `${process.pid} 1`],
+    ["that is empty", ""],
+    ["that is no pid", "-1"],
+  ] as const;
+  for (const [what, content] of leftovers) {
+    it(`takes over a leftover ${what}`, async () => {
+      await writeFile(join(folder, "lock"), content);
+      const unlock = await lockFolder(folder);
+      assert.match(await readFile(join(folder, "lock"), "utf8"), new RegExp(`^${process.pid} `));
+      await unlock();
+    });
+  }
+});

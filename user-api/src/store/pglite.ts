@@ -1,0 +1,81 @@
+/** The embedded database: Postgres in this process, its files in a folder or only in memory. */
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { Database, Row } from "./database.ts";
+import { lockFolder } from "./folder-lock.ts";
+import type { Answer, Call } from "./pglite-protocol.ts";
+
+export interface PgliteOptions {
+  /** Where the files live; made when it is missing. In memory when unset: what is written ends with the process. */
+  readonly folder?: string;
+}
+
+interface Waiting {
+  resolve(rows: readonly Row[]): void;
+  reject(error: Error): void;
+}
+
+/** Starts the thread and waits until PGlite answers. Rejects with FolderInUse when another process has the folder. */
+export async function openPglite({ folder }: PgliteOptions = {}): Promise<Database> {
+  const unlock = folder === undefined ? async () => undefined : await lockFolder(folder);
+  const files = folder === undefined ? undefined : join(folder, "pglite");
+  if (files !== undefined) await mkdir(files, { recursive: true });
+  const worker = new Worker(new URL(`./pglite-worker${extname(import.meta.url)}`, import.meta.url), {
+    workerData: { folder: files },
+  });
+  const ended = once(worker, "exit");
+  const waiting = new Map<number, Waiting>();
+  let last = 0;
+  let lost: Error | undefined;
+
+  const fail = (error: Error): void => {
+    lost ??= error;
+    for (const { reject } of waiting.values()) reject(lost);
+    waiting.clear();
+  };
+  worker.on("error", fail);
+  worker.on("exit", () => fail(new Error("the embedded database is closed")));
+  worker.on("message", ({ id, rows, failure }: Answer) => {
+    const one = waiting.get(id);
+    waiting.delete(id);
+    if (failure !== undefined) one?.reject(new Error(failure));
+    else one?.resolve(rows);
+  });
+
+  const call = (method: Call["method"], text = "", values: readonly unknown[] = []): Promise<readonly Row[]> =>
+    new Promise((resolve, reject) => {
+      if (lost !== undefined) {
+        reject(lost);
+        return;
+      }
+      last += 1;
+      waiting.set(last, { resolve, reject });
+      worker.postMessage({ id: last, method, text, values } satisfies Call);
+    });
+
+  const stop = async (): Promise<void> => {
+    await worker.terminate();
+    await ended;
+    await unlock();
+  };
+
+  try {
+    await new Promise<readonly Row[]>((resolve, reject) => waiting.set(0, { resolve, reject }));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    query: (text, values) => call("query", text, values),
+    async script(text) {
+      await call("script", text);
+    },
+    async close() {
+      // A thread that died has closed nothing and cannot be asked to; the folder is given back all the same.
+      if (lost === undefined) await call("close").finally(stop);
+      else await stop();
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/** The store over a database: the same SQL whether a server or PGlite runs it. */
+import type { Database, Row } from "./database.ts";
+import { migrations } from "./migrations.ts";
+import type { Post, User, UserStore } from "./store.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Addresses are compared in this form, so that Ann@x.org and ann@X.org are one. */
+const emailKey = (email: string): string => email.normalize("NFC").toLowerCase();
+
+const userOf = (row: Row): User => ({ id: String(row.id), name: String(row.name), email: String(row.email) });
+
+/** Migrates the database and serves users from it. Owns it: closing the store closes the database, a failure too. */
+export async function openUserStore(database: Database): Promise<UserStore> {
+  try {
+    await database.script(migrations());
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+
+  return {
+    async users() {
+      return (await database.query("select id, name, email from users order by id")).map(userOf);
+    },
+
+    async user(id) {
+      // The server refuses to compare a uuid with anything else; here that is just an id that nobody has.
+      if (!UUID.test(id)) return null;
+      const [row] = await database.query("select id, name, email from users where id = $1", [id]);
+      return row === undefined ? null : userOf(row);
+    },
+
+    async add({ id, name, email }) {
+      const added = await database.query(
+        `insert into users (id, name, email, email_key) values ($1, $2, $3, $4)
+         on conflict (email_key) do nothing returning id`,
+        [id, name, email, emailKey(email)],
+      );
+      return added.length === 1;
+    },
+
+    async postsOf(userIds) {
+      const rows = await database.query(
+        "select user_id, title from posts where user_id = any($1::uuid[]) order by user_id, id",
+        [userIds],
+      );
+      const byUser = new Map<string, Post[]>(userIds.map((id) => [id, []]));
+      for (const { user_id, title } of rows) {
+        byUser.get(String(user_id))?.push({ title: typeof title === "string" ? title : null });
+      }
+      return userIds.map((id) => byUser.get(id) ?? []);
+    },
+
+    async ping() {
+      await database.query("select 1");
+    },
+
+    close: () => database.close(),
+  };
+}

@@ -1,0 +1,101 @@
+/** What every store must do, whatever keeps it. Called by the test of each implementation. */
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { after, before, describe, it } from "node:test";
+import type { Database } from "./database.ts";
+import { openUserStore } from "./sql-store.ts";
+import type { User, UserStore } from "./store.ts";
+
+export interface SuiteOptions {
+  /** The implementation's name, for the report. */
+  readonly name: string;
+  /** A new, empty database. */
+  readonly open: () => Promise<Database>;
+}
+
+export function userStoreSuite({ name, open }: SuiteOptions): void {
+  describe(`user store on ${name}`, () => {
+    let database: Database;
+    let store: UserStore;
+    const queries: string[] = [];
+    const user = (given: Partial<User> = {}): User => {
+      const id = randomUUIDv7();
+      return { id, name: "Ann", email: `${id}@example.org`, ...given };
+    };
+    const post = (userId: string, title: string | null) =>
+      database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [randomUUIDv7(), userId, title]);
+
+    before(async () => {
+      const real = await open();
+      database = {
+        ...real,
+        query(text, values) {
+          queries.push(text);
+          return real.query(text, values);
+        },
+      };
+      store = await openUserStore(database);
+    });
+    after(() => store?.close());
+
+    it("shows a user at once, and all users oldest first", async () => {
+      const ann = user({ id: "01a1fd36-0000-7000-8000-000000000001" });
+      const bob = user({ id: "01a1fd36-0000-7000-8000-000000000002", name: "Bob 🐙 O'Neil" });
+      assert.equal(await store.add(bob), true);
+      assert.deepEqual(await store.user(bob.id), bob);
+      assert.equal(await store.add(ann), true);
+      assert.deepEqual(await store.users(), [ann, bob]);
+    });
+
+    it("has no user for an unknown id, whatever it looks like", async () => {
+      for (const id of [randomUUIDv7(), "", "1", "' or true --", "\u0000", "x".repeat(10_000)]) {
+        assert.equal(await store.user(id), null, JSON.stringify(id.slice(0, 40)));
+      }
+    });
+
+    it("takes an e-mail address once, regardless of case and of how an accent is written", async () => {
+      const id = randomUUIDv7();
+      assert.equal(await store.add(user({ email: `Zoé.${id}@Example.org` })), true);
+      for (const email of [`Zoé.${id}@Example.org`, `ZOÉ.${id}@EXAMPLE.ORG`, `zoe\u0301.${id}@example.org`]) {
+        assert.equal(await store.add(user({ email })), false, email);
+      }
+    });
+
+    it("lets one of many simultaneous writers have an address", async () => {
+      const email = `${randomUUIDv7()}@example.org`;
+      const won = await Promise.all(Array.from({ length: 8 }, () => store.add(user({ email }))));
+      assert.equal(won.filter(Boolean).length, 1);
+    });
+
+    it("reads the posts of many users in one query, in the order asked for", async () => {
+      const [ann, bob, eve] = [user(), user(), user()];
+      for (const one of [ann, bob, eve]) await store.add(one);
+      await post(eve.id, "first");
+      await post(ann.id, null);
+      await post(eve.id, "second");
+      queries.length = 0;
+      assert.deepEqual(await store.postsOf([eve.id, bob.id, ann.id]), [
+        [{ title: "first" }, { title: "second" }],
+        [],
+        [{ title: null }],
+      ]);
+      assert.equal(queries.length, 1);
+    });
+
+    it("keeps everything when the migrations run again", async () => {
+      const ann = user();
+      await store.add(ann);
+      const again = await openUserStore({ ...database, close: async () => undefined });
+      assert.deepEqual(await again.user(ann.id), ann);
+    });
+
+    it("runs a script as a whole or not at all", async () => {
+      await assert.rejects(database.script("create table half (id int); select 1 / 0;"), /division by zero/);
+      await assert.rejects(database.query("select * from half"), /"half" does not exist/);
+    });
+
+    it("answers a ping until it is closed", async () => {
+      await store.ping();
+    });
+  });
+}
