@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { notReady, type StatusFacts, startStatusListener, statusBody } from "./listener.ts";
+
+const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
+  state: () => ({ node: "n", hash: "abc", revision: 7, version: "0.1.0" }),
+  trouble: () => null,
+  draining: () => false,
+  connections: () => ({ accepted: 5, active: 2, requests: 9 }),
+  metrics: { render: async () => "metric 1\n", contentType: "text/plain; version=0.0.4" },
+  ...changes,
+});
+const empty = () => ({ node: "n", hash: null, revision: 0, version: "0.1.0" });
+
+const readiness: [string, Partial<StatusFacts>, string | null][] = [
+  ["is ready with a document", {}, null],
+  ["is not ready while it drains", { draining: () => true }, "draining"],
+  [
+    "is not ready before its first document",
+    { state: empty },
+    "no configuration available (no document has arrived yet)",
+  ],
+  [
+    "says why there is no document",
+    { state: empty, trouble: () => "kong.yaml: gone" },
+    "no configuration available (kong.yaml: gone)",
+  ],
+  ["stays ready with its old document when a newer one is refused", { trouble: () => "kong.yaml:1:1: broken" }, null],
+];
+for (const [what, changes, reason] of readiness)
+  test(`a node ${what}`, () => assert.equal(notReady(facts(changes)), reason));
+
+test("status has Kong's members and ours", () => {
+  const body = statusBody(facts());
+  assert.deepEqual((body.server as Record<string, number>).total_requests, 9);
+  assert.equal(body.configuration_hash, "abc");
+  assert.deepEqual(body.sluice, { node: "n", version: "0.1.0", revision: 7, trouble: null });
+  assert.equal(statusBody(facts({ state: empty })).configuration_hash, "0".repeat(32));
+});
+
+test("the listener answers status, readiness, metrics and 404", async () => {
+  const listener = await startStatusListener(facts({ draining: () => true }), { host: "127.0.0.1", port: 0 });
+  try {
+    const at = (path: string) => fetch(`http://127.0.0.1:${listener.address.port}${path}`);
+    assert.equal((await at("/status")).status, 200);
+    assert.equal((await at("/status/")).status, 200);
+    assert.equal((await at("/status/ready")).status, 503);
+    const metrics = await at("/metrics");
+    assert.equal(await metrics.text(), "metric 1\n");
+    assert.match(metrics.headers.get("content-type") ?? "", /text\/plain/);
+    const missing = await at("/nothing");
+    assert.deepEqual([missing.status, await missing.json()], [404, { message: "Not found" }]);
+  } finally {
+    await listener.close();
+  }
+});

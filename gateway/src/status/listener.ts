@@ -1,0 +1,79 @@
+/**
+ * The status listener: how the node fares, whether it is ready for traffic, and its metrics (kong-contract 1.6, 3.5).
+ * It tells nothing that is secret and changes nothing.
+ */
+import type { AddressInfo } from "node:net";
+import type { NodeState } from "@sluice/model";
+import Fastify from "fastify";
+
+export interface StatusFacts {
+  readonly state: () => NodeState;
+  /** Why there is no newer document than the one that is served; null when all is well. */
+  readonly trouble: () => string | null;
+  readonly draining: () => boolean;
+  readonly connections: () => ConnectionCounts;
+  readonly metrics: { render(): Promise<string>; readonly contentType: string };
+}
+
+/** Of the proxy listener, since the node's start. */
+export interface ConnectionCounts {
+  readonly accepted: number;
+  readonly active: number;
+  readonly requests: number;
+}
+
+/** Kong's word for "nothing yet": 32 zeros. */
+const NO_HASH = "0".repeat(32);
+
+/** The body of GET /status: Kong's members, with the node's own beside them. */
+export function statusBody(facts: StatusFacts): Readonly<Record<string, unknown>> {
+  const { accepted, active, requests } = facts.connections();
+  const { node, hash, revision, version } = facts.state();
+  const { rss, heapTotal, heapUsed } = process.memoryUsage();
+  return {
+    server: {
+      connections_accepted: accepted,
+      connections_handled: accepted,
+      connections_active: active,
+      connections_reading: 0,
+      connections_writing: active,
+      connections_waiting: 0,
+      total_requests: requests,
+    },
+    memory: { rss, heap_total: heapTotal, heap_used: heapUsed },
+    configuration_hash: hash ?? NO_HASH,
+    sluice: { node, version, revision, trouble: facts.trouble() },
+  };
+}
+
+/** Why the node wants no traffic now; null when it is ready. */
+export function notReady(facts: StatusFacts): string | null {
+  if (facts.draining()) return "draining";
+  if (facts.state().hash !== null) return null;
+  return `no configuration available (${facts.trouble() ?? "no document has arrived yet"})`;
+}
+
+export interface StatusListener {
+  readonly address: { readonly host: string; readonly port: number };
+  close(): Promise<void>;
+}
+
+/** Rejects when the address cannot be listened on. */
+export async function startStatusListener(
+  facts: StatusFacts,
+  listen: { readonly host: string; readonly port: number },
+): Promise<StatusListener> {
+  const app = Fastify({ forceCloseConnections: true, routerOptions: { ignoreTrailingSlash: true } });
+  app.get("/status", async () => statusBody(facts));
+  app.get("/status/ready", async (_request, reply) => {
+    const reason = notReady(facts);
+    return reply.code(reason ? 503 : 200).send({ message: reason ?? "ready" });
+  });
+  app.get("/metrics", async (_request, reply) =>
+    reply.header("content-type", facts.metrics.contentType).send(await facts.metrics.render()),
+  );
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
+  await app.listen({ host: listen.host, port: listen.port });
+  const { address, port } = app.server.address() as AddressInfo;
+  return { address: { host: address, port }, close: () => app.close() };
+}

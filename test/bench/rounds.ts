@@ -1,0 +1,37 @@
+/** Measures contestants in turn, round after round, so that a machine whose speed drifts treats them alike. */
+
+export interface Sample {
+  /** Microseconds of CPU of the contestant per request. */
+  readonly cpu: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly perSecond: number;
+}
+
+export interface Contestant {
+  readonly name: string;
+  readonly sample: () => Promise<Sample>;
+}
+
+export const median = (values: readonly number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2
+    ? (sorted[middle] as number)
+    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+};
+
+/** A round before the counted ones warms everybody up. */
+export async function inTurn(contestants: readonly Contestant[], rounds: number): Promise<Map<string, Sample[]>> {
+  const samples = new Map<string, Sample[]>(contestants.map(({ name }) => [name, []]));
+  for (let round = 0; round <= rounds; round++)
+    for (const { name, sample } of contestants) {
+      const measured = await sample();
+      if (round > 0) samples.get(name)?.push(measured);
+      console.log(
+        `${round === 0 ? "warm-up" : `round ${round}`}  ${name.padEnd(32)} ${measured.cpu.toFixed(1)} us/request`,
+      );
+    }
+  return samples;
+}
