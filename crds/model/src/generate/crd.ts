@@ -1,0 +1,139 @@
+/** CustomResourceDefinitions from the table of kinds: structural schemas, rules, columns. */
+import { category, group, type KindFacts, type SpecNode, version } from "../resources/kind.ts";
+
+type Plain = { readonly [member: string]: unknown };
+
+/** The CRD of a kind, as plain data. */
+export function crd(kind: string, facts: KindFacts): Plain {
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${facts.plural}.${group}` },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: {
+        kind,
+        listKind: `${kind}List`,
+        plural: facts.plural,
+        singular: facts.singular,
+        shortNames: [facts.shortName],
+        categories: [category],
+      },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: facts.columns.map(({ type = "string", ...column }) => ({ ...column, type })),
+          schema: {
+            openAPIV3Schema: {
+              type: "object",
+              description: facts.spec.description,
+              required: ["spec"],
+              properties: {
+                apiVersion: { type: "string", description: `${group}/${version}` },
+                kind: { type: "string", description: kind },
+                metadata: { type: "object" },
+                spec: structural({ ...facts.spec, description: `What the ${facts.singular} is to be.` }),
+                status,
+              },
+            },
+          },
+        },
+      ],
+    },
+  };
+}
+
+/**
+ * What the API server understands of a node. Left out: defaults (the model fills them, so that changing one changes
+ * no stored object; the description names them), `nullable` (unset is unset), unique items (the API server has no such check) and our own rules.
+ */
+export function structural(node: SpecNode): Plain {
+  return {
+    ...pick(node, scalarKeywords),
+    ...(node.description !== undefined && { description: describe(node) }),
+    ...(node.type === "array" && { "x-kubernetes-list-type": node.listMapKeys ? "map" : "atomic" }),
+    ...(node.listMapKeys && { "x-kubernetes-list-map-keys": node.listMapKeys }),
+    ...(node.open && { "x-kubernetes-preserve-unknown-fields": true }),
+    ...(node.required && { required: node.required }),
+    ...(node.properties && {
+      properties: Object.fromEntries(
+        Object.entries(node.properties).map(([name, member]) => [name, structural(member)]),
+      ),
+    }),
+    ...(typeof node.additionalProperties === "object" && {
+      additionalProperties: structural(node.additionalProperties),
+    }),
+    ...(node.items && { items: structural(node.items) }),
+    ...(node.cel && node.cel.length > 0 && { "x-kubernetes-validations": node.cel }),
+  };
+}
+
+function describe({ description = "", default: value }: SpecNode): string {
+  if (value === undefined || value === null) return description;
+  return `${description} Default: ${typeof value === "string" ? value : JSON.stringify(value)}.`;
+}
+
+const scalarKeywords = [
+  "type",
+  "description",
+  "format",
+  "pattern",
+  "enum",
+  "minLength",
+  "maxLength",
+  "minimum",
+  "maximum",
+  "minItems",
+  "maxItems",
+  "minProperties",
+  "maxProperties",
+] as const;
+
+function pick(node: SpecNode, keywords: readonly (keyof SpecNode)[]): Plain {
+  return Object.fromEntries(
+    keywords.flatMap((keyword) => (node[keyword] === undefined ? [] : [[keyword, node[keyword]]])),
+  );
+}
+
+/** metav1.Condition, with the limits of Kubernetes' own API. */
+const status: Plain = {
+  type: "object",
+  description: "How the resource fares. Written by the operator.",
+  properties: {
+    conditions: {
+      type: "array",
+      description: "Accepted: valid and in use. ResolvedRefs: all that it refers to exists. Programmed: served.",
+      maxItems: 16,
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["type"],
+      items: {
+        type: "object",
+        description: "One fact about the resource.",
+        required: ["type", "status", "lastTransitionTime", "reason", "message"],
+        properties: {
+          type: { type: "string", description: "Which fact.", minLength: 1, maxLength: 316 },
+          status: { type: "string", description: "Whether it holds.", enum: ["True", "False", "Unknown"] },
+          observedGeneration: {
+            type: "integer",
+            format: "int64",
+            description: "metadata.generation of the spec that it is about.",
+            minimum: 0,
+          },
+          lastTransitionTime: { type: "string", format: "date-time", description: "When status last changed." },
+          reason: {
+            type: "string",
+            description: "The reason in one word.",
+            minLength: 1,
+            maxLength: 1024,
+            pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
+          },
+          message: { type: "string", description: "The reason in a sentence: what to change.", maxLength: 32_768 },
+        },
+      },
+    },
+  },
+};

@@ -1,0 +1,87 @@
+/**
+ * Writes every generated file of the repository (`npm run generate`). With `--check` it writes nothing, names the
+ * files that differ and exits with 1.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { crdChartFiles, crdFiles, type GeneratedFile } from "./files.ts";
+import { entitiesPage, pluginsPage, resourcesPage } from "./pages.ts";
+
+/** What is generated. A further generator is a further line. */
+const generators: readonly (() => readonly GeneratedFile[])[] = [
+  crdFiles,
+  crdChartFiles,
+  () => [entitiesPage(), pluginsPage(), resourcesPage()],
+];
+
+/** Folders whose own files (not those in folders below) are all generated: a left-over one would be applied too. */
+const generatedFolders = ["crds", "charts/sluice-crds/templates"];
+
+/** All generated files, in a fixed order. */
+export const generate = (): readonly GeneratedFile[] => generators.flatMap((generator) => generator());
+
+export interface Difference {
+  readonly path: string;
+  readonly fault: "differs" | "is missing" | "is not generated any more";
+}
+
+/** How the files below `root` differ from what would be generated. */
+export function differences(root: string, files: readonly GeneratedFile[]): readonly Difference[] {
+  const faulty = files.flatMap(({ path, content }): Difference[] => {
+    const found = readText(join(root, path));
+    if (found === content) return [];
+    return [{ path, fault: found === undefined ? "is missing" : "differs" }];
+  });
+  const known = new Set(files.map(({ path }) => path));
+  const stale = generatedFolders
+    .flatMap((folder) => listFiles(root, folder))
+    .filter((path) => /\.(ya?ml|json)$/.test(path) && !known.has(path));
+  return [...faulty, ...stale.map((path): Difference => ({ path, fault: "is not generated any more" }))];
+}
+
+/** Makes the files below `root` what is generated. */
+export function write(root: string, files: readonly GeneratedFile[]): void {
+  const contents = new Map(files.map(({ path, content }) => [path, content]));
+  for (const { path } of differences(root, files)) {
+    const content = contents.get(path);
+    if (content === undefined) rmSync(join(root, path));
+    else {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), content);
+    }
+  }
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
+function listFiles(root: string, folder: string): readonly string[] {
+  try {
+    const entries = readdirSync(join(root, folder), { withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).map((entry) => `${folder}/${entry.name}`);
+  } catch (error) {
+    if (isAbsent(error)) return [];
+    throw error;
+  }
+}
+
+const isAbsent = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";
+
+if (import.meta.main) {
+  const root = fileURLToPath(new URL("../../../../", import.meta.url));
+  const files = generate();
+  const found = differences(root, files);
+  if (!process.argv.includes("--check")) write(root, files);
+  else if (found.length > 0) {
+    for (const { path, fault } of found) console.error(`${path} ${fault}`);
+    console.error("Run `npm run generate`.");
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,98 @@
+/** The reference pages about entities, plugins and resources. */
+import { type Collection, collections, entities } from "../entities/index.ts";
+import { type PluginFacts, pluginNames, plugins } from "../plugins/index.ts";
+import { apiVersion, type KindFacts, kinds, type SpecNode } from "../resources/index.ts";
+import { type SchemaNode, schemaNode } from "../schema/node.ts";
+import { type GeneratedFile, markdown } from "./files.ts";
+import { memberTable } from "./tables.ts";
+
+export const entitiesPage = (): GeneratedFile => markdown("docs/reference/entities.md", entitiesText());
+export const pluginsPage = (): GeneratedFile => markdown("docs/reference/plugins.md", pluginsText());
+export const resourcesPage = (): GeneratedFile => markdown("docs/reference/resources.md", resourcesText());
+
+const sections = (...texts: readonly string[]): string => texts.join("\n\n");
+
+function entitiesText(): string {
+  return sections(
+    "# Entities",
+    "What the admin API takes and answers and what a declarative file holds. Every member is always there in an " +
+      "answer; unset is `null`. The same entities as Kubernetes resources: [resources](resources.md).",
+    ...collections.map(entitySection),
+  );
+}
+
+function entitySection(collection: Collection): string {
+  const { schema, key } = entities[collection];
+  const node = schemaNode(schema);
+  return sections(
+    `## ${collection}`,
+    `${node.description} In URLs it is found by its \`id\` or its \`${key}\`.`,
+    memberTable(requireUndefaulted(node)),
+  );
+}
+
+/** A filled entity has every member, so the schema requires all; a person must give those without a default. */
+function requireUndefaulted(node: SchemaNode): SchemaNode {
+  const made = new Set(["id", "created_at", "updated_at"]);
+  const members = Object.entries(node.properties ?? {});
+  const required = members.filter(([name, member]) => !made.has(name) && member.default === undefined);
+  return { ...withoutRequired(node), required: required.map(([name]) => name) };
+}
+
+function withoutRequired(node: SchemaNode): SchemaNode {
+  const properties = Object.entries(node.properties ?? {}).map(([name, member]) => [
+    name,
+    member.reference || !member.properties ? member : withoutRequired(member),
+  ]);
+  return { ...node, required: [], ...(node.properties && { properties: Object.fromEntries(properties) }) };
+}
+
+function pluginsText(): string {
+  return sections(
+    "# Plugins",
+    "The members of each plugin's `config`. They keep these names in every form: resource, file and admin API. Of " +
+      "several plugins of one name the one with the narrowest scope acts. Plugins run in the order of their priority, " +
+      "high first.",
+    ...pluginNames.map((name) => pluginSection(name, plugins[name])),
+  );
+}
+
+function pluginSection(name: string, facts: PluginFacts): string {
+  const node = schemaNode(facts.schema);
+  const traits = [
+    `Priority ${facts.priority}.`,
+    ...(facts.protects ? ["While it is invalid, requests that it would see are answered 503."] : []),
+    ...facts.refuses.map((target) => `Cannot be attached to a ${target}.`),
+  ];
+  return sections(`## ${name}`, `${node.description} ${traits.join(" ")}`, memberTable(withoutRequired(node)));
+}
+
+function resourcesText(): string {
+  return sections(
+    "# Resources",
+    `The custom resources, group and version \`${apiVersion}\`. All are namespaced; \`kubectl get sluice\` lists all ` +
+      "kinds. An unset member has the default of its [entity](entities.md). The conditions in `status` are " +
+      "`Accepted`, `ResolvedRefs` and `Programmed`.",
+    ...Object.entries(kinds).map(([kind, facts]) => kindSection(kind, facts)),
+  );
+}
+
+function kindSection(kind: string, facts: KindFacts): string {
+  const rules = celRules(facts.spec, "spec");
+  return sections(
+    `## ${kind}`,
+    `${facts.spec.description} \`kubectl get ${facts.shortName}\`, \`kubectl get ${facts.plural}.${apiVersion.split("/")[0]}\`.`,
+    memberTable(facts.spec),
+    ...(rules.length > 0 ? ["The API server also checks:", rules.map((rule) => `- ${rule}`).join("\n")] : []),
+  );
+}
+
+function celRules(node: SpecNode, path: string): readonly string[] {
+  return [
+    ...(node.cel ?? []).map(
+      ({ message }) => `\`${path}\`: ${message.replace(/[<>*]/g, (character) => `\\${character}`)}`,
+    ),
+    ...Object.entries(node.properties ?? {}).flatMap(([name, member]) => celRules(member, `${path}.${name}`)),
+    ...(node.items ? celRules(node.items, `${path}[]`) : []),
+  ];
+}

@@ -1,0 +1,54 @@
+/** Schemas as Markdown tables: one row for every member, nested ones with dots. */
+import type { SpecNode } from "../resources/kind.ts";
+
+/** One table of the members of an object. */
+export function memberTable(node: SpecNode): string {
+  const rows = memberRows(node, "", new Set(node.required));
+  return ["| member | type | default | meaning |", "|---|---|---|---|", ...rows].join("\n");
+}
+
+function memberRows(node: SpecNode, prefix: string, required: ReadonlySet<string>): readonly string[] {
+  return Object.entries(node.properties ?? {}).flatMap(([name, member]) => {
+    const path = `${prefix}${name}`;
+    const given = required.has(name) ? "required" : defaultOf(member);
+    const row = `| \`${path}\` | ${typeOf(member)} | ${given} | ${cell([member.description ?? "", ...limits(member)])} |`;
+    const inner = member.items ?? member;
+    const innerPrefix = member.items ? `${path}[].` : `${path}.`;
+    return [row, ...memberRows(inner, innerPrefix, new Set(inner.required))];
+  });
+}
+
+function typeOf(node: SpecNode): string {
+  if (node.type === "array" && node.items) return `list of ${typeOf(node.items)}`;
+  if (typeof node.additionalProperties === "object") return `map of ${typeOf(node.additionalProperties)}`;
+  if (node.enum) return node.enum.map((word) => `\`${word}\``).join(", ");
+  return node.type ?? "any";
+}
+
+function defaultOf(node: SpecNode): string {
+  return node.default === undefined || node.default === null ? "" : `\`${JSON.stringify(node.default)}\``;
+}
+
+function limits(node: SpecNode): readonly string[] {
+  const facts = [
+    ...range(node.minimum, node.maximum, (number) => `${number}`),
+    ...(node.exclusiveMinimum === undefined ? [] : [`more than ${node.exclusiveMinimum}`]),
+    ...range(undefined, node.maxLength, (number) => `${number} characters`),
+    ...range(undefined, node.maxItems, (number) => `${number} items`),
+    ...range(undefined, node.maxProperties, (number) => `${number} names`),
+  ];
+  return facts.length > 0 ? [`(${facts.join(", ")})`] : [];
+}
+
+function range(low: number | undefined, high: number | undefined, word: (number: number) => string): readonly string[] {
+  if (low !== undefined && high !== undefined) return [`${low} to ${word(high)}`];
+  if (high !== undefined) return [`at most ${word(high)}`];
+  return low === undefined ? [] : [`at least ${word(low)}`];
+}
+
+/** Pipes would end the cell; stars and angle brackets would be taken for Markdown and HTML. */
+const cell = (sentences: readonly string[]): string =>
+  sentences
+    .filter((sentence) => sentence !== "")
+    .join(" ")
+    .replace(/[|<>*]/g, (character) => `\\${character}`);
