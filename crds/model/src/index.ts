@@ -1,10 +1,16 @@
 /** The model: what entities are, and everything that derives from it. Imports nothing internal. */
+
+export { type Fields, type SchemaViolation, schemaViolation } from "./check/error.ts";
+export { type CheckedEntity, type CheckOptions, checkConfig, checkEntity } from "./check/index.ts";
 export type * from "./document.ts";
 export * from "./entities/index.ts";
+export { canonical, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";
 export { toCamel, toSnake } from "./names.ts";
+export { normalizePath } from "./path.ts";
 export * from "./plugins/index.ts";
 export { type Period, periods } from "./plugins/rate-limiting.ts";
 export type * from "./push.ts";
+export { compileRegex, type PrefixMatch, type Regex } from "./regex.ts";
 export * from "./resources/index.ts";
 export type * from "./snapshot.ts";
 export type * from "./violation.ts";

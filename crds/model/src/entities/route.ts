@@ -11,7 +11,7 @@ const endpoints = (which: string) =>
           ip: nullable(text({ description: "An address or CIDR block.", rule: "ip-or-cidr", maxLength: 64 })),
           port: nullable(integer({ description: "A port.", minimum: 0, maximum: 65_535 })),
         },
-        { additionalProperties: false, description: "An address, a port, or both." },
+        { additionalProperties: false, description: "An address, a port, or both.", rule: "endpoint" },
       ),
       { description: `${which} of the connection. For the protocols tcp, tls and udp only.`, maxItems: 16 },
     ),

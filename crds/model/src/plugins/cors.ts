@@ -1,6 +1,6 @@
 /** Config of cors: which other origins' pages may call (kong-contract 3.4). */
 import type { Static } from "typebox";
-import { choice, flag, integer, list, nullable, record, set, text } from "../schema/member.ts";
+import { choice, flag, integer, list, nullable, record, text } from "../schema/member.ts";
 
 export const corsMethods = ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS", "TRACE", "CONNECT"] as const;
 
@@ -24,7 +24,7 @@ export const cors = record(
         maxItems: 64,
       }),
     ),
-    methods: set(choice(corsMethods, { description: "A method." }), {
+    methods: list(choice(corsMethods, { description: "A method." }), {
       description: "Methods that may be used.",
       default: ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS", "TRACE", "CONNECT"],
       maxItems: 16,

@@ -19,7 +19,9 @@ const redis = record(
       maximum: 2 ** 31 - 2,
     }),
     username: nullable(text({ description: "User name, for Redis 6 and later.", maxLength: 512 })),
-    password: nullable(text({ description: "Password. Better taken from a Secret by configFrom.", maxLength: 512 })),
+    password: nullable(
+      text({ description: "Password. Better taken from a Secret by configFrom.", minLength: 0, maxLength: 512 }),
+    ),
     database: integer({ description: "Database number.", default: 0, minimum: 0, maximum: 1_000_000 }),
     ssl: flag({ description: "Connect by TLS.", default: false }),
     ssl_verify: flag({ description: "Verify the certificate of Redis.", default: false }),

@@ -17,7 +17,9 @@ export interface MemberOptions {
 
 type Limits<Keys extends string> = Partial<Record<Keys, number>>;
 
-export const text = (options: MemberOptions & Limits<"minLength" | "maxLength">) => Type.String({ ...options });
+/** As in Kong, a text is not empty unless `minLength: 0` says that it may be. */
+export const text = (options: MemberOptions & Limits<"minLength" | "maxLength">) =>
+  Type.String({ minLength: 1, ...options });
 
 export const integer = (options: MemberOptions & Limits<"minimum" | "maximum">) => Type.Integer({ ...options });
 

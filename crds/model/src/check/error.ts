@@ -1,0 +1,69 @@
+/** Kong's error body for violations (kong-contract 1.5). */
+import type { Violation } from "../violation.ts";
+
+/** The shape of `fields`: it mirrors the value, with a sentence where a fault is and null for good items of a list. */
+export type Fields = string | null | readonly Fields[] | { readonly [name: string]: Fields };
+
+export interface SchemaViolation {
+  readonly code: 2;
+  readonly name: "schema violation";
+  readonly message: string;
+  readonly fields: Fields;
+}
+
+/**
+ * The body of a 400 for at least one violation. `message` counts and lists the faults: those of the entity as a whole
+ * first, without a path, then by member name; list positions count from 1 there, as in Lua.
+ */
+export function schemaViolation(violations: readonly Violation[]): SchemaViolation {
+  const root = new Branch();
+  for (const { path, message } of violations) root.add(path, message);
+  const faults = root.lines("");
+  const list = faults.join("; ");
+  return {
+    code: 2,
+    name: "schema violation",
+    message: faults.length === 1 ? `schema violation (${list})` : `${faults.length} schema violations (${list})`,
+    fields: root.fields(),
+  };
+}
+
+/** A member with its own sentences and those below it. Names live in a Map, so that no name is special. */
+class Branch {
+  readonly own: string[] = [];
+  readonly below = new Map<string | number, Branch>();
+
+  add(path: Violation["path"], message: string): void {
+    const [step, ...rest] = path;
+    if (step === undefined || step === "@entity") {
+      this.own.push(message);
+      return;
+    }
+    const branch = this.below.get(step) ?? new Branch();
+    this.below.set(step, branch);
+    branch.add(rest, message);
+  }
+
+  lines(at: string): readonly string[] {
+    const own = this.own.map((message) => (at === "" ? message : `${at}: ${message}`));
+    const prefix = at === "" ? "" : `${at}.`;
+    const steps = [...this.below].sort(([a], [b]) => (a < b ? -1 : 1));
+    return own.concat(steps.flatMap(([step, branch]) => branch.lines(`${prefix}${label(step)}`)));
+  }
+
+  /** A sentence of a record that also has faulty members stands under `@entity`; one of such a list is in `message` only. */
+  fields(isRoot = true): Fields {
+    if (!isRoot && this.below.size === 0) return this.own[0] ?? null;
+    const indexes = [...this.below.keys()].filter((step) => typeof step === "number");
+    if (indexes.length > 0) {
+      return Array.from(
+        { length: Math.max(...indexes) + 1 },
+        (_, index) => this.below.get(index)?.fields(false) ?? null,
+      );
+    }
+    const members = [...this.below].map(([step, branch]): [string, Fields] => [String(step), branch.fields(false)]);
+    return Object.fromEntries(this.own.length === 0 ? members : [["@entity", this.own], ...members]);
+  }
+}
+
+const label = (step: string | number): string => (typeof step === "number" ? String(step + 1) : step);

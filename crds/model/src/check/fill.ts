@@ -1,0 +1,61 @@
+/**
+ * Filling: a new value with every member of its schema, unset ones with their default or null.
+ *
+ * What has the wrong type is left as it came, for the validator to report. Members that the schema does not have are
+ * reported here and never copied, so that `__proto__` cannot reach an object.
+ */
+import type { SchemaNode } from "../schema/node.ts";
+import { isRecord, memberOf, valuesOf } from "../schema/walk.ts";
+import type { Violation } from "../violation.ts";
+
+export interface Filled {
+  readonly value: unknown;
+  readonly unknown: readonly Violation[];
+}
+
+export function fill(schema: SchemaNode, raw: unknown): Filled {
+  const unknown: Violation[] = [];
+  return { value: fillAt(schema, raw, [], unknown), unknown };
+}
+
+function fillAt(schema: SchemaNode, raw: unknown, path: Violation["path"], unknown: Violation[]): unknown {
+  const value = raw ?? structuredClone(schema.default) ?? null;
+  if (schema.reference !== undefined) return fillReference(value);
+  if (schema.properties !== undefined) return fillRecord(schema, value, path, unknown);
+  if (schema.type === "array") return fillList(schema, value, path, unknown);
+  const values = valuesOf(schema);
+  if (values !== undefined && isRecord(value)) {
+    return fromEntries(Object.entries(value), (name, item) => fillAt(values, item, [...path, name], unknown));
+  }
+  // Hex digits compare as texts everywhere else.
+  return schema.rule === "uuid" && typeof value === "string" ? value.toLowerCase() : value;
+}
+
+function fillRecord(schema: SchemaNode, value: unknown, path: Violation["path"], unknown: Violation[]): unknown {
+  if (!isRecord(value)) return value;
+  for (const name of Object.keys(value)) {
+    if (memberOf(schema, name) === undefined) unknown.push({ path: [...path, name], message: "unknown field" });
+  }
+  return fromEntries(Object.entries(schema.properties ?? {}), (name, member) => {
+    const given = Object.hasOwn(value, name) ? value[name] : undefined;
+    return fillAt(member, given, [...path, name], unknown);
+  });
+}
+
+function fillList(schema: SchemaNode, value: unknown, path: Violation["path"], unknown: Violation[]): unknown {
+  const { items } = schema;
+  if (!Array.isArray(value) || items === undefined) return value;
+  const filled = Array.from(value, (item, index) => fillAt(items, item, [...path, index], unknown));
+  // As in Kong, a repeated item of a set counts once and is no fault.
+  return schema.uniqueItems === true ? [...new Set(filled)] : filled;
+}
+
+/** Kong ignores what stands beside the id. */
+function fillReference(value: unknown): unknown {
+  if (!isRecord(value) || !Object.hasOwn(value, "id")) return isRecord(value) ? {} : value;
+  return { id: typeof value.id === "string" ? value.id.toLowerCase() : value.id };
+}
+
+/** `Object.fromEntries` defines members instead of assigning them: a name like `__proto__` stays a plain member. */
+const fromEntries = <Value>(entries: readonly [string, Value][], map: (name: string, value: Value) => unknown) =>
+  Object.fromEntries(entries.map(([name, value]) => [name, map(name, value)]));

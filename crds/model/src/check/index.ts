@@ -1,0 +1,115 @@
+/** Checking entities: plain data in, a filled entity or all of its faults out, in Kong's words. */
+import { type Collection, type Entities, entities } from "../entities/index.ts";
+import { deriveId, deriveNamelessId } from "../ids.ts";
+import { type PluginConfigs, type PluginName, plugins } from "../plugins/index.ts";
+import { type SchemaNode, schemaNode } from "../schema/node.ts";
+import { isRecord, memberOf } from "../schema/walk.ts";
+import type { Checked, Violation } from "../violation.ts";
+import { type CheckedExtras, checkExtras, type Extras } from "./extras.ts";
+import { fill } from "./fill.ts";
+import { expandConfig, expandEntity } from "./shorthand.ts";
+import { validate } from "./validate.ts";
+
+export interface CheckOptions {
+  /** Unix time in seconds for timestamps that are unset. Default 0, so that the same input gives the same entity. */
+  readonly now?: number;
+}
+
+/** A filled entity; routes, plugins and credentials may carry `_sluice`. */
+export type CheckedEntity<Name extends Collection> = Entities[Name] &
+  (Name extends keyof Extras ? { readonly _sluice?: Extras[Name] } : unknown);
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Kong allows these beside the members of an entity and keeps neither. */
+const REMARKS = new Set(["_comment", "_ignore"]);
+
+/**
+ * Checks one flat entity: snake_case members, null or absent for unset, references as `{ id }`.
+ *
+ * A `url` is taken apart, every member is filled with its default or null, a missing id is derived (ids.ts), and a
+ * plugin's config is filled by the plugin's schema. A plugin that `_sluice.unavailable` marks keeps its config only if
+ * it is valid, else it gets an empty one: nobody runs it.
+ * A credential needs its key, or the key's hash in `_sluice`: making one up is the caller's part.
+ */
+export function checkEntity<Name extends Collection>(
+  collection: Name,
+  raw: unknown,
+  { now = 0 }: CheckOptions = {},
+): Checked<CheckedEntity<Name>> {
+  if (!isRecord(raw)) return { violations: [{ path: [], message: "expected a record" }] };
+  const { extras, ...ours } = checkExtras(collection, own(raw, "_sluice"));
+  const { members, ...shorthand } = expandEntity(
+    collection,
+    without(raw, (name) => name === "_sluice" || REMARKS.has(name)),
+  );
+
+  const schema = schemaNode(entities[collection].schema);
+  const filled = fill(schema, withTimes(schema, members, now));
+  const config = collection === "plugins" ? checkPluginConfig(filled.value, extras) : undefined;
+  const entity: Members = { ...(filled.value as Members), ...(config?.value ? { config: config.value } : {}) };
+  const withId = { ...entity, id: entity.id ?? idOf(collection, entity) };
+
+  const violations = [
+    ...ours.violations,
+    ...shorthand.violations,
+    ...filled.unknown,
+    ...validate(schema, withId),
+    ...(config?.violations ?? []),
+    ...(collection === "keyauth_credentials" ? checkKey(entity, extras) : []),
+  ];
+  if (violations.length > 0) return { violations };
+  // What the schema accepted is what its type says.
+  return { value: { ...withId, ...(extras && { _sluice: extras }) } as unknown as CheckedEntity<Name> };
+}
+
+/**
+ * Checks and fills a plugin's config. Paths start at the config; one that is empty means the config, one that is
+ * `["@entity"]` the plugin as a whole.
+ */
+export function checkConfig<Name extends PluginName>(plugin: Name, raw: unknown): Checked<PluginConfigs[Name]> {
+  const schema = schemaNode(plugins[plugin].schema);
+  const filled = fill(schema, isRecord(raw) ? expandConfig(plugin, raw) : (raw ?? {}));
+  const violations = [...filled.unknown, ...validate(schema, filled.value)];
+  return violations.length > 0 ? { violations } : { value: filled.value as PluginConfigs[Name] };
+}
+
+function checkPluginConfig(plugin: unknown, extras: CheckedExtras["extras"]): Checked<unknown> | undefined {
+  const { name, config } = plugin as Members;
+  if (typeof name !== "string" || !Object.hasOwn(plugins, name)) return undefined;
+  const checked = checkConfig(name as PluginName, config);
+  if (checked.violations === undefined) return checked;
+  if (extras?.unavailable !== undefined) return { value: {} };
+  return {
+    violations: checked.violations.map(({ path, message }) => ({
+      path: path[0] === "@entity" ? path : ["config", ...path],
+      message,
+    })),
+  };
+}
+
+const checkKey = (credential: Members, extras: CheckedExtras["extras"]): readonly Violation[] =>
+  credential.key === null && extras?.key_hash === undefined
+    ? [{ path: ["key"], message: "required field missing" }]
+    : [];
+
+/** Credentials have no updated_at. */
+function withTimes(schema: SchemaNode, members: Members, now: number): Members {
+  const unset = ["created_at", "updated_at"].filter(
+    (name) => memberOf(schema, name) && (own(members, name) ?? null) === null,
+  );
+  return { ...members, ...Object.fromEntries(unset.map((name) => [name, now])) };
+}
+
+/** A key of a wrong type gives a worthless id, but then the entity has a fault. */
+function idOf(collection: Collection, entity: Members): string {
+  const key = entity[entities[collection].key];
+  if (typeof key === "string") return deriveId(collection, key);
+  const parent = ["service", "route", "consumer"].map((name) => entity[name]).find(isRecord);
+  return deriveNamelessId(collection, typeof parent?.id === "string" ? parent.id : null, entity);
+}
+
+const own = (members: Members, name: string): unknown => (Object.hasOwn(members, name) ? members[name] : undefined);
+
+const without = (members: Members, leaves: (name: string) => boolean): Members =>
+  Object.fromEntries(Object.entries(members).filter(([name]) => !leaves(name)));

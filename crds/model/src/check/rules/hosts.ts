@@ -1,0 +1,58 @@
+/** Host names and addresses, with and without ports and wildcards. */
+import { isIP, isIPv4 } from "node:net";
+import type { TextRule } from "./rule.ts";
+
+interface Host {
+  readonly kind: "name" | "address";
+  readonly port?: string;
+}
+
+/** A name, an IPv4 or IPv6 address (brackets optional without a port), and perhaps a port; undefined when it is none. */
+function parseHost(value: string): Host | undefined {
+  const bracketed = /^\[([^\]]*)\](?::(\d+))?$/.exec(value);
+  if (bracketed !== null) {
+    return isIP(bracketed[1] ?? "") === 6 ? { kind: "address", port: bracketed[2] } : undefined;
+  }
+  if (isIP(value) === 6) return { kind: "address" };
+  const [, host = "", port] = /^([^:]*)(?::(\d+))?$/.exec(value) ?? [];
+  if (/^[\d.]+$/.test(host)) return isIPv4(host) ? { kind: "address", port } : undefined;
+  return isName(host) ? { kind: "name", port } : undefined;
+}
+
+/** Letters, digits, `-` and `_` in labels that do not end in `-`; a dot may end the name. */
+function isName(name: string): boolean {
+  const labels = (name.endsWith(".") ? name.slice(0, -1) : name).split(".");
+  return labels.every((label) => /^[A-Za-z0-9\-_]*[A-Za-z0-9_]$/.test(label));
+}
+
+const badPort = ({ port }: Host): boolean => port !== undefined && Number(port) > 65_535;
+
+export const host: TextRule = (value) => {
+  const parsed = parseHost(value);
+  if (parsed === undefined) return `invalid value: ${value}`;
+  return parsed.port === undefined ? undefined : "must not have a port";
+};
+
+export const sni: TextRule = (value) => {
+  if (parseHost(value)?.kind === "address") return "must not be an IP";
+  return host(value);
+};
+
+/** A host with at most one `*`, as its first or last label, and perhaps a port. */
+export const routeHost: TextRule = (value) => {
+  const wildcards = value.split("*").length - 1;
+  if (wildcards > 1) return "invalid wildcard: must have at most one wildcard";
+  if (wildcards === 1 && !value.startsWith("*.") && !value.endsWith(".*")) {
+    return "invalid wildcard: must be placed at leftmost or rightmost label";
+  }
+  const parsed = parseHost(value.replace("*", "abc"));
+  if (parsed === undefined) return `invalid hostname: ${value}`;
+  return badPort(parsed) ? "invalid port number" : undefined;
+};
+
+export const ipOrCidr: TextRule = (value) => {
+  const [, address = "", bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(value) ?? [];
+  const version = isIP(address);
+  const valid = version !== 0 && (bits === undefined || Number(bits) <= (version === 4 ? 32 : 128));
+  return valid ? undefined : `invalid ip or cidr range: '${value}'`;
+};

@@ -1,0 +1,47 @@
+/** Paths of services and routes. */
+import { normalizePath } from "../../path.ts";
+import { compileRegex } from "../../regex.ts";
+import type { TextRule } from "./rule.ts";
+
+const PATH_CHARACTERS = /^\/[A-Za-z0-9.\-_~/%:@!$&'()*+,;=]*$/;
+
+function badEncoding(path: string): string | undefined {
+  const bad = /%(?![0-9A-Fa-f]{2}).{0,2}/.exec(path);
+  return bad === null ? undefined : `invalid url-encoded value: '${bad[0]}'`;
+}
+
+export const path: TextRule = (value) => {
+  if (!value.startsWith("/")) return "should start with: /";
+  if (value.includes("//")) return "must not have empty segments";
+  if (!PATH_CHARACTERS.test(value)) {
+    return `invalid path: '${value}' (characters outside of the reserved list of RFC 3986 found)`;
+  }
+  return badEncoding(value);
+};
+
+/** A prefix in its normal form, or `~` and a regular expression. */
+export const routePath: TextRule = (value) => {
+  if (!/^~?\//.test(value)) return "should start with: / (fixed path) or ~/ (regex path)";
+  if (value.includes("//")) return "must not have empty segments";
+  return value.startsWith("~") ? regex(value.slice(1)) : prefix(value);
+};
+
+function prefix(value: string): string | undefined {
+  const fault = badEncoding(value);
+  if (fault !== undefined) return fault;
+  const normal = normalizePath(value);
+  return normal === value ? undefined : `non-normalized path, consider use '${normal}' instead`;
+}
+
+/** Also says why, because RE2 refuses some of what PCRE takes. */
+export const regex: TextRule = (source) => {
+  const fault = compileRegex(source).violations?.[0];
+  return fault && `not a valid regex: ${source} (${fault.message})`;
+};
+
+/** An origin, or a regular expression for origins; `*` is all. */
+export const origin: TextRule = (value) => {
+  if (value === "*") return undefined;
+  const fault = compileRegex(value).violations?.[0];
+  return fault && `'${value}' is not a valid regex (${fault.message})`;
+};

@@ -1,0 +1,48 @@
+/** Members of a rate-limiting config against each other (kong-contract 3.2). Paths start at the config. */
+import { periods } from "../../plugins/rate-limiting.ts";
+import type { Violation } from "../../violation.ts";
+import { atLeastOneOf, conditional, isEmpty, type Members, type RecordRule } from "./rule.ts";
+
+export const rateLimiting: RecordRule = (config) => [
+  ...atLeastOneOf(config, periods, "config."),
+  ...(config.policy === "cluster"
+    ? [{ path: ["policy"], message: "expected one of: local, redis (cluster needs the database mode)" }]
+    : []),
+  ...periodsInOrder(config),
+  ...syncRate(config),
+  ...needed(config),
+];
+
+/** Kong reports the first pair only. */
+function periodsInOrder(config: Members): readonly Violation[] {
+  const limits = periods.flatMap((period) => {
+    const limit = config[period];
+    return typeof limit === "number" ? [{ period, limit }] : [];
+  });
+  for (const [index, shorter] of limits.entries()) {
+    const longer = limits.slice(index + 1).find(({ limit }) => limit < shorter.limit);
+    if (longer === undefined) continue;
+    const [high, low] = [longer, shorter].map(({ period, limit }) => `${period}(${limit.toFixed(1)})`);
+    return [{ path: [], message: `The limit for ${high} cannot be lower than the limit for ${low}` }];
+  }
+  return [];
+}
+
+function syncRate({ policy, sync_rate: rate }: Members): readonly Violation[] {
+  if (typeof rate !== "number" || rate === -1) return [];
+  if (policy !== "redis") return [{ path: [], message: "sync_rate can only be used with the redis policy" }];
+  if (rate < 0.02) return [{ path: [], message: "sync_rate must be greater than 0.02, or -1 to disable" }];
+  return [];
+}
+
+function needed(config: Members): readonly Violation[] {
+  const missing: Violation[] = [];
+  const redis: Members = typeof config.redis === "object" && config.redis !== null ? { ...config.redis } : {};
+  const need = (given: string, value: unknown, path: Violation["path"]) => {
+    if (isEmpty(value)) missing.push(...conditional(`config.${given}`, path, "required field missing"));
+  };
+  if (config.policy === "redis") need("policy", redis.host, ["redis", "host"]);
+  if (config.limit_by === "header") need("limit_by", config.header_name, ["header_name"]);
+  if (config.limit_by === "path") need("limit_by", config.path, ["path"]);
+  return missing;
+}

@@ -1,0 +1,77 @@
+/** Members of a route against its protocols and each other (kong-contract 1.4). */
+import type { Violation } from "../../violation.ts";
+import { refuseL4 } from "./entities.ts";
+import { regex } from "./paths.ts";
+import { isEmpty, type Members, ofWhole, quoted, type RecordRule } from "./rule.ts";
+
+const FAMILIES = [["http", "https"], ["tcp", "tls", "udp"], ["tls_passthrough"], ["grpc", "grpcs"]] as const;
+
+/** What routes of a family may not have, and by what a request can be told to be theirs. */
+const HTTP = {
+  forbidden: ["sources", "destinations"],
+  when: "'http' or 'https'",
+  plain: ["methods", "hosts", "headers", "paths"],
+};
+const GRPC = {
+  forbidden: ["methods", "sources", "destinations"],
+  when: "'grpc' or 'grpcs'",
+  plain: ["hosts", "headers", "paths"],
+};
+
+export const route: RecordRule = (members) => {
+  const protocols: readonly unknown[] = Array.isArray(members.protocols) ? members.protocols : [];
+  const refused = protocols.flatMap((protocol, index) => {
+    const message = refuseL4(protocol);
+    return message === undefined ? [] : [{ path: ["protocols", index], message }];
+  });
+  if (refused.length > 0) return refused;
+  return [...oneFamily(protocols), ...byProtocols(members, protocols), ...headerPatterns(members.headers)];
+};
+
+function oneFamily(protocols: readonly unknown[]): readonly Violation[] {
+  const familyOf = (protocol: unknown) => FAMILIES.find((family) => family.some((member) => member === protocol));
+  const families = new Set(protocols.map(familyOf).filter((family) => family !== undefined));
+  if (families.size < 2) return [];
+  const list = [...families].map((family) => `(${quoted(family)})`).join(", ");
+  return [{ path: ["protocols"], message: `these sets are mutually exclusive: ${list}` }];
+}
+
+function byProtocols(members: Members, protocols: readonly unknown[]): readonly Violation[] {
+  const grpc = protocols[0] === "grpc" || protocols[0] === "grpcs";
+  if (!grpc && protocols[0] !== "http" && protocols[0] !== "https") return [];
+  const family = grpc ? GRPC : HTTP;
+  const cannotSet = (name: string): Violation => ({
+    path: [name],
+    message: `cannot set '${name}' when 'protocols' is ${family.when}`,
+  });
+  const forbidden = family.forbidden.filter((name) => members[name] !== null).map(cannotSet);
+  if (grpc && members.strip_path === true) forbidden.push(cannotSet("strip_path"));
+  return [...forbidden, ...matchable(members, protocols, family.plain), ...serverNames(members, protocols)];
+}
+
+/** A route needs something to be matched by; server names count only where there is TLS. */
+function matchable(members: Members, protocols: readonly unknown[], plain: readonly string[]): readonly Violation[] {
+  const secure = protocols.find((protocol) => protocol === "https" || protocol === "grpcs");
+  const names = secure === undefined ? plain : [...plain, "snis"];
+  if (names.some((name) => !isEmpty(members[name]))) return [];
+  return [ofWhole(`must set one of ${quoted(names)} when 'protocols' is '${secure ?? protocols[0]}'`)];
+}
+
+function serverNames(members: Members, protocols: readonly unknown[]): readonly Violation[] {
+  if (isEmpty(members.snis) || protocols.some((protocol) => protocol === "https" || protocol === "grpcs")) return [];
+  return [
+    { path: ["snis"], message: "length must be 0" },
+    ofWhole("'snis' can only be set when 'protocols' is 'grpcs', 'https', 'tls' or 'tls_passthrough'"),
+  ];
+}
+
+/** A header's only value may be a regular expression after `~*`; among several values it is a plain text. */
+function headerPatterns(headers: unknown): readonly Violation[] {
+  if (typeof headers !== "object" || headers === null) return [];
+  return Object.entries(headers).flatMap(([name, values]) => {
+    const [only, second] = Array.isArray(values) ? values : [];
+    if (typeof only !== "string" || second !== undefined || !only.startsWith("~*")) return [];
+    const message = regex(only.slice(2));
+    return message === undefined ? [] : [{ path: ["headers", name, 0], message }];
+  });
+}

@@ -1,0 +1,37 @@
+/** What a rule is: a check that JSON Schema cannot say, named by a schema and answered in Kong's words. */
+import type { Violation } from "../../violation.ts";
+
+/** Checks one text; answers what is wrong with it. */
+export type TextRule = (value: string) => string | undefined;
+
+/** Members of a record that may still be wrong in themselves: a rule looks before it relies on a type. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** Checks members against each other. Paths start at the record. */
+export type RecordRule = (members: Members) => readonly Violation[];
+
+/** A fault of the record as a whole. */
+export const ofWhole = (message: string): Violation => ({ path: ["@entity"], message });
+
+/** Kong's notion: unset, "", [] and {} are empty. */
+export const isEmpty = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === "" ||
+  (typeof value === "object" && Object.keys(value).length === 0);
+
+/** `'a', 'b'` as in Kong's sentences. */
+export const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(", ");
+
+/** A violation unless one of the members is set; names are written with `prefix`. */
+export function atLeastOneOf(members: Members, names: readonly string[], prefix = ""): readonly Violation[] {
+  if (names.some((name) => !isEmpty(members[name]))) return [];
+  const list = quoted(names.map((name) => prefix + name));
+  return [ofWhole(`at least one of these fields must be non-empty: ${list}`)];
+}
+
+/** Kong's two violations for a member that another member's value forbids or demands. */
+export const conditional = (given: string, path: Violation["path"], message: string): readonly Violation[] => [
+  { path, message },
+  ofWhole(`failed conditional validation given value of field '${given}'`),
+];

@@ -1,0 +1,42 @@
+/** Names, tags, methods, header names and ids. */
+import type { TextRule } from "./rule.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export const uuid: TextRule = (value) => (UUID.test(value) ? undefined : "expected a valid UUID");
+
+export const sha256: TextRule = (value) =>
+  /^[0-9a-f]{64}$/.test(value) ? undefined : "expected a SHA-256 in lower-case hex";
+
+const badCharacters = (value: string): string | undefined => {
+  if (value.isWellFormed()) return undefined;
+  const position = [...value].findIndex((character) => !character.isWellFormed()) + 1;
+  return `invalid utf-8 character sequence detected at position ${position}`;
+};
+
+/** ASCII letters, digits and `. - _ ~`, and everything beyond ASCII. */
+export const name: TextRule = (value) =>
+  badCharacters(value) ??
+  (/^[A-Za-z0-9.\-_~\u0080-\u{10ffff}]*$/u.test(value)
+    ? undefined
+    : `invalid value '${value}': the only accepted ascii characters are alphanumerics or ., -, _, and ~`);
+
+/** Printable ASCII without `,` and `/`, which the tag filter of the admin API needs, and everything beyond ASCII. */
+export const tag: TextRule = (value) =>
+  badCharacters(value) ??
+  (/^[ !-+\-.0-~\u0080-\u{10ffff}]*$/u.test(value)
+    ? undefined
+    : `invalid tag '${value}': expected printable ascii (except \`,\` and \`/\`) or valid utf-8 sequences`);
+
+export const method: TextRule = (value) => (/^[A-Z]+$/.test(value) ? undefined : `invalid value: ${value}`);
+
+/** `__proto__` is well formed, but no object should be asked to carry it as a member. */
+export const headerName: TextRule = (value) =>
+  /^[A-Za-z0-9\-_]+$/.test(value) && value !== "__proto__"
+    ? undefined
+    : `bad header name '${value}', allowed characters are A-Z, a-z, 0-9, '_', and '-'`;
+
+export const routeHeader: TextRule = (value) =>
+  value.toLowerCase() === "host"
+    ? "cannot contain 'host' header, which must be specified in the 'hosts' attribute"
+    : headerName(value);

@@ -1,0 +1,81 @@
+/** Shorter and older ways of writing that Kong takes: `url` of a service, a lone origin, `redis_host` and the like. */
+import type { Collection } from "../entities/index.ts";
+import type { PluginName } from "../plugins/index.ts";
+import { isRecord } from "../schema/walk.ts";
+import type { Violation } from "../violation.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+export interface Expanded {
+  readonly members: Members;
+  readonly violations: readonly Violation[];
+}
+
+/** Also the one default that depends on another member: gRPC routes keep their path. */
+export function expandEntity(collection: Collection, members: Members): Expanded {
+  if (collection === "services") return expandUrl(members);
+  if (collection === "routes" && isGrpc(members.protocols)) {
+    return { members: { ...members, strip_path: members.strip_path ?? false }, violations: [] };
+  }
+  return { members, violations: [] };
+}
+
+const isGrpc = (protocols: unknown): boolean =>
+  Array.isArray(protocols) && (protocols[0] === "grpc" || protocols[0] === "grpcs");
+
+function expandUrl(members: Members): Expanded {
+  if (!Object.hasOwn(members, "url")) return { members, violations: [] };
+  const { url, ...rest } = members;
+  if (url === null || url === undefined) return { members: rest, violations: [] };
+  if (typeof url !== "string") return faultyUrl(rest, "expected a string");
+  if (url.trim() === "") return faultyUrl(rest, "length must be at least 1");
+  return { members: { ...rest, ...partsOf(url) }, violations: [] };
+}
+
+/** The host stands for itself, so that it is not reported missing beside the fault of the url. */
+const faultyUrl = (members: Members, message: string): Expanded => ({
+  members: { host: "url", ...members },
+  violations: [{ path: ["url"], message }],
+});
+
+/** RFC 3986 appendix B. User, query and fragment have no place in a service; Kong leaves them out too. */
+function partsOf(url: string): Members {
+  const [, scheme, authority = "", path = ""] =
+    /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)/.exec(url) ?? [];
+  const [, host = "", port = ""] = /^(?:[^@]*@)?(\[[^\]]*\]|[^:]*)(?::(.*))?$/.exec(authority) ?? [];
+  const protocol = scheme?.toLowerCase() ?? (port === "443" ? "https" : "http");
+  return {
+    protocol,
+    host: host === "" ? null : host.replace(/^\[(.*)\]$/, "$1"),
+    port: portOf(port, protocol),
+    path: path === "" ? null : path,
+  };
+}
+
+/** A port that is no number is left for the schema to refuse. */
+function portOf(port: string, protocol: string): number | string {
+  if (port === "") return protocol === "https" ? 443 : 80;
+  return /^\d+$/.test(port) ? Number(port) : port;
+}
+
+/** What the config of each plugin may be written as besides its schema. */
+const configs: Partial<Record<PluginName, (config: Members) => Members>> = {
+  cors: (config) => (typeof config.origins === "string" ? { ...config, origins: [config.origins] } : config),
+  "rate-limiting": nestRedis,
+};
+
+export const expandConfig = (plugin: PluginName, config: Members): Members => configs[plugin]?.(config) ?? config;
+
+/** Members of `redis` that had a flat spelling before Kong 3.8. */
+const flatRedis = ["host", "port", "password", "username", "ssl", "ssl_verify", "server_name", "timeout", "database"];
+export const flatRedisNames: readonly string[] = flatRedis.map((name) => `redis_${name}`);
+
+/** `redis_host` becomes `redis.host`; the new spelling wins where both are given. */
+function nestRedis(config: Members): Members {
+  const old = flatRedis.filter((name) => Object.hasOwn(config, `redis_${name}`));
+  const given = config.redis ?? {};
+  if (old.length === 0 || !isRecord(given)) return config;
+  const rest = Object.entries(config).filter(([name]) => !flatRedisNames.includes(name));
+  const moved = old.map((name): [string, unknown] => [name, given[name] ?? config[`redis_${name}`]]);
+  return Object.fromEntries([...rest, ["redis", Object.fromEntries([...Object.entries(given), ...moved])]]);
+}

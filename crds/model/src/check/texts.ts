@@ -1,0 +1,45 @@
+/** What Kong says for each way in which a value can fail its schema (kong-contract 1.5). */
+import type { ErrorObject } from "ajv";
+import type { SchemaNode } from "../schema/node.ts";
+
+type Text = (schema: SchemaNode, error: ErrorObject) => string;
+
+const expected = (schema: SchemaNode): string => {
+  if (schema.type === "array") return schema.uniqueItems === true ? "a set" : "an array";
+  if (schema.type === "object") return typeof schema.additionalProperties === "object" ? "a map" : "a record";
+  return schema.type === "integer" ? "an integer" : `a ${schema.type}`;
+};
+
+const type: Text = (schema, { data }) =>
+  data === null || data === undefined ? "required field missing" : `expected ${expected(schema)}`;
+
+const limits: Text = ({ minimum = "-inf", maximum = "inf" }) => `value should be between ${minimum} and ${maximum}`;
+
+const atLeast: Text = (_, { params }) => `length must be at least ${params.limit}`;
+
+const atMost: Text = (_, { params }) => `length must be at most ${params.limit}`;
+
+/**
+ * By Ajv's keyword. The order is Kong's: where a value fails in several ways, the first of them is told.
+ * `unevaluated` faults of Ajv (a null in an `if`) do not occur: our schemas use these keywords only.
+ */
+export const texts: Readonly<Record<string, Text>> = {
+  type,
+  required: ({ reference }) => (reference === undefined ? "required field missing" : "missing primary key"),
+  additionalProperties: () => "unknown field",
+  enum: (schema) => `expected one of: ${schema.enum?.join(", ")}`,
+  exclusiveMinimum: (_, { params }) => `value must be greater than ${params.limit}`,
+  minimum: limits,
+  maximum: limits,
+  minLength: atLeast,
+  maxLength: atMost,
+  minItems: atLeast,
+  maxItems: atMost,
+  maxProperties: atMost,
+  rule: (_, { message = "" }) => message,
+  keyRule: (_, { message = "" }) => message,
+};
+
+/** Lower is told first. A bad UUID is called so whatever its length. */
+export const rank = ({ keyword, params }: ErrorObject): number =>
+  params.rule === "uuid" ? 0 : Object.keys(texts).indexOf(keyword);

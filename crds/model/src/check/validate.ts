@@ -1,0 +1,111 @@
+/** Checking a filled value against its schema: Ajv finds the faults, this file says them in Kong's words. */
+import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from "ajv";
+import type { DataValidateFunction } from "ajv/dist/types/index.js";
+import type { SchemaNode } from "../schema/node.ts";
+import { isRecord } from "../schema/walk.ts";
+import type { Violation } from "../violation.ts";
+import type { Members } from "./rules/rule.ts";
+import { recordRules, textRules } from "./rules.ts";
+import { rank, texts } from "./texts.ts";
+
+/** All faults of a value, none left out. A schema is compiled when it is first used. */
+export function validate(schema: SchemaNode, value: unknown): readonly Violation[] {
+  const check = compiled(schema);
+  if (check(value)) return [];
+  return tellOnce((check.errors ?? []).map((error) => ({ error, path: pathOf(error, value) })));
+}
+
+const cache = new WeakMap<SchemaNode, ValidateFunction>();
+
+function compiled(schema: SchemaNode): ValidateFunction {
+  const known = cache.get(schema);
+  if (known !== undefined) return known;
+  // By way of JSON, because the builder marks schemas with members of its own.
+  const check = ajv.compile(JSON.parse(JSON.stringify(schema)));
+  cache.set(schema, check);
+  return check;
+}
+
+const ajv = new Ajv({ allErrors: true, verbose: true })
+  .addKeyword({ keyword: "reference", schemaType: "string" })
+  .addKeyword({ keyword: "rule", schemaType: "string", errors: true, compile: compileRule })
+  .addKeyword({ keyword: "keyRule", schemaType: "string", type: "object", errors: true, compile: compileKeyRule });
+
+type Fault = Partial<ErrorObject>;
+
+/** Ajv reads a keyword's faults from the function that found them. */
+function reporting(find: (value: unknown) => readonly Fault[]): DataValidateFunction {
+  const check: DataValidateFunction = (value: unknown) => {
+    const faults = find(value);
+    check.errors = [...faults];
+    return faults.length === 0;
+  };
+  return check;
+}
+
+function compileRule(rule: string, schema: AnySchemaObject): DataValidateFunction {
+  if (schema.type === "object") {
+    const checkRecord = ruleNamed(recordRules, rule);
+    return reporting((value) =>
+      isRecord(value)
+        ? checkRecord(value).map(({ path, message }) => ({ keyword: "rule", message, params: { path } }))
+        : [],
+    );
+  }
+  const checkText = ruleNamed(textRules, rule);
+  return reporting((value) => {
+    // A text that is too long is told so; rules echo it and may take time that grows with it.
+    if (typeof value !== "string" || value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY)) return [];
+    const message = checkText(value);
+    return message === undefined ? [] : [{ keyword: "rule", message, params: { rule } }];
+  });
+}
+
+function compileKeyRule(rule: string): DataValidateFunction {
+  const check = ruleNamed(textRules, rule);
+  return reporting((value) =>
+    Object.keys(value as Members)
+      .map((name) => check(name))
+      .filter((message) => message !== undefined)
+      .map((message) => ({ keyword: "keyRule", message, params: {} })),
+  );
+}
+
+function ruleNamed<Rule>(rules: Readonly<Record<string, Rule>>, name: string): Rule {
+  const rule = rules[name];
+  if (rule === undefined) throw new Error(`a schema names the rule ${name}, which check/rules.ts does not have`);
+  return rule;
+}
+
+/** The pointer's steps as member names and list indexes, then what the keyword adds. */
+function pathOf({ instancePath, params }: ErrorObject, root: unknown): Violation["path"] {
+  const path: (string | number)[] = [];
+  let at: unknown = root;
+  for (const step of instancePath.split("/").slice(1)) {
+    const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    path.push(Array.isArray(at) ? Number(name) : name);
+    at = Reflect.get(Object(at), name);
+  }
+  const below = params.path ?? params.missingProperty ?? params.additionalProperty ?? [];
+  return path.concat(below);
+}
+
+interface Found {
+  readonly error: ErrorObject;
+  readonly path: Violation["path"];
+}
+
+/** One sentence for each place, the one that Kong would find first; a whole record may have several. */
+function tellOnce(found: readonly Found[]): readonly Violation[] {
+  const told = new Set<string>();
+  const violations: Violation[] = [];
+  for (const { error, path } of found.toSorted((a, b) => rank(a.error) - rank(b.error))) {
+    const place = JSON.stringify(path);
+    if (told.has(place) && path.at(-1) !== "@entity") continue;
+    told.add(place);
+    const text = texts[error.keyword];
+    if (text === undefined) throw new Error(`no text for the keyword ${error.keyword}`);
+    violations.push({ path, message: text((error.parentSchema ?? {}) as SchemaNode, error) });
+  }
+  return violations;
+}

@@ -1,0 +1,43 @@
+/** The one normal form of a URL path, for routes' prefixes and for requests (kong-contract 2.1). */
+
+/** RFC 3986's reserved characters and `%`: decoding them would change the path's meaning. */
+const RESERVED = new Set("!*'();:@&=+$,/?%#[]");
+
+/** One percent-encoded character: ASCII, a UTF-8 sequence of two to four bytes, or else any byte. */
+const ENCODED =
+  /%[0-7][\dA-F]|%[CD][\dA-F]%[89AB][\dA-F]|%E[\dA-F](?:%[89AB][\dA-F]){2}|%F[0-7](?:%[89AB][\dA-F]){3}|%[\dA-F]{2}/gi;
+
+/**
+ * Decodes what is not reserved, writes the rest as upper-case %XX, removes dot segments and merges slashes.
+ * A sequence that is not valid UTF-8 stays encoded. `path` has no query; one that does not start with `/` (what is
+ * left after stripping a prefix) loses leading `./` and `../`.
+ */
+export function normalizePath(path: string): string {
+  const decoded = path.includes("%") ? path.replace(ENCODED, decode) : path;
+  return decoded.includes("/.") || decoded.includes("//") || decoded.startsWith(".")
+    ? removeDotSegments(decoded)
+    : decoded;
+}
+
+function decode(encoded: string): string {
+  try {
+    const character = decodeURIComponent(encoded);
+    return RESERVED.has(character) ? encoded.toUpperCase() : character;
+  } catch {
+    return encoded.toUpperCase();
+  }
+}
+
+/** RFC 3986 section 5.2.4, and `//` as `/`. */
+function removeDotSegments(path: string): string {
+  const absolute = path.startsWith("/");
+  const segments = path.split("/");
+  const last = segments.at(-1);
+  const kept: string[] = [];
+  for (const segment of segments) {
+    if (segment === "..") kept.pop();
+    else if (segment !== "" && segment !== ".") kept.push(segment);
+  }
+  const directory = kept.length > 0 && (last === "" || last === "." || last === "..");
+  return `${absolute ? "/" : ""}${kept.join("/")}${directory ? "/" : ""}`;
+}
