@@ -1,4 +1,8 @@
 /** Custom resources: reading and writing them, wherever they are kept. */
 export * from "./cache.ts";
+export { type ClusterClientOptions, createClusterClient } from "./cluster/client.ts";
+export { mergeConditions } from "./conditions.ts";
 export * from "./endpoints.ts";
+export { isOurs, type KindNames, kindNames, kindOf } from "./kinds.ts";
+export type { Log } from "./log.ts";
 export * from "./resource.ts";

@@ -15,6 +15,7 @@ export interface Metadata {
   readonly generation?: number;
   readonly creationTimestamp?: string;
   readonly deletionTimestamp?: string;
+  readonly finalizers?: readonly string[];
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly managedFields?: readonly {
@@ -60,7 +61,10 @@ export interface Observer {
   replaced(resources: readonly Resource[]): void;
   changed(resource: Resource): void;
   removed(resource: Resource): void;
-  /** The kind cannot be read for now; the client goes on trying. For logs and readiness. */
+  /**
+   * The kind cannot be read for now and is not synced any more; the client goes on trying, and `replaced` tells when
+   * it can be read again. For logs and readiness. An interruption of some seconds is not told.
+   */
   lost?(error: Error): void;
 }
 

@@ -1,0 +1,171 @@
+/** Resources in a cluster, through its API server. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { mergeConditions } from "../conditions.ts";
+import { kindNames } from "../kinds.ts";
+import type { Log } from "../log.ts";
+import { Conflict, type Kind, type Ref, type Resource, type ResourceClient } from "../resource.ts";
+import { type Connection, createConnection } from "./connection.ts";
+import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./credentials.ts";
+import { recordEvent } from "./events.ts";
+import { Fault, type Status } from "./fault.ts";
+import { ownedConditions } from "./owned.ts";
+import { type Clock, listAll, reflect } from "./reflector.ts";
+import { refusalOf } from "./refusal.ts";
+import { createTransport, pathOf } from "./transport.ts";
+import { trim } from "./trim.ts";
+
+export interface ClusterClientOptions extends KubeconfigOptions {
+  readonly log: Log;
+}
+
+/** Throws when the kubeconfig cannot be read. An API server that cannot be reached is no error: watches wait for it. */
+export function createClusterClient(options: ClusterClientOptions): ResourceClient {
+  const connection = createConnection(createCredentials(loadKubeconfig(options)));
+  return overConnection(connection, { log: options.log, clock: systemClock });
+}
+
+const systemClock: Clock = {
+  now: Date.now,
+  random: Math.random,
+  sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined),
+};
+
+/** An object with finalizers goes when their owners are done; after this long the caller is told. */
+const removalTimeout = 30_000;
+
+/** etcd's first write makes version 2: no object has version 1, so an apply with it can only create. */
+const versionOfNothing = "1";
+
+export function overConnection(connection: Connection, { log, clock }: { log: Log; clock: Clock }): ResourceClient {
+  const closing = new AbortController();
+  const followed = new Set<Promise<void>>();
+
+  async function get(ref: Ref): Promise<Resource | null> {
+    try {
+      const object = await connection.call({ method: "GET", path: pathOf(kindNames[ref.kind], ref) });
+      return trim(ref.kind, object as Partial<Resource>);
+    } catch (error) {
+      if (error instanceof Fault && error.isObjectAbsent) return null;
+      throw error;
+    }
+  }
+
+  return {
+    get,
+
+    async list(kind, options = {}) {
+      return (await listAll(createTransport(connection, kind, options), closing.signal)).items;
+    },
+
+    watch(kind, observer, { signal, ...selection }) {
+      const reflected = reflect({
+        kind,
+        transport: createTransport(connection, kind, selection),
+        clock,
+        observer,
+        log,
+        signal: AbortSignal.any([signal, closing.signal]),
+      }).finally(() => followed.delete(reflected));
+      followed.add(reflected);
+    },
+
+    async apply(kind, resource, { manager, expect, force }) {
+      const { namespace, name } = resource.metadata;
+      try {
+        const object = await connection.call({
+          method: "PATCH",
+          path: pathOf(kindNames[kind], { namespace, name }),
+          query: { fieldManager: manager, force },
+          contentType: "application/apply-patch+yaml",
+          body: applied(kind, resource, expect === "absent" ? { resourceVersion: versionOfNothing } : expect),
+        });
+        return trim(kind, object as Partial<Resource>);
+      } catch (error) {
+        throw (error instanceof Fault ? refusalOf(error, expect) : undefined) ?? error;
+      }
+    },
+
+    async remove(ref, { uid } = {}) {
+      try {
+        const answer = (await connection.call({
+          method: "DELETE",
+          path: pathOf(kindNames[ref.kind], ref),
+          body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Background", preconditions: { uid } },
+        })) as Partial<Resource> & Status;
+        // A Status: it is gone. Otherwise the object, which waits for its finalizers.
+        if (answer.kind !== "Status") await gone(ref, answer.metadata?.uid);
+        return true;
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        if (error.isObjectAbsent) return false;
+        throw refusalOf(error, undefined) ?? error;
+      }
+    },
+
+    async setConditions(ref, conditions, { manager }) {
+      const resource = await get(ref);
+      if (!resource) return;
+      const merged = mergeConditions(resource.status?.conditions ?? [], conditions, new Date());
+      if (!merged) return;
+      const ours = new Set([...ownedConditions(resource, manager), ...conditions.map(({ type }) => type)]);
+      const { apiVersion, kind } = kindNames[ref.kind];
+      const { name, namespace, uid } = resource.metadata;
+      try {
+        await connection.call({
+          method: "PATCH",
+          path: `${pathOf(kindNames[ref.kind], ref)}/status`,
+          query: { fieldManager: manager, force: true },
+          contentType: "application/apply-patch+yaml",
+          body: {
+            apiVersion,
+            kind,
+            // With the uid it cannot land on another object of that name.
+            metadata: { name, namespace, uid },
+            status: { conditions: merged.filter(({ type }) => ours.has(type)) },
+          },
+        });
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        const refusal = refusalOf(error, undefined);
+        if (error.isObjectAbsent || (refusal instanceof Conflict && refusal.reason === "changed")) return;
+        throw refusal ?? error;
+      }
+    },
+
+    async recordEvent(ref, event) {
+      try {
+        await recordEvent(connection, { ref, resource: await get(ref) }, event, new Date());
+      } catch (error) {
+        // An event is news for people; what it tells about must not fail for it.
+        log.warn({ ...ref, reason: event.reason, error }, "an event could not be recorded");
+      }
+    },
+
+    async close() {
+      closing.abort();
+      await Promise.all(followed);
+      await connection.close();
+    },
+  };
+
+  async function gone(ref: Ref, uid: string | undefined): Promise<void> {
+    const until = clock.now() + removalTimeout;
+    for (let wait = 50; ; wait = Math.min(wait * 2, 1000)) {
+      const resource = await get(ref);
+      if (!resource || resource.metadata.uid !== uid) return;
+      if (clock.now() >= until || closing.signal.aborted)
+        throw new Error(
+          `${ref.kind} ${ref.namespace}/${ref.name} waits for its finalizers: ${resource.metadata.finalizers}`,
+        );
+      await clock.sleep(wait, closing.signal);
+    }
+  }
+}
+
+/** What a manager may apply: everything but the status and what the API server itself sets. */
+function applied(kind: Kind, resource: Resource, expected: { uid?: string; resourceVersion?: string } = {}): object {
+  const { status: _, metadata, ...members } = resource;
+  const { name, namespace, labels, annotations } = metadata;
+  const { apiVersion, kind: named } = kindNames[kind];
+  return { ...members, apiVersion, kind: named, metadata: { name, namespace, labels, annotations, ...expected } };
+}

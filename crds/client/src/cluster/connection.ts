@@ -1,0 +1,97 @@
+/** Calls to the API server: JSON in and out, faults as `Fault`, a few retries where they can do no harm. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Credentials } from "./credentials.ts";
+import { Fault, faultOf } from "./fault.ts";
+
+export interface ApiCall {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** From the root, as `/api/v1/secrets`; its parts are escaped already. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly body?: unknown;
+  /** `application/json` by default. A PATCH must name its patch type. */
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface Connection {
+  /** Resolves to the parsed answer; rejects with a Fault, or with what the network says. */
+  call(call: ApiCall): Promise<unknown>;
+  /** Resolves once the answer's head is there; the body then flows without a time limit. */
+  open(call: ApiCall): Promise<AsyncIterable<Uint8Array>>;
+  close(): Promise<void>;
+}
+
+const attempts = 4;
+const answerTimeout = 30_000;
+/** Longer waits are the caller's business. */
+const longestWait = 5_000;
+
+export function createConnection(credentials: Credentials): Connection {
+  async function send(call: ApiCall, bodyTimeout: number) {
+    const { origin, headers, dispatcher } = await credentials.access();
+    call.signal?.throwIfAborted();
+    const url = new URL(origin.replace(/\/$/, "") + call.path);
+    for (const [name, value] of Object.entries(call.query ?? {}))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    const {
+      statusCode,
+      headers: answered,
+      body,
+    } = await dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: call.method,
+      headers: {
+        ...headers,
+        accept: "application/json",
+        "user-agent": "sluice",
+        ...(call.body === undefined ? {} : { "content-type": call.contentType ?? "application/json" }),
+      },
+      body: call.body === undefined ? null : JSON.stringify(call.body),
+      signal: call.signal ?? null,
+      headersTimeout: answerTimeout,
+      bodyTimeout,
+    });
+    if (statusCode < 400) return body;
+    const after = answered["retry-after"];
+    throw faultOf({
+      code: statusCode,
+      body: await body.text(),
+      retryAfter: Array.isArray(after) ? after[0] : after,
+      request: `${call.method} ${call.path}`,
+    });
+  }
+
+  return {
+    async call(call) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const body = await send(call, answerTimeout);
+          const text = await body.text();
+          return text === "" ? null : JSON.parse(text);
+        } catch (error) {
+          const wait = retryWait(call, error, attempt);
+          if (wait === undefined) throw error;
+          await sleep(wait, undefined, { signal: call.signal });
+        }
+      }
+    },
+    open: (call) => send(call, 0),
+    close: () => credentials.close(),
+  };
+}
+
+/** Connections that were never made, and reads that broke, may be tried again; a write that broke may have happened. */
+function retryWait(call: ApiCall, error: unknown, attempt: number): number | undefined {
+  if (attempt >= attempts || call.signal?.aborted) return undefined;
+  if (error instanceof Fault)
+    return (error.code === 429 || error.code === 503) &&
+      error.retryAfter !== undefined &&
+      error.retryAfter <= longestWait
+      ? Math.max(error.retryAfter, 100)
+      : undefined;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const broke = ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(code);
+  return code === "ECONNREFUSED" || (broke && call.method === "GET") ? 100 * 2 ** attempt : undefined;
+}

@@ -1,0 +1,96 @@
+/** Who we are and how to reach the API server, from a kubeconfig, an exec plugin or the pod's service account. */
+import { createHash } from "node:crypto";
+import type { RequestOptions } from "node:https";
+import { KubeConfig } from "@kubernetes/client-node";
+import { Agent, type Dispatcher, ProxyAgent } from "undici";
+
+export interface KubeconfigOptions {
+  /** Path of a kubeconfig. Unset: KUBECONFIG, ~/.kube/config, the pod's service account. */
+  readonly kubeconfig?: string;
+  /** A context of it; its current one by default. */
+  readonly context?: string;
+}
+
+/** Throws when the file or the context does not exist. */
+export function loadKubeconfig(options: KubeconfigOptions): KubeConfig {
+  const config = new KubeConfig();
+  if (options.kubeconfig) config.loadFromFile(options.kubeconfig);
+  else config.loadFromDefault();
+  if (options.context !== undefined) {
+    const names = config.getContexts().map(({ name }) => name);
+    if (!names.includes(options.context))
+      throw new Error(`the kubeconfig has no context ${options.context}; it has ${names.join(", ") || "none"}`);
+    config.setCurrentContext(options.context);
+  }
+  if (!config.getCurrentCluster()) throw new Error("the kubeconfig names no cluster for its current context");
+  return config;
+}
+
+export interface Access {
+  readonly origin: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly dispatcher: Dispatcher;
+}
+
+export interface Credentials {
+  /** Rejects when an exec plugin or a token file fails. */
+  access(): Promise<Access>;
+  close(): Promise<void>;
+}
+
+/** Token files and certificates may change at any time; reading them for every call would be waste. */
+const freshFor = 10_000;
+const connectTimeout = 10_000;
+
+/**
+ * One dispatcher for all calls. client-node 2.0 makes an undici Agent per call, which means a TLS handshake per call;
+ * here a new one is made only when the key material changes.
+ */
+export function createCredentials(config: KubeConfig, now: () => number = Date.now): Credentials {
+  let current: { access: Access; material: string; readAt: number } | undefined;
+  let reading: Promise<Access> | undefined;
+
+  async function read(): Promise<Access> {
+    const cluster = config.getCurrentCluster();
+    if (!cluster) throw new Error("the kubeconfig names no cluster for its current context");
+    const options: RequestOptions = {};
+    await config.applyToHTTPSOptions(options);
+    const headers = Object.fromEntries(
+      Object.entries(options.headers ?? {}).map(([name, value]) => [name, `${value}`]),
+    );
+    if (options.auth) headers.Authorization = `Basic ${Buffer.from(options.auth).toString("base64")}`;
+    const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
+    const tls = { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername };
+    const material = createHash("sha256")
+      .update(JSON.stringify([cluster.server, cluster.proxyUrl, tls]))
+      .digest("base64");
+    let dispatcher = current?.access.dispatcher;
+    if (!dispatcher || current?.material !== material) {
+      // The old one ends by itself with its last watch; its requests may fail only by their own fault.
+      void current?.access.dispatcher.close().catch(() => undefined);
+      const wanted = config.createDispatcherOptions(cluster, tls);
+      if (wanted.type === "socks") throw new Error("a SOCKS proxy-url in the kubeconfig is not supported");
+      const connect = { timeout: connectTimeout, ...("connect" in wanted ? wanted.connect : {}) };
+      dispatcher =
+        wanted.type === "proxy"
+          ? new ProxyAgent({ uri: wanted.uri, requestTls: { timeout: connectTimeout, ...wanted.requestTls }, connect })
+          : new Agent({ connect });
+    }
+    current = { access: { origin: cluster.server, headers, dispatcher }, material, readAt: now() };
+    return current.access;
+  }
+
+  return {
+    async access() {
+      if (current && now() - current.readAt < freshFor) return current.access;
+      reading ??= read().finally(() => {
+        reading = undefined;
+      });
+      return reading;
+    },
+    async close() {
+      await reading?.catch(() => undefined);
+      await current?.access.dispatcher.destroy();
+    },
+  };
+}

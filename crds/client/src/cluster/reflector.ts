@@ -1,0 +1,187 @@
+/**
+ * Follows one kind: a list, then a watch that resumes where it broke. Pure but for its transport and clock.
+ *
+ * It does what client-go's reflector does and client-node's informer does not: bookmarks, server-side timeouts,
+ * a watchdog for streams that went silent, waits with jitter, and no way to die before its signal aborts.
+ */
+import type { Log } from "../log.ts";
+import type { Observer, Resource } from "../resource.ts";
+import { createBackoff } from "./backoff.ts";
+import { Fault, type Status } from "./fault.ts";
+
+export interface Page {
+  readonly items: readonly Resource[];
+  readonly resourceVersion: string;
+  /** The token of the next page. */
+  readonly continue?: string;
+}
+
+export type WatchEvent =
+  | { readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK"; readonly object: Resource }
+  | { readonly type: "ERROR"; readonly object: Status };
+
+/** Both reject with a Fault for what the server refuses, with anything else for the network, and end on abort. */
+export interface Transport {
+  list(query: { readonly limit?: number; readonly continue?: string }, signal: AbortSignal): Promise<Page>;
+  watch(
+    query: { readonly resourceVersion: string; readonly timeoutSeconds: number },
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<WatchEvent>>;
+}
+
+export interface Clock {
+  /** Milliseconds. */
+  now(): number;
+  /** In [0, 1). */
+  random(): number;
+  /** Resolves early, and never rejects, when the signal aborts. */
+  sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
+}
+
+export interface ReflectorOptions {
+  /** For the log. */
+  readonly kind: string;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly observer: Observer;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+const pageSize = 500;
+const watchSeconds = 300;
+/** Bookmarks come about once a minute; two in a row that do not come mean a dead connection. */
+const silenceLimit = 150_000;
+/** A watch that lived this long, or brought an event, was a good one. */
+const goodAfter = 5_000;
+/** How long the server may be away (a restart takes seconds) before the kind counts as lost. */
+const patience = 15_000;
+/** Never trust a stream alone: a full list now and then finds what it may have missed. */
+const relistAfter = 30 * 60_000;
+
+/** Resolves when the signal has aborted; never rejects. */
+export async function reflect({ kind, transport, clock, observer, log, signal }: ReflectorOptions): Promise<void> {
+  const backoff = createBackoff(() => clock.random());
+  /** Where to resume; undefined: list first. */
+  let version: string | undefined;
+  let listedAt = 0;
+  /** The last list has not been followed by a good watch yet. */
+  let unproven = false;
+  let outage: { readonly since: number; told?: string } | undefined;
+
+  function tell(call: () => void): void {
+    if (signal.aborted) return;
+    try {
+      call();
+    } catch (error) {
+      log.error({ kind, error }, "an observer of resources threw; it is told of the next change all the same");
+    }
+  }
+
+  async function list(): Promise<void> {
+    const page = await listAll(transport, signal);
+    if (signal.aborted) return;
+    if (outage) log.info({ kind }, "the kind is readable again");
+    outage = undefined;
+    listedAt = clock.now();
+    unproven = true;
+    version = page.resourceVersion;
+    tell(() => observer.replaced(page.items));
+  }
+
+  function prove(): void {
+    if (outage) log.info({ kind }, "the watch goes on where it broke");
+    outage = undefined;
+    unproven = false;
+    backoff.reset();
+  }
+
+  async function follow(resourceVersion: string): Promise<void> {
+    const attempt = new AbortController();
+    const either = AbortSignal.any([signal, attempt.signal]);
+    const startedAt = clock.now();
+    let heardAt = startedAt;
+    let opened = false;
+    let heard = false;
+    const watchdog = async () => {
+      while (!either.aborted) {
+        await clock.sleep(heardAt + silenceLimit - clock.now(), either);
+        if (clock.now() - heardAt >= silenceLimit) attempt.abort();
+      }
+    };
+    const guard = watchdog();
+    try {
+      const timeoutSeconds = Math.round(watchSeconds * (1 + clock.random()));
+      const events = await transport.watch({ resourceVersion, timeoutSeconds }, either);
+      opened = true;
+      for await (const event of events) {
+        if (either.aborted) return;
+        heardAt = clock.now();
+        if (event.type === "ERROR") throw new Fault(event.object.code ?? 500, event.object);
+        heard = true;
+        prove();
+        version = event.object.metadata.resourceVersion ?? version;
+        if (event.type === "DELETED") tell(() => observer.removed(event.object));
+        else if (event.type !== "BOOKMARK") tell(() => observer.changed(event.object));
+      }
+      const shortLived = !heard && clock.now() - startedAt < goodAfter;
+      if (shortLived && !either.aborted) throw new Error("the watch ended as soon as it began");
+    } catch (error) {
+      if (!attempt.signal.aborted) throw error;
+      // A silent stream may be dead or merely quiet: opening the next one tells.
+      if (!opened) throw new Error(`the API server did not open the watch in ${silenceLimit / 1000} s`);
+      log.info({ kind }, "the watch went silent; opening another one");
+    } finally {
+      if (opened && !attempt.signal.aborted && clock.now() - startedAt >= goodAfter) prove();
+      attempt.abort();
+      await guard;
+    }
+  }
+
+  function report(error: Error): void {
+    if (!outage) log.warn({ kind, error: error.message }, "resources cannot be followed for now; trying again");
+    outage ??= { since: clock.now() };
+    const refused = error instanceof Fault && error.code >= 400 && error.code < 500 && error.code !== 429;
+    if (version !== undefined && !refused && clock.now() - outage.since < patience) return;
+    // From here on only a list can make the kind synced again: observers hear `replaced` after `lost`.
+    version = undefined;
+    if (outage.told === error.message) return;
+    outage.told = error.message;
+    tell(() => observer.lost?.(error));
+  }
+
+  while (!signal.aborted) {
+    try {
+      if (version === undefined || clock.now() - listedAt >= relistAfter) await list();
+      if (version !== undefined && !signal.aborted) await follow(version);
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      if (error instanceof Fault && error.code === 410) {
+        // The server has forgotten that version: list at once, but only once per good watch.
+        version = undefined;
+        if (!unproven) continue;
+      }
+      report(error);
+      const asked = error instanceof Fault ? (error.retryAfter ?? 0) : 0;
+      await clock.sleep(Math.max(backoff.next(), asked), signal);
+    }
+  }
+}
+
+/** The whole list in pages. When the snapshot expires between two pages, once more in one piece, as client-go does. */
+export async function listAll(transport: Pick<Transport, "list">, signal: AbortSignal): Promise<Page> {
+  const items: Resource[] = [];
+  let page = await transport.list({ limit: pageSize }, signal);
+  items.push(...page.items);
+  while (page.continue) {
+    try {
+      page = await transport.list({ limit: pageSize, continue: page.continue }, signal);
+    } catch (error) {
+      if (error instanceof Fault && error.code === 410) return transport.list({}, signal);
+      throw error;
+    }
+    items.push(...page.items);
+  }
+  return { items, resourceVersion: page.resourceVersion };
+}

@@ -1,0 +1,39 @@
+/** Merging conditions into a status. */
+import type { Condition } from "./resource.ts";
+
+/**
+ * The conditions with those in `wanted` put in by type; all others stay as they are, in their order. A
+ * `lastTransitionTime` moves only when the status does. Null when nothing would change.
+ */
+export function mergeConditions(
+  existing: readonly Condition[],
+  wanted: readonly Condition[],
+  now: Date,
+): readonly Condition[] | null {
+  const merged = [...existing];
+  let differs = false;
+  for (const condition of wanted) {
+    const at = merged.findIndex(({ type }) => type === condition.type);
+    const before = merged[at];
+    if (before && sayTheSame(before, condition)) continue;
+    differs = true;
+    const lastTransitionTime =
+      before?.status === condition.status && before.lastTransitionTime ? before.lastTransitionTime : seconds(now);
+    merged.splice(at < 0 ? merged.length : at, at < 0 ? 0 : 1, { ...condition, lastTransitionTime });
+  }
+  return differs ? merged : null;
+}
+
+function sayTheSame(one: Condition, other: Condition): boolean {
+  return (
+    one.status === other.status &&
+    one.reason === other.reason &&
+    one.message === other.message &&
+    one.observedGeneration === other.observedGeneration
+  );
+}
+
+/** metav1.Time: RFC 3339 without fractions. */
+export function seconds(date: Date): string {
+  return date.toISOString().replace(/\.\d+Z$/, "Z");
+}

@@ -1,0 +1,34 @@
+/** How a kind is called where it is kept. */
+import type { Kind, SluiceKind } from "./resource.ts";
+
+export interface KindNames {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** As in the paths of the API. */
+  readonly plural: string;
+}
+
+const ours = "sluice.dev/v1alpha1";
+
+export const kindNames: Readonly<Record<Kind, KindNames>> = {
+  Service: { apiVersion: ours, kind: "Service", plural: "services" },
+  Route: { apiVersion: ours, kind: "Route", plural: "routes" },
+  Plugin: { apiVersion: ours, kind: "Plugin", plural: "plugins" },
+  Consumer: { apiVersion: ours, kind: "Consumer", plural: "consumers" },
+  Secret: { apiVersion: "v1", kind: "Secret", plural: "secrets" },
+  CoreService: { apiVersion: "v1", kind: "Service", plural: "services" },
+  EndpointSlice: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", plural: "endpointslices" },
+};
+
+export function isOurs(kind: Kind): kind is SluiceKind {
+  return kindNames[kind].apiVersion === ours;
+}
+
+const byNames = new Map(
+  (Object.keys(kindNames) as Kind[]).map((kind) => [`${kindNames[kind].apiVersion} ${kindNames[kind].kind}`, kind]),
+);
+
+/** The kind that an object says it is; undefined when it is none of those that we read. */
+export function kindOf(apiVersion: string, kind: string): Kind | undefined {
+  return byNames.get(`${apiVersion} ${kind}`);
+}
