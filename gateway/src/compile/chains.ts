@@ -1,0 +1,142 @@
+/**
+ * Plugin chains: which use of each plugin runs for a route and a consumer (kong-contract 3.1). One use per plugin name,
+ * the most specific wins; a disabled one is not there, so a wider one applies.
+ */
+import { type Consumer, type Plugin, type PluginConfigs, type PluginName, plugins, type Route } from "@sluice/model";
+import type { PluginHandlers, PluginInstance, PluginServices } from "../plugins/plugin.ts";
+import type { Chain, RouteChains, Step } from "../runtime/runtime.ts";
+
+export interface PluginTools {
+  readonly handlers: PluginHandlers;
+  readonly services: PluginServices;
+}
+
+interface Loaded {
+  readonly plugin: Plugin;
+  readonly step: Step;
+}
+
+/** More chains of consumers than this are not remembered by one route. */
+const MAX_CHAINS = 1000;
+
+/** Instances of all enabled plugins, found by name and scope. An instance lives as long as its plugin is unchanged. */
+export class PluginTable {
+  readonly #loaded: ReadonlyMap<string, Loaded>;
+  /** By name, in order of priority; inside by scope. */
+  readonly #scopes: ReadonlyMap<PluginName, ReadonlyMap<string, Step>>;
+  readonly #consumers: ReadonlySet<string>;
+
+  private constructor(loaded: ReadonlyMap<string, Loaded>) {
+    this.#loaded = loaded;
+    this.#scopes = scopesOf(loaded.values());
+    this.#consumers = new Set([...loaded.values()].flatMap(({ plugin }) => plugin.consumer?.id ?? []));
+  }
+
+  static readonly empty = new PluginTable(new Map());
+
+  /** The table for these plugins; the same one when nothing that runs has changed. */
+  with(all: ReadonlyMap<string, Plugin>, tools: PluginTools): PluginTable {
+    const loaded = new Map<string, Loaded>();
+    let reused = 0;
+    for (const plugin of all.values()) {
+      if (!plugin.enabled) continue;
+      const before = this.#loaded.get(plugin.id);
+      if (before?.plugin === plugin) reused++;
+      loaded.set(plugin.id, before?.plugin === plugin ? before : { plugin, step: stepOf(plugin, tools) });
+    }
+    return reused === loaded.size && reused === this.#loaded.size ? this : new PluginTable(loaded);
+  }
+
+  /** Whether any plugin is for this consumer alone; without one the consumer's chain is everyone's. */
+  concerns(consumer: Consumer): boolean {
+    return this.#consumers.has(consumer.id);
+  }
+
+  select({ route, service, consumer }: Scope): Chain {
+    const scopes = precedence(route, service, consumer);
+    return [...this.#scopes.values()].flatMap((uses) => {
+      const winner = scopes.find((scope) => uses.has(scope));
+      return (winner !== undefined && uses.get(winner)) || [];
+    });
+  }
+}
+
+export interface Scope {
+  readonly route: string | null;
+  readonly service: string | null;
+  readonly consumer: string | null;
+}
+
+/** Chains of one route, made at first use. */
+export function routeChains(table: PluginTable, route: Route): RouteChains {
+  const scope = { route: route.id, service: route.service?.id ?? null };
+  let anonymous: Chain | undefined;
+  const identified = new Map<string, { readonly after: number; readonly chain: Chain }>();
+  return {
+    get anonymous() {
+      anonymous ??= table.select({ ...scope, consumer: null });
+      return anonymous;
+    },
+    identified(consumer, after) {
+      if (!table.concerns(consumer)) return this.anonymous;
+      const known = identified.get(consumer.id);
+      if (known?.after === after) return known.chain;
+      const chain = [
+        ...this.anonymous.filter((step) => step.priority >= after),
+        ...table.select({ ...scope, consumer: consumer.id }).filter((step) => step.priority < after),
+      ];
+      if (identified.size >= MAX_CHAINS) identified.clear();
+      identified.set(consumer.id, { after, chain });
+      return chain;
+    },
+  };
+}
+
+/** Scopes that apply, the most specific first. */
+function precedence(route: string | null, service: string | null, consumer: string | null): readonly string[] {
+  return [
+    scopeKey(route, service, consumer),
+    scopeKey(route, null, consumer),
+    scopeKey(null, service, consumer),
+    scopeKey(route, service, null),
+    scopeKey(null, null, consumer),
+    scopeKey(route, null, null),
+    scopeKey(null, service, null),
+    scopeKey(null, null, null),
+  ];
+}
+
+const scopeKey = (route: string | null, service: string | null, consumer: string | null): string =>
+  `${route ?? ""}/${service ?? ""}/${consumer ?? ""}`;
+
+function scopesOf(loaded: Iterable<Loaded>): ReadonlyMap<PluginName, ReadonlyMap<string, Step>> {
+  const byName = new Map<PluginName, Map<string, Step>>();
+  for (const { plugin, step } of loaded) {
+    const name = plugin.name as PluginName;
+    const uses = byName.get(name) ?? new Map<string, Step>();
+    uses.set(scopeKey(plugin.route?.id ?? null, plugin.service?.id ?? null, plugin.consumer?.id ?? null), step);
+    byName.set(name, uses);
+  }
+  return new Map([...byName].sort(([a], [b]) => plugins[b].priority - plugins[a].priority));
+}
+
+/** Names and configs were checked when the snapshot was made: an unknown name here is a bug of ours. */
+function stepOf(plugin: Plugin, { handlers, services }: PluginTools): Step {
+  if (!Object.hasOwn(plugins, plugin.name)) throw new Error(`a snapshot holds the unknown plugin ${plugin.name}`);
+  const name = plugin.name as PluginName;
+  return { priority: plugins[name].priority, instance: instanceOf(name, plugin, { handlers, services }) };
+}
+
+function instanceOf<Name extends PluginName>(
+  name: Name,
+  plugin: Plugin,
+  { handlers, services }: PluginTools,
+): PluginInstance {
+  const scope = {
+    id: plugin.id,
+    serviceId: plugin.service?.id ?? null,
+    routeId: plugin.route?.id ?? null,
+    consumerId: plugin.consumer?.id ?? null,
+  };
+  return handlers[name](plugin.config as unknown as PluginConfigs[Name], scope, services);
+}

@@ -1,0 +1,97 @@
+/**
+ * The router's oracle: the rules of kong-contract 2.1 in the order in which they are written there, over all routes one
+ * by one. For tests only; it shares no code with the router.
+ */
+import type { SnapshotRoute } from "@sluice/model";
+import type { MatchRequest } from "../../runtime/runtime.ts";
+
+interface Candidate {
+  readonly route: SnapshotRoute;
+  readonly path: string | null;
+}
+
+export function naiveMatch(routes: readonly SnapshotRoute[], request: MatchRequest): SnapshotRoute | null {
+  const candidates = routes.flatMap((route): Candidate[] =>
+    has(route.paths) ? route.paths.map((path) => ({ route, path })) : [{ route, path: null }],
+  );
+  const matching = candidates.filter((candidate) => matches(candidate, request));
+  return matching.sort(order)[0]?.route ?? null;
+}
+
+const has = <Item>(list: readonly Item[] | null): list is readonly Item[] => list !== null && list.length > 0;
+
+const kinds = ({ route }: Candidate): readonly boolean[] => [
+  has(route.hosts),
+  headerNames(route).length > 0,
+  has(route.paths),
+  has(route.methods),
+  has(route.snis),
+];
+
+const headerNames = (route: SnapshotRoute) => Object.keys(route.headers ?? {});
+
+function matches(candidate: Candidate, request: MatchRequest): boolean {
+  const { route, path } = candidate;
+  return (
+    kinds(candidate).includes(true) &&
+    (!has(route.hosts) || route.hosts.some((host) => matchesHost(host, request))) &&
+    headerNames(route).every((name) =>
+      matchesHeader(route.headers?.[name] ?? [], request.headerValues(name.toLowerCase())),
+    ) &&
+    (path === null || matchesPath(path, request.path)) &&
+    (!has(route.methods) || route.methods.includes(request.method)) &&
+    (!has(route.snis) || request.scheme === "http" || route.snis.includes(request.serverName ?? ""))
+  );
+}
+
+const matchesPath = (path: string, sent: string): boolean =>
+  path.startsWith("~") ? new RegExp(`^(?:${path.slice(1)})`).test(sent) : sent.startsWith(path);
+
+function matchesHost(pattern: string, { host, scheme }: MatchRequest): boolean {
+  const [, name = "", sent] = /^(.*?)(?::(\d+))?$/.exec(host) ?? [];
+  const port = sent ?? (scheme === "https" ? "443" : "80");
+  const [, wantedName = "", wantedPort] = /^(.*?)(?::(\d+))?$/.exec(pattern.toLowerCase()) ?? [];
+  if (wantedPort !== undefined && wantedPort !== port) return false;
+  const source = wantedName.replaceAll(".", "\\.").replace("*", ".+");
+  return new RegExp(`^${source}$`).test(name);
+}
+
+const matchesHeader = (wanted: readonly string[], sent: readonly string[]): boolean =>
+  sent.some((value) => {
+    const [only = ""] = wanted;
+    if (wanted.length === 1 && only.startsWith("~*")) return new RegExp(only.slice(2)).test(value.toLowerCase());
+    return wanted.some((word) => word.toLowerCase() === value.toLowerCase());
+  });
+
+function order(a: Candidate, b: Candidate): number {
+  const comparisons = [
+    () => count(kinds(b)) - count(kinds(a)),
+    ...[0, 1, 2, 3, 4].map((kind) => () => Number(kinds(b)[kind]) - Number(kinds(a)[kind])),
+    () => hostRank(b.route) - hostRank(a.route),
+    () => Number(isRegex(b)) - Number(isRegex(a)),
+    () => headerNames(b.route).length - headerNames(a.route).length,
+    () => (isRegex(a) ? b.route.regex_priority - a.route.regex_priority : 0),
+    () => prefixLength(b) - prefixLength(a),
+    () => a.route.created_at - b.route.created_at,
+    () => (a.route.id < b.route.id ? -1 : 1),
+  ];
+  for (const compare of comparisons) {
+    const difference = compare();
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+const count = (flags: readonly boolean[]): number => flags.filter(Boolean).length;
+
+const isRegex = ({ path }: Candidate): boolean => path?.startsWith("~") === true;
+
+const prefixLength = (candidate: Candidate): number => (isRegex(candidate) ? 0 : (candidate.path?.length ?? 0));
+
+/** Wildcard with port 2, plain hosts only 1, wildcard 0. */
+function hostRank({ hosts }: SnapshotRoute): number {
+  if (!has(hosts)) return 0;
+  const wildcards = hosts.filter((host) => host.includes("*"));
+  if (wildcards.length === 0) return 1;
+  return wildcards.some((host) => host.includes(":")) ? 2 : 0;
+}

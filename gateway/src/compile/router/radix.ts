@@ -1,0 +1,124 @@
+/**
+ * A radix tree over strings whose versions share what they have in common: `insert` and `remove` return a new root and
+ * leave the old one as it was, except that nodes made by the same `Edit` are changed in place, so that building a large
+ * tree copies nothing.
+ */
+
+/** The right to change nodes in place: held only while a new tree is built. */
+export type Edit = symbol;
+
+export interface Node<Item> {
+  readonly edit: Edit;
+  /** The characters between the parent and this node. */
+  prefix: string;
+  /** By the first UTF-16 code unit of their prefix. */
+  children: Map<number, Node<Item>> | null;
+  /** What stands at the end of this node's text, in the order of `compare`. */
+  items: readonly Item[];
+}
+
+export type Compare<Item> = (a: Item, b: Item) => number;
+
+const nodeOf = <Item>(edit: Edit, prefix: string, items: readonly Item[] = []): Node<Item> => ({
+  edit,
+  prefix,
+  children: null,
+  items,
+});
+
+export const emptyTree = <Item>(edit: Edit): Node<Item> => nodeOf(edit, "");
+
+const own = <Item>(node: Node<Item>, edit: Edit): Node<Item> =>
+  node.edit === edit
+    ? node
+    : { edit, prefix: node.prefix, children: node.children && new Map(node.children), items: node.items };
+
+export interface Change<Item> {
+  readonly text: string;
+  readonly item: Item;
+  readonly edit: Edit;
+  readonly compare: Compare<Item>;
+}
+
+/** Puts the item at the end of the text. */
+export function insert<Item>(root: Node<Item>, change: Change<Item>, from = 0): Node<Item> {
+  const node = own(root, change.edit);
+  const { text, item, edit } = change;
+  if (from === text.length) {
+    node.items = insertSorted(node.items, item, change.compare);
+    return node;
+  }
+  node.children ??= new Map();
+  const first = text.charCodeAt(from);
+  const child = node.children.get(first);
+  if (!child) {
+    node.children.set(first, nodeOf(edit, text.slice(from), [item]));
+    return node;
+  }
+  const shared = sharedLength(child.prefix, text, from);
+  if (shared === child.prefix.length) {
+    node.children.set(first, insert(child, change, from + shared));
+    return node;
+  }
+  const fork = nodeOf<Item>(edit, child.prefix.slice(0, shared));
+  const rest = own(child, edit);
+  rest.prefix = child.prefix.slice(shared);
+  fork.children = new Map([[rest.prefix.charCodeAt(0), rest]]);
+  node.children.set(first, insert(fork, change, from + shared));
+  return node;
+}
+
+/** Takes the item away from the end of the text. Nodes that hold nothing any more go with it. */
+export function remove<Item>(root: Node<Item>, change: Omit<Change<Item>, "compare">, from = 0): Node<Item> {
+  const { text, item, edit } = change;
+  const node = own(root, edit);
+  if (from === text.length) {
+    node.items = node.items.filter((other) => other !== item);
+    return node;
+  }
+  const first = text.charCodeAt(from);
+  const child = node.children?.get(first);
+  if (!child || !text.startsWith(child.prefix, from)) return node;
+  const next = remove(child, change, from + child.prefix.length);
+  if (next.items.length === 0 && (next.children === null || next.children.size === 0)) node.children?.delete(first);
+  else node.children?.set(first, next);
+  return node;
+}
+
+/** Called with what stands at a text; an object and not a function, so that a request makes no closure. */
+export interface ItemsVisitor<Item> {
+  visit(items: readonly Item[], length: number): void;
+}
+
+/** Visits the items of every text that the given one begins with, the shortest first, with the text's length. */
+export function visitPrefixes<Item>(root: Node<Item>, text: string, visitor: ItemsVisitor<Item>): void {
+  let node: Node<Item> | undefined = root;
+  let position = 0;
+  while (node) {
+    if (!text.startsWith(node.prefix, position)) return;
+    position += node.prefix.length;
+    if (node.items.length > 0) visitor.visit(node.items, position);
+    if (position === text.length || node.children === null) return;
+    node = node.children.get(text.charCodeAt(position));
+  }
+}
+
+/** A copy with the item at its place. */
+export function insertSorted<Item>(items: readonly Item[], item: Item, compare: Compare<Item>): readonly Item[] {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const other = items[middle];
+    if (other !== undefined && compare(item, other) < 0) high = middle;
+    else low = middle + 1;
+  }
+  return items.toSpliced(low, 0, item);
+}
+
+function sharedLength(prefix: string, text: string, from: number): number {
+  const end = Math.min(prefix.length, text.length - from);
+  let length = 0;
+  while (length < end && prefix.charCodeAt(length) === text.charCodeAt(from + length)) length++;
+  return length;
+}

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { SnapshotRoute } from "@sluice/model";
+import fc from "fast-check";
+import type { MatchRequest } from "../../runtime/runtime.ts";
+import { routeNamed } from "../testing/entities.ts";
+import { naiveMatch } from "./naive.ts";
+import { Router } from "./router.ts";
+
+/** Small alphabets, so that routes and requests meet often. */
+const words = {
+  hosts: ["a.com", "b.a.com", "a.com:8000", "*.com", "*.a.com", "*.a.com:8000", "a.*", "b.a.*", "b.*:80", "A.com"],
+  requestHosts: [
+    "a.com",
+    "a.com:8000",
+    "b.a.com",
+    "b.a.com:8000",
+    "c.b.a.com",
+    "b.org",
+    "b.org:80",
+    "com",
+    "",
+    "[::1]:80",
+  ],
+  paths: ["/", "/a", "/a/", "/ab", "/a/b", "/abc/d", "/b", "~/a", "~/a[bc]", "~/(?:a|ab)/?", "~/b.*"],
+  requestPaths: ["/", "/a", "/a/", "/ab", "/abc", "/abc/d/e", "/a/b", "/b", "/bb/c", "/c"],
+  methods: ["GET", "POST", "PURGE"],
+  snis: ["a.com", "b.com"],
+  headers: ["~*^on", "one", "ONE", "two"],
+};
+
+const some = (from: readonly string[], maxLength: number) =>
+  fc.option(fc.uniqueArray(fc.constantFrom(...from), { maxLength }), { nil: null, freq: 2 });
+
+const routes = fc
+  .array(
+    fc.record({
+      hosts: some(words.hosts, 2),
+      paths: some(words.paths, 3),
+      methods: some(words.methods, 2),
+      snis: some(words.snis, 1),
+      headers: fc.option(
+        fc.dictionary(
+          fc.constantFrom("X-One", "x-two"),
+          fc.uniqueArray(fc.constantFrom(...words.headers), { minLength: 1, maxLength: 2 }),
+          { maxKeys: 2 },
+        ),
+        { nil: null, freq: 1 },
+      ),
+      regex_priority: fc.integer({ min: 0, max: 2 }),
+      created_at: fc.integer({ min: 0, max: 2 }),
+    }),
+    { maxLength: 14 },
+  )
+  .map((all) => all.map((members, index) => routeNamed(`r${index}`, members)));
+
+const requests = fc
+  .record({
+    method: fc.constantFrom(...words.methods),
+    path: fc.constantFrom(...words.requestPaths),
+    scheme: fc.constantFrom("http" as const, "https" as const),
+    host: fc.constantFrom(...words.requestHosts),
+    serverName: fc.constantFrom("a.com", "b.com", null),
+    headers: fc.dictionary(
+      fc.constantFrom("x-one", "x-two"),
+      fc.array(fc.constantFrom("one", "Once", "two"), { maxLength: 2 }),
+    ),
+  })
+  .map(({ headers, ...request }): MatchRequest => ({ ...request, headerValues: (name) => headers[name] ?? [] }));
+
+const winner = (router: Router, request: MatchRequest): string | null =>
+  router.match(request).winner?.route.name ?? null;
+
+const build = (added: readonly SnapshotRoute[]) => Router.empty.with({ removed: [], added });
+
+test("the router and the rules read one by one choose the same route", () => {
+  fc.assert(
+    fc.property(routes, fc.array(requests, { minLength: 1, maxLength: 6 }), (table, all) => {
+      const router = build(table);
+      for (const request of all) assert.equal(winner(router, request), naiveMatch(table, request)?.name ?? null);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("a router changed step by step chooses like one built at once, and the one before stays as it was", () => {
+  fc.assert(
+    fc.property(routes, routes, fc.array(requests, { minLength: 1, maxLength: 4 }), (before, after, all) => {
+      const first = build(before);
+      const second = first.with({ removed: before.slice(0, 7), added: after.slice(0, 7) });
+      const left = [...before.slice(7), ...after.slice(0, 7)];
+      for (const request of all) {
+        assert.equal(winner(second, request), naiveMatch(left, request)?.name ?? null);
+        assert.equal(winner(first, request), naiveMatch(before, request)?.name ?? null);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});

@@ -1,0 +1,123 @@
+/** Filled entities for tests: every member has the model's default unless the test gives it. */
+import { createHash } from "node:crypto";
+import type { Consumer, Plugin, Route, Service, Snapshot, SnapshotCredential, SnapshotRoute } from "@sluice/model";
+
+/** A stable UUID for a word. */
+export function idOf(word: string): string {
+  const hex = createHash("sha256").update(word).digest("hex");
+  return [hex.slice(0, 8), hex.slice(8, 12), `5${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    "-",
+  );
+}
+
+export const serviceNamed = (name: string, members: Partial<Service> = {}): Service => ({
+  id: idOf(`service ${name}`),
+  created_at: 0,
+  updated_at: 0,
+  name,
+  retries: 5,
+  protocol: "http",
+  host: "127.0.0.1",
+  port: 80,
+  path: null,
+  connect_timeout: 60_000,
+  write_timeout: 60_000,
+  read_timeout: 60_000,
+  tags: null,
+  client_certificate: null,
+  tls_verify: null,
+  tls_verify_depth: null,
+  ca_certificates: null,
+  enabled: true,
+  ...members,
+});
+
+export const routeNamed = (name: string, members: Partial<SnapshotRoute> = {}): SnapshotRoute => ({
+  id: idOf(`route ${name}`),
+  created_at: 0,
+  updated_at: 0,
+  name,
+  protocols: ["http", "https"] as Route["protocols"],
+  methods: null,
+  hosts: null,
+  paths: null,
+  headers: null,
+  snis: null,
+  sources: null,
+  destinations: null,
+  https_redirect_status_code: 426,
+  strip_path: true,
+  preserve_host: false,
+  regex_priority: 0,
+  path_handling: "v0",
+  request_buffering: true,
+  response_buffering: true,
+  tags: null,
+  service: null,
+  ...members,
+});
+
+export const pluginNamed = (name: string, members: Partial<Plugin> = {}): Plugin => ({
+  id: idOf(`plugin ${name} ${JSON.stringify([members.route, members.service, members.consumer])}`),
+  created_at: 0,
+  updated_at: 0,
+  name,
+  instance_name: null,
+  route: null,
+  service: null,
+  consumer: null,
+  config: {},
+  protocols: ["grpc", "grpcs", "http", "https"],
+  enabled: true,
+  tags: null,
+  ...members,
+});
+
+export const consumerNamed = (username: string): Consumer => ({
+  id: idOf(`consumer ${username}`),
+  created_at: 0,
+  updated_at: 0,
+  username,
+  custom_id: null,
+  tags: null,
+});
+
+export const credentialOf = (
+  consumer: Consumer,
+  key: string,
+  members: Partial<SnapshotCredential> & { readonly namespaces?: readonly string[] } = {},
+): SnapshotCredential => {
+  const { namespaces, ...rest } = members;
+  return {
+    id: idOf(`credential ${key} ${namespaces}`),
+    created_at: 0,
+    consumer: { id: consumer.id },
+    key: null,
+    tags: null,
+    ttl: null,
+    ...rest,
+    _sluice: { key_hash: createHash("sha256").update(key).digest("hex"), ...(namespaces && { namespaces }) },
+  };
+};
+
+/** A snapshot of these entities. Its hash is made up: nothing under test reads it. */
+export function snapshotOf(content: {
+  readonly services?: readonly Service[];
+  readonly routes?: readonly SnapshotRoute[];
+  readonly plugins?: readonly Plugin[];
+  readonly consumers?: readonly Consumer[];
+  readonly credentials?: readonly SnapshotCredential[];
+  readonly endpoints?: Snapshot["endpoints"];
+}): Snapshot {
+  const byId = <Item extends { readonly id: string }>(items: readonly Item[] = []) =>
+    new Map(items.map((item) => [item.id, item]));
+  return {
+    hash: "00",
+    services: byId(content.services),
+    routes: byId(content.routes),
+    plugins: byId(content.plugins),
+    consumers: byId(content.consumers),
+    keyauth_credentials: byId(content.credentials),
+    endpoints: content.endpoints ?? new Map(),
+  };
+}

@@ -1,0 +1,96 @@
+/** The runtime: what `compile` makes of a snapshot. Immutable to its readers; in-flight exchanges keep theirs. */
+import type { Consumer, Service, Snapshot, SnapshotCredential, SnapshotRoute } from "@sluice/model";
+import type { PluginInstance } from "../plugins/plugin.ts";
+
+/** What the router looks at. `ExchangeRequest` is one. */
+export interface MatchRequest {
+  readonly method: string;
+  /** Normalised path without query. */
+  readonly path: string;
+  readonly scheme: "http" | "https";
+  /** Lower case, with its port if it has one; "" when the client sent none. */
+  readonly host: string;
+  readonly serverName: string | null;
+  headerValues(name: string): readonly string[];
+}
+
+export interface Match {
+  readonly part: RoutePart;
+  /** Length of the part of the path that the route's path matched; 0 when the route has no paths. */
+  readonly matchedPath: number;
+  /** Named groups of a regular-expression path. */
+  readonly captures: Readonly<Record<string, string>> | null;
+}
+
+/** One address that requests of a service may go to. */
+export interface Target {
+  /** Equal keys may share connections. Everything that a connection depends on is in it. */
+  readonly key: string;
+  readonly scheme: "http" | "https";
+  /** Name or address, IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** Milliseconds. */
+  readonly connectTimeout: number;
+  /** Whether an https target's certificate is verified. */
+  readonly verify: boolean;
+  /** Name for TLS (SNI and verification); null for an address, which SNI does not know. */
+  readonly serverName: string | null;
+}
+
+/** Where the requests of a service go. */
+export interface Upstream {
+  readonly service: Service;
+  /** The service's path, at least `/`. */
+  readonly basePath: string;
+  /** Value of the Host header, with the port when it is not the protocol's own. */
+  readonly host: string;
+  readonly targets: readonly Target[];
+  /** The next target in turn; null when there is none. */
+  next(): Target | null;
+}
+
+/** One plugin in a chain. */
+export interface Step {
+  readonly priority: number;
+  readonly instance: PluginInstance;
+}
+
+/** Plugins that run for a request, high priority first. */
+export type Chain = readonly Step[];
+
+/** Chains of one route. */
+export interface RouteChains {
+  /** While no consumer is known. */
+  readonly anonymous: Chain;
+  /**
+   * After the step with this priority found the consumer: the steps that ran stay, the ones below are chosen anew
+   * (kong-contract 3.1: the consumer is known only after authentication ran).
+   */
+  identified(consumer: Consumer, after: number): Chain;
+}
+
+export interface RoutePart {
+  readonly route: SnapshotRoute;
+  /** Null when the route has no service. */
+  readonly upstream: Upstream | null;
+  readonly chains: RouteChains;
+}
+
+/** Consumers and credentials, indexed for authentication. */
+export interface IdentityIndex {
+  /** The unexpired credential with this SHA-256 (hex) of the key that opens the route. */
+  credential(keyHash: string, route: SnapshotRoute): SnapshotCredential | undefined;
+  consumer(idOrUsername: string): Consumer | undefined;
+}
+
+export interface Runtime {
+  readonly snapshot: Snapshot;
+  readonly identities: IdentityIndex;
+  /** By service id. */
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  /** By route id; routes of disabled services are not there. */
+  readonly parts: ReadonlyMap<string, RoutePart>;
+  /** The route that wins by the rules of kong-contract 2.1. */
+  match(request: MatchRequest): Match | null;
+}
