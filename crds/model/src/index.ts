@@ -4,6 +4,8 @@ export { type Fields, type SchemaViolation, schemaViolation } from "./check/erro
 export { type CheckedEntity, type CheckOptions, checkConfig, checkEntity } from "./check/index.ts";
 export type * from "./document.ts";
 export * from "./entities/index.ts";
+export { coerce } from "./form/coerce.ts";
+export { decodeForm } from "./form/index.ts";
 export { canonical, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";
 export { toCamel, toSnake } from "./names.ts";
 export { normalizePath } from "./path.ts";
@@ -12,6 +14,7 @@ export { type Period, periods } from "./plugins/rate-limiting.ts";
 export type * from "./push.ts";
 export { compileRegex, type PrefixMatch, type Regex } from "./regex.ts";
 export * from "./resources/index.ts";
+export * from "./settings/index.ts";
 export type * from "./snapshot.ts";
 export type * from "./violation.ts";
 export type * from "./wait.ts";

@@ -67,8 +67,18 @@ const configs: Partial<Record<PluginName, (config: Members) => Members>> = {
 export const expandConfig = (plugin: PluginName, config: Members): Members => configs[plugin]?.(config) ?? config;
 
 /** Members of `redis` that had a flat spelling before Kong 3.8. */
-const flatRedis = ["host", "port", "password", "username", "ssl", "ssl_verify", "server_name", "timeout", "database"];
-export const flatRedisNames: readonly string[] = flatRedis.map((name) => `redis_${name}`);
+export const flatRedis: readonly string[] = [
+  "host",
+  "port",
+  "password",
+  "username",
+  "ssl",
+  "ssl_verify",
+  "server_name",
+  "timeout",
+  "database",
+];
+const flatRedisNames = flatRedis.map((name) => `redis_${name}`);
 
 /** `redis_host` becomes `redis.host`; the new spelling wins where both are given. */
 function nestRedis(config: Members): Members {

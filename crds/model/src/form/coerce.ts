@@ -1,0 +1,35 @@
+/** Texts of a form as the types that a schema asks for. JSON is never coerced (kong-contract 1.3). */
+import type { SchemaNode } from "../schema/node.ts";
+import { isRecord, memberOf, valuesOf } from "../schema/walk.ts";
+
+const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
+
+/**
+ * "5" -> 5, "true" and "false" -> booleans, "" -> null, a lone text for a list -> a list of one. What does not fit,
+ * and what the schema does not know, stays as it is for the check to report.
+ */
+export function coerce(schema: SchemaNode, value: unknown): unknown {
+  if (value === "") return null;
+  const values = valuesOf(schema);
+  if (schema.type === "array") return coerceList(schema.items ?? {}, value);
+  if (isRecord(value) && values !== undefined) return mapMembers(value, () => values);
+  if (isRecord(value)) return mapMembers(value, (name) => memberOf(schema, name));
+  return typeof value === "string" ? coerceText(schema.type, value) : value;
+}
+
+const coerceList = (items: SchemaNode, value: unknown): unknown =>
+  (Array.isArray(value) ? value : [value]).map((item) => coerce(items, item));
+
+function coerceText(type: SchemaNode["type"], text: string): unknown {
+  if (type === "integer" || type === "number") return NUMBER.test(text) ? Number(text) : text;
+  if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
+  return text;
+}
+
+const mapMembers = (value: Readonly<Record<string, unknown>>, schemaOf: (name: string) => SchemaNode | undefined) =>
+  Object.fromEntries(
+    Object.entries(value).map(([name, member]) => {
+      const schema = schemaOf(name);
+      return [name, schema === undefined ? member : coerce(schema, member)];
+    }),
+  );

@@ -1,0 +1,48 @@
+/** Form bodies of the admin API as plain data for `checkEntity`. */
+import { flatRedis } from "../check/shorthand.ts";
+import { type Collection, entities } from "../entities/index.ts";
+import { type PluginName, plugins } from "../plugins/index.ts";
+import { type SchemaNode, schemaNode } from "../schema/node.ts";
+import { isRecord } from "../schema/walk.ts";
+import type { Checked } from "../violation.ts";
+import { coerce } from "./coerce.ts";
+import { readForm } from "./tree.ts";
+
+/**
+ * Decodes a body of type application/x-www-form-urlencoded into an unchecked entity, with texts coerced by the
+ * collection's schema, and a plugin's config by the schema of the plugin that `name` says.
+ *
+ * `plugin` names the plugin where the body does not (a form that changes some of its config).
+ */
+export function decodeForm(
+  body: string,
+  collection: Collection,
+  { plugin }: { readonly plugin?: string } = {},
+): Checked<Readonly<Record<string, unknown>>> {
+  const form = readForm(body);
+  if (form.violations !== undefined) return form;
+  const entity = coerce(withShorthands(collection), form.value) as Readonly<Record<string, unknown>>;
+  if (collection !== "plugins" || !isRecord(entity.config)) return { value: entity };
+  const config = configSchema(typeof entity.name === "string" ? entity.name : plugin);
+  return { value: config === undefined ? entity : { ...entity, config: coerce(config, entity.config) } };
+}
+
+/** An empty `url` unsets it, like any member. */
+function withShorthands(collection: Collection): SchemaNode {
+  const schema = schemaNode(entities[collection].schema);
+  return collection === "services"
+    ? { ...schema, properties: { ...schema.properties, url: { type: "string" } } }
+    : schema;
+}
+
+/** With the flat spellings of redis members that checkConfig takes. */
+function configSchema(plugin: string | undefined): SchemaNode | undefined {
+  if (plugin === undefined || !Object.hasOwn(plugins, plugin)) return undefined;
+  const schema = schemaNode(plugins[plugin as PluginName].schema);
+  const redis = schema.properties?.redis?.properties;
+  if (redis === undefined) return schema;
+  const flat = flatRedis.flatMap((name) =>
+    redis[name] === undefined ? [] : [[`redis_${name}`, redis[name]] as const],
+  );
+  return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(flat) } };
+}

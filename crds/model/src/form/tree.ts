@@ -1,0 +1,125 @@
+/**
+ * The grammar of form bodies (kong-contract 1.3): names say where in nested data a text belongs.
+ *
+ * | name | meaning |
+ * |---|---|
+ * | `a.b.c` | member c of b of a |
+ * | `paths[]` | one more item; so does the same name again |
+ * | `paths[2]` | the second item; gaps close up |
+ * | `list[1].name` | a member of an item; `[]` before another step is the first item |
+ * | `headers[x]` | member x, also when x has dots |
+ *
+ * A name that does not follow the grammar is one member as it stands.
+ */
+import type { Checked, Violation } from "../violation.ts";
+
+export type FormValue = string | readonly FormValue[] | { readonly [name: string]: FormValue };
+
+/** What one body may ask for; the caller bounds its bytes. */
+const MAX_PAIRS = 1000;
+const MAX_STEPS = 8;
+const MAX_INDEX = 1000;
+
+/** A member by name, a list position from 1, or the end of the list. */
+type Step = string | number | "[]";
+
+interface Branch {
+  readonly texts: string[];
+  readonly members: Map<string, Branch>;
+  readonly items: Map<number, Branch>;
+  /** A lone text is a list all the same: its name ended in `[]`. */
+  list: boolean;
+}
+
+const branch = (): Branch => ({ texts: [], members: new Map(), items: new Map(), list: false });
+
+/** Nested texts of a body of type application/x-www-form-urlencoded. */
+export function readForm(body: string): Checked<{ readonly [name: string]: FormValue }> {
+  const pairs = body.split("&").filter((pair) => pair !== "");
+  if (pairs.length > MAX_PAIRS) return fault([], `more than ${MAX_PAIRS} arguments`);
+  const root = branch();
+  const violations = pairs.flatMap((pair) => plant(root, pair));
+  const value = gatherMembers(root, [], violations);
+  return violations.length > 0 ? { violations } : { value };
+}
+
+const fault = (path: Violation["path"], message: string) => ({ violations: [{ path, message }] });
+
+function plant(root: Branch, pair: string): readonly Violation[] {
+  const [rawName = "", ...rest] = pair.split("=");
+  const name = percentDecode(rawName);
+  const text = percentDecode(rest.join("="));
+  if (name === undefined) return fault([rawName], "not percent-encoded UTF-8").violations;
+  const steps = stepsOf(name);
+  const path = steps.map((step) => (step === "[]" ? 0 : typeof step === "number" ? step - 1 : step));
+  if (text === undefined) return fault(path, "not percent-encoded UTF-8").violations;
+  if (path.includes("__proto__")) return fault(path, "unknown field").violations;
+  if (steps.length > MAX_STEPS) return fault(path, `nested deeper than ${MAX_STEPS} levels`).violations;
+  if (steps.some((step) => typeof step === "number" && (step < 1 || step > MAX_INDEX))) {
+    return fault(path, `list positions are between 1 and ${MAX_INDEX}`).violations;
+  }
+  const target = branchAt(root, steps);
+  target.texts.push(text);
+  if (steps.at(-1) === "[]") target.list = true;
+  return [];
+}
+
+function percentDecode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return undefined;
+  }
+}
+
+const STEP = /\.([^.[\]]+)|\[([^\]]*)\]/y;
+
+function stepsOf(name: string): readonly Step[] {
+  const first = /^[^.[\]]+/.exec(name)?.[0];
+  if (first === undefined) return [name];
+  const steps: Step[] = [first];
+  STEP.lastIndex = first.length;
+  while (STEP.lastIndex < name.length) {
+    const [, member, bracket = ""] = STEP.exec(name) ?? [];
+    if (STEP.lastIndex === 0) return [name];
+    if (member !== undefined) steps.push(member);
+    else steps.push(/^\d+$/.test(bracket) ? Number(bracket) : bracket === "" ? "[]" : bracket);
+  }
+  return steps;
+}
+
+/** A last `[]` adds no branch: the texts of one branch are a list. */
+function branchAt(root: Branch, steps: readonly Step[]): Branch {
+  let at = root;
+  for (const step of steps.at(-1) === "[]" ? steps.slice(0, -1) : steps) {
+    at =
+      typeof step === "number" || step === "[]" ? child(at.items, step === "[]" ? 1 : step) : child(at.members, step);
+  }
+  return at;
+}
+
+function child<Key>(children: Map<Key, Branch>, key: Key): Branch {
+  const found = children.get(key) ?? branch();
+  children.set(key, found);
+  return found;
+}
+
+function gather(at: Branch, path: Violation["path"], violations: Violation[]): FormValue {
+  const { texts, members, items } = at;
+  if (members.size > 0) {
+    if (texts.length > 0 || items.size > 0) {
+      violations.push({ path, message: "given both with members and as a value of its own" });
+    }
+    return gatherMembers(at, path, violations);
+  }
+  const [only, second] = texts;
+  if (items.size === 0 && !at.list && only !== undefined && second === undefined) return only;
+  const sorted = [...items].sort(([a], [b]) => a - b);
+  return [...sorted.map(([, item], index) => gather(item, [...path, index], violations)), ...texts];
+}
+
+/** Members are defined, never assigned, so that no name is special. */
+const gatherMembers = ({ members }: Branch, path: Violation["path"], violations: Violation[]) =>
+  Object.fromEntries(
+    [...members].map(([name, member]): [string, FormValue] => [name, gather(member, [...path, name], violations)]),
+  );

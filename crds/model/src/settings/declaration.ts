@@ -1,0 +1,63 @@
+/** How settings are declared: as data, from which the types of their values follow. */
+
+interface Described<Kind extends string, Value> {
+  readonly variable: string;
+  readonly kind: Kind;
+  readonly description: string;
+  /** Without one the setting must be given; null means that it may be unset. */
+  readonly default?: Value | null;
+  /** The value appears in no message. */
+  readonly secret?: boolean;
+}
+
+/** Where to listen or connect. */
+export interface Address {
+  /** Without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * | kind | example | value |
+ * |---|---|---|
+ * | text | `abc` | the text, spaces around it removed |
+ * | integer | `5` | a number, between `minimum` and `maximum` |
+ * | flag | `true` `on` `1` `yes`, or their opposites | a boolean |
+ * | choice | one of `words` | that word |
+ * | list | `a, b` | the texts between commas; empty ones are left out |
+ * | duration | `250ms` `5s` `2m` `1h` | milliseconds; the unit is required |
+ * | address | `127.0.0.1:8000` `[::1]:8000` `0.0.0.0:0` | host and port |
+ */
+export type Declaration =
+  | Described<"text", string>
+  | (Described<"integer", number> & { readonly minimum?: number; readonly maximum?: number })
+  | Described<"flag", boolean>
+  | (Described<"choice", string> & { readonly words: readonly string[] })
+  | Described<"list", readonly string[]>
+  | Described<"duration", number>
+  | Described<"address", string>;
+
+export type Declarations = Readonly<Record<string, Declaration>>;
+
+interface Values {
+  readonly text: string;
+  readonly integer: number;
+  readonly flag: boolean;
+  readonly list: readonly string[];
+  readonly duration: number;
+  readonly address: Address;
+}
+
+type Value<D extends Declaration> = D extends { readonly kind: "choice"; readonly words: readonly (infer Word)[] }
+  ? Word
+  : D["kind"] extends keyof Values
+    ? Values[D["kind"]]
+    : never;
+
+/** What `readSettings` answers for declarations: a value for each, or null where the default is null. */
+export type Settings<Declared extends Declarations> = {
+  readonly [Name in keyof Declared]: Value<Declared[Name]> | (Declared[Name]["default"] extends null ? null : never);
+};
+
+/** Keeps the words and nulls of declarations for the types: `defineSettings({ ... })`. */
+export const defineSettings = <const Declared extends Declarations>(declarations: Declared): Declared => declarations;

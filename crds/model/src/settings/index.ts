@@ -1,0 +1,41 @@
+/** Start-up settings of a process, read from environment variables. */
+import type { Checked, Violation } from "../violation.ts";
+import type { Declaration, Declarations, Settings } from "./declaration.ts";
+import { expected, parse } from "./kinds.ts";
+
+/** All faults at once; each one's path is the name of its variable. An empty variable counts as unset. */
+export function readSettings<const Declared extends Declarations>(
+  declarations: Declared,
+  env: Readonly<Record<string, string | undefined>>,
+): Checked<Settings<Declared>> {
+  const read = Object.entries(declarations).map(([name, declaration]) => ({
+    name,
+    path: [declaration.variable],
+    ...readOne(declaration, env[declaration.variable]?.trim() ?? ""),
+  }));
+  const violations = read.flatMap(({ path, fault }): Violation[] =>
+    fault === undefined ? [] : [{ path, message: fault }],
+  );
+  if (violations.length > 0) return { violations };
+  return { value: Object.fromEntries(read.map(({ name, value }) => [name, value])) as Settings<Declared> };
+}
+
+interface Read {
+  readonly value?: unknown;
+  readonly fault?: string;
+}
+
+function readOne(declaration: Declaration, text: string): Read {
+  if (text === "" && declaration.default === undefined) return { fault: `must be set: ${expected(declaration)}` };
+  // Addresses are declared as they are written.
+  if (text === "" && (declaration.kind !== "address" || declaration.default === null))
+    return { value: declaration.default };
+  const given = text === "" ? String(declaration.default) : text;
+  const value = parse(declaration, given);
+  if (value !== undefined) return { value };
+  return { fault: `expected ${expected(declaration)}${declaration.secret === true ? "" : `, not '${given}'`}` };
+}
+
+export { type Address, type Declaration, type Declarations, defineSettings, type Settings } from "./declaration.ts";
+export { describeSettings } from "./describe.ts";
+export { parseAddress } from "./kinds.ts";

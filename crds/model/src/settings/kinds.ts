@@ -1,0 +1,86 @@
+/** What the texts of each kind of setting mean. */
+import type { Address, Declaration } from "./declaration.ts";
+
+/** The value of a text that is not empty; undefined when the text is not of the kind. */
+export function parse(declaration: Declaration, text: string): unknown {
+  switch (declaration.kind) {
+    case "text":
+      return text;
+    case "integer":
+      return parseInteger(text, declaration);
+    case "flag":
+      return FLAGS[text.toLowerCase()];
+    case "choice":
+      return declaration.words.includes(text) ? text : undefined;
+    case "list":
+      return text
+        .split(",")
+        .map((item) => item.trim())
+        .filter((item) => item !== "");
+    case "duration":
+      return parseDuration(text);
+    case "address":
+      return parseAddress(text);
+  }
+}
+
+const FLAGS: Readonly<Partial<Record<string, boolean>>> = Object.assign(Object.create(null), {
+  true: true,
+  on: true,
+  yes: true,
+  1: true,
+  false: false,
+  off: false,
+  no: false,
+  0: false,
+});
+
+interface Limits {
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+function parseInteger(text: string, { minimum, maximum }: Limits): number | undefined {
+  const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(value)) return undefined;
+  return value >= (minimum ?? value) && value <= (maximum ?? value) ? value : undefined;
+}
+
+/** Milliseconds. */
+export const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+function parseDuration(text: string): number | undefined {
+  const [, amount, unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text) ?? [];
+  const factor = UNITS[unit];
+  return amount === undefined || factor === undefined ? undefined : Math.round(Number(amount) * factor);
+}
+
+export function parseAddress(text: string): Address | undefined {
+  const [, bracketed, plain, port] = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  return host === undefined || Number(port) > 65_535 ? undefined : { host, port: Number(port) };
+}
+
+/** What a value must look like, in words. */
+export function expected(declaration: Declaration): string {
+  switch (declaration.kind) {
+    case "text":
+      return "a text";
+    case "integer": {
+      const { minimum, maximum } = declaration;
+      if (minimum !== undefined && maximum !== undefined) return `an integer between ${minimum} and ${maximum}`;
+      if (minimum !== undefined) return `an integer of at least ${minimum}`;
+      return maximum === undefined ? "an integer" : `an integer of at most ${maximum}`;
+    }
+    case "flag":
+      return "true or false";
+    case "choice":
+      return `one of: ${declaration.words.join(", ")}`;
+    case "list":
+      return "texts separated by commas";
+    case "duration":
+      return "a duration with its unit, such as 250ms, 5s, 2m or 1h";
+    case "address":
+      return "host:port, such as 127.0.0.1:8000 or [::1]:8000";
+  }
+}
