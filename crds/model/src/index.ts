@@ -2,6 +2,7 @@
 
 export { type Fields, type SchemaViolation, schemaViolation } from "./check/error.ts";
 export { type CheckedEntity, type CheckOptions, checkConfig, checkEntity } from "./check/index.ts";
+export * from "./document/index.ts";
 export type * from "./document.ts";
 export * from "./entities/index.ts";
 export { coerce } from "./form/coerce.ts";
@@ -15,6 +16,7 @@ export type * from "./push.ts";
 export { compileRegex, type PrefixMatch, type Regex } from "./regex.ts";
 export * from "./resources/index.ts";
 export * from "./settings/index.ts";
+export * from "./snapshot/index.ts";
 export type * from "./snapshot.ts";
 export type * from "./violation.ts";
 export type * from "./wait.ts";

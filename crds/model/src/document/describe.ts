@@ -1,0 +1,62 @@
+/** Violations as sentences for people, and as Kong's answer to a bad document. */
+import { type Fields, schemaViolation } from "../check/error.ts";
+import type { Violation } from "../violation.ts";
+
+/** `kong.yaml:12:5: services[0].routes[1].paths[0]: should start with: /` on one line, whatever the file holds. */
+export function describeViolation({ path, message, position }: Violation): string {
+  const place = position && [...(position.file === undefined ? [] : [position.file]), position.line, position.column];
+  const member = describePath(path);
+  const parts = [...(place ? [place.join(":")] : []), ...(member === "" ? [] : [member]), message];
+  return [...parts.join(": ")]
+    .map((character) => (isControl(character) ? escapeControl(character) : character))
+    .join("");
+}
+
+/** `services[0].routes[1]`; a fault of a record as a whole is told by the record's own path. */
+export function describePath(path: Violation["path"]): string {
+  return path
+    .filter((step) => step !== "@entity")
+    .map((step, index) => {
+      if (typeof step === "number") return `[${step}]`;
+      if (!/^[\w-]+$/.test(step)) return `[${JSON.stringify(step)}]`;
+      return index === 0 ? step : `.${step}`;
+    })
+    .join("");
+}
+
+const isControl = (character: string): boolean => character < " " || (character >= "\x7f" && character <= "\x9f");
+
+const escapeControl = (character: string): string => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
+
+export interface DeclarativeViolation {
+  readonly code: 14;
+  readonly name: "invalid declarative configuration";
+  readonly message: string;
+  readonly fields: Fields;
+}
+
+/** The body of a 400 for a bad document (kong-contract 1.5 and 4). `fields` mirrors the document as it was written. */
+export function declarativeViolation(violations: readonly Violation[]): DeclarativeViolation {
+  const { fields } = schemaViolation(violations);
+  const message = `declarative config is invalid: ${toLua(fields)}`;
+  return { code: 14, name: "invalid declarative configuration", message, fields };
+}
+
+/** As Kong prints a table: without spaces, members sorted, positions named after the first gap. */
+function toLua(fields: Fields): string {
+  if (fields === null) return "nil";
+  if (typeof fields === "string") return JSON.stringify(fields);
+  if (isList(fields)) {
+    const gap = fields.indexOf(null);
+    const items = fields.map((item, index) =>
+      item === null ? [] : [gap === -1 || index < gap ? toLua(item) : `[${index + 1}]=${toLua(item)}`],
+    );
+    return `{${items.flat().join(",")}}`;
+  }
+  const members = Object.entries(fields)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `${/^[A-Za-z_]\w*$/.test(name) ? name : `[${JSON.stringify(name)}]`}=${toLua(value)}`);
+  return `{${members.join(",")}}`;
+}
+
+const isList = (fields: Fields): fields is readonly Fields[] => Array.isArray(fields);

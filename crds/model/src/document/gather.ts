@@ -1,0 +1,86 @@
+/** Takes a document's entities out of their lists, wherever they are nested, each with the path where it stood. */
+import { type Collection, collections, entities } from "../entities/index.ts";
+import { nestedLists } from "../entities/references.ts";
+import { isRecord } from "../schema/walk.ts";
+import type { Violation } from "../violation.ts";
+import { checkRemarks, unsupportedCollections } from "./head.ts";
+
+export interface Entry {
+  readonly collection: Collection;
+  /** The entity's own members, as written. */
+  readonly item: Readonly<Record<string, unknown>>;
+  readonly path: Violation["path"];
+  /** The entry that it is nested in, and the member that the nesting stands for. */
+  readonly parent?: { readonly entry: Entry; readonly member: string };
+}
+
+interface List {
+  readonly collection: Collection;
+  readonly value: unknown;
+  readonly path: Violation["path"];
+  readonly parent?: Entry["parent"];
+}
+
+export interface Gathered {
+  /** In the order of the document, parents before their children. */
+  readonly entries: readonly Entry[];
+  readonly violations: readonly Violation[];
+}
+
+/** Never fails: what is no list or no record is reported and left out. */
+export function gatherEntries(document: Readonly<Record<string, unknown>>): Gathered {
+  const entries: Entry[] = [];
+  const violations: Violation[] = [];
+
+  function gather({ collection, value, path, parent }: List): void {
+    if (value === undefined || value === null) return;
+    if (!Array.isArray(value)) {
+      violations.push({ path, message: "expected an array" });
+      return;
+    }
+    for (const [index, raw] of value.entries()) {
+      const place = [...path, index];
+      if (!isRecord(raw)) {
+        violations.push({ path: place, message: "expected a record" });
+        continue;
+      }
+      const { item, lists, faults } = openEntry(collection, raw, { path: place, parent });
+      violations.push(...faults);
+      const entry: Entry = { collection, item, path: place, parent };
+      entries.push(entry);
+      for (const { child, member, value: children } of lists) {
+        gather({ collection: child, value: children, path: [...place, child], parent: { entry, member } });
+      }
+    }
+  }
+
+  for (const collection of collections) gather({ collection, value: document[collection], path: [collection] });
+  return { entries, violations };
+}
+
+/** Parts the entity's own members from lists of children, remarks and what may not stand there. */
+function openEntry(
+  collection: Collection,
+  raw: Readonly<Record<string, unknown>>,
+  at: { readonly path: Violation["path"]; readonly parent?: Entry["parent"] },
+) {
+  const faults = [...checkRemarks(raw, at.path)];
+  const { _comment, _ignore, ...item }: Record<string, unknown> = raw;
+  const lists = nestedLists[collection].flatMap(({ child, member }) => {
+    const value = item[child];
+    delete item[child];
+    return value === undefined ? [] : [{ child, member, value }];
+  });
+  for (const member of Object.keys(item)) {
+    if (member === at.parent?.member) {
+      faults.push({
+        path: [...at.path, member],
+        message: `unknown field (the enclosing ${entities[at.parent.entry.collection].singular} says it already)`,
+      });
+    } else if (unsupportedCollections.has(member) && !(member in entities[collection].schema.properties)) {
+      faults.push({ path: [...at.path, member], message: `not supported: Sluice has no '${member}' yet` });
+    } else continue;
+    delete item[member];
+  }
+  return { item, lists, faults };
+}

@@ -1,0 +1,9 @@
+/** Declarative documents: text and data in, checked documents out, and back to text. */
+export {
+  type DeclarativeViolation,
+  declarativeViolation,
+  describePath,
+  describeViolation,
+} from "./describe.ts";
+export { checkDocument, type LoadedDocument, type LoadOptions, loadDocument, loadSnapshot } from "./load.ts";
+export { renderDocument } from "./render.ts";

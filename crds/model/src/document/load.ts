@@ -1,0 +1,67 @@
+/** A person's document, from text to a checked value: every fault with the line and column where it stands. */
+import type { Document } from "../document.ts";
+import type { Collection } from "../entities/index.ts";
+import { applyDocument } from "../snapshot/apply.ts";
+import { emptySnapshot } from "../snapshot/make.ts";
+import type { Snapshot } from "../snapshot.ts";
+import type { Checked, Violation } from "../violation.ts";
+import { type FlatDocument, flattenDocument } from "./flatten.ts";
+import { type LocatedData, readYaml } from "./yaml.ts";
+
+export interface LoadOptions {
+  /** The file that the text came from, for positions. */
+  readonly file?: string;
+  /** What the text replaces: unchanged entities are shared with it. Default: the empty snapshot. */
+  readonly previous?: Snapshot;
+}
+
+/** A document that was found good: flat, its references resolved to ids, and the snapshot that it makes. */
+export interface LoadedDocument {
+  readonly document: Document;
+  readonly snapshot: Snapshot;
+}
+
+/** YAML or JSON text in any form and format (1.1, 2.1, 3.0) to the flat document. */
+export function loadDocument(text: string, options: LoadOptions = {}): Checked<Document> {
+  const loaded = loadText(text, options);
+  return loaded.violations === undefined ? { value: loaded.value.document } : loaded;
+}
+
+/** The same, to a snapshot. */
+export function loadSnapshot(text: string, options: LoadOptions = {}): Checked<Snapshot> {
+  const loaded = loadText(text, options);
+  return loaded.violations === undefined ? { value: loaded.value.snapshot } : loaded;
+}
+
+/** Plain data in any form, such as a request's JSON. Paths start in the data; there are no positions. */
+export function checkDocument(data: unknown, previous: Snapshot = emptySnapshot): Checked<LoadedDocument> {
+  const flat = flattenDocument(data);
+  const applied = applyDocument(previous, flat.document);
+  const found = applied.violations?.map((violation) => ({ ...violation, path: originOf(violation.path, flat) })) ?? [];
+  // A reference that has no such name is there under the id that the name would give: one fault, told once.
+  const told = new Set(flat.violations.map(({ path }) => JSON.stringify(path)));
+  const violations = [...flat.violations, ...found.filter(({ path }) => !told.has(JSON.stringify(path)))];
+  if (violations.length > 0 || applied.value === undefined) return { violations };
+  return { value: { document: flat.document, snapshot: applied.value } };
+}
+
+function loadText(text: string, options: LoadOptions): Checked<LoadedDocument> {
+  const read = readYaml(text, options);
+  if (read.violations !== undefined) return read;
+  const checked = checkDocument(read.value.data, options.previous);
+  return checked.violations === undefined ? checked : { violations: locate(checked.violations, read.value) };
+}
+
+/** In the order of the text. */
+function locate(violations: readonly Violation[], { positionOf }: LocatedData): readonly Violation[] {
+  return violations
+    .map((violation) => ({ ...violation, position: positionOf(violation.path) }))
+    .sort((a, b) => a.position.line - b.position.line || a.position.column - b.position.column);
+}
+
+/** Where in the written form a path of the flat form stands. */
+function originOf(path: Violation["path"], { origins }: FlatDocument): Violation["path"] {
+  const [collection, index, ...rest] = path;
+  const origin = typeof index === "number" ? origins[collection as Collection][index] : undefined;
+  return origin === undefined ? path : [...origin, ...rest];
+}

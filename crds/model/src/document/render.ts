@@ -1,0 +1,27 @@
+/** A flat document as the YAML file that a person reads and that loads to the same entities. */
+import { stringify } from "yaml";
+import type { Document } from "../document.ts";
+import { collections } from "../entities/index.ts";
+import { isRecord } from "../schema/walk.ts";
+
+/**
+ * Format 3.0, in the order of the collections. Live addresses are left out. Of an entity's own `_sluice` only what
+ * keeps something shut stays: without the hash a credential would not load, without namespaces a key would open more.
+ */
+export function renderDocument(document: Document): string {
+  const lists = collections.flatMap((collection) => {
+    const items = document[collection] ?? [];
+    return items.length === 0 ? [] : [[collection, items.map(forPeople)]];
+  });
+  const data = { _format_version: "3.0", ...Object.fromEntries(lists) };
+  // Quoted so that readers of YAML 1.1, as Kong is, read the same; every entity stands for itself.
+  return stringify(data, { compat: "yaml-1.1", aliasDuplicateObjects: false, lineWidth: 0 });
+}
+
+function forPeople(item: unknown): unknown {
+  if (!isRecord(item) || !isRecord(item._sluice)) return item;
+  const { _sluice, ...members } = item;
+  const { key_hash: _hash, ...withoutHash } = _sluice;
+  const extras = typeof members.key === "string" ? withoutHash : _sluice;
+  return Object.keys(extras).length === 0 ? members : { ...members, _sluice: extras };
+}

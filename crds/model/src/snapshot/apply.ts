@@ -1,0 +1,143 @@
+/**
+ * From one snapshot to the next: a change is checked as a whole and applied as a whole, or its faults are returned.
+ *
+ * What a change does not touch is shared: an unchanged entity is the same object and an unchanged map the same map.
+ * Entities stand in the order of their ids, so that equal content looks the same whatever the way it came.
+ */
+import { checkEntity } from "../check/index.ts";
+import type { Change, Document, Endpoint } from "../document.ts";
+import { type Collection, collections } from "../entities/index.ts";
+import { perCollection } from "../entities/per-collection.ts";
+import { isRecord } from "../schema/walk.ts";
+import type { Snapshot } from "../snapshot.ts";
+import type { Checked, Violation } from "../violation.ts";
+import { checkEndpoints } from "./endpoints.ts";
+import { freezeMap } from "./freeze.ts";
+import { digestOf } from "./hash.ts";
+import { type Held, hold, type Put } from "./held.ts";
+import { type Draft, findDangling, findStranded } from "./integrity.ts";
+import { type Maps, makeSnapshot } from "./make.ts";
+import { findClashes, sameIdentity } from "./uniqueness.ts";
+
+/**
+ * Applies a change. Removed ids that are not there are passed over; an id that is both removed and put is put.
+ * Paths of violations: `["routes", 0, ...]` for a put item, `["remove", "routes", 0]` for a removal,
+ * `["_sluice", "endpoints", id, ...]` for addresses. An entity without timestamps gets 0: nothing depends on a clock.
+ */
+export function applyChange(previous: Snapshot, change: Change): Checked<Snapshot> {
+  return advance(previous, change, (collection) => {
+    const ids = change.remove[collection] ?? [];
+    return new Map(ids.map((id, index) => [id.toLowerCase(), ["remove", collection, index]]));
+  });
+}
+
+/** Applies a whole flat document: what it does not have is removed. Paths start in the document. */
+export function applyDocument(previous: Snapshot, document: Document): Checked<Snapshot> {
+  const endpoints = document._sluice?.endpoints ?? {};
+  const stale = [...previous.endpoints.keys()].filter((id) => !Object.hasOwn(endpoints, id));
+  const change: Change = {
+    put: Object.fromEntries(collections.map((collection) => [collection, document[collection] ?? []])),
+    remove: {},
+    endpoints: { ...endpoints, ...Object.fromEntries(stale.map((id) => [id, null])) },
+  };
+  return advance(previous, change, (collection) => {
+    return new Map([...previous[collection].keys()].map((id) => [id, [collection]]));
+  });
+}
+
+/** The ids to remove from a collection, each with the path that names it in violations. */
+type Removals = (collection: Collection) => ReadonlyMap<string, Violation["path"]>;
+
+function advance(previous: Snapshot, change: Change, removals: Removals): Checked<Snapshot> {
+  const { puts, faulty, violations: faults } = checkPuts(previous, change);
+  const endpoints = checkEndpoints(change.endpoints);
+
+  const steps = perCollection((collection) => step(previous[collection], puts[collection], removals(collection)));
+  const next = perCollection((collection) => steps[collection].next);
+  const gone = perCollection((collection) => steps[collection].gone);
+  const draft: Draft = { puts, faulty, next, gone };
+  const homeless = [...endpoints.lists]
+    .filter(([id, list]) => list !== null && !next.services.has(id) && !faulty.services.has(id))
+    .map(([id]) => ({
+      path: ["_sluice", "endpoints", id],
+      message: `invalid reference 'endpoints: ${id}' (no such entry in 'services')`,
+    }));
+  const violations = [
+    ...faults,
+    ...endpoints.violations,
+    ...findDangling(draft),
+    ...findStranded(draft),
+    ...findClashes(next, puts),
+    ...homeless,
+  ];
+  if (violations.length > 0) return { violations };
+
+  const dropped = [...gone.services.keys()].map((id): [string, null] => [id, null]);
+  const addresses = stepEndpoints(previous.endpoints, [...endpoints.lists, ...dropped]);
+  return { value: makeSnapshot(previous, { ...next, endpoints: addresses } as Maps) };
+}
+
+function checkPuts(previous: Snapshot, change: Change) {
+  const checked = perCollection((collection) =>
+    checkItems(collection, change.put[collection] ?? [], previous[collection]),
+  );
+  return {
+    puts: perCollection((collection) => checked[collection].puts),
+    faulty: perCollection((collection) => checked[collection].faulty),
+    violations: collections.flatMap((collection) => checked[collection].violations),
+  };
+}
+
+function checkItems(collection: Collection, items: readonly unknown[], held: ReadonlyMap<string, Held>) {
+  const puts = new Map<string, Put>();
+  const faulty = new Set<string>();
+  const violations: Violation[] = [];
+  for (const [index, raw] of items.entries()) {
+    const path = [collection, index];
+    const checked: Checked<Held> = checkEntity(collection, raw);
+    if (checked.value === undefined) {
+      violations.push(...checked.violations.map((violation) => ({ ...violation, path: [...path, ...violation.path] })));
+      if (isRecord(raw) && typeof raw.id === "string") faulty.add(raw.id.toLowerCase());
+      continue;
+    }
+    const entity = hold(collection, checked.value);
+    const twin = puts.get(entity.id);
+    if (twin !== undefined) violations.push({ path, message: sameIdentity(collection, entity, twin.entity) });
+    else puts.set(entity.id, { path, entity: same(held.get(entity.id), entity) });
+  }
+  return { puts: [...puts.values()], faulty, violations };
+}
+
+const same = (before: Held | undefined, now: Held): Held =>
+  before !== undefined && digestOf(before) === digestOf(now) ? before : now;
+
+function step(held: ReadonlyMap<string, Held>, puts: readonly Put[], removed: ReadonlyMap<string, Violation["path"]>) {
+  const put = new Map(puts.map(({ entity }) => [entity.id, entity]));
+  const gone = new Map([...removed].filter(([id]) => held.has(id) && !put.has(id)));
+  const changed = [...put.values()].filter((entity) => held.get(entity.id) !== entity);
+  if (gone.size === 0 && changed.length === 0) return { next: held, gone };
+  const next = new Map(held);
+  for (const id of gone.keys()) next.delete(id);
+  for (const entity of changed) next.set(entity.id, entity);
+  return { next: freezeMap(changed.every(({ id }) => held.has(id)) ? next : sortById(next)), gone };
+}
+
+function stepEndpoints(
+  held: Snapshot["endpoints"],
+  lists: readonly (readonly [string, readonly Endpoint[] | null])[],
+): Snapshot["endpoints"] {
+  const next = new Map(held);
+  let changed = false;
+  for (const [id, list] of lists) {
+    const before = next.get(id);
+    if (list === null) changed = next.delete(id) || changed;
+    else if (before === undefined || digestOf(before) !== digestOf(list)) {
+      next.set(id, list);
+      changed = true;
+    }
+  }
+  return changed ? freezeMap(sortById(next)) : held;
+}
+
+const sortById = <Value>(map: ReadonlyMap<string, Value>): Map<string, Value> =>
+  new Map([...map].sort(([a], [b]) => (a < b ? -1 : 1)));

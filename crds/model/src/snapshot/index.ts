@@ -1,0 +1,6 @@
+/** Snapshots: how one follows from another, and their hash. */
+export { applyChange, applyDocument } from "./apply.ts";
+export { changeBetween, documentToChange, snapshotToDocument } from "./change.ts";
+export { checkChange } from "./check-change.ts";
+export { digestOf } from "./hash.ts";
+export { emptySnapshot } from "./make.ts";

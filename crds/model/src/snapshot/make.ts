@@ -1,0 +1,60 @@
+/** Putting maps together into a snapshot, and the hash that goes with it. */
+import { collections } from "../entities/index.ts";
+import type { Snapshot } from "../snapshot.ts";
+import { freezeMap } from "./freeze.ts";
+import { digestOf, emptyTree, type HashTree, type Leaf, rootOf, updateTree } from "./hash.ts";
+
+/** What a snapshot holds, beside its hash. */
+export type Maps = Omit<Snapshot, "hash">;
+
+const sections = [...collections, "endpoints"] as const;
+
+/** Kept beside the snapshot, so that a snapshot stays what its readers see. */
+const trees = new WeakMap<Snapshot, HashTree>();
+
+/** The snapshot that has nothing in it. */
+export const emptySnapshot: Snapshot = register(
+  {
+    services: freezeMap(new Map()),
+    routes: freezeMap(new Map()),
+    plugins: freezeMap(new Map()),
+    consumers: freezeMap(new Map()),
+    keyauth_credentials: freezeMap(new Map()),
+    endpoints: freezeMap(new Map()),
+  },
+  emptyTree,
+);
+
+/** The snapshot of these maps; the previous one itself when they are all its own. Values must be frozen. */
+export function makeSnapshot(previous: Snapshot, maps: Maps): Snapshot {
+  if (sections.every((section) => maps[section] === previous[section])) return previous;
+  return register(maps, updateTree(treeOf(previous), difference(previous, maps)));
+}
+
+function register(maps: Maps, tree: HashTree): Snapshot {
+  const snapshot = Object.freeze({ hash: rootOf(tree), ...maps });
+  trees.set(snapshot, tree);
+  return snapshot;
+}
+
+/** A snapshot that was not made here has no tree yet. */
+function treeOf(snapshot: Snapshot): HashTree {
+  const known = trees.get(snapshot);
+  if (known !== undefined) return known;
+  const tree = updateTree(emptyTree, difference(emptySnapshot, snapshot));
+  trees.set(snapshot, tree);
+  return tree;
+}
+
+function difference(from: Maps, to: Maps): readonly Leaf[] {
+  return sections.flatMap((section) => {
+    const [before, after]: readonly ReadonlyMap<string, object>[] = [from[section], to[section]];
+    if (before === undefined || after === undefined || before === after) return [];
+    const gone = [...before.keys()].filter((id) => !after.has(id));
+    const put = [...after].filter(([id, value]) => before.get(id) !== value);
+    return [
+      ...gone.map((id) => ({ section, id, digest: null })),
+      ...put.map(([id, value]) => ({ section, id, digest: digestOf(value) })),
+    ];
+  });
+}

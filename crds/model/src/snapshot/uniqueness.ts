@@ -1,0 +1,101 @@
+/** Values that no two entities of a collection may share. */
+import { type Collection, collections, entities } from "../entities/index.ts";
+import type { PerCollection } from "../entities/per-collection.ts";
+import { references } from "../entities/references.ts";
+import type { Violation } from "../violation.ts";
+import { type Held, type Put, referred } from "./held.ts";
+
+/** What an entity claims for itself alone. */
+interface Claim {
+  /** Undefined: the entity claims nothing. */
+  readonly claimed: (entity: Held) => string | undefined;
+  /** `name set to 'foo'` */
+  readonly say: (entity: Held) => string;
+  /** Whether two entities of one value are in each other's way; by default they are. */
+  readonly overlap?: (one: Held, other: Held) => boolean;
+}
+
+const memberClaim = (member: string): Claim => ({
+  claimed: (entity) => (typeof entity[member] === "string" ? entity[member] : undefined),
+  say: (entity) => `${member} set to '${entity[member]}'`,
+});
+
+/** One plugin of a name for one combination of route, service and consumer. */
+const pluginClaim: Claim = {
+  claimed: (plugin) =>
+    JSON.stringify([plugin.name, ...references.plugins.map(({ member }) => referred(plugin, member) ?? null)]),
+  say: (plugin) => {
+    const scope = references.plugins.flatMap(({ member }) => (referred(plugin, member) === undefined ? [] : [member]));
+    return `name set to '${plugin.name}' for ${scope.length === 0 ? "all requests" : `the same ${scope.join(" and ")}`}`;
+  },
+};
+
+/** One key opens one scope for one consumer (house decision 3). The key itself is never shown. */
+const keyClaim: Claim = {
+  claimed: (credential) => extrasOf(credential).key_hash,
+  say: () => "key set to '[redacted]'",
+  overlap: (one, other) => {
+    const [mine, theirs] = [extrasOf(one).namespaces, extrasOf(other).namespaces];
+    return mine === undefined || theirs === undefined || mine.some((namespace) => theirs.includes(namespace));
+  },
+};
+
+const extrasOf = (entity: Held) => (entity._sluice ?? {}) as { key_hash?: string; namespaces?: readonly string[] };
+
+const special: Partial<Record<Collection, readonly Claim[]>> = {
+  plugins: [...entities.plugins.unique.map(memberClaim), pluginClaim],
+  keyauth_credentials: [keyClaim],
+};
+
+const claimsOf = (collection: Collection): readonly Claim[] =>
+  special[collection] ?? entities[collection].unique.map(memberClaim);
+
+/** Put entities that claim what another one has, before or in the same change. */
+export function findClashes(
+  next: PerCollection<ReadonlyMap<string, Held>>,
+  puts: PerCollection<readonly Put[]>,
+): readonly Violation[] {
+  return collections.flatMap((collection) => {
+    const put = puts[collection];
+    if (put.length === 0) return [];
+    const ids = new Set(put.map(({ entity }) => entity.id));
+    const others = [...next[collection].values()].filter(({ id }) => !ids.has(id));
+    return claimsOf(collection).flatMap((claim) =>
+      clashesOf(claim, put, others).map(({ path, entity }) => ({
+        path,
+        message: clash(collection, claim.say(entity)),
+      })),
+    );
+  });
+}
+
+/** The sentence for two items of one id: by what made the ids equal, if that is something that was written. */
+export function sameIdentity(collection: Collection, one: Held, other: Held): string {
+  const claim = claimsOf(collection).find(({ claimed }) => (claimed(one) ?? one) === claimed(other));
+  return clash(collection, claim?.say(one) ?? `primary key set to '${one.id}'`);
+}
+
+const clash = (collection: Collection, what: string): string =>
+  `uniqueness violation: '${collection}' entity with ${what} already declared`;
+
+function clashesOf(claim: Claim, puts: readonly Put[], others: readonly Held[]): readonly Put[] {
+  const wanted = new Set(puts.map(({ entity }) => claim.claimed(entity)));
+  const holders = new Map<string, Held[]>();
+  for (const entity of others) {
+    const value = claim.claimed(entity);
+    if (value !== undefined && wanted.has(value)) addTo(holders, value, entity);
+  }
+  return puts.filter(({ entity }) => {
+    const value = claim.claimed(entity);
+    if (value === undefined) return false;
+    const taken = (holders.get(value) ?? []).some((other) => claim.overlap?.(entity, other) ?? true);
+    addTo(holders, value, entity);
+    return taken;
+  });
+}
+
+function addTo(holders: Map<string, Held[]>, value: string, entity: Held): void {
+  const list = holders.get(value);
+  if (list === undefined) holders.set(value, [entity]);
+  else list.push(entity);
+}
