@@ -1,10 +1,10 @@
 /** The one way into a node: a document or a change is checked, compiled and swapped in, or refused with every fault. */
 import {
   applyChange,
+  applyDocument,
   type Change,
   type Checked,
   type Document,
-  documentToChange,
   emptySnapshot,
   type NodeState,
   type Snapshot,
@@ -35,7 +35,7 @@ export function createIntake({ node, version, serve }: IntakeOptions): Intake {
   return {
     state,
     replace(document: Document, newRevision: number) {
-      return take(applyChange(emptySnapshot, documentToChange(document)), newRevision);
+      return take(applyDocument(snapshot ?? emptySnapshot, document), newRevision);
     },
     change(base: string, change: Change, newRevision: number) {
       if (snapshot?.hash !== base) return "stale";

@@ -25,6 +25,8 @@ export interface Publisher {
   hash(): string | null;
   /** Programmed when at least one node answers and every one that does runs the revision or a later one. */
   acknowledgement(revision: number): Acknowledgement;
+  /** The revision that every answering node runs at least; 0 when none answers or one has no document yet. */
+  acknowledgedRevision(): number;
   nodes(): readonly NodeView[];
   close(): Promise<void>;
 }
@@ -47,6 +49,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   let counter = 0;
 
   const isSilent = ({ seen }: NodeView) => now() - seen > SILENT_AFTER;
+  const revisionOf = ({ state }: NodeView) => (state?.hash ? (history.byHash(state.hash)?.revision ?? 0) : 0);
 
   function add(address: string): void {
     const abort = new AbortController();
@@ -104,13 +107,16 @@ export function createPublisher(options: PublisherOptions): Publisher {
       const lagging: string[] = [];
       const unheard: string[] = [];
       for (const view of views.values()) {
-        const { address, state } = view;
-        const runs = state?.hash ? (history.byHash(state.hash)?.revision ?? 0) : 0;
+        const { address } = view;
         if (isSilent(view)) unheard.push(address);
-        else if (runs >= revision && revision > 0) acknowledged.push(address);
+        else if (revisionOf(view) >= revision && revision > 0) acknowledged.push(address);
         else lagging.push(address);
       }
       return { programmed: acknowledged.length > 0 && lagging.length === 0, acknowledged, lagging, silent: unheard };
+    },
+    acknowledgedRevision() {
+      const heard = [...views.values()].filter((view) => !isSilent(view)).map(revisionOf);
+      return heard.length === 0 ? 0 : Math.min(...heard);
     },
     nodes: () => [...views.values()],
     async close() {

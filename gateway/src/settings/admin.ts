@@ -1,0 +1,53 @@
+/** Start-up settings of `sluice admin`. */
+import { DEFAULT_CLASS, defineSettings, type Settings } from "@sluice/model";
+import { compat, logLevel } from "./gateway.ts";
+
+export const adminSettings = defineSettings({
+  listen: {
+    variable: "SLUICE_ADMIN_LISTEN",
+    kind: "address",
+    default: "127.0.0.1:8001",
+    description: "Where the admin API is answered. Only a loopback address: there is no authentication yet.",
+  },
+  store: {
+    variable: "SLUICE_STORE",
+    kind: "choice",
+    words: ["cluster", "directory"],
+    default: "cluster",
+    description: "Where entities are kept: custom resources in a cluster, or the same in a folder.",
+  },
+  directory: {
+    variable: "SLUICE_DIRECTORY",
+    kind: "text",
+    default: null,
+    description: "The folder, with store `directory`.",
+  },
+  homeNamespace: {
+    variable: "SLUICE_HOME_NAMESPACE",
+    kind: "text",
+    default: "default",
+    description: "Namespace in which the admin listener writes.",
+  },
+  class: {
+    variable: "SLUICE_CLASS",
+    kind: "text",
+    default: DEFAULT_CLASS,
+    description: "Which resources are meant: those whose spec.class is this word.",
+  },
+  operator: {
+    variable: "SLUICE_OPERATOR_URL",
+    kind: "text",
+    default: "http://127.0.0.1:8080",
+    description: "The operator's listener, which tells when every node has what was written.",
+  },
+  wait: {
+    variable: "SLUICE_ADMIN_WAIT",
+    kind: "duration",
+    default: 5000,
+    description: "How long a write waits for the nodes before it answers with `pending`.",
+  },
+  compat,
+  logLevel,
+});
+
+export type AdminSettings = Settings<typeof adminSettings>;

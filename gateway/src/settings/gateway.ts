@@ -1,0 +1,105 @@
+/** Start-up settings of `sluice gateway`. */
+import { defineSettings, type Settings } from "@sluice/model";
+
+export const logLevel = {
+  variable: "SLUICE_LOG_LEVEL",
+  kind: "choice",
+  words: ["debug", "info", "warn", "error"],
+  default: "info",
+  description: "The least important log lines that are written.",
+} as const;
+
+export const compat = {
+  variable: "SLUICE_COMPAT",
+  kind: "choice",
+  words: ["sluice", "kong"],
+  default: "sluice",
+  description: "`kong` brings back the header names X-Kong-* and the metric names kong_*.",
+} as const;
+
+export const gatewaySettings = defineSettings({
+  proxy: {
+    variable: "SLUICE_PROXY_LISTEN",
+    kind: "address",
+    default: "127.0.0.1:8000",
+    description: "Where clients' requests are taken.",
+  },
+  status: {
+    variable: "SLUICE_STATUS_LISTEN",
+    kind: "address",
+    default: "127.0.0.1:8007",
+    description: "Where /status, /status/ready and /metrics are answered.",
+  },
+  source: {
+    variable: "SLUICE_SOURCE",
+    kind: "choice",
+    words: ["push", "file"],
+    default: "push",
+    description: "Where documents come from: pushed by the operator, or read from a declarative file.",
+  },
+  file: {
+    variable: "SLUICE_FILE",
+    kind: "text",
+    default: null,
+    description: "The declarative file (YAML or JSON), with source `file`. Read again whenever it changes.",
+  },
+  push: {
+    variable: "SLUICE_PUSH_LISTEN",
+    kind: "address",
+    default: "127.0.0.1:8005",
+    description: "Where the operator pushes documents, with source `push`.",
+  },
+  pushToken: {
+    variable: "SLUICE_PUSH_TOKEN",
+    kind: "text",
+    default: null,
+    secret: true,
+    description: "Token that the operator must send. Needed unless mutual TLS is set up.",
+  },
+  pushCert: {
+    variable: "SLUICE_PUSH_TLS_CERT",
+    kind: "text",
+    default: null,
+    description: "PEM file of the node's certificate for mutual TLS.",
+  },
+  pushKey: {
+    variable: "SLUICE_PUSH_TLS_KEY",
+    kind: "text",
+    default: null,
+    description: "PEM file of that certificate's key.",
+  },
+  pushAuthority: {
+    variable: "SLUICE_PUSH_TLS_CA",
+    kind: "text",
+    default: null,
+    description: "PEM file of the authority that signed the operator's certificate.",
+  },
+  pushClient: {
+    variable: "SLUICE_PUSH_CLIENT",
+    kind: "text",
+    default: "sluice-operator",
+    description: "DNS name that the operator's certificate must carry.",
+  },
+  trustedAddresses: {
+    variable: "SLUICE_TRUSTED_IPS",
+    kind: "list",
+    default: [],
+    description: "Addresses and CIDR blocks of proxies in front, whose X-Forwarded-* headers are believed.",
+  },
+  allowLoopback: {
+    variable: "SLUICE_ALLOW_LOOPBACK_UPSTREAMS",
+    kind: "flag",
+    default: false,
+    description: "Let upstreams be on loopback and link-local addresses. For trying things on one machine.",
+  },
+  drain: {
+    variable: "SLUICE_DRAIN_TIMEOUT",
+    kind: "duration",
+    default: 30_000,
+    description: "How long requests under way may take after the node was told to stop.",
+  },
+  compat,
+  logLevel,
+});
+
+export type GatewaySettings = Settings<typeof gatewaySettings>;

@@ -1,0 +1,32 @@
+#!/usr/bin/env node
+/** Command `sluice-operator`: reads settings, starts the operator, stops it in order. */
+import { createClusterClient, createDirectoryClient } from "@sluice/crds";
+import { readSettings } from "@sluice/model";
+import { pino } from "pino";
+import { startOperator } from "./operator.ts";
+import { type OperatorSettings, operatorSettings } from "./settings.ts";
+import { pushCredentials, type StartFault, startFault } from "./start.ts";
+
+async function run(settings: OperatorSettings): Promise<void> {
+  const log = pino({ name: "sluice-operator", level: settings.logLevel });
+  const client = settings.directory
+    ? createDirectoryClient({ directory: settings.directory, log })
+    : createClusterClient({ log });
+  const operator = await startOperator({ settings, client, log, credentials: await pushCredentials(settings) });
+  log.info({ address: operator.address }, "operator is up");
+  const stop = async (signal: string) => {
+    log.info({ signal }, "stopping");
+    await operator.close();
+    await client.close();
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void stop(signal));
+}
+
+function fail(fault: StartFault): void {
+  for (const line of fault.lines) process.stderr.write(`sluice-operator: ${line}\n`);
+  process.exitCode = 1;
+}
+
+const settings = readSettings(operatorSettings, process.env);
+if (settings.violations) fail({ lines: settings.violations.map(({ path, message }) => `${path[0]}: ${message}`) });
+else await run(settings.value).catch((error) => fail(startFault(error, settings.value)));

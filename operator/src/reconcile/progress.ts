@@ -1,0 +1,59 @@
+/**
+ * Remembers with which revision each resource became part of what is published, so that "Programmed" can be told from
+ * the nodes' acknowledgements. Once true for a generation it stays true: a node that joins or restarts gets the
+ * document before it becomes ready, and must not cause a write to every resource.
+ */
+import type { Resource } from "@sluice/crds";
+import type { Problem, Progress } from "../status/conditions.ts";
+
+interface Entry {
+  readonly uid: string | undefined;
+  readonly generation: number | undefined;
+  readonly keptOut: boolean;
+  readonly revision: number;
+  readonly since: number;
+  programmed: boolean;
+}
+
+export interface ProgressBook {
+  /** The published document of this revision contains the resource as it stands. */
+  contained(key: string, resource: Resource, problems: readonly Problem[], revision: number): void;
+  forget(alive: ReadonlyMap<string, unknown>): void;
+  /** How far the resource is; undefined while it is too early to speak of waiting. */
+  progress(key: string, acknowledged: number, waitingFor: string): Progress | undefined;
+}
+
+/** Milliseconds of waiting for nodes that are not worth a write of status. */
+const PATIENCE = 1000;
+
+const saidProgrammed = ({ metadata, status }: Resource): boolean =>
+  status?.conditions?.some(
+    ({ type, status: is, observedGeneration }) =>
+      type === "Programmed" && is === "True" && observedGeneration === metadata.generation,
+  ) ?? false;
+
+export function createProgressBook(now: () => number = Date.now): ProgressBook {
+  const entries = new Map<string, Entry>();
+  return {
+    contained(key, resource, problems, revision) {
+      const { uid, generation } = resource.metadata;
+      const keptOut = problems.some(({ keepsOut }) => keepsOut);
+      const before = entries.get(key);
+      const same = before?.uid === uid && before?.generation === generation && before?.keptOut === keptOut;
+      if (before && same) return;
+      // After a restart of ours the resource itself tells what was acknowledged before.
+      const programmed = !before && !keptOut && saidProgrammed(resource);
+      entries.set(key, { uid, generation, keptOut, revision, since: now(), programmed });
+    },
+    forget(alive) {
+      for (const key of entries.keys()) if (!alive.has(key)) entries.delete(key);
+    },
+    progress(key, acknowledged, waitingFor) {
+      const entry = entries.get(key);
+      if (!entry) return undefined;
+      if (!entry.programmed && acknowledged >= entry.revision && acknowledged > 0) entry.programmed = true;
+      if (entry.programmed) return { programmed: true, message: "" };
+      return now() - entry.since < PATIENCE ? undefined : { programmed: false, message: waitingFor };
+    },
+  };
+}

@@ -1,0 +1,89 @@
+/** Start-up settings of `sluice-operator`. */
+import { DEFAULT_CLASS, defineSettings, type Settings } from "@sluice/model";
+
+export const operatorSettings = defineSettings({
+  listen: {
+    variable: "SLUICE_OPERATOR_LISTEN",
+    kind: "address",
+    default: "127.0.0.1:8080",
+    description: "Where health, metrics, the nodes' revisions and the admin listener's wait are answered.",
+  },
+  directory: {
+    variable: "SLUICE_DIRECTORY",
+    kind: "text",
+    default: null,
+    description:
+      "Folder of custom resources to work on. Unset: the cluster that KUBECONFIG or the pod's account names.",
+  },
+  namespaces: {
+    variable: "SLUICE_NAMESPACES",
+    kind: "list",
+    default: [],
+    description: "Namespaces to read. Unset: all.",
+  },
+  homeNamespace: {
+    variable: "SLUICE_HOME_NAMESPACE",
+    kind: "text",
+    default: "default",
+    description:
+      "Namespace of Sluice's own resources: names need no prefix there, keys open every route, and plugins may be global.",
+  },
+  class: {
+    variable: "SLUICE_CLASS",
+    kind: "text",
+    default: DEFAULT_CLASS,
+    description: "Which resources are meant: those whose spec.class is this word.",
+  },
+  nodes: {
+    variable: "SLUICE_NODES",
+    kind: "list",
+    default: [],
+    description: "Push listeners of the gateway nodes, as http:// or https:// addresses.",
+  },
+  nodeService: {
+    variable: "SLUICE_NODE_SERVICE",
+    kind: "text",
+    default: null,
+    description: "Headless Service of the gateway nodes, as namespace/name; instead of SLUICE_NODES.",
+  },
+  pushToken: {
+    variable: "SLUICE_PUSH_TOKEN",
+    kind: "text",
+    default: null,
+    secret: true,
+    description: "Token that the nodes ask for.",
+  },
+  pushCert: {
+    variable: "SLUICE_PUSH_TLS_CERT",
+    kind: "text",
+    default: null,
+    description: "PEM file of the operator's certificate for mutual TLS with the nodes.",
+  },
+  pushKey: {
+    variable: "SLUICE_PUSH_TLS_KEY",
+    kind: "text",
+    default: null,
+    description: "PEM file of that certificate's key.",
+  },
+  pushAuthority: {
+    variable: "SLUICE_PUSH_TLS_CA",
+    kind: "text",
+    default: null,
+    description: "PEM file of the authority that signed the nodes' certificates.",
+  },
+  pushServerName: {
+    variable: "SLUICE_PUSH_SERVER_NAME",
+    kind: "text",
+    default: "sluice-gateway",
+    description: "Name that the nodes' certificates carry.",
+  },
+  logLevel: {
+    variable: "SLUICE_LOG_LEVEL",
+    kind: "choice",
+    words: ["debug", "info", "warn", "error"],
+    default: "info",
+    description: "The least important log lines that are written.",
+  },
+});
+
+export type OperatorSettings = Settings<typeof operatorSettings>;

@@ -1,0 +1,28 @@
+/** What translating the world gives: the document's items, each with its owner, and everybody's problems. */
+import type { Ref, SluiceKind } from "@sluice/crds";
+import type { Collection, Endpoint } from "@sluice/model";
+import type { Problem } from "../status/conditions.ts";
+
+/** A custom resource of ours. */
+export interface Owner extends Ref {
+  readonly kind: SluiceKind;
+}
+
+export interface Item {
+  readonly owner: Owner;
+  /** Flat entity, references as ids. The same object as before when nothing about it changed. */
+  readonly entity: Readonly<Record<string, unknown>> & { readonly id: string };
+}
+
+export interface Translation {
+  /** Items by id. */
+  readonly items: Readonly<Record<Collection, ReadonlyMap<string, Item>>>;
+  /** Addresses by service id, for services with a backendRef. */
+  readonly endpoints: ReadonlyMap<string, readonly Endpoint[]>;
+  /** Problems by owner (`ownerKey`). */
+  readonly problems: ReadonlyMap<string, readonly Problem[]>;
+  /** Resources that belong to this Sluice (spec.class), by `ownerKey`. */
+  readonly owners: ReadonlyMap<string, Owner>;
+}
+
+export const ownerKey = ({ kind, namespace, name }: Ref): string => `${kind}/${namespace}/${name}`;
