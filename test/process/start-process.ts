@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Socket } from "node:net";
+import type { Readable } from "node:stream";
 import { endWithUs, hasEnded } from "./reaper.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -13,8 +14,12 @@ export interface Exit {
 export interface Process {
   readonly name: string;
   readonly pid: number;
-  /** Settles when the process has ended. Never rejects. */
+  /** Settles when the process has ended. Never rejects, and does not keep our process alive: to wait, use `ended`. */
   readonly exited: Promise<Exit>;
+  /** Waits until the process has ended by itself or by another hand. Never rejects. */
+  ended(): Promise<Exit>;
+  /** How it ended, undefined while it runs. */
+  exit(): Exit | undefined;
   /** What it wrote to stdout and stderr so far, in order: the last 1 MiB. */
   output(): string;
   /** The last lines of `output()`. Default 30. */
@@ -59,23 +64,21 @@ const outputLimit = 1024 * 1024;
  */
 export async function startProcess(command: string, args: readonly string[], options: StartOptions): Promise<Process> {
   const started = await spawned(command, args, options);
-  const dead = new AbortController();
-  void started.exited.then((exit) =>
-    dead.abort(new Error(`${options.name} ended before it was ready: ${describe(exit)}`)),
-  );
-  const { ready, timeout = 30_000 } = options;
+  const { name, ready, timeout = 30_000 } = options;
   if (ready === undefined) return started;
+  const died = new AbortController();
+  started.child.once("close", () => died.abort(new Error(`${name} ended before it was ready: ${describe(started)}`)));
   const condition = () => {
     if (ready instanceof RegExp) return ready.test(started.output());
     return typeof ready === "function" ? (ready() as unknown) : answers(ready);
   };
   try {
-    await waitFor(condition, { what: `${options.name} to be ready`, timeout, signal: dead.signal });
+    await waitFor(condition, { what: `${name} to be ready`, timeout, signal: died.signal });
     return started;
   } catch (error) {
     await started.kill9();
     const message = error instanceof Error ? error.message : String(error);
-    throw new Error(`${message}\n--- last output of ${options.name}:\n${started.tail()}`, { cause: error });
+    throw new Error(`${message}\n--- last output of ${name}:\n${started.tail()}`, { cause: error });
   }
 }
 
@@ -85,7 +88,7 @@ async function answers(address: string | URL): Promise<boolean> {
   return response.status < 500;
 }
 
-async function spawned(command: string, args: readonly string[], options: StartOptions): Promise<Process> {
+async function spawned(command: string, args: readonly string[], options: StartOptions): Promise<Started> {
   const env = { ...process.env, ...options.env };
   // Node's test runner marks its children with it; a runner inside ours would answer in the runner's own protocol.
   delete env.NODE_TEST_CONTEXT;
@@ -96,23 +99,26 @@ async function spawned(command: string, args: readonly string[], options: StartO
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8");
-    stream.on("data", (chunk: string) => {
-      text = (text + chunk).slice(-outputLimit);
-    });
-  }
-  const exited = new Promise<Exit>((resolve) => {
-    child.once("close", (code, signal) => resolve({ code, signal }));
-  });
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
     child.once("error", (error) => reject(new Error(`${options.name} cannot start: ${error.message}`)));
   });
-  const pid = child.pid;
-  if (pid === undefined) throw new Error(`${options.name} has no process id`);
-  endWithUs(pid, options.lastSignal ?? "SIGTERM");
+  return follow(child, options);
+}
+
+type Started = Process & { readonly child: ChildProcess };
+
+/** Collects what the process writes, and sees to its end. */
+function follow(child: ChildProcessByStdio<null, Readable, Readable>, options: StartOptions): Started {
+  const { name, lastSignal = "SIGTERM" } = options;
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${name} has no process id`);
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (chunk: string) => {
+      text = (text + chunk).slice(-outputLimit);
+    });
+  }
   const killGroup = () => {
     try {
       process.kill(-pid, "SIGKILL");
@@ -120,58 +126,59 @@ async function spawned(command: string, args: readonly string[], options: StartO
       // Nobody of the group is left.
     }
   };
-  void exited.then(() => {
-    killGroup();
-    hasEnded(pid);
+  let exit: Exit | undefined;
+  endWithUs(pid, lastSignal);
+  // The process itself has ended. What it left behind in its group would hold its output open.
+  child.once("exit", killGroup);
+  const exited = new Promise<Exit>((resolve) => {
+    child.once("close", (code, signal) => {
+      hasEnded(pid);
+      exit = { code, signal };
+      resolve(exit);
+    });
   });
   hold(child, false);
-  return handle({ name: options.name, child, pid, exited, killGroup, output: () => text });
-}
-
-/** A suite that failed must be able to end with processes still running: they keep its event loop only while awaited. */
-function hold(child: ChildProcess, held: boolean): void {
-  for (const part of [child, child.stdout as Socket | null, child.stderr as Socket | null]) {
-    if (held) part?.ref();
-    else part?.unref();
-  }
-}
-
-function handle(parts: {
-  name: string;
-  child: ChildProcess;
-  pid: number;
-  exited: Promise<Exit>;
-  killGroup: () => void;
-  output: () => string;
-}): Process {
-  const { name, child, pid, exited, killGroup, output } = parts;
-  const running = () => child.exitCode === null && child.signalCode === null;
-  const tail = (lines = 30) => output().trimEnd().split("\n").slice(-lines).join("\n");
+  const ended = () => {
+    hold(child, true);
+    return exited;
+  };
   return {
+    child,
     name,
     pid,
     exited,
-    output,
-    tail,
+    ended,
+    exit: () => exit,
+    output: () => text,
+    tail: (lines = 30) => text.trimEnd().split("\n").slice(-lines).join("\n"),
     waitForOutput: (pattern, { timeout, since = 0 } = {}) =>
-      waitFor(() => output().slice(since).match(pattern), { what: `${pattern} in the output of ${name}`, timeout }),
+      waitFor(() => text.slice(since).match(pattern), { what: `${pattern} in the output of ${name}`, timeout }),
     signal: (signal) => void child.kill(signal),
     async stop(deadline = 10_000) {
-      hold(child, true);
-      if (running()) child.kill("SIGTERM");
+      child.kill("SIGTERM");
       const timer = setTimeout(killGroup, deadline);
-      const exit = await exited;
-      clearTimeout(timer);
-      return exit;
+      try {
+        return await ended();
+      } finally {
+        clearTimeout(timer);
+      }
     },
     kill9() {
-      hold(child, true);
       killGroup();
-      return exited;
+      return ended();
     },
   };
 }
 
-function describe(exit: Exit): string {
-  return exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`;
+/** A suite that failed must be able to end with processes still running: they keep its event loop only while awaited. */
+function hold(child: ChildProcessByStdio<null, Readable, Readable>, held: boolean): void {
+  for (const part of [child, child.stdout as Socket, child.stderr as Socket]) {
+    if (held) part.ref();
+    else part.unref();
+  }
+}
+
+function describe(ended: Process): string {
+  const exit = ended.exit();
+  return exit?.signal ? `signal ${exit.signal}` : `exit code ${exit?.code}`;
 }

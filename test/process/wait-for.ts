@@ -35,16 +35,19 @@ export async function waitFor<T>(
   };
   for (;;) {
     const left = end - performance.now();
+    // Looked up before the look: what the condition waits for may be the last thing before the signal.
+    const given = signal?.aborted;
     const stop = new AbortController();
     const stopped = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
     try {
-      const seen = await Promise.race([look(), over(left, stopped)]);
+      const seen = await (given ? look() : Promise.race([look(), over(left, stopped)]));
       if (seen !== false && seen !== undefined && seen !== null) {
         return seen as Exclude<Awaited<T>, false | undefined | null>;
       }
     } finally {
       stop.abort();
     }
+    if (given) throw signal?.reason;
     if (performance.now() + interval >= end) {
       const last = cause instanceof Error ? ` (last error: ${cause.message})` : "";
       throw new Error(`waited ${timeout / 1000} s for ${what}${last}`, { cause });

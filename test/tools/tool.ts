@@ -1,3 +1,4 @@
+import { fromApt } from "./apt.ts";
 import { kube } from "./kube.ts";
 
 /** A line of progress, on stderr, so that it never mixes with what a command prints. */
@@ -7,6 +8,12 @@ function say(line: string): void {
 
 /** Every tool that a suite may ask for, and how it is had. */
 const tools = {
+  "redis-server": fromApt({ commands: ["redis-server"], package: "redis-server", size: "about 2 MB" }),
+  chromium: fromApt({
+    commands: ["chromium", "chromium-browser", "google-chrome"],
+    package: "chromium",
+    size: "about 90 MB, a minute",
+  }),
   kube,
 } satisfies Record<string, (say: (line: string) => void) => Promise<string>>;
 

@@ -1,0 +1,22 @@
+import { type Browser, chromium } from "playwright-core";
+import { tool } from "./tool.ts";
+
+/** No sandbox: root may not have one, and the pages are our own. The rest keeps it from calling out. */
+const flags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--disable-dev-shm-usage",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/**
+ * Starts the machine's Chromium (installed when missing), headless, with an empty profile. Close it with `close()`;
+ * Playwright ends it when this process ends.
+ */
+export async function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: await tool("chromium"), args: flags, headless: true });
+}
