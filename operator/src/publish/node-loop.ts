@@ -42,8 +42,8 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
   let state: NodeState | null = null;
   let seen = Date.now();
   let waker = new AbortController();
-  /** The hash that the node refused: sending it again would only repeat the answer. */
-  let refused: string | null = null;
+  /** What the node refused, and why: sending it again would only repeat the answer. */
+  let refused: { readonly hash: string; readonly reason: string } | null = null;
 
   const learn = (trouble: string | null) => onView({ address, state, seen, trouble });
 
@@ -58,13 +58,18 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     return client.put({ revision, document: snapshotToDocument(snapshot) });
   }
 
+  /** The node runs the newest document, or will not take it. */
+  const current = () => {
+    const target = history.latest();
+    return !target || state?.hash === target.snapshot.hash || refused?.hash === target.snapshot.hash;
+  };
+
   async function step(): Promise<void> {
     const target = history.latest();
-    const behind = target && state && state.hash !== target.snapshot.hash && refused !== target.snapshot.hash;
-    if (!behind) {
+    if (!target || !state || current()) {
       state = await client.state();
       seen = Date.now();
-      learn(null);
+      learn(refused && refused.hash === target?.snapshot.hash ? refused.reason : null);
       return;
     }
     const started = performance.now();
@@ -81,17 +86,12 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
         report("failed");
         throw error;
       }
-      refused = target.snapshot.hash;
+      refused = { hash: target.snapshot.hash, reason: `refuses revision ${target.revision}: ${error.message}` };
       seen = Date.now();
       report("refused");
-      learn(`refuses revision ${target.revision}: ${error.message}`);
+      learn(refused.reason);
     }
   }
-
-  const current = () => {
-    const target = history.latest();
-    return !target || state?.hash === target.snapshot.hash || refused === target.snapshot.hash;
-  };
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
