@@ -2,7 +2,9 @@
 import { hash } from "node:crypto";
 import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
 import type { Exchange, HeaderEdits, Timings } from "../proxy/exchange.ts";
-import type { PluginScope } from "./plugin.ts";
+import type { PluginScope, PluginServices } from "./plugin.ts";
+import { createMetrics } from "./prometheus/metrics.ts";
+import { LocalCounters } from "./rate-limiting/local.ts";
 
 /** Header edits as they would come out over headers that were there before. Names in any case. */
 export class RecordedHeaders implements HeaderEdits {
@@ -136,6 +138,13 @@ export const fakeScope = (members: Partial<PluginScope> = {}): PluginScope => ({
   serviceId: null,
   routeId: null,
   consumerId: null,
+  ...members,
+});
+
+export const fakeServices = (members: Partial<PluginServices> = {}): PluginServices => ({
+  counters: new LocalCounters(),
+  metrics: createMetrics({ compat: false, nodeId: "node-1", version: "0.0.0" }),
+  now: () => 1_700_000_000_000,
   ...members,
 });
 

@@ -1,4 +1,173 @@
-/** placeholder to be replaced */
+/** The metrics of a node (kong-contract 3.5), in Prometheus' text format. One per node; nothing is global. */
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { naming } from "./names.ts";
+import { Series } from "./series.ts";
+
+/** Whose request it was. */
+export interface RequestLabels {
+  /** The service's name, else its host; "" for a route without one. */
+  readonly service: string;
+  /** The route's name, else its id. */
+  readonly route: string;
+  /** "" when it is not counted by consumer. */
+  readonly consumer: string;
+}
+
+export type LatencyKind = "gateway" | "upstream" | "request";
+
+/** Connections of clients to the proxy listener since start (accepted, handled) and now, and requests since start. */
+export interface Connections {
+  readonly accepted: number;
+  readonly handled: number;
+  readonly active: number;
+  readonly reading: number;
+  readonly writing: number;
+  readonly waiting: number;
+  readonly requests: number;
+}
+
 export interface Metrics {
+  /** One request that a route matched. */
+  countRequest(labels: RequestLabels, outcome: { readonly code: number; readonly source: "service" | "gateway" }): void;
+  countBytes(labels: RequestLabels, bytes: { readonly ingress: number; readonly egress: number }): void;
+  observeLatency(labels: RequestLabels, kind: LatencyKind, milliseconds: number): void;
+  /** Where to read the listener's connections from at every scrape. */
+  readConnections(read: () => Connections): void;
+  /** Which document the node runs. */
+  setConfig(config: { readonly hash: string; readonly revision: number }): void;
+  /** Everything, as `GET /metrics` answers it. */
+  render(): Promise<string>;
+  /** The Content-Type of `render`. */
   readonly contentType: string;
+}
+
+export interface MetricsOptions {
+  /** Kong's names instead of Sluice's (SLUICE_COMPAT=kong). */
+  readonly compat: boolean;
+  readonly nodeId: string;
+  readonly version: string;
+  /** How many series a metric has at most; default 50,000. */
+  readonly maxSeries?: number;
+}
+
+const gatewayBuckets = [1, 2, 5, 7, 10, 15, 20, 30, 50, 75, 100, 200, 500, 750, 1000, 3000, 6000];
+const upstreamBuckets = [25, 50, 80, 100, 250, 400, 700, 1000, 2000, 5000, 10_000, 30_000, 60_000];
+
+/** Kong's name for the one workspace that there is; its dashboards select by it. */
+const WORKSPACE = "default";
+
+export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: MetricsOptions): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const { name, source } = naming(compat);
+
+  const requests = new Series(
+    new Counter({
+      name: name("requests"),
+      help: "HTTP requests by service, route, status and who made the response",
+      labelNames: ["service", "route", "code", "source", "workspace", "consumer"],
+      registers,
+    }),
+    maxSeries,
+  );
+  const bandwidth = new Series(
+    new Counter({
+      name: name("bandwidth"),
+      help: "Bytes of requests (ingress) and responses (egress) by service and route",
+      labelNames: ["service", "route", "direction", "workspace", "consumer"],
+      registers,
+    }),
+    maxSeries,
+  );
+  const histogram = (metric: "gatewayLatency" | "upstreamLatency" | "requestLatency", help: string) =>
+    new Series(
+      new Histogram({
+        name: name(metric),
+        help,
+        labelNames: ["service", "route", "workspace"],
+        buckets: metric === "gatewayLatency" ? gatewayBuckets : upstreamBuckets,
+        registers,
+      }),
+      // A histogram's series has a line for every bucket.
+      Math.ceil(maxSeries / 10),
+    );
+  const latencies: Readonly<Record<LatencyKind, Series<Histogram.Internal<string>>>> = {
+    gateway: histogram("gatewayLatency", "Milliseconds that the gateway added to a request"),
+    upstream: histogram("upstreamLatency", "Milliseconds until the upstream's response began"),
+    request: histogram("requestLatency", "Milliseconds from the request's arrival to the response's end"),
+  };
+
+  new Gauge({
+    name: name("node"),
+    help: "The node and its version",
+    labelNames: ["node_id", "version"],
+    registers,
+  }).set({ node_id: nodeId, version }, 1);
+
+  new Gauge({
+    name: name("memory"),
+    help: "Bytes of memory of the node's process by kind",
+    labelNames: ["node_id", "kind"],
+    registers,
+    collect() {
+      const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
+      const kinds = { rss, heap_total: heapTotal, heap_used: heapUsed, external };
+      for (const [kind, bytes] of Object.entries(kinds)) this.set({ node_id: nodeId, kind }, bytes);
+    },
+  });
+
+  const config = new Gauge({
+    name: name("config"),
+    help: "The document that the node runs; its revision is the value",
+    labelNames: ["node_id", "hash"],
+    registers,
+  });
+
+  let connections: (() => Connections) | undefined;
+  new Gauge({
+    name: name("connections"),
+    help: "Connections of clients by state",
+    labelNames: ["node_id", "subsystem", "state"],
+    registers,
+    collect() {
+      if (connections === undefined) return;
+      const { requests: _, ...states } = connections();
+      for (const [state, count] of Object.entries(states)) {
+        this.set({ node_id: nodeId, subsystem: "http", state }, count);
+      }
+    },
+  });
+  new Gauge({
+    name: name("received"),
+    help: "Requests of clients since start, matched by a route or not",
+    labelNames: ["node_id", "subsystem"],
+    registers,
+    collect() {
+      if (connections !== undefined) this.set({ node_id: nodeId, subsystem: "http" }, connections().requests);
+    },
+  });
+
+  return {
+    countRequest({ service, route, consumer }, { code, source: made }) {
+      requests.of([service, route, String(code), source(made), WORKSPACE, consumer]).inc();
+    },
+    countBytes({ service, route, consumer }, bytes) {
+      for (const direction of ["ingress", "egress"] as const) {
+        if (bytes[direction] <= 0) continue;
+        bandwidth.of([service, route, direction, WORKSPACE, consumer]).inc(bytes[direction]);
+      }
+    },
+    observeLatency({ service, route }, kind, milliseconds) {
+      latencies[kind].of([service, route, WORKSPACE]).observe(milliseconds);
+    },
+    readConnections(read) {
+      connections = read;
+    },
+    setConfig({ hash, revision }) {
+      config.reset();
+      config.set({ node_id: nodeId, hash }, revision);
+    },
+    render: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
 }

@@ -1,0 +1,69 @@
+/** cors: which other origins' pages may call (kong-contract 3.4; Fetch standard, CORS protocol). */
+import type { CorsConfig } from "@sluice/model";
+import type { Exchange, HeaderEdits } from "../../proxy/exchange.ts";
+import { headerValue } from "../header-value.ts";
+import type { PluginHandler } from "../plugin.ts";
+import { type OriginRule, originRule } from "./origins.ts";
+
+const originOf = ({ request }: Exchange) => request.header("origin") || undefined;
+
+const isPreflight = (exchange: Exchange) =>
+  exchange.request.method === "OPTIONS" &&
+  originOf(exchange) !== undefined &&
+  exchange.request.header("access-control-request-method") !== undefined;
+
+/** Access-Control-Allow-Origin, -Credentials and Vary, which preflights and other responses have in common. */
+function allowOrigin(headers: HeaderEdits, origin: string | undefined, { rule, credentials }: OriginOptions): void {
+  const allowed = rule(origin);
+  const everybody = allowed.kind === "all";
+  // With credentials `*` means nothing to a browser (Fetch 3.2.5): who asks is named.
+  const named = everybody && credentials && origin !== undefined;
+  if (named) headers.set("Access-Control-Allow-Origin", origin);
+  else if (everybody) headers.set("Access-Control-Allow-Origin", "*");
+  else if (allowed.kind === "one") headers.set("Access-Control-Allow-Origin", headerValue(allowed.origin));
+  else headers.remove("Access-Control-Allow-Origin");
+  // A cache must not give one origin's answer to another.
+  if (!everybody || allowed.vary || named) headers.append("Vary", "Origin");
+  if (credentials && (!everybody || named)) headers.set("Access-Control-Allow-Credentials", "true");
+}
+
+interface OriginOptions {
+  readonly rule: OriginRule;
+  readonly credentials: boolean;
+}
+
+function answerPreflight({ request, responseHeaders: headers }: Exchange, config: CorsConfig): void {
+  const asked = request.header("access-control-request-headers");
+  if (config.headers !== null && config.headers.length > 0) {
+    headers.set("Access-Control-Allow-Headers", headerValue(config.headers.join(",")));
+  } else if (asked !== undefined) {
+    headers.set("Access-Control-Allow-Headers", asked);
+  }
+  headers.set("Access-Control-Allow-Methods", config.methods.join(","));
+  if (config.max_age !== null) headers.set("Access-Control-Max-Age", String(config.max_age));
+  if (config.private_network && request.header("access-control-request-private-network") === "true") {
+    headers.set("Access-Control-Allow-Private-Network", "true");
+  }
+}
+
+export const cors: PluginHandler<"cors"> = (config) => {
+  const options = { rule: originRule(config.origins), credentials: config.credentials };
+  return {
+    access(exchange) {
+      if (config.preflight_continue || !isPreflight(exchange)) return undefined;
+      allowOrigin(exchange.responseHeaders, originOf(exchange), options);
+      answerPreflight(exchange, config);
+      return { status: 200, body: "" };
+    },
+    respond(exchange) {
+      // A preflight is answered by now, or left to the upstream (preflight_continue).
+      if (isPreflight(exchange)) return;
+      const origin = originOf(exchange);
+      if (origin === undefined && !config.allow_origin_absent) return;
+      allowOrigin(exchange.responseHeaders, origin, options);
+      if (config.exposed_headers !== null && config.exposed_headers.length > 0) {
+        exchange.responseHeaders.set("Access-Control-Expose-Headers", headerValue(config.exposed_headers.join(",")));
+      }
+    },
+  };
+};

@@ -1,0 +1,59 @@
+/** Which origins a cors config allows (kong-contract 3.4). */
+import { compileRegex } from "@sluice/model";
+
+/** What a response says about who may read it. */
+export type AllowedOrigin =
+  /** Everybody. */
+  | { readonly kind: "all"; readonly vary: boolean }
+  /** This one. */
+  | { readonly kind: "one"; readonly origin: string }
+  /** Not who asks. */
+  | { readonly kind: "none" };
+
+/** Decides for the value of a request's Origin header; undefined when it has none. */
+export type OriginRule = (origin: string | undefined) => AllowedOrigin;
+
+interface Origin {
+  /** Without the scheme's default port. */
+  readonly whole: string;
+  readonly host: string;
+}
+
+const defaultPorts: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
+
+function normalise(text: string): Origin {
+  const [, scheme, host, port] = /^([a-z][a-z0-9+.-]*:)\/\/(\[[^\]]*\]|[^/:?#]*)(?::(\d+))?/i.exec(text) ?? [];
+  if (scheme === undefined || host === undefined || host === "") return { whole: text, host: text };
+  const shown = port === undefined || defaultPorts[scheme.toLowerCase()] === port ? "" : `:${port}`;
+  return { whole: `${scheme}//${host}${shown}`, host };
+}
+
+/** Kong's test for an entry that is to be taken literally. */
+const isLiteral = (entry: string) => /^[A-Za-z0-9.:/-]+$/.test(entry);
+
+function matcher(entry: string): (origin: Origin) => boolean {
+  if (isLiteral(entry)) {
+    const { whole } = normalise(entry);
+    return (origin) => origin.whole === whole;
+  }
+  // Matched as a whole, whatever anchors it has: `a\.com|b\.com` in Kong lets https://a.com.evil.com in.
+  const { value: regex, violations } = compileRegex(entry);
+  if (regex === undefined) throw new Error(`config.origins: ${violations[0]?.message}`);
+  const byHost = !entry.includes(":");
+  return ({ whole, host }) => regex.testWhole(byHost ? host : whole);
+}
+
+/** Throws for an entry that is not a regular expression; the model refuses those. */
+export function originRule(origins: readonly string[] | null): OriginRule {
+  const [first, ...others] = origins ?? [];
+  if (first === undefined || (first === "*" && others.length === 0)) return () => ({ kind: "all", vary: false });
+  if (others.length === 0 && isLiteral(first)) return () => ({ kind: "one", origin: first });
+  const entries = [first, ...others];
+  if (entries.includes("*")) return (asked) => (asked === undefined ? { kind: "none" } : { kind: "all", vary: true });
+  const matchers = entries.map(matcher);
+  return (asked) => {
+    if (asked === undefined) return { kind: "none" };
+    const origin = normalise(asked);
+    return matchers.some((matches) => matches(origin)) ? { kind: "one", origin: origin.whole } : { kind: "none" };
+  };
+}

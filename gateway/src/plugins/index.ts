@@ -1,0 +1,18 @@
+/** The table of handlers: what every plugin of the model does. */
+import { cors } from "./cors/handler.ts";
+import { keyAuth } from "./key-auth/handler.ts";
+import type { PluginHandlers } from "./plugin.ts";
+import { prometheus } from "./prometheus/handler.ts";
+import { rateLimiting } from "./rate-limiting/handler.ts";
+
+export const handlers: PluginHandlers = {
+  cors,
+  "key-auth": keyAuth,
+  "rate-limiting": rateLimiting,
+  prometheus,
+};
+
+export type * from "./plugin.ts";
+export { createMetrics, type Metrics, type MetricsOptions } from "./prometheus/metrics.ts";
+export type { Counters } from "./rate-limiting/counters.ts";
+export { type CountersOptions, createCounters } from "./rate-limiting/create-counters.ts";

@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { KeyAuthConfig } from "@sluice/model";
+import {
+  type FakeExchangeOptions,
+  fakeConsumer,
+  fakeCredential,
+  fakeExchange,
+  fakeScope,
+  fakeServices,
+} from "../testing.ts";
+import { filledKeyAuth } from "../testing-configs.ts";
+import { MAX_BODY } from "./body.ts";
+import { keyAuth } from "./handler.ts";
+
+const consumer = fakeConsumer({ id: "c-1", username: "demo", custom_id: "crm-7" });
+const nobody = fakeConsumer({ id: "c-0", username: "nobody" });
+const credential = fakeCredential(consumer, "k-1");
+const keys = { "demo-key": credential, "schlüssel +1": credential };
+
+async function send(config: Partial<KeyAuthConfig>, options: FakeExchangeOptions = {}) {
+  const plugin = keyAuth({ ...filledKeyAuth, ...config }, fakeScope(), fakeServices());
+  const exchange = fakeExchange({ keys, consumers: [consumer, nobody], ...options });
+  return { exchange, answer: await plugin.access?.(exchange) };
+}
+
+const form = { "content-type": "application/x-www-form-urlencoded" };
+const json = { "content-type": "application/json; charset=utf-8" };
+const multipart = { "content-type": 'multipart/form-data; boundary="b 1"' };
+const part = (name: string, value: string) =>
+  `--b 1\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const utf8 = (text: string) => Buffer.from(text).toString("latin1");
+
+type Outcome = "admitted" | "absent" | "duplicate" | "unknown";
+const messages: Readonly<Record<Exclude<Outcome, "admitted">, string>> = {
+  absent: "No API key found in request",
+  duplicate: "Duplicate API key found",
+  unknown: "Unauthorized",
+};
+
+const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partial<KeyAuthConfig>?])[] = [
+  ["the key in the header", { headers: { apikey: "demo-key" } }, "admitted"],
+  ["a header in another case", { headers: { APIKEY: "demo-key" } }, "admitted"],
+  ["the key in the query", { query: "?a=1&apikey=demo-key" }, "admitted"],
+  ["an escaped key in the query", { query: `?apikey=${encodeURIComponent("schlüssel +1")}` }, "admitted"],
+  ["an escaped name in the query", { query: "?%61pikey=demo-key" }, "admitted"],
+  ["a key in UTF-8 in the header", { headers: { apikey: utf8("schlüssel +1") } }, "admitted"],
+  ["a right header beside a wrong query", { headers: { apikey: "demo-key" }, query: "?apikey=x" }, "admitted"],
+  ["a wrong header beside a right query", { headers: { apikey: "x" }, query: "?apikey=demo-key" }, "unknown"],
+  ["the second name", { headers: { b: "demo-key" } }, "admitted", { key_names: ["a", "b"] }],
+  [
+    "the first name in the query before the second in the header",
+    { headers: { b: "x" }, query: "?a=demo-key" },
+    "admitted",
+    { key_names: ["a", "b"] },
+  ],
+  ["nothing", {}, "absent"],
+  ["an empty header", { headers: { apikey: "" } }, "absent"],
+  ["an empty query", { query: "?apikey=" }, "absent"],
+  ["a query without a value", { query: "?apikey" }, "absent"],
+  ["a query with a lone %", { query: "?apikey=%" }, "unknown"],
+  ["apikey[]", { query: "?apikey[]=demo-key" }, "absent"],
+  ["apikey[1]", { query: "?apikey[1]=demo-key" }, "absent"],
+  ["an unknown key", { headers: { apikey: "demo-key2" } }, "unknown"],
+  ["a key whose consumer is gone", { headers: { apikey: "demo-key" }, consumers: [] }, "unknown"],
+  ["the header twice", { headers: { apikey: ["demo-key", "demo-key"] } }, "duplicate"],
+  ["the query twice", { query: "?apikey=demo-key&apikey=demo-key" }, "duplicate"],
+  ["a header that is not looked into", { headers: { apikey: "demo-key" } }, "absent", { key_in_header: false }],
+  ["a query that is not looked into", { query: "?apikey=demo-key" }, "absent", { key_in_query: false }],
+  ["a body that is not looked into", { headers: form, body: "apikey=demo-key" }, "absent"],
+  ["the key in a form", { headers: form, body: "a=1&apikey=demo-key" }, "admitted", { key_in_body: true }],
+  [
+    "an escaped key in a form",
+    { headers: form, body: "apikey=schl%C3%BCssel+%2B1" },
+    "admitted",
+    { key_in_body: true },
+  ],
+  ["the key twice in a form", { headers: form, body: "apikey=a&apikey=b" }, "duplicate", { key_in_body: true }],
+  ["the key in JSON", { headers: json, body: '{"a":1,"apikey":"demo-key"}' }, "admitted", { key_in_body: true }],
+  ["a list in JSON", { headers: json, body: '{"apikey":["demo-key"]}' }, "duplicate", { key_in_body: true }],
+  ["an object in JSON", { headers: json, body: '{"apikey":{}}' }, "duplicate", { key_in_body: true }],
+  ["a number in JSON", { headers: json, body: '{"apikey":1}' }, "absent", { key_in_body: true }],
+  ["null in JSON", { headers: json, body: '{"apikey":null}' }, "absent", { key_in_body: true }],
+  [
+    "a member's member in JSON",
+    { headers: json, body: '{"a":{"apikey":"demo-key"}}' },
+    "absent",
+    { key_in_body: true },
+  ],
+  ["a list of JSON", { headers: json, body: '["apikey"]' }, "absent", { key_in_body: true }],
+  ["broken JSON", { headers: json, body: '{"apikey":"demo-key"' }, "absent", { key_in_body: true }],
+  ["deep JSON", { headers: json, body: '{"a":'.repeat(10_000) }, "absent", { key_in_body: true }],
+  [
+    "the key in a multipart form",
+    { headers: multipart, body: `${part("a", "1")}${part("apikey", "demo-key")}--b 1--\r\n` },
+    "admitted",
+    { key_in_body: true },
+  ],
+  [
+    "the key twice in a multipart form",
+    { headers: multipart, body: `${part("apikey", "a")}${part("apikey", "b")}--b 1--\r\n` },
+    "duplicate",
+    { key_in_body: true },
+  ],
+  [
+    "a multipart form that does not end",
+    { headers: multipart, body: part("apikey", "demo-key") },
+    "absent",
+    { key_in_body: true },
+  ],
+  [
+    "a multipart form without a boundary",
+    { headers: { "content-type": "multipart/form-data" }, body: part("apikey", "demo-key") },
+    "absent",
+    { key_in_body: true },
+  ],
+  [
+    "a body of another kind",
+    { headers: { "content-type": "text/plain" }, body: "apikey=demo-key" },
+    "absent",
+    { key_in_body: true },
+  ],
+  [
+    "a body that is too long",
+    { headers: form, body: `apikey=demo-key&a=${"x".repeat(MAX_BODY)}` },
+    "absent",
+    { key_in_body: true },
+  ],
+];
+
+describe("key-auth", () => {
+  for (const [what, request, outcome, config] of variants) {
+    it(`${outcome === "admitted" ? "admits" : `answers 401 "${messages[outcome]}" to`} ${what}`, async () => {
+      const { answer } = await send(config ?? {}, request);
+      if (outcome === "admitted") assert.equal(answer, undefined);
+      else
+        assert.deepEqual(answer, {
+          status: 401,
+          message: messages[outcome],
+          headers: { "WWW-Authenticate": "Key" },
+        });
+    });
+  }
+
+  it("names its realm in the challenge, quoted", async () => {
+    const { answer } = await send({ realm: 'the "inner" circle' });
+    assert.equal(answer?.headers?.["WWW-Authenticate"], 'Key realm="the \\"inner\\" circle"');
+  });
+
+  it("tells the upstream and the other plugins whose request it is", async () => {
+    const { exchange } = await send({}, { headers: { apikey: "demo-key" } });
+    assert.deepEqual(exchange.upstreamHeaders.all(), {
+      "x-consumer-id": "c-1",
+      "x-consumer-username": "demo",
+      "x-consumer-custom-id": "crm-7",
+      "x-credential-identifier": "k-1",
+    });
+    assert.deepEqual([exchange.consumer, exchange.credential, exchange.anonymous], [consumer, credential, false]);
+  });
+
+  it("sends names as UTF-8, and no control character in a header", async () => {
+    const strange = fakeConsumer({ ...consumer, username: "Zoë\r\nX-Admin: 1" });
+    const { exchange } = await send({}, { headers: { apikey: "demo-key" }, consumers: [strange] });
+    assert.equal(exchange.upstreamHeaders.get("X-Consumer-Username"), utf8("Zoë%0D%0AX-Admin: 1"));
+  });
+
+  it("removes identity headers that do not apply, so that a client cannot send them", async () => {
+    const plain = fakeConsumer({ ...consumer, username: null, custom_id: null });
+    const plugin = keyAuth(filledKeyAuth, fakeScope(), fakeServices());
+    const exchange = fakeExchange({ keys, consumers: [plain], headers: { apikey: "demo-key" } });
+    for (const name of ["X-Consumer-Username", "X-Consumer-Custom-ID", "X-Anonymous-Consumer"]) {
+      exchange.upstreamHeaders.set(name, "forged");
+    }
+    await plugin.access?.(exchange);
+    assert.deepEqual(Object.keys(exchange.upstreamHeaders.all()), ["x-consumer-id", "x-credential-identifier"]);
+  });
+
+  describe("with an anonymous consumer", () => {
+    for (const [what, request] of [
+      ["no key", {}],
+      ["an unknown key", { headers: { apikey: "wrong" } }],
+      ["two keys", { query: "?apikey=a&apikey=b" }],
+    ] as const) {
+      for (const anonymous of ["c-0", "nobody"]) {
+        it(`lets ${what} in as ${anonymous}`, async () => {
+          const { exchange, answer } = await send({ anonymous }, request);
+          assert.equal(answer, undefined);
+          assert.deepEqual([exchange.consumer, exchange.credential, exchange.anonymous], [nobody, null, true]);
+          assert.deepEqual(exchange.upstreamHeaders.all(), {
+            "x-consumer-id": "c-0",
+            "x-consumer-username": "nobody",
+            "x-anonymous-consumer": "true",
+          });
+        });
+      }
+    }
+
+    it("prefers a right key", async () => {
+      const { exchange } = await send({ anonymous: "nobody" }, { headers: { apikey: "demo-key" } });
+      assert.deepEqual([exchange.consumer, exchange.anonymous], [consumer, false]);
+    });
+
+    it("leaves a request alone that is authenticated already", async () => {
+      const { exchange } = await send({ anonymous: "nobody" }, { consumer, credential });
+      assert.deepEqual([exchange.consumer, exchange.anonymous], [consumer, false]);
+    });
+
+    it("answers 500 when that consumer does not exist", async () => {
+      const { answer } = await send({ anonymous: "ghost" });
+      assert.equal(answer?.status, 500);
+    });
+  });
+
+  it("asks for the key on OPTIONS too, unless run_on_preflight is off", async () => {
+    assert.equal((await send({}, { method: "OPTIONS" })).answer?.status, 401);
+    assert.equal((await send({ run_on_preflight: false }, { method: "OPTIONS" })).answer, undefined);
+    assert.equal((await send({ run_on_preflight: false }, { method: "GET" })).answer?.status, 401);
+  });
+});

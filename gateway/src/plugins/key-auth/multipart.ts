@@ -1,0 +1,58 @@
+/** Parts of a multipart/form-data body (RFC 7578), read whole. Text is Latin-1: one character for a byte. */
+
+interface Part {
+  readonly name: string;
+  readonly value: string;
+  /** From the beginning of its delimiter to the beginning of the next. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export function boundaryOf(contentType: string): string | undefined {
+  const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i.exec(contentType) ?? [];
+  return quoted ?? plain;
+}
+
+/** Where the delimiters begin: `--boundary` at the beginning of a line, up to the closing one. */
+function delimiters(text: string, delimiter: string): readonly number[] {
+  const found: number[] = [];
+  for (let at = text.indexOf(delimiter); at !== -1; at = text.indexOf(delimiter, at + delimiter.length)) {
+    if (at !== 0 && !text.startsWith("\r\n", at - 2)) continue;
+    found.push(at);
+    if (text.startsWith("--", at + delimiter.length)) break;
+  }
+  return found;
+}
+
+export function multipartParts(text: string, boundary: string): readonly Part[] {
+  const delimiter = `--${boundary}`;
+  const starts = delimiters(text, delimiter);
+  const parts: Part[] = [];
+  for (const [index, start] of starts.entries()) {
+    const end = starts[index + 1];
+    if (end === undefined) break;
+    const head = text.indexOf("\r\n", start + delimiter.length);
+    const blank = text.indexOf("\r\n\r\n", head);
+    if (head === -1 || blank === -1 || blank >= end) continue;
+    const name = nameOf(text.slice(head, blank));
+    if (name !== undefined) parts.push({ name, value: text.slice(blank + 4, end - 2), start, end });
+  }
+  return parts;
+}
+
+function nameOf(headers: string): string | undefined {
+  const disposition = headers.split("\r\n").find((line) => /^content-disposition:/i.test(line));
+  const [, quoted, plain] = /;\s*name=(?:"([^"]*)"|([^\s;"]+))/i.exec(disposition ?? "") ?? [];
+  return quoted ?? plain;
+}
+
+export function withoutParts(text: string, boundary: string, names: readonly string[]): string {
+  let rest = "";
+  let from = 0;
+  for (const { name, start, end } of multipartParts(text, boundary)) {
+    if (!names.includes(name)) continue;
+    rest += text.slice(from, start);
+    from = end;
+  }
+  return rest + text.slice(from);
+}

@@ -1,0 +1,32 @@
+/** What metrics are called: by Sluice, and by Kong for those whose dashboards expect that (kong-contract 3.5). */
+
+const names = {
+  requests: { sluice: "sluice_http_requests_total", kong: "kong_http_requests_total" },
+  bandwidth: { sluice: "sluice_bandwidth_bytes", kong: "kong_bandwidth_bytes" },
+  gatewayLatency: { sluice: "sluice_gateway_latency_ms", kong: "kong_kong_latency_ms" },
+  upstreamLatency: { sluice: "sluice_upstream_latency_ms", kong: "kong_upstream_latency_ms" },
+  requestLatency: { sluice: "sluice_request_latency_ms", kong: "kong_request_latency_ms" },
+  connections: { sluice: "sluice_connections", kong: "kong_nginx_connections_total" },
+  received: { sluice: "sluice_requests_received", kong: "kong_nginx_requests_total" },
+  node: { sluice: "sluice_node_info", kong: "kong_node_info" },
+  config: { sluice: "sluice_config_info", kong: "kong_config_info" },
+  memory: { sluice: "sluice_memory_bytes", kong: "kong_memory_bytes" },
+} as const;
+
+export type MetricName = keyof typeof names;
+
+/** The value of `source` for what the gateway answered by itself. */
+const gatewaySource = { sluice: "gateway", kong: "kong" } as const;
+
+export interface Naming {
+  readonly name: (metric: MetricName) => string;
+  readonly source: (source: "service" | "gateway") => string;
+}
+
+export function naming(compat: boolean): Naming {
+  const style = compat ? "kong" : "sluice";
+  return {
+    name: (metric) => names[metric][style],
+    source: (source) => (source === "gateway" ? gatewaySource[style] : source),
+  };
+}

@@ -1,0 +1,36 @@
+/** The counters of a node: by the policy of each rate-limiting config. */
+import type { RateLimitingConfig } from "@sluice/model";
+import type { Counters, Warn } from "./counters.ts";
+import { LocalCounters } from "./local.ts";
+import { RedisCounters } from "./redis.ts";
+
+export interface CountersOptions {
+  /** Is told when Redis is lost and when it is back. */
+  readonly warn: Warn;
+  /** Unix milliseconds; default Date.now. */
+  readonly now?: () => number;
+  /** Counters of `policy: local`; default: in this process. */
+  readonly local?: Counters;
+  /** Counters of `policy: cluster`, which only the database mode has. Without them such a take rejects. */
+  readonly cluster?: Counters;
+}
+
+const noCluster: Counters = {
+  take: () => Promise.reject(new Error("policy cluster needs the database mode")),
+  close: async () => undefined,
+};
+
+export function createCounters({ warn, now, local = new LocalCounters(), cluster = noCluster }: CountersOptions) {
+  const byPolicy: Readonly<Record<RateLimitingConfig["policy"], Counters>> = {
+    local,
+    cluster,
+    redis: new RedisCounters({ warn, now }),
+  };
+  const counters: Counters = {
+    take: (wanted, config) => byPolicy[config.policy].take(wanted, config),
+    async close() {
+      await Promise.all(Object.values(byPolicy).map((each) => each.close()));
+    },
+  };
+  return counters;
+}

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { RateLimitingConfig } from "@sluice/model";
+import { type FakeExchangeOptions, fakeConsumer, fakeCredential, fakeExchange, fakeScope } from "../testing.ts";
+import { filledRateLimiting } from "../testing-configs.ts";
+import { identify, scopeName } from "./identifier.ts";
+
+const consumer = fakeConsumer({ id: "c-1" });
+const credential = fakeCredential(consumer, "k-1");
+const client = "192.0.2.7";
+
+type Variant = readonly [
+  config: Partial<RateLimitingConfig>,
+  request: string,
+  exchange: FakeExchangeOptions,
+  identifier: string,
+];
+
+const variants: readonly Variant[] = [
+  [{ limit_by: "consumer" }, "with a consumer", { consumer, credential }, "consumer=c-1"],
+  [{ limit_by: "consumer" }, "with a credential only", { credential }, "consumer=k-1"],
+  [{ limit_by: "consumer" }, "without either", {}, `ip=${client}`],
+  [{ limit_by: "credential" }, "with a credential", { consumer, credential }, "credential=k-1"],
+  [{ limit_by: "credential" }, "of an anonymous consumer", { consumer }, `ip=${client}`],
+  [{ limit_by: "ip" }, "with a consumer", { consumer, credential }, `ip=${client}`],
+  [{ limit_by: "service" }, "to a service", {}, "service=11111111-1111-4111-8111-111111111111"],
+  [{ limit_by: "service" }, "without a service", { service: null }, `ip=${client}`],
+  [{ limit_by: "header", header_name: "X-Team" }, "with the header", { headers: { "x-team": "a" } }, "header=a"],
+  [{ limit_by: "header", header_name: "X-Team" }, "without the header", {}, `ip=${client}`],
+  [
+    { limit_by: "header", header_name: "X-Team" },
+    "with an empty header",
+    { headers: { "x-team": "" } },
+    `ip=${client}`,
+  ],
+  [{ limit_by: "path", path: "/login" }, "to the path", { path: "/login" }, "path=/login"],
+  [{ limit_by: "path", path: "/login" }, "to another path", { path: "/login/" }, `ip=${client}`],
+];
+
+describe("identify", () => {
+  for (const [config, request, exchange, identifier] of variants) {
+    it(`counts by ${identifier.split("=")[0]} with limit_by ${config.limit_by} for a request ${request}`, () => {
+      const identified = identify(fakeExchange({ clientAddress: client, ...exchange }), {
+        ...filledRateLimiting,
+        ...config,
+      });
+      assert.equal(identified, identifier);
+    });
+  }
+
+  it("keeps a long header's hash only, and tells long headers apart", () => {
+    const config = { ...filledRateLimiting, limit_by: "header", header_name: "x" } as const;
+    const [one, other] = ["a", "b"].map((end) =>
+      identify(fakeExchange({ headers: { x: "x".repeat(10_000) + end } }), config),
+    );
+    assert.ok(one !== undefined && one.length < 100);
+    assert.notEqual(one, other);
+  });
+});
+
+describe("scopeName", () => {
+  it("tells apart where a plugin is attached, and stays the same when the plugin is made again", () => {
+    const names = [
+      fakeScope(),
+      fakeScope({ routeId: "a" }),
+      fakeScope({ serviceId: "a" }),
+      fakeScope({ consumerId: "a" }),
+      fakeScope({ serviceId: "a", routeId: "b" }),
+    ].map(scopeName);
+    assert.equal(new Set(names).size, names.length);
+    assert.equal(scopeName(fakeScope({ id: "one" })), scopeName(fakeScope({ id: "other" })));
+  });
+});

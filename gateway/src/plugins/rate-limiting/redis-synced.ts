@@ -1,0 +1,121 @@
+/**
+ * Counters that a node keeps by itself and adds to Redis every so often: a request costs no round trip, and a limit
+ * may be passed by what the other nodes admitted since the last exchange.
+ */
+import type { Redis } from "ioredis";
+import type { Counter, Taken } from "./counters.ts";
+import { counterKey, lifetime } from "./redis-keys.ts";
+import { addScript, runScript } from "./redis-scripts.ts";
+
+export interface SyncedCountersOptions {
+  readonly client: () => Promise<Redis>;
+  /** Milliseconds between exchanges. */
+  readonly interval: number;
+  readonly now: () => number;
+  /** How many counters may wait for Redis; default 100,000. Beyond that a take rejects. */
+  readonly capacity?: number;
+}
+
+interface Entry {
+  /** As it was first asked for; the limit may change under it, the rest is its key. */
+  readonly counter: Counter;
+  /** What Redis said at the last exchange. */
+  known: number;
+  /** What this node has admitted since then. */
+  added: number;
+}
+
+const countOf = (entry: Entry | undefined): number => (entry === undefined ? 0 : entry.known + entry.added);
+
+export class SyncedCounters {
+  readonly #client: () => Promise<Redis>;
+  readonly #interval: number;
+  readonly #now: () => number;
+  readonly #capacity: number;
+  readonly #entries = new Map<string, Entry>();
+  #timer: NodeJS.Timeout | undefined;
+  #exchanging: Promise<void> | undefined;
+
+  constructor({ client, interval, now, capacity = 100_000 }: SyncedCountersOptions) {
+    this.#client = client;
+    this.#interval = interval;
+    this.#now = now;
+    this.#capacity = capacity;
+  }
+
+  async take(counters: readonly Counter[]): Promise<Taken> {
+    const entries = this.#found(counters) ?? (await this.#load(counters));
+    // From here on nothing waits: no other take comes in between.
+    const admitted = counters.every(({ limit }, index) => countOf(entries[index]) < limit);
+    if (admitted) for (const entry of entries) entry.added += 1;
+    this.#arm();
+    return { admitted, counts: entries.map(countOf) };
+  }
+
+  /** Nothing is kept here at the moment. */
+  get idle(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  /** Adds to Redis what is still here, if it can be reached. */
+  async close(): Promise<void> {
+    await this.#exchanging;
+    clearTimeout(this.#timer);
+    await this.#exchange();
+    this.#entries.clear();
+  }
+
+  #found(counters: readonly Counter[]): readonly Entry[] | undefined {
+    const entries: Entry[] = [];
+    for (const counter of counters) {
+      const entry = this.#entries.get(counterKey(counter));
+      if (entry === undefined) return undefined;
+      entries.push(entry);
+    }
+    return entries;
+  }
+
+  async #load(counters: readonly Counter[]): Promise<readonly Entry[]> {
+    if (this.#entries.size >= this.#capacity) throw new Error("too many counters wait for Redis");
+    const client = await this.#client();
+    const values = await client.mget(counters.map(counterKey));
+    return counters.map((counter, index) => {
+      const key = counterKey(counter);
+      // Another take may have loaded it meanwhile and counted on it.
+      const found = this.#entries.get(key);
+      if (found !== undefined) return found;
+      const entry = { counter, known: Number(values[index] ?? 0), added: 0 };
+      this.#entries.set(key, entry);
+      return entry;
+    });
+  }
+
+  #arm(): void {
+    this.#timer ??= setTimeout(async () => {
+      this.#exchanging = this.#exchange();
+      await this.#exchanging;
+      this.#timer = undefined;
+      if (!this.idle) this.#arm();
+    }, this.#interval).unref();
+  }
+
+  async #exchange(): Promise<void> {
+    const now = this.#now();
+    const changed: Entry[] = [];
+    for (const [key, entry] of this.#entries) {
+      if (entry.added > 0 && entry.counter.expires > now) changed.push(entry);
+      // Over, or not used since the last exchange: whoever needs it again asks Redis.
+      else this.#entries.delete(key);
+    }
+    // What could not be added stays here for the next time; the connection has said that it is lost.
+    await Promise.allSettled(changed.map((entry) => this.#add(entry, now)));
+  }
+
+  async #add(entry: Entry, now: number): Promise<void> {
+    const client = await this.#client();
+    const { added, counter } = entry;
+    const values = [added, lifetime(counter, now)];
+    entry.known = Number(await runScript(client, addScript, { keys: [counterKey(counter)], values }));
+    entry.added -= added;
+  }
+}

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { LocalCounters } from "../../../gateway/src/plugins/rate-limiting/local.ts";
+import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
+import { counter, countersSuite } from "./suite.ts";
+
+countersSuite("local counters", async () => {
+  const counters = new LocalCounters();
+  return { counters, config: filled, held: async () => counters.size };
+});
+
+it("keeps no more local counters than its capacity, and lets go of the oldest of the fullest window", () => {
+  const counters = new LocalCounters({ capacity: 3 });
+  const hour = counter({ period: "hour" });
+  const minutes = [counter(), counter(), counter()].map((each) => ({ ...each, windowStart: 0, expires: 60_000 }));
+  for (const each of [hour, ...minutes]) counters.take([each]);
+  assert.equal(counters.size, 3);
+  assert.deepEqual(counters.take([hour]).counts, [2], "the window that was not flooded goes on");
+  assert.deepEqual(counters.take([minutes[0] ?? hour]).counts, [1], "the oldest begins again");
+});

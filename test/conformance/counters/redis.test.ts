@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { RateLimitingConfig } from "@sluice/model";
+import { Redis } from "ioredis";
+import { RedisCounters } from "../../../gateway/src/plugins/rate-limiting/redis.ts";
+import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
+import { startRedis } from "../../tools/redis.ts";
+import { counter, countersSuite, until } from "./suite.ts";
+
+type Facts = Readonly<Record<string, unknown>>;
+
+const silent = () => undefined;
+
+let redis: Awaited<ReturnType<typeof startRedis>>;
+let admin: Redis;
+
+before(async () => {
+  redis = await startRedis();
+  admin = new Redis(redis.url);
+  // One test takes the server away; this connection comes back by itself.
+  admin.on("error", silent);
+});
+after(async () => {
+  admin.disconnect();
+  await redis.stop();
+});
+
+const configWith = (members: Partial<RateLimitingConfig["redis"]> = {}, sync_rate = -1): RateLimitingConfig => ({
+  ...filled,
+  policy: "redis",
+  sync_rate,
+  redis: { ...filled.redis, host: "127.0.0.1", port: redis.port, ...members },
+});
+
+const connections = async () => String(await admin.client("LIST")).match(/\bname=sluice\b/g)?.length ?? 0;
+
+countersSuite("redis counters", async () => {
+  await admin.flushall();
+  return { counters: new RedisCounters({ warn: silent }), config: configWith(), held: () => admin.dbsize() };
+});
+
+countersSuite("redis counters with a sync_rate", async () => {
+  await admin.flushall();
+  return { counters: new RedisCounters({ warn: silent }), config: configWith({}, 0.02), held: () => admin.dbsize() };
+});
+
+describe("every counter in Redis", () => {
+  for (const sync_rate of [-1, 0.02]) {
+    it(`is kept for its window and a second more, with sync_rate ${sync_rate}`, async () => {
+      await admin.flushall();
+      const counters = new RedisCounters({ warn: silent });
+      await counters.take([counter(), counter()], configWith({}, sync_rate));
+      await until(async () => (await admin.dbsize()) === 2, "both stand in Redis");
+      for (const key of await admin.keys("*")) {
+        const left = await admin.pttl(key);
+        assert.ok(left > 50_000 && left <= 61_000, `${key}: ${left}`);
+      }
+      await counters.close();
+    });
+  }
+});
+
+describe("redis counters of several nodes", () => {
+  it("admit together exactly as many requests as the limit says", async () => {
+    const nodes = [1, 2, 3].map(() => new RedisCounters({ warn: silent }));
+    const one = counter({ limit: 100 });
+    const taken = await Promise.all(
+      Array.from({ length: 900 }, (_, index) => nodes[index % 3]?.take([one], configWith())),
+    );
+    assert.equal(taken.filter((each) => each?.admitted).length, 100);
+    await Promise.all(nodes.map((node) => node.close()));
+  });
+
+  it("know what the others admitted after an exchange when they have a sync_rate", async () => {
+    const [here, there] = [new RedisCounters({ warn: silent }), new RedisCounters({ warn: silent })];
+    const one = counter({ limit: 1000 });
+    const config = configWith({}, 0.05);
+    for (let sent = 0; sent < 10; sent += 1) await here.take([one], config);
+    await until(async () => ((await there.take([one], config)).counts[0] ?? 0) > 10, "the other's ten are known");
+    await Promise.all([here.close(), there.close()]);
+  });
+
+  it("add what they counted before they close", async () => {
+    const node = new RedisCounters({ warn: silent });
+    const one = counter();
+    await node.take([one], configWith({}, 3600));
+    await node.take([one], configWith({}, 3600));
+    await node.close();
+    const next = new RedisCounters({ warn: silent });
+    assert.deepEqual(await next.take([one], configWith()), { admitted: true, counts: [3] });
+    await next.close();
+  });
+});
+
+describe("connections to Redis", () => {
+  it("are opened on first use, shared by equal configs, and closed at the end", async () => {
+    const counters = new RedisCounters({ warn: silent });
+    await until(async () => (await connections()) === 0, "the other tests' connections are gone");
+    await Promise.all([1, 2, 3].map(() => counters.take([counter()], configWith())));
+    assert.equal(await connections(), 1);
+    await counters.take([counter()], configWith({ database: 1 }));
+    assert.equal(await connections(), 2);
+    await counters.close();
+    await until(async () => (await connections()) === 0, "no connection is left");
+  });
+
+  it("are closed when they are not used, and opened again when they are", async () => {
+    const counters = new RedisCounters({ warn: silent, idle: 30 });
+    await counters.take([counter()], configWith());
+    await until(async () => (await connections()) === 0, "the idle connection is closed");
+    assert.equal(counters.connections, 0);
+    assert.equal((await counters.take([counter()], configWith())).admitted, true);
+    await counters.close();
+  });
+
+  it("reject while the server is away and count again when it is back, with one warning for each", async () => {
+    const warnings: string[] = [];
+    const counters = new RedisCounters({ warn: (message) => void warnings.push(message) });
+    const config = configWith();
+    await counters.take([counter()], config);
+    await redis.stop();
+    await until(async () => warnings.length === 1, "the loss is told");
+    await assert.rejects(Promise.resolve(counters.take([counter()], config)));
+    await redis.restart();
+    await until(async () => warnings.length === 2, "the return is told");
+    assert.equal((await counters.take([counter()], config)).admitted, true);
+    assert.deepEqual(warnings, [
+      "rate limits cannot be counted: Redis cannot be reached",
+      "rate limits are counted again: Redis is back",
+    ]);
+    await counters.close();
+  });
+
+  const unreachable: readonly [string, () => RateLimitingConfig][] = [
+    ["nothing listens", () => configWith({ port: 1 })],
+    ["the password is wrong", () => configWith({ username: "nobody", password: "wrong-secret" })],
+    ["a sync_rate is set and nothing listens", () => configWith({ port: 1 }, 1)],
+    ["no host is set", () => configWith({ host: null })],
+  ];
+  for (const [what, config] of unreachable) {
+    it(`reject a request when ${what}, and print no secret`, async () => {
+      const told: [string, Facts][] = [];
+      const counters = new RedisCounters({ warn: (...warning) => void told.push(warning) });
+      await assert.rejects(Promise.resolve(counters.take([counter()], config())));
+      await assert.rejects(Promise.resolve(counters.take([counter()], config())));
+      assert.ok(told.length <= 1, "one warning for the loss, not one for every request");
+      assert.ok(!JSON.stringify(told).includes("wrong-secret"));
+      await counters.close();
+    });
+  }
+});

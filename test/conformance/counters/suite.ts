@@ -1,0 +1,118 @@
+/** What every implementation of the rate-limit counters does. */
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import type { RateLimitingConfig } from "@sluice/model";
+import type { Counter, Counters } from "../../../gateway/src/plugins/rate-limiting/counters.ts";
+
+export interface CountersUnderTest {
+  readonly counters: Counters;
+  readonly config: RateLimitingConfig;
+  /** How many counters are kept. */
+  held(): Promise<number>;
+}
+
+let names = 0;
+
+/** A counter that no other test uses; the window began a second ago and lasts a minute. */
+export function counter(members: Partial<Counter> = {}): Counter {
+  names += 1;
+  const windowStart = Date.now() - 1000;
+  return {
+    name: `counter ${names}`,
+    period: "minute",
+    windowStart,
+    expires: windowStart + 60_000,
+    limit: 5,
+    ...members,
+  };
+}
+
+/** Waits until something is so; fails after ten seconds. */
+export async function until(isSo: () => Promise<boolean>, what: string): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!(await isSo())) {
+    assert.ok(Date.now() < deadline, `not so after ten seconds: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** `open` gives counters of its own, with nothing counted, to every test. */
+export function countersSuite(name: string, open: () => Promise<CountersUnderTest>): void {
+  describe(name, () => {
+    let under: CountersUnderTest;
+    beforeEach(async () => {
+      under = await open();
+    });
+    afterEach(() => under.counters.close());
+
+    const take = async (...counters: readonly Counter[]) => under.counters.take(counters, under.config);
+
+    it("admits exactly as many of a thousand concurrent requests as the limit says", async () => {
+      const one = counter({ limit: 300 });
+      const taken = await Promise.all(Array.from({ length: 1000 }, () => take(one)));
+      const admitted = taken.filter((each) => each.admitted);
+      assert.equal(admitted.length, 300);
+      const counts = admitted.map(({ counts: [count] }) => count ?? 0).sort((a, b) => a - b);
+      assert.deepEqual(
+        counts,
+        Array.from({ length: 300 }, (_, index) => index + 1),
+        "no two callers see the same count",
+      );
+    });
+
+    it("answers the values of all counters in the order in which they were given", async () => {
+      const [minute, hour] = [counter({ name: "order" }), counter({ name: "order", period: "hour" })];
+      await take(hour);
+      await take(hour);
+      assert.deepEqual(await take(minute, hour), { admitted: true, counts: [1, 3] });
+      assert.deepEqual(await take(hour, minute), { admitted: true, counts: [4, 2] });
+    });
+
+    it("changes no counter when one of them is at its limit", async () => {
+      const narrow = counter({ limit: 1 });
+      const wide = counter({ name: narrow.name, period: "hour" });
+      assert.deepEqual(await take(narrow, wide), { admitted: true, counts: [1, 1] });
+      assert.deepEqual(await take(narrow, wide), { admitted: false, counts: [1, 1] });
+      assert.deepEqual(await take(wide), { admitted: true, counts: [2] });
+    });
+
+    it("keeps names, periods and windows apart", async () => {
+      const first = counter();
+      const apart: readonly Counter[] = [
+        counter(),
+        { ...first, period: "hour" },
+        { ...first, windowStart: first.windowStart + 1 },
+      ];
+      await take(first);
+      for (const other of apart) assert.deepEqual(await take(other), { admitted: true, counts: [1] });
+    });
+
+    it("takes a limit with a fraction for the next whole number", async () => {
+      const half = counter({ limit: 0.5 });
+      const more = counter({ limit: 1.5 });
+      assert.deepEqual(
+        [await take(half), await take(half)].map((each) => each.admitted),
+        [true, false],
+      );
+      assert.deepEqual(
+        [await take(more), await take(more), await take(more)].map((each) => each.admitted),
+        [true, true, false],
+      );
+    });
+
+    it("goes by the limit that it is given, also when that changes within a window", async () => {
+      const one = counter({ limit: 1 });
+      await take(one);
+      assert.equal((await take(one)).admitted, false);
+      assert.deepEqual(await take({ ...one, limit: 2 }), { admitted: true, counts: [2] });
+    });
+
+    it("forgets a counter when its window is over", async () => {
+      const brief = counter({ period: "second", expires: Date.now() + 200 });
+      await take(brief);
+      await until(async () => (await under.held()) === 1, "the counter is kept");
+      await take({ ...brief, windowStart: brief.expires, expires: brief.expires + 60_000 });
+      await until(async () => (await under.held()) === 1, "only the later window's counter is kept");
+    });
+  });
+}
