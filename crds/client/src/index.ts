@@ -2,6 +2,7 @@
 export * from "./cache.ts";
 export { type ClusterClientOptions, createClusterClient } from "./cluster/client.ts";
 export { mergeConditions } from "./conditions.ts";
+export { createDirectoryClient, type DirectoryClientOptions } from "./directory/client.ts";
 export * from "./endpoints.ts";
 export { isOurs, type KindNames, kindNames, kindOf } from "./kinds.ts";
 export type { Log } from "./log.ts";

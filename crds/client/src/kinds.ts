@@ -1,4 +1,5 @@
 /** How a kind is called where it is kept. */
+import { apiVersion as ours } from "@sluice/model";
 import type { Kind, SluiceKind } from "./resource.ts";
 
 export interface KindNames {
@@ -7,8 +8,6 @@ export interface KindNames {
   /** As in the paths of the API. */
   readonly plural: string;
 }
-
-const ours = "sluice.dev/v1alpha1";
 
 export const kindNames: Readonly<Record<Kind, KindNames>> = {
   Service: { apiVersion: ours, kind: "Service", plural: "services" },

@@ -11,7 +11,7 @@ import { Fault, type Status } from "./fault.ts";
 import { ownedConditions } from "./owned.ts";
 import { type Clock, listAll, reflect } from "./reflector.ts";
 import { refusalOf } from "./refusal.ts";
-import { createTransport, pathOf } from "./transport.ts";
+import { createTransport, ofKind, pathOf } from "./transport.ts";
 import { trim } from "./trim.ts";
 
 export interface ClusterClientOptions extends KubeconfigOptions {
@@ -42,7 +42,8 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
 
   async function get(ref: Ref): Promise<Resource | null> {
     try {
-      const object = await connection.call({ method: "GET", path: pathOf(kindNames[ref.kind], ref) });
+      const path = pathOf(kindNames[ref.kind], ref);
+      const object = await connection.call({ method: "GET", path }).catch(ofKind(ref.kind));
       return trim(ref.kind, object as Partial<Resource>);
     } catch (error) {
       if (error instanceof Fault && error.isObjectAbsent) return null;

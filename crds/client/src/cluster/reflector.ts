@@ -5,7 +5,8 @@
  * a watchdog for streams that went silent, waits with jitter, and no way to die before its signal aborts.
  */
 import type { Log } from "../log.ts";
-import type { Observer, Resource } from "../resource.ts";
+import { type Kind, type Observer, type Resource, UnknownKind } from "../resource.ts";
+import { createTell } from "../tell.ts";
 import { createBackoff } from "./backoff.ts";
 import { Fault, type Status } from "./fault.ts";
 
@@ -40,7 +41,7 @@ export interface Clock {
 
 export interface ReflectorOptions {
   /** For the log. */
-  readonly kind: string;
+  readonly kind: Kind;
   readonly transport: Transport;
   readonly clock: Clock;
   readonly observer: Observer;
@@ -61,6 +62,7 @@ const relistAfter = 30 * 60_000;
 
 /** Resolves when the signal has aborted; never rejects. */
 export async function reflect({ kind, transport, clock, observer, log, signal }: ReflectorOptions): Promise<void> {
+  const tell = createTell({ kind, log, signal });
   const backoff = createBackoff(() => clock.random());
   /** Where to resume; undefined: list first. */
   let version: string | undefined;
@@ -68,15 +70,6 @@ export async function reflect({ kind, transport, clock, observer, log, signal }:
   /** The last list has not been followed by a good watch yet. */
   let unproven = false;
   let outage: { readonly since: number; told?: string } | undefined;
-
-  function tell(call: () => void): void {
-    if (signal.aborted) return;
-    try {
-      call();
-    } catch (error) {
-      log.error({ kind, error }, "an observer of resources threw; it is told of the next change all the same");
-    }
-  }
 
   async function list(): Promise<void> {
     const page = await listAll(transport, signal);
@@ -141,7 +134,9 @@ export async function reflect({ kind, transport, clock, observer, log, signal }:
   function report(error: Error): void {
     if (!outage) log.warn({ kind, error: error.message }, "resources cannot be followed for now; trying again");
     outage ??= { since: clock.now() };
-    const refused = error instanceof Fault && error.code >= 400 && error.code < 500 && error.code !== 429;
+    const refused =
+      error instanceof UnknownKind ||
+      (error instanceof Fault && error.code >= 400 && error.code < 500 && error.code !== 429);
     if (version !== undefined && !refused && clock.now() - outage.since < patience) return;
     // From here on only a list can make the kind synced again: observers hear `replaced` after `lost`.
     version = undefined;

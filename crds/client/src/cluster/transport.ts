@@ -1,7 +1,8 @@
 /** The reflector's transport over a connection, for one kind. */
 import { type KindNames, kindNames } from "../kinds.ts";
-import type { Kind, Resource } from "../resource.ts";
+import { type Kind, type Resource, UnknownKind } from "../resource.ts";
 import type { Connection } from "./connection.ts";
+import { Fault } from "./fault.ts";
 import { lines } from "./lines.ts";
 import type { Page, Transport, WatchEvent } from "./reflector.ts";
 import { trim } from "./trim.ts";
@@ -25,12 +26,12 @@ export function createTransport(
   const path = pathOf(kindNames[kind], { namespace });
   return {
     async list(query, signal): Promise<Page> {
-      const answer = (await connection.call({
-        method: "GET",
-        path,
-        query: { ...query, labelSelector: labels },
-        signal,
-      })) as { metadata: { resourceVersion: string; continue?: string }; items: readonly Partial<Resource>[] | null };
+      const answer = (await connection
+        .call({ method: "GET", path, query: { ...query, labelSelector: labels }, signal })
+        .catch(ofKind(kind))) as {
+        metadata: { resourceVersion: string; continue?: string };
+        items: readonly Partial<Resource>[] | null;
+      };
       return {
         items: (answer.items ?? []).map((item) => trim(kind, item)),
         resourceVersion: answer.metadata.resourceVersion,
@@ -38,14 +39,19 @@ export function createTransport(
       };
     },
     async watch(query, signal) {
-      const chunks = await connection.open({
-        method: "GET",
-        path,
-        query: { ...query, labelSelector: labels, watch: true, allowWatchBookmarks: true },
-        signal,
-      });
+      const selection = { ...query, labelSelector: labels, watch: true, allowWatchBookmarks: true };
+      const chunks = await connection.open({ method: "GET", path, query: selection, signal }).catch(ofKind(kind));
       return events(kind, chunks);
     },
+  };
+}
+
+/** For `catch`: a 404 that is not about an object is about its kind. */
+export function ofKind(kind: Kind): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof Fault) || error.code !== 404 || error.isObjectAbsent) throw error;
+    const { apiVersion, plural } = kindNames[kind];
+    throw new UnknownKind(`the cluster has no ${plural} of ${apiVersion}: are the CRDs installed?`, { cause: error });
   };
 }
 

@@ -1,0 +1,131 @@
+/** Resources in a directory of YAML files, for machines without a cluster. Several processes may share it. */
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { Log } from "../log.ts";
+import type { ResourceClient } from "../resource.ts";
+import { createFolder, type Folder } from "./folder.ts";
+import { createLock } from "./lock.ts";
+import { statusFolder } from "./record.ts";
+import { parseSelector } from "./selector.ts";
+import { createSubscription, type Selection, type Subscription, select } from "./subscription.ts";
+import { type Watcher, watchDirectory } from "./watcher.ts";
+import { applyResource, newConditions, removeResource, writeConditions } from "./writer.ts";
+
+export interface DirectoryClientOptions {
+  /** Holds `*.yaml`, `*.yml` and `*.json`, in sub-folders too, with any number of documents. */
+  readonly directory: string;
+  readonly log: Log;
+}
+
+/** Equal events within this time are told once. */
+const eventWindow = 10 * 60_000;
+
+/** A directory that is not there yet is no error: watches wait for it. */
+export function createDirectoryClient({ directory: path, log }: DirectoryClientOptions): ResourceClient {
+  const directory = resolve(path);
+  const folder = createFolder(directory, log);
+  const place = { directory, folder };
+  const lock = createLock(join(directory, statusFolder, "lock"));
+  const feed = createFeed(directory, folder);
+  const closing = new AbortController();
+  const told = new Map<string, number>();
+
+  async function write<Result>(run: () => Promise<Result>): Promise<Result> {
+    closing.signal.throwIfAborted();
+    // Not recursive: a directory that is not there is a mistake of the settings.
+    await mkdir(join(directory, statusFolder)).catch((error) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    const result = await lock.hold(run);
+    feed.refresh();
+    return result;
+  }
+
+  return {
+    get: async (ref) => (await folder.find(ref))?.resource ?? null,
+
+    async list(kind, { namespace, labels } = {}) {
+      return select(await folder.look(), { kind, namespace, matches: parseSelector(labels) });
+    },
+
+    watch(kind, observer, { namespace, labels, signal }) {
+      const either = AbortSignal.any([signal, closing.signal]);
+      let selection: Selection;
+      try {
+        selection = { kind, namespace, matches: parseSelector(labels) };
+      } catch (error) {
+        observer.lost?.(error as Error);
+        return;
+      }
+      feed.add(createSubscription({ selection, observer, log, signal: either }), either);
+    },
+
+    apply: (kind, resource, { expect }) => write(() => applyResource(place, { kind, resource, expect })),
+    remove: (ref, { uid } = {}) => write(() => removeResource(place, { ref, uid })),
+
+    async setConditions(ref, conditions) {
+      // Most calls have nothing new to say and need no lock.
+      if (await newConditions(folder, { ref, conditions }))
+        await write(() => writeConditions(place, { ref, conditions }));
+    },
+
+    async recordEvent(ref, { type, reason, message, reporter }) {
+      const now = Date.now();
+      for (const [said, at] of told) if (now - at > eventWindow) told.delete(said);
+      const key = JSON.stringify([ref, type, reason, message, reporter]);
+      if (told.has(key)) return;
+      told.set(key, now);
+      log[type === "Warning" ? "warn" : "info"]({ ...ref, reason, reporter }, message);
+    },
+
+    async close() {
+      closing.abort();
+      feed.close();
+      await lock.idle();
+    },
+  };
+}
+
+interface Feed {
+  add(subscription: Subscription, signal: AbortSignal): void;
+  /** Something was written here: subscribers need not wait for the file system to say so. */
+  refresh(): void;
+  close(): void;
+}
+
+/** Shows every new view to all who follow. The directory is watched while there is anybody. */
+function createFeed(directory: string, folder: Folder): Feed {
+  const subscriptions = new Set<Subscription>();
+  let watcher: Watcher | undefined;
+
+  async function refresh(): Promise<void> {
+    if (subscriptions.size === 0) return;
+    try {
+      const view = await folder.look();
+      for (const subscription of subscriptions) subscription.show(view);
+    } catch (error) {
+      for (const subscription of subscriptions) subscription.lose(error as Error);
+    }
+  }
+
+  function close(): void {
+    watcher?.stop();
+    watcher = undefined;
+    subscriptions.clear();
+  }
+
+  return {
+    add(subscription, signal) {
+      if (signal.aborted) return;
+      subscriptions.add(subscription);
+      watcher ??= watchDirectory({ directory, onChange: () => void refresh() });
+      signal.addEventListener("abort", () => {
+        subscriptions.delete(subscription);
+        if (subscriptions.size === 0) close();
+      });
+      void refresh();
+    },
+    refresh: () => void refresh(),
+    close,
+  };
+}

@@ -1,0 +1,150 @@
+/** Changes to the files of a directory. Every one runs under the lock and returns once it is on the disk. */
+import { mkdir, readFile, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { canonical } from "@sluice/model";
+import { mergeConditions, seconds } from "../conditions.ts";
+import {
+  type ApplyOptions,
+  type Condition,
+  Conflict,
+  type Kind,
+  type Ref,
+  Rejected,
+  type Resource,
+} from "../resource.ts";
+import { syncFolder, writeAtomically } from "./atomic.ts";
+import { applyTo, faultOf } from "./content.ts";
+import type { Folder } from "./folder.ts";
+import { parseResources } from "./parse.ts";
+import { printRecord, recordPath, type StatusRecord } from "./record.ts";
+import { printResource, removeDocument, replaceDocument } from "./rewrite.ts";
+import { type Held, refOf, specHash } from "./view.ts";
+
+export async function applyResource(
+  { directory, folder }: { directory: string; folder: Folder },
+  { kind, resource, expect }: { kind: Kind; resource: Resource; expect: ApplyOptions["expect"] },
+): Promise<Resource> {
+  const fault = faultOf(kind, resource);
+  if (fault) throw new Rejected(fault);
+  const ref: Ref = { kind, namespace: resource.metadata.namespace, name: resource.metadata.name };
+  const held = (await folder.look()).held.get(`${kind}/${ref.namespace}/${ref.name}`);
+  checkExpectation(ref, held, expect);
+  const content = applyTo(kind, held?.placed.content, resource);
+  if (!held) {
+    const path = await freePath(directory, ref);
+    await mkdir(dirname(path), { recursive: true });
+    await writeAtomically(path, printResource(content), { mode: kind === "Secret" ? 0o600 : 0o644 });
+    await rm(recordPath(directory, ref), { force: true });
+  } else {
+    if (canonical(held.placed.content) === canonical(content)) return held.resource;
+    await rewriteFile(directory, held, (text) => replaceDocument(text, held.placed.document, content), content);
+  }
+  const written = await folder.find(ref);
+  if (!written) throw new Error(`${kind} ${ref.namespace}/${ref.name} was written and then removed by somebody else`);
+  return written.resource;
+}
+
+function checkExpectation(ref: Ref, held: Held | undefined, expect: ApplyOptions["expect"]): void {
+  if (expect === undefined) return;
+  const title = `${ref.kind} ${ref.namespace}/${ref.name}`;
+  if (expect === "absent") {
+    if (held) throw new Conflict("exists", `${title} exists, in ${held.source.path}`);
+    return;
+  }
+  const { uid, resourceVersion } = held?.resource.metadata ?? {};
+  if (uid === expect.uid && resourceVersion === expect.resourceVersion) return;
+  throw new Conflict("changed", `${title} ${held ? "has been changed" : "has been removed"}; read it again`);
+}
+
+/** `<kind>/<name>.yaml`, with the namespace in front of the name where it is not the default one. */
+async function freePath(directory: string, { kind, namespace, name }: Ref): Promise<string> {
+  // A name has no underscore: it cannot be taken for another one.
+  const stem = namespace === "default" ? name : `${namespace}_${name}`;
+  for (let count = 1; ; count++) {
+    const path = join(directory, kind.toLowerCase(), `${stem}${count === 1 ? "" : `_${count}`}.yaml`);
+    if (!(await stat(path).catch(() => undefined))) return path;
+  }
+}
+
+export async function removeResource(
+  { directory, folder }: { directory: string; folder: Folder },
+  { ref, uid }: { ref: Ref; uid: string | undefined },
+): Promise<boolean> {
+  const held = await folder.find(ref);
+  if (!held) return false;
+  if (uid !== undefined && held.resource.metadata.uid !== uid)
+    throw new Conflict("changed", `${ref.kind} ${ref.namespace}/${ref.name} is another one by now`);
+  await rewriteFile(directory, held, (text) => removeDocument(text, held.placed.document), null);
+  await rm(recordPath(directory, ref), { force: true });
+  return true;
+}
+
+/** Puts in place what `change` makes of the file's text; null: without the file. */
+async function rewriteFile(
+  directory: string,
+  held: Held,
+  change: (text: string) => string | null,
+  content: Resource | null,
+): Promise<void> {
+  const { path, file } = held.source;
+  const [first] = file.value.faults;
+  if (file.value.broken && first)
+    throw new Rejected(`${path}:${first.line}:${first.column}: ${first.message}: repair the file first`);
+  const full = join(directory, path);
+  const text = change(await readFile(full, "utf8"));
+  if (text === null) {
+    await rm(full);
+    return syncFolder(dirname(full));
+  }
+  checkOutcome(path, text, { held, content });
+  // The new file has a new time of birth: what stood in the old one must not get younger.
+  for (const placed of file.value.good.resources) await keepAge(directory, refOf(placed), file.bornAt);
+  await writeAtomically(full, text, { after: file.changedAt });
+}
+
+/** A rewrite that loses or changes anything else must not reach the disk, whatever the file's tricks. */
+function checkOutcome(path: string, text: string, { held, content }: { held: Held; content: Resource | null }): void {
+  const before = held.source.file.value.good.resources;
+  const expected = before.flatMap((placed) => (placed === held.placed ? (content ? [content] : []) : [placed.content]));
+  const after = parseResources(text);
+  const found = after.resources.map((placed) => placed.content);
+  if (after.broken || canonical(found) !== canonical(expected))
+    throw new Rejected(`${path} cannot be rewritten without changing more than was asked; edit it by hand`);
+}
+
+async function keepAge(directory: string, ref: Ref, bornAt: number): Promise<void> {
+  const path = recordPath(directory, ref);
+  if (await stat(path).catch(() => undefined)) return;
+  await writeRecord(path, { created: seconds(new Date(bornAt)) });
+}
+
+/** The resource and all its conditions as they would be written; null when there is nothing to write. */
+export async function newConditions(
+  folder: Folder,
+  { ref, conditions }: { ref: Ref; conditions: readonly Condition[] },
+): Promise<{ held: Held; merged: readonly Condition[] } | null> {
+  const held = await folder.find(ref);
+  const merged = held && mergeConditions(held.resource.status?.conditions ?? [], conditions, new Date());
+  return merged ? { held, merged } : null;
+}
+
+export async function writeConditions(
+  { directory, folder }: { directory: string; folder: Folder },
+  { ref, conditions }: { ref: Ref; conditions: readonly Condition[] },
+): Promise<void> {
+  const news = await newConditions(folder, { ref, conditions });
+  if (!news) return;
+  const { resource, placed } = news.held;
+  await writeRecord(recordPath(directory, ref), {
+    created: resource.metadata.creationTimestamp ?? seconds(new Date()),
+    generation: resource.metadata.generation,
+    spec: specHash(placed.content),
+    conditions: news.merged,
+  });
+}
+
+/** A lost record is written again by whoever finds the status wrong: no need to wait for the disk. */
+async function writeRecord(path: string, record: StatusRecord): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeAtomically(path, printRecord(record), { durable: false });
+}

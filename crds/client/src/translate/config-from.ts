@@ -1,0 +1,53 @@
+/** Single members of a plugin's config that come from Secrets. */
+import type { ConfigFrom } from "@sluice/model";
+import { readSecret } from "./secrets.ts";
+import { invalid } from "./to-entities.ts";
+import type { Path, ResourceViolation, TranslateOptions } from "./translation.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+export interface ConfigWithSecrets {
+  readonly value: Members;
+  /** Paths into the plugin: `["config", "redis", "password"]`. */
+  readonly secretPaths: readonly Path[];
+  readonly violations: readonly ResourceViolation[];
+}
+
+interface Context {
+  readonly namespace: string;
+  readonly options: TranslateOptions;
+}
+
+export function configWithSecrets(
+  config: Members,
+  sources: readonly ConfigFrom[],
+  context: Context,
+): ConfigWithSecrets {
+  const { namespace, options } = context;
+  if (options.audience === "admin") return { value: config, secretPaths: [], violations: [] };
+  let value = config;
+  const secretPaths: Path[] = [];
+  const violations: ResourceViolation[] = [];
+  for (const [index, { path, secretRef }] of sources.entries()) {
+    const place = ["spec", "configFrom", index];
+    const steps = path.split(".");
+    const found = readSecret(secretRef, { namespace, path: [...place, "secretRef"] }, options);
+    const written = "value" in found ? withMember(value, steps, found.value) : value;
+    if (!("value" in found)) violations.push(found);
+    else if (written) secretPaths.push(["config", ...steps]);
+    else
+      violations.push(invalid([...place, "path"], `config has a ${path} already, or something else on the way to it`));
+    value = written ?? value;
+  }
+  return { value, secretPaths, violations };
+}
+
+/** Undefined when the member has a value, or when a step before it is no record. */
+function withMember(config: Members, [step, ...rest]: readonly string[], value: string): Members | undefined {
+  if (step === undefined) return undefined;
+  const before = Object.hasOwn(config, step) ? (config[step] ?? undefined) : undefined;
+  if (rest.length === 0) return before === undefined ? { ...config, [step]: value } : undefined;
+  if (before !== undefined && (typeof before !== "object" || Array.isArray(before))) return undefined;
+  const inner = withMember((before as Members | undefined) ?? {}, rest, value);
+  return inner && { ...config, [step]: inner };
+}

@@ -1,0 +1,51 @@
+/** Which entity a resource stands for. Needs nothing but the resource, so that references can be resolved by it. */
+import { apiVersion, type Collection, DEFAULT_CLASS, deriveId, kinds, type ResourceKind } from "@sluice/model";
+import type { Resource } from "../resource.ts";
+
+export interface Identity {
+  readonly kind: ResourceKind;
+  readonly collection: Collection;
+  /** What the id is derived from, and what no two resources of a kind may share: the older one has it. */
+  readonly key: string;
+  /** `spec.id`, else derived from the key. */
+  readonly id: string;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The kind of a resource of ours; undefined for other resources, core Services among them. */
+export function sluiceKind(resource: Pick<Resource, "apiVersion" | "kind">): ResourceKind | undefined {
+  return resource.apiVersion === apiVersion && Object.hasOwn(kinds, resource.kind)
+    ? (resource.kind as ResourceKind)
+    : undefined;
+}
+
+/** `spec.class`, or the default one. */
+export const classOf = ({ spec }: Pick<Resource, "spec">): string => text(spec?.class) ?? DEFAULT_CLASS;
+
+/** metadata.name in the home namespace, `<namespace>.<metadata.name>` elsewhere. */
+export const qualifiedName = ({ metadata }: Pick<Resource, "metadata">, homeNamespace: string): string =>
+  metadata.namespace === homeNamespace ? metadata.name : `${metadata.namespace}.${metadata.name}`;
+
+/** The kind's own member that names the entity, when `spec.name` does not. */
+const namingMembers: Readonly<Partial<Record<ResourceKind, string>>> = { Plugin: "instanceName", Consumer: "username" };
+
+/**
+ * The key is `spec.name`; else a Plugin's `instanceName` or a Consumer's `username`, so that the id is the one that the
+ * same entity has in a declarative file; else the qualified name. An invalid `spec.id` is ignored here: translation
+ * reports it.
+ *
+ * @throws TypeError for a resource that is not of ours.
+ */
+export function identityOf(resource: Resource, homeNamespace: string): Identity {
+  const kind = sluiceKind(resource);
+  if (!kind) throw new TypeError(`${resource.apiVersion} ${resource.kind} is not a kind of ours`);
+  const { collection } = kinds[kind];
+  const { spec = {} } = resource;
+  const naming = namingMembers[kind];
+  const key = text(spec.name) ?? (naming && text(spec[naming])) ?? qualifiedName(resource, homeNamespace);
+  const id = typeof spec.id === "string" && UUID.test(spec.id) ? spec.id.toLowerCase() : deriveId(collection, key);
+  return { kind, collection, key, id };
+}
+
+const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);

@@ -1,0 +1,36 @@
+/** From a fault in an entity to the place where a person wrote it. */
+import { camelPath, type Violation } from "@sluice/model";
+import type { Path, ResourceViolation, Translated } from "./translation.ts";
+
+/** `["read_timeout"]` of a service -> `["spec", "readTimeout"]`. A fault of the whole entity is one of its base. */
+export function resourcePath(
+  { collection, places, base }: Pick<Translated, "collection" | "places" | "base">,
+  path: Path,
+): Path {
+  const [head] = path;
+  if (head === undefined || path.at(-1) === "@entity") return base;
+  if (typeof head === "string" && Object.hasOwn(places, head)) return places[head] ?? base;
+  return [...base, ...camelPath(collection, path)];
+}
+
+/** The model's violations of an item as violations of its resource. What translation has said already is left out. */
+export function resourceViolations(
+  translated: Translated,
+  violations: readonly Violation[],
+): readonly ResourceViolation[] {
+  const said = translated.violations.map(({ path }) => path);
+  return violations
+    .map(({ path, message }) => ({ path: resourcePath(translated, path), message }))
+    .filter(({ path }) => !said.some((other) => startsWith(other, path)))
+    .map((violation) => ({ ...violation, condition: "Accepted", reason: "Invalid" }));
+}
+
+const startsWith = (path: Path, start: Path): boolean =>
+  start.length > 1 && start.every((step, index) => step === path[index]);
+
+/** `["spec", "keyAuth", 0, "ttl"]` -> `spec.keyAuth[0].ttl`. */
+export const formatPath = (path: Path): string =>
+  path.map((step, index) => (typeof step === "number" ? `[${step}]` : index === 0 ? step : `.${step}`)).join("");
+
+/** The violation as a sentence: `spec.keyAuth[0].ttl: expected an integer`. */
+export const describeResourceViolation = ({ path, message }: Violation): string => `${formatPath(path)}: ${message}`;

@@ -1,0 +1,84 @@
+/** Keys and passwords in core Secrets: reading them for a translation, and making one for a key. */
+import { createHash } from "node:crypto";
+import { CREDENTIAL_LABEL, type Credential, type KeyAuthEntry, type SecretRef } from "@sluice/model";
+import type { Resource } from "../resource.ts";
+import { CREATED_AT } from "./times.ts";
+import type { Path, ResourceViolation, TranslateOptions } from "./translation.ts";
+
+export interface SecretValue {
+  readonly value: string;
+  readonly secret: Resource;
+}
+
+/** Where the reference stands, for the faults, and in which namespace it is looked for. */
+interface Place {
+  readonly namespace: string;
+  readonly path: Path;
+}
+
+/** The entry of a labelled Secret, or why there is none. */
+export function readSecret(
+  { name, key }: SecretRef,
+  { namespace, path }: Place,
+  { read }: Pick<TranslateOptions, "read">,
+): SecretValue | ResourceViolation {
+  const fault = (member: "name" | "key", message: string): ResourceViolation => ({
+    path: [...path, member],
+    message,
+    condition: "ResolvedRefs",
+    reason: "SecretNotFound",
+  });
+  const secret = read("Secret", namespace, name);
+  if (secret?.metadata.labels?.[CREDENTIAL_LABEL] === undefined) {
+    return fault("name", `there is no Secret ${name} with the label ${CREDENTIAL_LABEL} in the namespace ${namespace}`);
+  }
+  const value = entryOf(secret, key);
+  if (value === undefined) return fault("key", `the Secret ${name} has no entry ${key} in its data`);
+  if (value === "") return fault("key", `the entry ${key} of the Secret ${name} is empty`);
+  if (/[\r\n]$/.test(value)) return fault("key", `the entry ${key} of the Secret ${name} ends in a line break`);
+  return { value, secret };
+}
+
+/** `stringData` is what a person writes; the API server turns it into `data`, a folder of files does not. */
+function entryOf({ data, stringData }: Resource, key: string): string | undefined {
+  const written = Object(stringData) as Readonly<Record<string, unknown>>;
+  if (Object.hasOwn(written, key) && typeof written[key] === "string") return written[key];
+  const encoded = data && Object.hasOwn(data, key) ? data[key] : undefined;
+  return typeof encoded === "string" ? Buffer.from(encoded, "base64").toString("utf8") : undefined;
+}
+
+/** What nodes know of a key. */
+export const hashKey = (key: string): string => createHash("sha256").update(key, "utf8").digest("hex");
+
+/** The entry in the Secrets that we make. */
+const KEY = "key";
+
+/**
+ * A Secret for a credential's key, and the entry of `spec.keyAuth` that refers to it. The name follows from the id, so
+ * that writing the same credential again writes the same Secret.
+ *
+ * @throws TypeError when the credential has no key.
+ */
+export function credentialSecret(
+  credential: Credential,
+  { namespace }: { readonly namespace: string },
+): { readonly secret: Resource; readonly entry: KeyAuthEntry } {
+  const { id, key, tags, ttl, created_at } = credential;
+  if (key === null) throw new TypeError("a credential without a key has nothing to keep secret");
+  const name = `key-auth-${id}`;
+  return {
+    secret: {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: {
+        name,
+        namespace,
+        labels: { [CREDENTIAL_LABEL]: "key-auth" },
+        annotations: { [CREATED_AT]: `${created_at}` },
+      },
+      type: "Opaque",
+      data: { [KEY]: Buffer.from(key, "utf8").toString("base64") },
+    },
+    entry: { id, ...(tags !== null && { tags }), ...(ttl !== null && { ttl }), secretRef: { name, key: KEY } },
+  };
+}

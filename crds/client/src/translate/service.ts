@@ -1,0 +1,61 @@
+/** Service -> service. */
+import type { ServiceSpec } from "@sluice/model";
+import { entityName } from "./entity-name.ts";
+import { invalid, type Reading } from "./to-entities.ts";
+import type { Backend, ResourceViolation, Translated, TranslateOptions } from "./translation.ts";
+
+export function serviceEntity(reading: Reading, options: TranslateOptions): Translated {
+  const { identity, times, members, namespace } = reading;
+  const { url, backendRef } = reading.own as ServiceSpec;
+  const backend: Backend | undefined = backendRef && { namespace, name: backendRef.name, port: backendRef.port };
+  const name = entityName(reading, options);
+  const urlPlace = ["spec", "url"];
+  return {
+    collection: "services",
+    item: {
+      ...times,
+      ...members,
+      ...name.member,
+      id: identity.id,
+      ...(url !== undefined && { url }),
+      ...(backend && { host: `${backend.name}.${backend.namespace}.svc`, port: backend.port }),
+    },
+    base: ["spec"],
+    places: {
+      ...name.places,
+      ...(url !== undefined && { protocol: urlPlace, host: urlPlace, port: urlPlace, path: urlPlace }),
+      ...(backend && { host: ["spec", "backendRef", "name"], port: ["spec", "backendRef", "port"] }),
+    },
+    violations: [
+      ...reading.violations,
+      ...sourceFaults(reading),
+      ...(backend && options.audience === "nodes" ? backendFaults(backend, options) : []),
+    ],
+    ...(backend && { backend }),
+  };
+}
+
+/** What the CRD's rules say too; resources in a folder have no API server that checks them. */
+function sourceFaults({ members, resource: { spec = {} } }: Reading): readonly ResourceViolation[] {
+  const given = ["url", "host", "backendRef"].filter((member) => (spec[member] ?? null) !== null);
+  const doubled = (member: string, by: string) =>
+    (members[member] ?? null) === null || !given.includes(by)
+      ? []
+      : [invalid(["spec", member], `${by} says the ${member} already: leave it out`)];
+  return [
+    ...(given.length === 1 ? [] : [invalid(["spec"], "set exactly one of url, host and backendRef")]),
+    ...["protocol", "port", "path"].flatMap((member) => doubled(member, "url")),
+    ...doubled("port", "backendRef"),
+  ];
+}
+
+function backendFaults({ namespace, name, port }: Backend, { read }: TranslateOptions): readonly ResourceViolation[] {
+  const fault = (member: "name" | "port", message: string): readonly ResourceViolation[] => [
+    { path: ["spec", "backendRef", member], message, condition: "ResolvedRefs", reason: "BackendNotFound" },
+  ];
+  const service = read("CoreService", namespace, name);
+  if (!service) return fault("name", `there is no core Service ${name} in the namespace ${namespace}`);
+  const ports = service.spec?.ports;
+  if (Array.isArray(ports) && ports.some((entry) => Object(entry).port === port)) return [];
+  return fault("port", `the core Service ${name} has no port ${port}`);
+}

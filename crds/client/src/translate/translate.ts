@@ -1,0 +1,20 @@
+/** Translation and the model's check in one: what of a resource can be served, and what is wrong with it. */
+import { checkEntity, type Entity } from "@sluice/model";
+import type { Resource } from "../resource.ts";
+import { resourceViolations } from "./paths.ts";
+import { toEntities } from "./to-entities.ts";
+import type { Translated, TranslateOptions } from "./translation.ts";
+
+export interface CheckedTranslation extends Translated {
+  /** The filled entity (with `_sluice` for nodes); undefined when there is any violation. */
+  readonly entity?: Entity;
+}
+
+/** As `toEntities`, and every item checked. Violations name places in the resource. */
+export function translate(resource: Resource, options: TranslateOptions): readonly CheckedTranslation[] {
+  return toEntities(resource, options).map((translated) => {
+    const checked = checkEntity(translated.collection, translated.item);
+    const violations = [...translated.violations, ...resourceViolations(translated, checked.violations ?? [])];
+    return { ...translated, violations, ...(violations.length === 0 && checked.value && { entity: checked.value }) };
+  });
+}

@@ -1,0 +1,60 @@
+/** What translation takes and gives. */
+import type { Collection, ResourceKind, Violation } from "@sluice/model";
+import type { Resource } from "../resource.ts";
+
+export type Path = Violation["path"];
+
+/** A fault in a resource. Its path starts at the resource's root: `["spec", "readTimeout"]`. */
+export interface ResourceViolation extends Violation {
+  /** The condition that it makes False. */
+  readonly condition: "Accepted" | "ResolvedRefs";
+  readonly reason: Reason;
+}
+
+/** CamelCase words that programs may match; the first two go with Accepted, the others with ResolvedRefs. */
+export type Reason =
+  | "Invalid"
+  | "NotAllowed"
+  | "ServiceNotFound"
+  | "RouteNotFound"
+  | "ConsumerNotFound"
+  | "PluginNotFound"
+  | "BackendNotFound"
+  | "SecretNotFound";
+
+/** What a translation may ask for. An answer that changes later calls for a new translation. */
+export interface TranslateOptions {
+  readonly homeNamespace: string;
+  /** The id of the entity that a resource of ours stands for; undefined when there is no such resource. */
+  readonly resolve: (kind: ResourceKind, namespace: string, name: string) => string | undefined;
+  /** A Secret or a core Service; undefined when there is none. */
+  readonly read: (kind: "Secret" | "CoreService", namespace: string, name: string) => Resource | undefined;
+  /**
+   * `nodes`: keys as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear, config as
+   * it stands in the resource (nothing taken from Secrets), no `_sluice`, and core Services are not looked for.
+   */
+  readonly audience: "nodes" | "admin";
+}
+
+/** A core Service that a Service of ours stands for: its endpoints come from its EndpointSlices. */
+export interface Backend {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+/** One entity of a resource, unchecked. */
+export interface Translated {
+  readonly collection: Collection;
+  /** Flat, in snake_case, references as `{ id }`; one that was not found is `{}`, which no check lets through. */
+  readonly item: Readonly<Record<string, unknown>> & { readonly id: string };
+  /** Where members of the item stand in the resource, when not at the place that their spelling says. */
+  readonly places: Readonly<Record<string, Path>>;
+  /** Where the item stands in the resource: `["spec"]`, `["spec", "keyAuth", 0]`. */
+  readonly base: Path;
+  readonly violations: readonly ResourceViolation[];
+  /** Services only. */
+  readonly backend?: Backend;
+  /** Plugins only: paths into the item of what came from Secrets and must not be written down. */
+  readonly secretPaths?: readonly Path[];
+}
