@@ -1,0 +1,42 @@
+import { posix } from "node:path";
+import type { Fault } from "./fault.ts";
+import { type Import, packageOf } from "./find-imports.ts";
+import { isTest, type Room, rooms } from "./imports.ts";
+
+/** The rule that applies to a file, or undefined when it lies in no room. */
+export function roomOf(path: string, table: readonly Room[] = rooms): Room | undefined {
+  return table
+    .filter(({ folder }) => path.startsWith(`${folder}/`))
+    .toSorted((a, b) => b.folder.length - a.folder.length)[0];
+}
+
+/**
+ * Compares imports with the table of rooms.
+ *
+ * @param workspaces the folders of the workspaces: a relative import must not leave its own, except that tests reach
+ * the folder `test`.
+ */
+export function checkImports(
+  imports: readonly Import[],
+  workspaces: readonly string[],
+  table: readonly Room[] = rooms,
+): readonly Fault[] {
+  const workspaceOf = (path: string) => [...workspaces, "test"].find((folder) => path.startsWith(`${folder}/`));
+  return imports.flatMap(({ file, line, specifier }): Fault[] => {
+    const fault = (message: string) => [{ file, line, message }];
+    const room = roomOf(file, table);
+    if (room === undefined) return fault("this file lies in no room of test/check/imports.ts");
+    if (specifier.startsWith(".")) {
+      const target = posix.join(posix.dirname(file), specifier);
+      if (workspaceOf(target) === workspaceOf(file)) return [];
+      if (target.startsWith("test/")) return isTest(file) ? [] : fault(`must not import ${target}: only suites do`);
+      if (isTest(file) && file.startsWith("test/")) return [];
+      return fault(`must not import ${target} by a path: name its package`);
+    }
+    const name = packageOf(specifier) ?? specifier;
+    const refused = name.startsWith("@sluice/") ? !room.internal.includes(name) : room.not.includes(name);
+    // A suite starts real servers, whatever the code it proves may reach.
+    if (!refused || (isTest(file) && !name.startsWith("@sluice/"))) return [];
+    return fault(`must not import ${name}: ${room.because}`);
+  });
+}
