@@ -30,22 +30,22 @@ export function schemaViolation(violations: readonly Violation[]): SchemaViolati
 
 /** A member with its own sentences and those below it. Names live in a Map, so that no name is special. */
 class Branch {
+  /** Sentences in the place of the member, and those that its path calls `@entity`. */
   readonly own: string[] = [];
+  readonly whole: string[] = [];
   readonly below = new Map<string | number, Branch>();
 
   add(path: Violation["path"], message: string): void {
     const [step, ...rest] = path;
-    if (step === undefined || step === "@entity") {
-      this.own.push(message);
-      return;
-    }
+    if (step === undefined) return void this.own.push(message);
+    if (step === "@entity") return void this.whole.push(message);
     const branch = this.below.get(step) ?? new Branch();
     this.below.set(step, branch);
     branch.add(rest, message);
   }
 
   lines(at: string): readonly string[] {
-    const own = this.own.map((message) => (at === "" ? message : `${at}: ${message}`));
+    const own = [...this.whole, ...this.own].map((message) => (at === "" ? message : `${at}: ${message}`));
     const prefix = at === "" ? "" : `${at}.`;
     const steps = [...this.below].sort(([a], [b]) => (a < b ? -1 : 1));
     return own.concat(steps.flatMap(([step, branch]) => branch.lines(`${prefix}${label(step)}`)));
@@ -53,7 +53,7 @@ class Branch {
 
   /** A sentence of a record that also has faulty members stands under `@entity`; one of such a list is in `message` only. */
   fields(isRoot = true): Fields {
-    if (!isRoot && this.below.size === 0) return this.own[0] ?? null;
+    if (!isRoot && this.below.size + this.whole.length === 0) return this.own[0] ?? null;
     const indexes = [...this.below.keys()].filter((step) => typeof step === "number");
     if (indexes.length > 0) {
       return Array.from(
@@ -62,7 +62,8 @@ class Branch {
       );
     }
     const members = [...this.below].map(([step, branch]): [string, Fields] => [String(step), branch.fields(false)]);
-    return Object.fromEntries(this.own.length === 0 ? members : [["@entity", this.own], ...members]);
+    const whole = [...this.whole, ...this.own];
+    return Object.fromEntries(whole.length === 0 ? members : [["@entity", whole], ...members]);
   }
 }
 

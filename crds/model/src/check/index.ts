@@ -80,6 +80,8 @@ function checkPluginConfig(plugin: unknown, extras: CheckedExtras["extras"]): Ch
   const checked = checkConfig(name as PluginName, config);
   if (checked.violations === undefined) return checked;
   if (extras?.unavailable !== undefined) return { value: {} };
+  // The plugin's own schema has told it.
+  if (!isRecord(config)) return undefined;
   return {
     violations: checked.violations.map(({ path, message }) => ({
       path: path[0] === "@entity" ? path : ["config", ...path],

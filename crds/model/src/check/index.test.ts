@@ -1,0 +1,231 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Collection, collections } from "../entities/index.ts";
+import { deriveId, deriveNamelessId } from "../ids.ts";
+import { type PluginName, pluginNames } from "../plugins/index.ts";
+import { checkConfig, checkEntity } from "./index.ts";
+
+const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
+
+function filled(collection: Collection, raw: unknown): Record<string, unknown> {
+  const { value, violations } = checkEntity(collection, raw);
+  assert.deepEqual(violations, undefined);
+  return value as unknown as Record<string, unknown>;
+}
+
+test("fills a service with Kong's defaults", () => {
+  assert.deepEqual(filled("services", { name: "users", host: "up" }), {
+    id: deriveId("services", "users"),
+    created_at: 0,
+    updated_at: 0,
+    name: "users",
+    retries: 5,
+    protocol: "http",
+    host: "up",
+    port: 80,
+    path: null,
+    connect_timeout: 60_000,
+    write_timeout: 60_000,
+    read_timeout: 60_000,
+    tags: null,
+    client_certificate: null,
+    tls_verify: null,
+    tls_verify_depth: null,
+    ca_certificates: null,
+    enabled: true,
+  });
+});
+
+test("fills a route with Kong's defaults", () => {
+  const { id, ...rest } = filled("routes", { paths: ["/a"], service: { id: UUID } });
+  assert.equal(id, deriveNamelessId("routes", UUID, rest));
+  assert.deepEqual(rest, {
+    created_at: 0,
+    updated_at: 0,
+    name: null,
+    protocols: ["http", "https"],
+    methods: null,
+    hosts: null,
+    paths: ["/a"],
+    headers: null,
+    snis: null,
+    sources: null,
+    destinations: null,
+    https_redirect_status_code: 426,
+    strip_path: true,
+    preserve_host: false,
+    regex_priority: 0,
+    path_handling: "v0",
+    request_buffering: true,
+    response_buffering: true,
+    tags: null,
+    service: { id: UUID },
+  });
+});
+
+test("fills consumers, credentials and plugins with Kong's defaults", () => {
+  assert.deepEqual(filled("consumers", { username: "demo" }), {
+    id: deriveId("consumers", "demo"),
+    created_at: 0,
+    updated_at: 0,
+    username: "demo",
+    custom_id: null,
+    tags: null,
+  });
+  assert.deepEqual(filled("keyauth_credentials", { key: "demo-key", consumer: { id: UUID } }), {
+    id: deriveId("keyauth_credentials", "demo-key"),
+    created_at: 0,
+    consumer: { id: UUID },
+    key: "demo-key",
+    tags: null,
+    ttl: null,
+  });
+  const { id, config, ...plugin } = filled("plugins", { name: "key-auth", instance_name: "keys" });
+  assert.equal(id, deriveId("plugins", "keys"));
+  assert.deepEqual(config, {
+    key_names: ["apikey"],
+    hide_credentials: false,
+    anonymous: null,
+    key_in_header: true,
+    key_in_query: true,
+    key_in_body: false,
+    run_on_preflight: true,
+    realm: null,
+  });
+  assert.deepEqual(plugin, {
+    created_at: 0,
+    updated_at: 0,
+    name: "key-auth",
+    instance_name: "keys",
+    route: null,
+    service: null,
+    consumer: null,
+    protocols: ["grpc", "grpcs", "http", "https"],
+    enabled: true,
+    tags: null,
+  });
+});
+
+test("fills nested records of a config", () => {
+  const { redis, ...config } = checkConfig("rate-limiting", { minute: 5 }).value ?? assert.fail();
+  assert.deepEqual(redis, {
+    host: null,
+    port: 6379,
+    timeout: 2000,
+    username: null,
+    password: null,
+    database: 0,
+    ssl: false,
+    ssl_verify: false,
+    server_name: null,
+  });
+  assert.equal(config.minute, 5);
+  assert.equal(config.limit_by, "consumer");
+  assert.equal(config.policy, "local");
+  assert.equal(config.error_code, 429);
+  assert.equal(config.error_message, "API rate limit exceeded");
+  assert.equal(config.sync_rate, -1);
+});
+
+test("a default is given anew each time, so that no two entities share it", () => {
+  const first = filled("routes", { paths: ["/a"] });
+  (first.protocols as string[]).push("changed");
+  assert.deepEqual(filled("routes", { paths: ["/a"] }).protocols, ["http", "https"]);
+});
+
+test("timestamps that are unset are now, those given stay", () => {
+  const now = { now: 1_700_000_000 };
+  const value = checkEntity("consumers", { username: "a", created_at: 5, updated_at: null }, now).value;
+  assert.equal(value?.created_at, 5);
+  assert.equal(value?.updated_at, 1_700_000_000);
+});
+
+const urls: readonly (readonly [url: string, parts: readonly unknown[]])[] = [
+  ["http://a", ["http", "a", 80, null]],
+  ["https://a", ["https", "a", 443, null]],
+  ["HTTPS://a/b/", ["https", "a", 443, "/b/"]],
+  ["http://a:8080/", ["http", "a", 8080, "/"]],
+  ["http://user:word@a:1/x?q=1#f", ["http", "a", 1, "/x"]],
+  ["http://[::1]:4000/x", ["http", "::1", 4000, "/x"]],
+  ["//a:443", ["https", "a", 443, null]],
+  ["grpc://a:50051", ["grpc", "a", 50_051, null]],
+];
+
+for (const [url, parts] of urls) {
+  test(`takes the url ${url} apart`, () => {
+    const { protocol, host, port, path, ...rest } = filled("services", { url });
+    assert.deepEqual([protocol, host, port, path], parts);
+    assert.ok(!("url" in rest));
+  });
+}
+
+test("a url wins over its parts, and null is no url", () => {
+  assert.equal(filled("services", { url: "http://a:1", port: 2, host: "b" }).port, 1);
+  assert.equal(filled("services", { url: null, host: "b" }).host, "b");
+});
+
+test("keeps an id that is given, in lower case, as in references", () => {
+  const route = filled("routes", {
+    id: UUID.toUpperCase(),
+    hosts: ["a"],
+    service: { id: UUID.toUpperCase(), name: "x" },
+  });
+  assert.equal(route.id, UUID);
+  assert.deepEqual(route.service, { id: UUID });
+});
+
+test("routes of grpc keep their path unless told otherwise", () => {
+  assert.equal(filled("routes", { protocols: ["grpc"], hosts: ["a"] }).strip_path, false);
+});
+
+test("an item that a set has twice counts once", () => {
+  assert.deepEqual(filled("consumers", { username: "a", tags: ["x", "y", "x"] }).tags, ["x", "y"]);
+});
+
+test("takes a lone origin and the flat spellings of redis, of which the nested one wins", () => {
+  assert.deepEqual(checkConfig("cors", { origins: "*" }).value?.origins, ["*"]);
+  const old = { minute: 1, policy: "redis", redis_host: "old", redis_port: 1, redis: { host: "new" } };
+  const { redis } = checkConfig("rate-limiting", old).value ?? assert.fail();
+  assert.equal(redis.host, "new");
+  assert.equal(redis.port, 1);
+});
+
+test("leaves out remarks and keeps our own facts", () => {
+  const route = filled("routes", {
+    paths: ["/a"],
+    _comment: "x",
+    _ignore: [1],
+    _sluice: { namespace: "a", unavailable: null },
+  });
+  assert.ok(!("_comment" in route) && !("_ignore" in route));
+  assert.deepEqual(route._sluice, { namespace: "a" });
+  const extras = { key_hash: "a".repeat(64), namespaces: ["a"] };
+  assert.deepEqual(filled("keyauth_credentials", { consumer: { id: UUID }, _sluice: extras })._sluice, extras);
+});
+
+test("a plugin that is marked as unavailable may have a config that is not valid", () => {
+  const marked = { name: "rate-limiting", config: { minute: "x" }, _sluice: { unavailable: "minute is no number" } };
+  assert.deepEqual(filled("plugins", marked).config, {});
+});
+
+test("__proto__ and constructor are unknown members and reach no prototype", () => {
+  const raw = JSON.parse('{"host":"a","__proto__":{"port":1},"constructor":1}');
+  const { violations } = checkEntity("services", raw);
+  assert.deepEqual(violations, [
+    { path: ["__proto__"], message: "unknown field" },
+    { path: ["constructor"], message: "unknown field" },
+  ]);
+});
+
+test("every plugin fills its config from nothing, or says what it needs", () => {
+  const needing = pluginNames.filter((name: PluginName) => checkConfig(name, null).violations !== undefined);
+  assert.deepEqual(needing, ["rate-limiting"]);
+});
+
+test("whatever is no record is told so", () => {
+  for (const collection of collections) {
+    for (const raw of [null, undefined, 1, "x", [], true]) {
+      assert.deepEqual(checkEntity(collection, raw).violations, [{ path: [], message: "expected a record" }]);
+    }
+  }
+});

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type Collection, collections, entities } from "../entities/index.ts";
+import { pluginNames } from "../plugins/index.ts";
+import { schemaViolation } from "./error.ts";
+import { checkEntity } from "./index.ts";
+
+const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
+const anything = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)));
+
+/** A record with the members of a collection and arbitrary values, some of them of the right type. */
+const nearly = (collection: Collection) => {
+  const members = [...Object.keys(entities[collection].schema.properties), "url", "_sluice", "__proto__", "x"];
+  const plausible = fc.constantFrom<unknown>(
+    null,
+    "/a",
+    "a",
+    ["/a"],
+    ["GET"],
+    { id: UUID },
+    { a: ["b"] },
+    true,
+    5,
+    UUID,
+    ...pluginNames,
+  );
+  const entries = fc.array(fc.tuple(fc.constantFrom(...members), fc.oneof(plausible, anything)), { maxLength: 12 });
+  return entries.map((pairs) => Object.fromEntries(pairs));
+};
+
+for (const collection of collections) {
+  test(`whatever JSON is called one of the ${collection} is checked without a throw`, () => {
+    fc.assert(
+      fc.property(fc.oneof(anything, nearly(collection)), (raw) => {
+        const before = JSON.stringify(raw);
+        const { value, violations } = checkEntity(collection, raw);
+        assert.equal(JSON.stringify(raw), before, "the input is left as it was");
+        if (violations === undefined) return assert.deepEqual(checkEntity(collection, value), { value });
+        assert.ok(violations.length > 0);
+        assert.match(schemaViolation(violations).message, /^(?:\d+ )?schema violations? \(/);
+        assert.doesNotThrow(() => JSON.stringify(schemaViolation(violations)));
+      }),
+      { numRuns: 400 },
+    );
+  });
+}
+
+const name = fc.stringMatching(/^[a-z][a-z0-9.-]{0,8}[a-z0-9]$/);
+const path = fc
+  .array(fc.stringMatching(/^[a-z0-9]{1,6}$/), { maxLength: 3 })
+  .map((segments) => `/${segments.join("/")}`);
+const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
+
+const valid: { readonly [Name in Collection]: fc.Arbitrary<Record<string, unknown>> } = {
+  services: fc.record({
+    name: optional(name),
+    host: name.map((label) => label.replaceAll(".", "")).filter((label) => /[a-z0-9]$/.test(label)),
+    port: optional(fc.integer({ min: 0, max: 65_535 })),
+    path: optional(path),
+    retries: optional(fc.integer({ min: 0, max: 32_767 })),
+  }),
+  routes: fc.record({
+    name: optional(name),
+    paths: fc.array(path, { minLength: 1, maxLength: 4 }),
+    methods: optional(fc.array(fc.constantFrom("GET", "POST"), { minLength: 1 })),
+    service: optional(fc.constant({ id: UUID })),
+    strip_path: optional(fc.boolean()),
+  }),
+  consumers: fc.record({ username: name, custom_id: optional(name), tags: optional(fc.array(name, { maxLength: 5 })) }),
+  keyauth_credentials: fc.record({ key: name, consumer: fc.constant({ id: UUID }), ttl: optional(fc.nat(1000)) }),
+  plugins: fc.record({
+    name: fc.constant("rate-limiting"),
+    instance_name: optional(name),
+    config: fc.record({ minute: fc.integer({ min: 1, max: 100 }), hour: fc.integer({ min: 100, max: 1000 }) }),
+  }),
+};
+
+for (const collection of collections) {
+  test(`filled ${collection} check to themselves`, () => {
+    fc.assert(
+      fc.property(valid[collection], (raw) => {
+        const once = checkEntity(collection, raw, { now: 5 });
+        assert.equal(once.violations, undefined);
+        assert.deepEqual(checkEntity(collection, once.value, { now: 9 }), once);
+        assert.deepEqual(checkEntity(collection, JSON.parse(JSON.stringify(once.value))), once);
+      }),
+      { numRuns: 200 },
+    );
+  });
+}

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { textRules } from "./rules.ts";
+
+const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
+const host = (value: string) => `invalid value: ${value}`;
+const hostname = (value: string) => `invalid hostname: ${value}`;
+const name = (value: string) =>
+  `invalid value '${value}': the only accepted ascii characters are alphanumerics or ., -, _, and ~`;
+const tag = (value: string) =>
+  `invalid tag '${value}': expected printable ascii (except \`,\` and \`/\`) or valid utf-8 sequences`;
+const header = (value: string) => `bad header name '${value}', allowed characters are A-Z, a-z, 0-9, '_', and '-'`;
+const characters = (value: string) =>
+  `invalid path: '${value}' (characters outside of the reserved list of RFC 3986 found)`;
+const POSITION = "invalid wildcard: must be placed at leftmost or rightmost label";
+const SHOULD_START = "should start with: / (fixed path) or ~/ (regex path)";
+
+/** What each rule says of each value; undefined = nothing. */
+const cases: Readonly<Record<string, readonly (readonly [value: string, sentence: string | undefined])[]>> = {
+  path: [
+    ["/", undefined],
+    ["/a/b.c-d_e~f", undefined],
+    ["/a%20b/:@!$&'()*+,;=", undefined],
+    ["a", "should start with: /"],
+    [" ", "should start with: /"],
+    ["/a//b", "must not have empty segments"],
+    ["/a b", characters("/a b")],
+    ["/a?b", characters("/a?b")],
+    ["/é", characters("/é")],
+    ["/a%2", "invalid url-encoded value: '%2'"],
+    ["/a%zz/b", "invalid url-encoded value: '%zz'"],
+  ],
+  "route-path": [
+    ["/", undefined],
+    ["/users", undefined],
+    ["/users/", undefined],
+    ["/é b", undefined],
+    [String.raw`~/users/(?<id>\d+)$`, undefined],
+    ["users", SHOULD_START],
+    ["~users", SHOULD_START],
+    ["~", SHOULD_START],
+    ["/a//b", "must not have empty segments"],
+    ["~/a//b", "must not have empty segments"],
+    ["/a/../b", "non-normalized path, consider use '/b' instead"],
+    ["/a/./b", "non-normalized path, consider use '/a/b' instead"],
+    ["/%61", "non-normalized path, consider use '/a' instead"],
+    ["/a%2fb", "non-normalized path, consider use '/a%2Fb' instead"],
+    ["/a%2Fb", undefined],
+    ["/a%2", "invalid url-encoded value: '%2'"],
+    ["~/(a", "not a valid regex: /(a (missing closing ): `/(a`)"],
+    ["~/a(?=b)", "not a valid regex: /a(?=b) (invalid or unsupported Perl syntax: `(?=`)"],
+  ],
+  host: [
+    ["example.com", undefined],
+    ["example.com.", undefined],
+    ["my_host", undefined],
+    ["xn--e1afmkfd.xn--p1ai", undefined],
+    ["127.0.0.1", undefined],
+    ["::1", undefined],
+    ["[::1]", undefined],
+    ["example.com:80", "must not have a port"],
+    ["127.0.0.1:80", "must not have a port"],
+    ["[::1]:80", "must not have a port"],
+    ["a b", host("a b")],
+    ["*.example.com", host("*.example.com")],
+    ["example-.com", host("example-.com")],
+    ["a..b", host("a..b")],
+    [".a", host(".a")],
+    ["256.1.1.1", host("256.1.1.1")],
+    ["1.2.3", host("1.2.3")],
+    ["a:b", host("a:b")],
+    ["1::2::3", host("1::2::3")],
+    ["[example.com]", host("[example.com]")],
+    ["http://a", host("http://a")],
+  ],
+  sni: [
+    ["example.com", undefined],
+    ["127.0.0.1", "must not be an IP"],
+    ["::1", "must not be an IP"],
+    ["example.com:80", "must not have a port"],
+    ["*.example.com", host("*.example.com")],
+  ],
+  "route-host": [
+    ["example.com", undefined],
+    ["example.com:8000", undefined],
+    ["127.0.0.1:8000", undefined],
+    ["[::1]:8000", undefined],
+    ["*.example.com", undefined],
+    ["*.example.com:80", undefined],
+    ["example.*", undefined],
+    ["*.*", "invalid wildcard: must have at most one wildcard"],
+    ["*", POSITION],
+    ["a.*.com", POSITION],
+    ["*a.com", POSITION],
+    ["a*.com", POSITION],
+    ["a b", hostname("a b")],
+    ["example.com:x", hostname("example.com:x")],
+    ["example.com:65536", "invalid port number"],
+    ["example.com/x", hostname("example.com/x")],
+  ],
+  "ip-or-cidr": [
+    ["10.0.0.1", undefined],
+    ["10.0.0.0/8", undefined],
+    ["::1/128", undefined],
+    ["10.0.0.0/33", "invalid ip or cidr range: '10.0.0.0/33'"],
+    ["::/129", "invalid ip or cidr range: '::/129'"],
+    ["localhost", "invalid ip or cidr range: 'localhost'"],
+    ["10.0.0.0/", "invalid ip or cidr range: '10.0.0.0/'"],
+  ],
+  uuid: [
+    [UUID, undefined],
+    [UUID.toUpperCase(), undefined],
+    ["x", "expected a valid UUID"],
+    [`${UUID}0`, "expected a valid UUID"],
+    [UUID.replaceAll("-", ""), "expected a valid UUID"],
+  ],
+  sha256: [
+    ["a".repeat(64), undefined],
+    ["A".repeat(64), "expected a SHA-256 in lower-case hex"],
+    ["a".repeat(63), "expected a SHA-256 in lower-case hex"],
+  ],
+  name: [
+    ["users-v1.0_~", undefined],
+    ["größe-😀", undefined],
+    ["a b", name("a b")],
+    ["a/b", name("a/b")],
+    ["a\n", name("a\n")],
+    ["ab\ud800", "invalid utf-8 character sequence detected at position 3"],
+  ],
+  tag: [
+    ["team a: x+y", undefined],
+    ["größe", undefined],
+    ["a,b", tag("a,b")],
+    ["a/b", tag("a/b")],
+    ["a\tb", tag("a\tb")],
+    ["\udc00", "invalid utf-8 character sequence detected at position 1"],
+  ],
+  method: [
+    ["GET", undefined],
+    ["PURGE", undefined],
+    ["get", "invalid value: get"],
+    ["M-SEARCH", "invalid value: M-SEARCH"],
+  ],
+  "header-name": [
+    ["X-Api_Key-1", undefined],
+    ["a b", header("a b")],
+    ["a:b", header("a:b")],
+    ["ä", header("ä")],
+    ["__proto__", header("__proto__")],
+  ],
+  "key-name": [
+    ["apikey", undefined],
+    ["api.key", header("api.key")],
+  ],
+  "route-header": [
+    ["x-version", undefined],
+    ["HOST", "cannot contain 'host' header, which must be specified in the 'hosts' attribute"],
+    ["a b", header("a b")],
+  ],
+  origin: [
+    ["*", undefined],
+    ["https://example.com", undefined],
+    [String.raw`.*\.example\.com`, undefined],
+    ["*.example.com", "'*.example.com' is not a valid regex (missing argument to repetition operator: `*`)"],
+  ],
+  "plugin-name": [
+    ["key-auth", undefined],
+    ["nope", "plugin 'nope' not enabled; add it to the 'plugins' configuration property"],
+    ["toString", "plugin 'toString' not enabled; add it to the 'plugins' configuration property"],
+  ],
+};
+
+for (const [rule, rows] of Object.entries(cases)) {
+  for (const [value, sentence] of rows) {
+    test(`${rule} ${sentence === undefined ? "takes" : "refuses"} ${JSON.stringify(value)}`, () => {
+      assert.equal(textRules[rule]?.(value), sentence);
+    });
+  }
+}
+
+test("every rule for texts has cases here", () => {
+  assert.deepEqual(Object.keys(cases).sort(), Object.keys(textRules).sort());
+});

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { canonical, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";
+
+const ROOT = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
+
+test("makes the UUID that RFC 9562 shows for www.example.com", () => {
+  assert.equal(
+    uuidV5("6ba7b810-9dad-11d1-80b4-00c04fd430c8", "www.example.com"),
+    "2ed6657d-e927-568b-95e1-2665a8aea6a2",
+  );
+});
+
+test("derives ids by Kong's chain of root, collection and key", () => {
+  for (const [collection, key] of [
+    ["services", "users"],
+    ["routes", "users"],
+    ["consumers", "größe"],
+    ["keyauth_credentials", "demo-key"],
+    ["plugins", "limits"],
+  ] as const) {
+    assert.equal(deriveId(collection, key), uuidV5(uuidV5(ROOT, collection), key));
+  }
+  assert.equal(uuidV5(ROOT, "services"), SERVICES);
+  assert.notEqual(deriveId("services", "a"), deriveId("routes", "a"));
+});
+
+/** Computed with Python's uuid.uuid5, an implementation of its own. */
+const SERVICES = "90050c4f-539a-5bd9-bfb5-2ff1c430ca18";
+
+test("derives the id of a nameless entity from parent and content, not from spelling or timestamps", () => {
+  const parent = uuidV5(ROOT, "services");
+  const id = deriveNamelessId("plugins", parent, { name: "cors", config: { a: 1, b: null }, tags: null });
+  const same = [
+    { config: { b: null, a: 1 }, name: "cors" },
+    { name: "cors", config: { a: 1 }, id: "x", created_at: 5, updated_at: 6, _sluice: { unavailable: "y" } },
+  ];
+  for (const content of same) assert.equal(deriveNamelessId("plugins", parent, content), id);
+  assert.notEqual(deriveNamelessId("plugins", null, { name: "cors", config: { a: 1 } }), id);
+  assert.notEqual(deriveNamelessId("routes", parent, { name: "cors", config: { a: 1 } }), id);
+  assert.notEqual(deriveNamelessId("plugins", parent, { name: "cors", config: { a: 2 } }), id);
+});
+
+test("writes content with sorted members and keeps the order and nulls of lists", () => {
+  assert.equal(canonical({ b: [2, null, { d: 1, c: null }], a: "x" }), '{"a":"x","b":[2,null,{"d":1}]}');
+});

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compileRegex, type Regex } from "./regex.ts";
+
+function regex(source: string): Regex {
+  const { value } = compileRegex(source);
+  assert.ok(value, source);
+  return value;
+}
+
+test("matches from the start and tells the length and the named groups that took part", () => {
+  const users = regex(String.raw`/users/(?<id>\d+)(?:/(?P<part>[a-z]+))?`);
+  const { length, captures } = users.matchPrefix("/users/12/items/x") ?? assert.fail();
+  assert.equal(length, "/users/12/items".length);
+  assert.deepEqual({ ...captures }, { id: "12", part: "items" });
+  assert.deepEqual({ ...users.matchPrefix("/users/7")?.captures }, { id: "7" });
+  assert.equal(users.matchPrefix("/x/users/12"), undefined);
+});
+
+test("a group cannot reach an object's prototype", () => {
+  const captures = regex("/(?<constructor>a)").matchPrefix("/a")?.captures;
+  assert.equal(Object.getPrototypeOf(captures), null);
+});
+
+test("counts length in UTF-16 code units", () => {
+  assert.equal(regex("/😀é").matchPrefix("/😀é/x")?.length, "/😀é".length);
+});
+
+test("takes the leftmost alternative first, as Perl does", () => {
+  assert.equal(regex("/a|/ab").matchPrefix("/ab")?.length, 2);
+});
+
+test("tests anywhere and whole", () => {
+  assert.equal(regex("b").test("abc"), true);
+  assert.equal(regex("b").testWhole("abc"), false);
+  assert.equal(regex("a.c").testWhole("abc"), true);
+});
+
+const refused = [
+  "(a",
+  "[a",
+  "*a",
+  "a++",
+  "(?=x)",
+  "(?!x)",
+  "(?<=x)y",
+  "(?<!x)y",
+  "(a)\\1",
+  "\\k<n>",
+  "(?P=n)",
+  "(?>a)",
+  "(?|a|b)",
+  "(?(1)a)",
+  "(?R)",
+  "(?#c)",
+  "(?x)a",
+  "\\K",
+  "\\G",
+  "\\Z",
+  "\\R",
+  "\\X",
+  "\\h",
+  "\\N",
+  "\\e",
+  "\\cA",
+  "\\u00e9",
+  "(?<n>a)(?<n>b)",
+  "(?<n-x>a)",
+  "a{1001}",
+  "(x{1000}){1000}",
+  "\\pL{1000}".repeat(12),
+];
+
+for (const source of refused) {
+  test(`refuses ${source.slice(0, 20)} and says why`, () => {
+    const { violations } = compileRegex(source);
+    assert.equal(violations?.length, 1);
+    assert.match(violations[0]?.message ?? "", /^[a-z]/);
+  });
+}
+
+test("takes time that is linear in the text where backtracking would not end", () => {
+  const evil = regex("(?:/a+)+$");
+  const started = performance.now();
+  assert.equal(evil.test(`${"/aaaa".repeat(2000)}!`), false);
+  assert.ok(performance.now() - started < 1000);
+});

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Declaration, defineSettings, describeSettings, readSettings } from "./index.ts";
+
+const declarations = defineSettings({
+  listen: { variable: "T_LISTEN", kind: "address", default: "127.0.0.1:8000", description: "Where to listen." },
+  source: { variable: "T_SOURCE", kind: "choice", words: ["push", "file"], default: "push", description: "A | B." },
+  file: { variable: "T_FILE", kind: "text", default: null, description: "The file." },
+  grace: { variable: "T_GRACE", kind: "duration", default: 5000, description: "How long to drain." },
+  token: { variable: "T_TOKEN", kind: "text", secret: true, description: "The token." },
+  trusted: { variable: "T_TRUSTED", kind: "list", default: [], description: "Proxies." },
+});
+
+test("reads every setting in the type of its declaration", () => {
+  const env = { T_TOKEN: " x ", T_SOURCE: "file", T_FILE: "a.yaml", T_TRUSTED: "a, b,,", T_GRACE: "1.5s" };
+  const { value } = readSettings(declarations, env);
+  assert.ok(value);
+  const source: "push" | "file" = value.source;
+  const file: string | null = value.file;
+  const port: number = value.listen.port;
+  assert.deepEqual(
+    [source, file, port, value.grace, value.token, value.trusted],
+    ["file", "a.yaml", 8000, 1500, "x", ["a", "b"]],
+  );
+});
+
+test("an empty variable is an unset one", () => {
+  const { value } = readSettings(declarations, { T_TOKEN: "x", T_FILE: " ", T_GRACE: "" });
+  assert.deepEqual([value?.file, value?.grace], [null, 5000]);
+});
+
+test("tells all faults at once with the variable and what is expected", () => {
+  const { violations } = readSettings(declarations, { T_LISTEN: "x", T_SOURCE: "z", T_GRACE: "5" });
+  assert.deepEqual(violations, [
+    { path: ["T_LISTEN"], message: "expected host:port, such as 127.0.0.1:8000 or [::1]:8000, not 'x'" },
+    { path: ["T_SOURCE"], message: "expected one of: push, file, not 'z'" },
+    { path: ["T_GRACE"], message: "expected a duration with its unit, such as 250ms, 5s, 2m or 1h, not '5'" },
+    { path: ["T_TOKEN"], message: "must be set: a text" },
+  ]);
+});
+
+test("a secret stands in no message", () => {
+  const secret = { pin: { variable: "PIN", kind: "integer", secret: true, description: "x" } } as const;
+  const { violations } = readSettings(secret, { PIN: "hunter2" });
+  assert.deepEqual(violations, [{ path: ["PIN"], message: "expected an integer" }]);
+});
+
+const described = { variable: "X", description: "x" };
+const port: Declaration = { ...described, kind: "integer", minimum: 0, maximum: 65_535 };
+const flag: Declaration = { ...described, kind: "flag" };
+const duration: Declaration = { ...described, kind: "duration" };
+const address: Declaration = { ...described, kind: "address" };
+
+const cases: readonly (readonly [declaration: Declaration, text: string, value: unknown])[] = [
+  [port, "80", 80],
+  [port, "65536", undefined],
+  [port, "-1", undefined],
+  [port, "1e3", undefined],
+  [port, "9007199254740993", undefined],
+  [flag, "TRUE", true],
+  [flag, "on", true],
+  [flag, "1", true],
+  [flag, "no", false],
+  [flag, "0", false],
+  [flag, "maybe", undefined],
+  [flag, "constructor", undefined],
+  [duration, "250ms", 250],
+  [duration, "2m", 120_000],
+  [duration, "1h", 3_600_000],
+  [duration, "1d", undefined],
+  [duration, "-1s", undefined],
+  [address, "0.0.0.0:0", { host: "0.0.0.0", port: 0 }],
+  [address, "[::1]:8000", { host: "::1", port: 8000 }],
+  [address, "localhost:8000", { host: "localhost", port: 8000 }],
+  [address, "8000", undefined],
+  [address, ":8000", undefined],
+  [address, "a:65536", undefined],
+  [address, "::1:8000", undefined],
+];
+
+for (const [declaration, text, value] of cases) {
+  test(`${declaration.kind} ${value === undefined ? "refuses" : "takes"} ${text}`, () => {
+    const read = readSettings({ x: declaration }, { X: text });
+    assert.deepEqual(read.value?.x, value);
+    assert.equal(read.violations?.length, value === undefined ? 1 : undefined);
+  });
+}
+
+test("describes settings as a table for the reference pages", () => {
+  assert.deepEqual(describeSettings(declarations).split("\n").slice(2, 8), [
+    "| `T_LISTEN` | host:port, such as 127.0.0.1:8000 or [::1]:8000 | `127.0.0.1:8000` | Where to listen. |",
+    "| `T_SOURCE` | one of: push, file | `push` | A \\| B. |",
+    "| `T_FILE` | a text | unset | The file. |",
+    "| `T_GRACE` | a duration with its unit, such as 250ms, 5s, 2m or 1h | `5s` | How long to drain. |",
+    "| `T_TOKEN` | a text | required | The token. |",
+    "| `T_TRUSTED` | texts separated by commas | unset | Proxies. |",
+  ]);
+});
