@@ -24,7 +24,7 @@ export interface PluginScope {
 export interface PluginInstance {
   /** Before forwarding, in order of priority. An answer ends the exchange. */
   access?(exchange: Exchange): Answer | undefined | Promise<Answer | undefined>;
-  /** The response's status is known and its head has not been sent. */
+  /** The response's status is known and its head has not been sent. Runs also for answers of the gateway's own. */
   respond?(exchange: Exchange): void;
   /** The exchange is over; runs always, also after an answer of the gateway's own. */
   log?(exchange: Exchange): void;

@@ -28,8 +28,9 @@ function normalise(text: string): Origin {
   return { whole: `${scheme}//${host}${shown}`, host };
 }
 
-/** Kong's test for an entry that is to be taken literally. */
-const isLiteral = (entry: string) => /^[A-Za-z0-9.:/-]+$/.test(entry);
+/** Kong's test for an entry that is to be taken literally; and an IPv6 address, which Kong takes for a regex. */
+const isLiteral = (entry: string) =>
+  /^[A-Za-z0-9.:/-]+$/.test(entry) || /^[a-z][a-z0-9+.-]*:\/\/\[[0-9a-f:.]+\](:\d+)?$/i.test(entry);
 
 function matcher(entry: string): (origin: Origin) => boolean {
   if (isLiteral(entry)) {

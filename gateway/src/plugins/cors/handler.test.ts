@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { CorsConfig } from "@sluice/model";
+import { type FakeExchangeOptions, fakeExchange, fakeScope, fakeServices } from "../testing.ts";
+import { filledCors } from "../testing-configs.ts";
+import { cors } from "./handler.ts";
+
+async function send(config: Partial<CorsConfig>, options: FakeExchangeOptions = {}) {
+  const plugin = cors({ ...filledCors, ...config }, fakeScope(), fakeServices());
+  const exchange = fakeExchange(options);
+  const answer = await plugin.access?.(exchange);
+  plugin.respond?.(exchange);
+  return { answer, headers: exchange.responseHeaders.all() };
+}
+
+const origin = "https://a.test";
+const preflight = (headers: Readonly<Record<string, string>> = {}): FakeExchangeOptions => ({
+  method: "OPTIONS",
+  headers: { origin, "access-control-request-method": "POST", ...headers },
+});
+const plain: FakeExchangeOptions = { headers: { origin } };
+const all = "GET,HEAD,PUT,PATCH,POST,DELETE,OPTIONS,TRACE,CONNECT";
+
+type Headers = Readonly<Record<string, string>>;
+type Variant = readonly [what: string, config: Partial<CorsConfig>, request: FakeExchangeOptions, headers: Headers];
+
+const preflights: readonly Variant[] = [
+  [
+    "all origins by default",
+    {},
+    preflight(),
+    { "access-control-allow-origin": "*", "access-control-allow-methods": all },
+  ],
+  [
+    "the headers that were asked for",
+    {},
+    preflight({ "access-control-request-headers": "x-a, x-b" }),
+    {
+      "access-control-allow-origin": "*",
+      "access-control-allow-methods": all,
+      "access-control-allow-headers": "x-a, x-b",
+    },
+  ],
+  [
+    "what is configured, and that it may be kept",
+    { methods: ["GET", "POST"], headers: ["x-a", "x-b"], max_age: 600, exposed_headers: ["x-c"] },
+    preflight({ "access-control-request-headers": "x-other" }),
+    {
+      "access-control-allow-origin": "*",
+      "access-control-allow-methods": "GET,POST",
+      "access-control-allow-headers": "x-a,x-b",
+      "access-control-max-age": "600",
+    },
+  ],
+  [
+    "who asks when credentials may be sent",
+    { credentials: true, methods: ["GET"] },
+    preflight(),
+    {
+      "access-control-allow-origin": origin,
+      "access-control-allow-credentials": "true",
+      "access-control-allow-methods": "GET",
+      vary: "Origin",
+    },
+  ],
+  [
+    "a private network when that is asked for",
+    { private_network: true, methods: ["GET"] },
+    preflight({ "access-control-request-private-network": "true" }),
+    {
+      "access-control-allow-origin": "*",
+      "access-control-allow-methods": "GET",
+      "access-control-allow-private-network": "true",
+    },
+  ],
+  [
+    "nobody else than who is listed",
+    { origins: ["https://b.test", "https://c.test"], methods: ["GET"] },
+    preflight(),
+    { "access-control-allow-methods": "GET", vary: "Origin" },
+  ],
+];
+
+const responses: readonly Variant[] = [
+  ["all origins by default", {}, plain, { "access-control-allow-origin": "*" }],
+  ["a request without an origin too", {}, {}, { "access-control-allow-origin": "*" }],
+  ["nothing without an origin when that is asked for", { allow_origin_absent: false }, {}, {}],
+  [
+    "the upstream's own word is replaced",
+    {},
+    { ...plain, responseHeaders: { "access-control-allow-origin": "https://evil.test" } },
+    { "access-control-allow-origin": "*" },
+  ],
+  [
+    "the upstream's own word is removed for those who are not listed",
+    { origins: ["https://b.test", "https://c.test"] },
+    { ...plain, responseHeaders: { "access-control-allow-origin": "*", vary: "Accept" } },
+    { vary: "Accept, Origin" },
+  ],
+  [
+    "who is listed",
+    { origins: [origin, "https://b.test"], credentials: true },
+    plain,
+    { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", vary: "Origin" },
+  ],
+  [
+    "the one origin, whoever asks",
+    { origins: ["https://b.test"] },
+    plain,
+    { "access-control-allow-origin": "https://b.test", vary: "Origin" },
+  ],
+  [
+    "who asks when all may send credentials",
+    { origins: ["*"], credentials: true },
+    plain,
+    { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", vary: "Origin" },
+  ],
+  ["nobody by name when nobody asks", { credentials: true }, {}, { "access-control-allow-origin": "*" }],
+  [
+    "what the page may read, and nothing of a preflight's",
+    { exposed_headers: ["x-a", "x-b"], max_age: 600, headers: ["x-c"] },
+    plain,
+    { "access-control-allow-origin": "*", "access-control-expose-headers": "x-a,x-b" },
+  ],
+  [
+    "OPTIONS that is no preflight",
+    {},
+    { method: "OPTIONS", headers: { origin } },
+    { "access-control-allow-origin": "*" },
+  ],
+];
+
+describe("cors", () => {
+  for (const [what, config, request, expected] of preflights) {
+    it(`answers a preflight with 200 and an empty body: ${what}`, async () => {
+      const { answer, headers } = await send(config, request);
+      assert.deepEqual(answer, { status: 200, body: "" });
+      assert.deepEqual(headers, expected);
+    });
+  }
+
+  it("leaves preflights and their responses to the upstream with preflight_continue", async () => {
+    const own = { "access-control-allow-origin": "https://own.test" };
+    const { answer, headers } = await send({ preflight_continue: true }, { ...preflight(), responseHeaders: own });
+    assert.equal(answer, undefined);
+    assert.deepEqual(headers, own);
+  });
+
+  for (const [what, config, request, expected] of responses) {
+    it(`tells in a response: ${what}`, async () => {
+      const { answer, headers } = await send(config, request);
+      assert.equal(answer, undefined);
+      assert.deepEqual(headers, expected);
+    });
+  }
+});

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMetrics, type MetricsOptions } from "./metrics.ts";
+
+const node = (members: Partial<MetricsOptions> = {}) =>
+  createMetrics({ compat: false, nodeId: "node-1", version: "1.2.3", ...members });
+
+const labels = (route: string) => ({ service: "s", route, consumer: "" });
+
+async function lines(metrics: ReturnType<typeof node>, start: string) {
+  return (await metrics.render()).split("\n").filter((line) => line.startsWith(start));
+}
+
+describe("createMetrics", () => {
+  it("tells node, version and memory without any request, as text", async () => {
+    const metrics = node();
+    assert.match(metrics.contentType, /^text\/plain/);
+    assert.deepEqual(await lines(metrics, "sluice_node_info"), [
+      'sluice_node_info{node_id="node-1",version="1.2.3"} 1',
+    ]);
+    const memory = await lines(metrics, "sluice_memory_bytes");
+    assert.deepEqual(
+      memory.map((line) => line.match(/kind="(\w+)"/)?.[1]),
+      ["rss", "heap_total", "heap_used", "external"],
+    );
+    assert.ok(memory.every((line) => Number(line.split(" ").at(-1)) > 0));
+  });
+
+  it("reads the connections at every scrape", async () => {
+    const metrics = node();
+    assert.deepEqual(await lines(metrics, "sluice_connections"), []);
+    let active = 0;
+    metrics.readConnections(() => {
+      active += 1;
+      return { accepted: 9, handled: 9, active, reading: 0, writing: 1, waiting: 2, requests: 40 };
+    });
+    const state = (name: string) => `sluice_connections{node_id="node-1",subsystem="http",state="${name}"}`;
+    assert.ok((await lines(metrics, "sluice_connections")).includes(`${state("accepted")} 9`));
+    const before = active;
+    assert.ok((await lines(metrics, state("active"))).every((line) => Number(line.split(" ").at(-1)) > before));
+    assert.deepEqual(await lines(metrics, "sluice_requests_received"), [
+      'sluice_requests_received{node_id="node-1",subsystem="http"} 40',
+    ]);
+  });
+
+  it("tells the document that runs, and only that", async () => {
+    const metrics = node();
+    metrics.setConfig({ hash: "aa", revision: 1 });
+    metrics.setConfig({ hash: "bb", revision: 2 });
+    assert.deepEqual(await lines(metrics, "sluice_config_info"), ['sluice_config_info{node_id="node-1",hash="bb"} 2']);
+  });
+
+  it("has Kong's buckets", async () => {
+    const metrics = node({ compat: true });
+    metrics.observeLatency(labels("r"), "gateway", 3);
+    metrics.observeLatency(labels("r"), "upstream", 3);
+    const buckets = async (name: string) =>
+      (await lines(metrics, `${name}_bucket`)).map((line) => line.match(/le="([^"]+)"/)?.[1]).join(",");
+    assert.equal(
+      await buckets("kong_kong_latency_ms"),
+      "1,2,5,7,10,15,20,30,50,75,100,200,500,750,1000,3000,6000,+Inf",
+    );
+    assert.equal(
+      await buckets("kong_upstream_latency_ms"),
+      "25,50,80,100,250,400,700,1000,2000,5000,10000,30000,60000,+Inf",
+    );
+  });
+
+  it("keeps no more series than its limit, and lets go of the one that was not used for longest", async () => {
+    const metrics = node({ maxSeries: 2 });
+    for (const route of ["a", "b", "a", "c"]) {
+      metrics.countRequest(labels(route), { code: 200, source: "service" });
+    }
+    const counted = (await lines(metrics, "sluice_http_requests_total")).map(
+      (line) => `${line.match(/route="(\w)"/)?.[1]} ${line.split(" ").at(-1)}`,
+    );
+    assert.deepEqual(counted.toSorted(), ["a 2", "c 1"]);
+  });
+
+  it("shares nothing between nodes of one process", async () => {
+    const [one, other] = [node(), node()];
+    one.countRequest(labels("r"), { code: 200, source: "service" });
+    assert.equal((await lines(one, "sluice_http_requests_total")).length, 1);
+    assert.equal((await lines(other, "sluice_http_requests_total")).length, 0);
+  });
+});
