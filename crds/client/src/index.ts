@@ -7,3 +7,4 @@ export * from "./endpoints.ts";
 export { isOurs, type KindNames, kindNames, kindOf } from "./kinds.ts";
 export type { Log } from "./log.ts";
 export * from "./resource.ts";
+export * from "./translate/index.ts";

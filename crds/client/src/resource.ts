@@ -22,6 +22,7 @@ export interface Metadata {
     readonly manager?: string;
     readonly operation?: string;
     readonly subresource?: string;
+    readonly time?: string;
     readonly fieldsV1?: unknown;
   }[];
 }

@@ -15,6 +15,7 @@ export { type Period, periods } from "./plugins/rate-limiting.ts";
 export type * from "./push.ts";
 export { compileRegex, type PrefixMatch, type Regex } from "./regex.ts";
 export * from "./resources/index.ts";
+export { type SchemaNode, schemaNode } from "./schema/node.ts";
 export * from "./settings/index.ts";
 export * from "./snapshot/index.ts";
 export type * from "./snapshot.ts";

@@ -1,7 +1,7 @@
 /** Single members of a plugin's config that come from Secrets. */
 import type { ConfigFrom } from "@sluice/model";
+import { invalid } from "./reading.ts";
 import { readSecret } from "./secrets.ts";
-import { invalid } from "./to-entities.ts";
 import type { Path, ResourceViolation, TranslateOptions } from "./translation.ts";
 
 type Members = Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
 /** Consumer -> consumer and its key-auth credentials. */
 import { deriveId, type KeyAuthEntry, kinds, readSpec, type SpecNode } from "@sluice/model";
+import { invalid, type Reading } from "./reading.ts";
 import { hashKey, readSecret } from "./secrets.ts";
 import { createdAt } from "./times.ts";
-import { invalid, type Reading } from "./to-entities.ts";
 import type { Path, Translated, TranslateOptions } from "./translation.ts";
 
 const KEY_AUTH = ["spec", "keyAuth"];

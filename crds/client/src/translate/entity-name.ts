@@ -1,6 +1,6 @@
 /** The member `name` of services and routes. */
 import { qualifiedName } from "./identity.ts";
-import type { Reading } from "./to-entities.ts";
+import type { Reading } from "./reading.ts";
 import type { Path, TranslateOptions } from "./translation.ts";
 
 interface EntityName {

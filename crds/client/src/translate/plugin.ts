@@ -1,13 +1,13 @@
 /** Plugin -> plugin. */
 import { type PluginSpec, type TargetRef, targetMembers } from "@sluice/model";
 import { configWithSecrets } from "./config-from.ts";
+import { invalid, type Reading } from "./reading.ts";
 import { resolveReference } from "./reference.ts";
-import { invalid, type Reading } from "./to-entities.ts";
 import type { Path, ResourceViolation, Translated, TranslateOptions } from "./translation.ts";
 
 export function pluginEntity(reading: Reading, options: TranslateOptions): Translated {
   const { identity, times, members, namespace, violations } = reading;
-  const spec = reading.own as PluginSpec & Pick<Reading["own"], "config">;
+  const spec = reading.own as Partial<PluginSpec>;
   const targets = targetsOf(spec.targetRefs ?? [], namespace, options);
   const config = configWithSecrets(Object(spec.config ?? {}), spec.configFrom ?? [], { namespace, options });
   return {

@@ -1,8 +1,8 @@
 /** Route -> route. */
 import type { RouteSpec } from "@sluice/model";
 import { entityName } from "./entity-name.ts";
+import type { Reading } from "./reading.ts";
 import { resolveReference } from "./reference.ts";
-import type { Reading } from "./to-entities.ts";
 import type { Translated, TranslateOptions } from "./translation.ts";
 
 export function routeEntity(reading: Reading, options: TranslateOptions): Translated {

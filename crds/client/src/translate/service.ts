@@ -1,7 +1,7 @@
 /** Service -> service. */
 import type { ServiceSpec } from "@sluice/model";
 import { entityName } from "./entity-name.ts";
-import { invalid, type Reading } from "./to-entities.ts";
+import { invalid, type Reading } from "./reading.ts";
 import type { Backend, ResourceViolation, Translated, TranslateOptions } from "./translation.ts";
 
 export function serviceEntity(reading: Reading, options: TranslateOptions): Translated {

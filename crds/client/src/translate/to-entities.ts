@@ -1,23 +1,14 @@
 /** From a custom resource to the entities that it stands for. Pure: what it needs besides, it asks for. */
-import { kinds, type ResourceKind, readSpec, type SpecMembers } from "@sluice/model";
+import { kinds, type ResourceKind, readSpec } from "@sluice/model";
 import type { Resource } from "../resource.ts";
 import { consumerEntities } from "./consumer.ts";
-import { type Identity, identityOf } from "./identity.ts";
+import { identityOf } from "./identity.ts";
 import { pluginEntity } from "./plugin.ts";
+import { invalid, type Reading } from "./reading.ts";
 import { routeEntity } from "./route.ts";
 import { serviceEntity } from "./service.ts";
 import { createdAt, updatedAt } from "./times.ts";
-import type { ResourceViolation, Translated, TranslateOptions } from "./translation.ts";
-
-/** What every kind's own part starts from. */
-export interface Reading extends SpecMembers {
-  readonly resource: Resource;
-  readonly namespace: string;
-  readonly identity: Identity;
-  /** `created_at` and `updated_at`, as far as the resource tells. */
-  readonly times: { readonly created_at?: number; readonly updated_at?: number };
-  readonly violations: readonly ResourceViolation[];
-}
+import type { Translated, TranslateOptions } from "./translation.ts";
 
 type Translate = (reading: Reading, options: TranslateOptions) => readonly Translated[];
 
@@ -50,11 +41,3 @@ export function toEntities(resource: Resource, options: TranslateOptions): reado
     options,
   );
 }
-
-/** A fault in what the resource itself says. */
-export const invalid = (path: ResourceViolation["path"], message: string): ResourceViolation => ({
-  path,
-  message,
-  condition: "Accepted",
-  reason: "Invalid",
-});

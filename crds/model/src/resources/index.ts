@@ -27,6 +27,7 @@ export const resourceKinds = Object.keys(kinds) as readonly ResourceKind[];
 
 export { apiVersion, category, group, type KindFacts, type SpecNode, version } from "./kind.ts";
 export { type BackendRef, CREDENTIAL_LABEL, DEFAULT_CLASS, type NameRef, type SecretRef } from "./shared.ts";
+export { camelPath, readSpec, type SpecMembers, withoutDefaults, writeSpec } from "./spelling.ts";
 export {
   type ConfigFrom,
   type ConsumerSpec,

@@ -24,6 +24,8 @@ export interface SpecNode extends SchemaNode {
   readonly additionalProperties?: boolean | SpecNode;
   /** How server-side apply merges a list. Unset: `atomic`, the list has one owner. */
   readonly listMapKeys?: readonly string[];
+  /** The member is not the entity's member of the same name: translation knows what it means. */
+  readonly own?: true;
   /** The object holds any members. */
   readonly open?: boolean;
   readonly cel?: readonly CelRule[];
@@ -91,7 +93,7 @@ export function specOf(collection: Collection, parts: SpecParts): SpecNode {
   const { properties = {}, description, additionalProperties } = camelSchema(schemaNode(entities[collection].schema));
   const omitted = new Set([...parts.omit.map(toCamel), ...Object.keys(parts.add)]);
   const derived = Object.fromEntries(Object.entries(properties).filter(([member]) => !omitted.has(member)));
-  const { name, id, tags, class: resourceClass, ...own } = { ...parts.add, ...derived };
+  const { name, id, tags, class: resourceClass, ...own } = { ...ownMembers(parts.add), ...derived };
   const common = { name, id, tags, class: resourceClass };
   return {
     type: "object",
@@ -102,6 +104,10 @@ export function specOf(collection: Collection, parts: SpecParts): SpecNode {
     ...(parts.cel && { cel: parts.cel }),
   };
 }
+
+/** Marks members as the spec's own. */
+export const ownMembers = (members: Readonly<Record<string, SpecNode>>): Record<string, SpecNode> =>
+  Object.fromEntries(Object.entries(members).map(([name, member]) => [name, { ...member, own: true as const }]));
 
 const keepGiven = (members: Record<string, SpecNode | undefined>): Record<string, SpecNode> =>
   Object.fromEntries(Object.entries(members).filter((entry): entry is [string, SpecNode] => entry[1] !== undefined));

@@ -1,0 +1,11 @@
+/** Translation between custom resources and entities, both ways. Pure. */
+export { classOf, type Identity, identityOf, qualifiedName, sluiceKind } from "./identity.ts";
+export { describeResourceViolation, formatPath, resourcePath, resourceViolations } from "./paths.ts";
+export type { Placement } from "./references-of.ts";
+export { resourceName } from "./resource-name.ts";
+export { credentialSecret, hashKey } from "./secrets.ts";
+export { CREATED_AT, UPDATED_AT } from "./times.ts";
+export { toEntities } from "./to-entities.ts";
+export { kindOfCollection, type ResourceCollection, type ToResourceOptions, toResource } from "./to-resource.ts";
+export { type CheckedTranslation, translate } from "./translate.ts";
+export type { Backend, Path, Reason, ResourceViolation, Translated, TranslateOptions } from "./translation.ts";

@@ -1,0 +1,60 @@
+/** An entity's references as references of a resource, and the namespace that they ask for. */
+import { type Collection, type ResourceKind, targetMembers, type Violation } from "@sluice/model";
+import type { ToResourceOptions } from "./to-resource.ts";
+
+/** A resource's place. */
+export interface Placement {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface Placed {
+  readonly spec: Readonly<Record<string, unknown>>;
+  /** Where the resource has to be: `previous`'s namespace, else that of what it refers to, else the default. */
+  readonly namespace: string;
+  readonly violations: readonly Violation[];
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+export function placeReferences(collection: Collection, entity: object, options: ToResourceOptions): Placed {
+  const found = referencesOf(collection, entity as Members).map(({ kind, member, id }) => {
+    return { kind, member, place: options.place(kind, id) };
+  });
+  const namespace =
+    options.previous?.metadata.namespace ??
+    found.map(({ place }) => place?.namespace).find((name) => name !== undefined) ??
+    options.namespace;
+  const violations = found.flatMap(({ kind, member, place }): Violation[] => {
+    if (place?.namespace === namespace) return [];
+    const message = place
+      ? `the ${kind} lives in the namespace ${place.namespace}, this has to be in ${namespace}`
+      : `there is no resource for this ${kind}`;
+    return [{ path: [member], message }];
+  });
+  const refs = found.map(({ kind, place }) => ({ kind, name: place?.name ?? "" }));
+  return { spec: specOf(collection, refs), namespace, violations };
+}
+
+function specOf(
+  collection: Collection,
+  refs: readonly { readonly kind: ResourceKind; readonly name: string }[],
+): Members {
+  const [first] = refs;
+  if (!first) return {};
+  return collection === "plugins" ? { targetRefs: refs } : { serviceRef: { name: first.name } };
+}
+
+interface Reference {
+  readonly kind: ResourceKind;
+  readonly member: string;
+  readonly id: string;
+}
+
+function referencesOf(collection: Collection, entity: Members): readonly Reference[] {
+  if (collection !== "plugins" && collection !== "routes") return [];
+  return Object.entries(targetMembers).flatMap(([kind, member]): Reference[] => {
+    const { id } = Object(entity[member]) as { id?: unknown };
+    return typeof id === "string" ? [{ kind: kind as ResourceKind, member, id }] : [];
+  });
+}

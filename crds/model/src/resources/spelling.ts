@@ -1,0 +1,129 @@
+/** Specs as members of entities and back: the mechanical part, led by the schemas. */
+import { isDeepStrictEqual } from "node:util";
+import { validate } from "../check/validate.ts";
+import { type Collection, entities } from "../entities/index.ts";
+import { toCamel, toSnake } from "../names.ts";
+import { type SchemaNode, schemaNode } from "../schema/node.ts";
+import { isRecord, memberOf, valuesOf } from "../schema/walk.ts";
+import type { Violation } from "../violation.ts";
+import type { SpecNode } from "./kind.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+type Path = Violation["path"];
+
+export interface SpecMembers {
+  /** Members of the entity in snake_case, as they came: nobody has checked them. */
+  readonly members: Members;
+  /** Members that only the spec has, in camelCase, checked by their schema; faulty and unset ones are left out. */
+  readonly own: Members;
+  /** Unknown members and faults in `own`; paths start at the value, in camelCase. */
+  readonly violations: readonly Violation[];
+}
+
+/** Takes a spec (or a record inside one) apart. Says what the API server would have said where there is none. */
+export function readSpec(node: SpecNode, value: unknown): SpecMembers {
+  if (!isRecord(value)) return { members: {}, own: {}, violations: [{ path: [], message: "expected a record" }] };
+  const members: [string, unknown][] = [];
+  const own: [string, unknown][] = [];
+  const violations: Violation[] = [];
+  for (const [name, member] of Object.entries(node.properties ?? {})) {
+    const given = Object.hasOwn(value, name) ? (value[name] ?? undefined) : undefined;
+    if (given === undefined) {
+      if (member.own && node.required?.includes(name))
+        violations.push({ path: [name], message: "required field missing" });
+    } else if (member.own) {
+      const faults = validate(plain(member), given);
+      violations.push(...faults.map(({ path, message }) => ({ path: [name, ...path], message })));
+      if (faults.length === 0) own.push([name, given]);
+    } else members.push([toSnake(name), respell(member, given, toSnake)]);
+  }
+  for (const name of Object.keys(value).filter((name) => !memberOf(node, name)))
+    violations.push({ path: [name], message: unknownMember(node, name) });
+  return { members: Object.fromEntries(members), own: Object.fromEntries(own), violations };
+}
+
+const unknownMember = (node: SpecNode, name: string): string =>
+  memberOf(node, toCamel(name)) ? `unknown field: it is written ${toCamel(name)}` : "unknown field";
+
+/**
+ * The members of a spec that an entity gives, in camelCase. Unset ones are left out, and those with their default
+ * unless `previous` (the spec that is replaced) names them: there another writer may own another value.
+ */
+export function writeSpec(node: SpecNode, entity: Members, previous: unknown = {}): Members {
+  const derived = Object.entries(node.properties ?? {}).filter(([, member]) => !member.own);
+  const members = derived.map(([name, member]) => [name, respell(member, entity[toSnake(name)], toCamel)]);
+  return withoutDefaults({ properties: Object.fromEntries(derived) }, Object.fromEntries(members), previous);
+}
+
+/** A record without unset members and without those that have their default and that `previous` does not name. */
+export function withoutDefaults(node: SchemaNode, value: Members, previous: unknown = {}): Members {
+  const before = isRecord(previous) ? previous : {};
+  const kept = Object.entries(value).flatMap(([name, given]): [string, unknown][] => {
+    if (given === null || given === undefined) return [];
+    const member = memberOf(node, name);
+    const named = Object.hasOwn(before, name);
+    if (member?.properties && isRecord(given)) {
+      const inner = withoutDefaults(member, given, before[name]);
+      const empty = Object.keys(inner).length === 0 && isDeepStrictEqual(member.default, {});
+      return empty && !named ? [] : [[name, inner]];
+    }
+    return !named && isDeepStrictEqual(given, member?.default) ? [] : [[name, withoutNulls(given)]];
+  });
+  return Object.fromEntries(kept);
+}
+
+/** A path into an entity as a path into its spec: `["strip_path"]` -> `["stripPath"]`. Free names stay. */
+export function camelPath(collection: Collection, path: Path): Path {
+  let node: SchemaNode | undefined = schemaNode(entities[collection].schema);
+  return path.map((step) => {
+    const member: SchemaNode | undefined = node && typeof step === "string" ? memberOf(node, step) : undefined;
+    const spelled = member && typeof step === "string" ? toCamel(step) : step;
+    node = member ?? (typeof step === "number" ? node?.items : node && valuesOf(node));
+    return spelled;
+  });
+}
+
+/** The value with its fixed members spelled anew. What does not fit the schema stays as it is. */
+function respell(node: SpecNode, value: unknown, spell: (name: string) => string): unknown {
+  if (Array.isArray(value)) return node.items ? value.map((item) => respell(node.items ?? {}, item, spell)) : value;
+  if (!isRecord(value) || !node.properties) return value;
+  const entries = Object.entries(value).map(([name, given]): [string, unknown] => {
+    const member = memberOf(node, name) ?? memberOf(node, toCamel(name));
+    return member ? [spell(name), respell(member, given, spell)] : [name, given];
+  });
+  return Object.fromEntries(entries);
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isRecord(value)) return value;
+  const given = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  return Object.fromEntries(given.map(([name, member]) => [name, withoutNulls(member)]));
+}
+
+const plainNodes = new WeakMap<SpecNode, SchemaNode>();
+
+/**
+ * The node for our own validator, which has rules in place of formats. Patterns are left to the API server: a
+ * reference with an impossible name finds nothing, and says so.
+ */
+function plain(node: SpecNode): SchemaNode {
+  const known = plainNodes.get(node);
+  if (known) return known;
+  const { own: _own, open: _open, cel: _cel, listMapKeys: _keys, pattern: _pattern, format, ...rest } = node;
+  const { items, properties, additionalProperties, ...scalar } = rest;
+  const made: SchemaNode = {
+    ...scalar,
+    ...(format === "uuid" && { rule: "uuid" }),
+    ...(items && { items: plain(items) }),
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, plain(member)])),
+    }),
+    ...(additionalProperties !== undefined && {
+      additionalProperties:
+        typeof additionalProperties === "object" ? plain(additionalProperties) : additionalProperties,
+    }),
+  };
+  plainNodes.set(node, made);
+  return made;
+}
