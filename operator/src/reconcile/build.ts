@@ -84,7 +84,7 @@ export function build(previous: Built, translation: Pick<Translation, "items" | 
       else left.delete(item.entity.id);
       items[collection] = left;
       const key = ownerKey(item.owner);
-      const problem: Problem = { condition: "Accepted", reason: "Invalid", message, keepsOut: true };
+      const problem: Problem = { condition: "Accepted", reason: "Invalid", message };
       problems.set(key, [...(problems.get(key) ?? []), problem]);
     }
   }

@@ -9,7 +9,7 @@ import type { Problem, Progress } from "../status/conditions.ts";
 interface Entry {
   readonly uid: string | undefined;
   readonly generation: number | undefined;
-  readonly keptOut: boolean;
+  readonly faulty: boolean;
   readonly revision: number;
   readonly since: number;
   programmed: boolean;
@@ -37,13 +37,13 @@ export function createProgressBook(now: () => number = Date.now): ProgressBook {
   return {
     contained(key, resource, problems, revision) {
       const { uid, generation } = resource.metadata;
-      const keptOut = problems.some(({ keepsOut }) => keepsOut);
+      const faulty = problems.length > 0;
       const before = entries.get(key);
-      const same = before?.uid === uid && before?.generation === generation && before?.keptOut === keptOut;
+      const same = before?.uid === uid && before?.generation === generation && before?.faulty === faulty;
       if (before && same) return;
       // After a restart of ours the resource itself tells what was acknowledged before.
-      const programmed = !before && !keptOut && saidProgrammed(resource);
-      entries.set(key, { uid, generation, keptOut, revision, since: now(), programmed });
+      const programmed = !before && !faulty && saidProgrammed(resource);
+      entries.set(key, { uid, generation, faulty, revision, since: now(), programmed });
     },
     forget(alive) {
       for (const key of entries.keys()) if (!alive.has(key)) entries.delete(key);

@@ -3,15 +3,16 @@ import type { Condition, Resource } from "@sluice/crds";
 
 export type ConditionType = "Accepted" | "ResolvedRefs";
 
-/** A fault tied to the resource that caused it; becomes a condition that is False. */
+/**
+ * A fault tied to the resource that caused it: it is not served as it stands, but left out, left out in part, or
+ * answered with 503. Becomes a condition that is False, and with it Programmed.
+ */
 export interface Problem {
   readonly condition: ConditionType;
   /** CamelCase word that programs may match: Invalid, Conflicted, ServiceNotFound, SecretNotFound, ... */
   readonly reason: string;
   /** A sentence that tells what to change. */
   readonly message: string;
-  /** The resource is not served as it stands: left out, or answered with 503. */
-  readonly keepsOut: boolean;
 }
 
 /** How far the nodes are with the revision that contains the resource. */
@@ -34,7 +35,7 @@ function verdict(type: ConditionType, problems: readonly Problem[]): Omit<Condit
 }
 
 function programmed(problems: readonly Problem[], progress: Progress): Omit<Condition, "observedGeneration"> {
-  const obstacle = problems.find(({ keepsOut }) => keepsOut);
+  const [obstacle] = problems;
   if (obstacle) return { type: "Programmed", status: "False", reason: obstacle.reason, message: obstacle.message };
   if (progress.programmed)
     return { type: "Programmed", status: "True", reason: "Programmed", message: "Every ready node serves it." };
