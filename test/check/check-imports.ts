@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import type { Fault } from "./fault.ts";
 import { type Import, packageOf } from "./find-imports.ts";
-import { isTest, type Room, rooms } from "./imports.ts";
+import { harmless, isTest, type Room, rooms } from "./imports.ts";
 
 /** The rule that applies to a file, or undefined when it lies in no room. */
 export function roomOf(path: string, table: readonly Room[] = rooms): Room | undefined {
@@ -22,7 +22,7 @@ export function checkImports(
   table: readonly Room[] = rooms,
 ): readonly Fault[] {
   const workspaceOf = (path: string) => [...workspaces, "test"].find((folder) => path.startsWith(`${folder}/`));
-  return imports.flatMap(({ file, line, specifier }): Fault[] => {
+  return imports.flatMap(({ file, line, specifier, names }): Fault[] => {
     const fault = (message: string) => [{ file, line, message }];
     const room = roomOf(file, table);
     if (room === undefined) return fault("this file lies in no room of test/check/imports.ts");
@@ -34,9 +34,15 @@ export function checkImports(
       return fault(`must not import ${target} by a path: name its package`);
     }
     const name = packageOf(specifier) ?? specifier;
-    const refused = name.startsWith("@sluice/") ? !room.internal.includes(name) : room.not.includes(name);
-    // A suite starts real servers, whatever the code it proves may reach.
-    if (!refused || (isTest(file) && !name.startsWith("@sluice/"))) return [];
+    if (isAllowed({ file, name, names, room })) return [];
     return fault(`must not import ${name}: ${room.because}`);
   });
+}
+
+function isAllowed(found: { file: string; name: string; names: Import["names"]; room: Room }): boolean {
+  const { file, name, names, room } = found;
+  if (name.startsWith("@sluice/")) return room.internal.includes(name);
+  // A suite starts real servers, whatever the code it proves may reach.
+  if (isTest(file) || !room.not.includes(name)) return true;
+  return name.startsWith("node:") && (names?.every((taken) => harmless[name]?.includes(taken)) ?? false);
 }

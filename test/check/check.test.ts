@@ -19,15 +19,25 @@ test("finds every form of import with its line, and none in comments or strings"
   const text = `
 import a from "a";
 import type { B } from "@scope/b/deep.js";
+import { type T, f as g, h } from "t";
 export * from "./c.ts";
 // import x from "commented";
 const text = 'import y from "quoted"';
 const d = await import("node:d");
 import "e";
+let f: import("f").F;
 `;
   assert.deepEqual(
-    findImports([{ path: "x.ts", text }]).map(({ line, specifier }) => `${line} ${specifier}`),
-    ["2 a", "3 @scope/b/deep.js", "4 ./c.ts", "7 node:d", "8 e"],
+    findImports([{ path: "x.ts", text }]).map(({ line, specifier, names }) => `${line} ${specifier} ${names}`),
+    [
+      "2 a undefined",
+      "3 @scope/b/deep.js ",
+      "4 t f,h",
+      "5 ./c.ts undefined",
+      "8 node:d undefined",
+      "9 e undefined",
+      "10 f ",
+    ],
   );
 });
 
@@ -92,6 +102,14 @@ const taken: readonly [file: string, specifier: string][] = [
 for (const [file, specifier] of taken) {
   test(`takes ${specifier} in ${file}`, () => assert.deepEqual(importing(file, specifier), []));
 }
+
+test("takes what a network module has that does not reach the network", () => {
+  const path = "gateway/src/compile/a.ts";
+  const faults = (text: string) => checkImports(findImports([{ path, text }]), workspaces).length;
+  assert.equal(faults('import { isIP } from "node:net";\nimport type { Server } from "node:http";'), 0);
+  assert.equal(faults('import { isIP, connect } from "node:net";'), 1);
+  assert.equal(faults('import * as net from "node:net";'), 1);
+});
 
 test("a package that is imported but not named is a fault, and one that is named but not imported", () => {
   const files = [

@@ -8,19 +8,44 @@ export interface Import {
   readonly line: number;
   /** What stands between the quotes. */
   readonly specifier: string;
+  /**
+   * The values that it takes by their names: none for an import of types only. Undefined when it takes the whole
+   * module, or runs it.
+   */
+  readonly names?: readonly string[];
 }
 
 /** The imports of TypeScript files, in order. Text in comments and strings does not count. */
 export function findImports(files: readonly SourceFile[]): readonly Import[] {
-  return files
-    .filter(({ path }) => path.endsWith(".ts"))
-    .flatMap(({ path, text }) =>
-      ts.preProcessFile(text, true, true).importedFiles.map(({ fileName, pos }) => ({
-        file: path,
-        line: text.slice(0, pos).split("\n").length,
-        specifier: fileName,
-      })),
-    );
+  return files.filter(({ path }) => path.endsWith(".ts")).flatMap(importsOf);
+}
+
+function importsOf({ path, text }: SourceFile): readonly Import[] {
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
+  const found: Import[] = [];
+  const add = (at: ts.Node | undefined, names?: readonly string[]) => {
+    if (at === undefined || !ts.isStringLiteralLike(at)) return;
+    const line = source.getLineAndCharacterOfPosition(at.getStart(source)).line + 1;
+    found.push({ file: path, line, specifier: at.text, names });
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, importedNames(node.importClause));
+    else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly ? [] : undefined);
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal, []);
+    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) add(node.arguments[0]);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+function importedNames(clause: ts.ImportClause | undefined): readonly string[] | undefined {
+  if (clause?.phaseModifier === ts.SyntaxKind.TypeKeyword) return [];
+  const bindings = clause?.namedBindings;
+  if (clause?.name !== undefined || bindings === undefined || !ts.isNamedImports(bindings)) return undefined;
+  return bindings.elements
+    .filter((element) => !element.isTypeOnly)
+    .map((element) => (element.propertyName ?? element.name).text);
 }
 
 /** The package of a specifier (`@scope/name/sub/file.js` -> `@scope/name`), or undefined for relative and `node:`. */

@@ -15,6 +15,12 @@ const databases = ["pg", "@electric-sql/pglite"];
 const httpEngine = ["@fastify/reply-from", "fastify", "undici"];
 const network = [...databases, ...httpEngine, "node:http", "node:https", "node:http2", "node:net", "node:tls"];
 
+/** What a network module has that does not reach the network: everybody may take it, as everybody may take types. */
+export const harmless: Readonly<Record<string, readonly string[]>> = {
+  "node:net": ["isIP", "isIPv4", "isIPv6", "BlockList", "SocketAddress"],
+  "node:http": ["STATUS_CODES", "METHODS", "validateHeaderName", "validateHeaderValue"],
+};
+
 /**
  * Who may import whom, as ARCHITECTURE.md tells it. Test files (see `isTest`) may import the folder `test` and the
  * root's devDependencies too; nobody else imports `test`.
