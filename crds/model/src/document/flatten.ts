@@ -63,7 +63,7 @@ class Resolver {
       return [member, id === undefined ? this.#refer(own[member], { to, member, entry }) : { id }];
     });
     const item = { ...own, ...Object.fromEntries(resolved.filter(([, value]) => value !== undefined)) };
-    const id = typeof item.id === "string" ? item.id.toLowerCase() : idOf(collection, item);
+    const id = typeof item.id === "string" ? item.id.toLowerCase() : idOf(entry, item);
     const key = item[entities[collection].key];
     this.#ids.set(entry, id);
     for (const name of typeof key === "string" ? [key, id] : [id]) {
@@ -85,9 +85,9 @@ class Resolver {
   }
 }
 
-/** The id that the entity's check would give. An entity with faults gets one too, so that its children find it. */
-function idOf(collection: Collection, item: Readonly<Record<string, unknown>>): string {
+/** The id that the entity's check would give. One with faults gets an id of its place, so that its children find it. */
+function idOf({ collection, path }: Entry, item: Readonly<Record<string, unknown>>): string {
   const key = item[entities[collection].key];
   if (typeof key === "string") return deriveId(collection, key);
-  return checkEntity(collection, item).value?.id ?? deriveNamelessId(collection, null, item);
+  return checkEntity(collection, item).value?.id ?? deriveNamelessId(collection, null, { path });
 }

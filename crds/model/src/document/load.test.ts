@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { deriveId } from "../ids.ts";
+import { emptySnapshot } from "../snapshot/make.ts";
+import type { Snapshot } from "../snapshot.ts";
+import { describeViolation } from "./describe.ts";
+import { checkDocument, loadDocument, loadSnapshot } from "./load.ts";
+
+const snapshotOf = (text: string): Snapshot => {
+  const { value, violations } = loadSnapshot(text);
+  return value ?? assert.fail(violations.map(describeViolation).join("\n"));
+};
+
+const users = deriveId("services", "users");
+const list = deriveId("routes", "list");
+const demo = deriveId("consumers", "demo");
+const id = "11111111-2222-4333-8444-555555555555";
+
+const nested = `
+_format_version: "3.0"
+_transform: false
+_comment: by hand
+_ignore: [{a: 1}]
+services:
+- name: users
+  _comment: too
+  url: http://127.0.0.1:4000
+  plugins:
+  - name: prometheus
+  routes:
+  - name: list
+    paths: [/users]
+    plugins:
+    - name: key-auth
+consumers:
+- username: demo
+  keyauth_credentials:
+  - key: demo-key
+  plugins:
+  - name: rate-limiting
+    config: {minute: 60}
+`;
+
+const flat = `
+_format_version: "3.0"
+plugins:
+- {name: prometheus, service: users}
+- {name: key-auth, route: {name: list}}
+- {name: rate-limiting, consumer: {username: demo}, config: {minute: 60}}
+keyauth_credentials:
+- {key: demo-key, consumer: ${demo}}
+consumers: [{username: demo}]
+routes:
+- {name: list, paths: [/users], service: {id: ${users.toUpperCase()}}}
+services:
+- {name: users, url: "http://127.0.0.1:4000"}
+`;
+
+test("resolves nesting and names to the ids of the chain", () => {
+  const snapshot = snapshotOf(nested);
+  assert.deepEqual([...snapshot.services.keys()], [users]);
+  assert.deepEqual(snapshot.routes.get(list)?.service, { id: users });
+  assert.deepEqual(
+    [...snapshot.plugins.values()].map(({ name, service, route, consumer }) => [name, service, route, consumer]).sort(),
+    [
+      ["key-auth", null, { id: list }, null],
+      ["prometheus", { id: users }, null, null],
+      ["rate-limiting", null, null, { id: demo }],
+    ],
+  );
+  const [credential] = snapshot.keyauth_credentials.values();
+  assert.deepEqual([credential?.consumer, credential?.key], [{ id: demo }, null]);
+});
+
+test("gives one snapshot for the nested form, the flat one in any order, and JSON", () => {
+  const snapshot = snapshotOf(nested);
+  assert.deepEqual(snapshotOf(flat), snapshot);
+  const { value } = loadDocument(nested);
+  assert.deepEqual(snapshotOf(JSON.stringify(value)), snapshot);
+  assert.deepEqual(checkDocument(value).value?.snapshot, snapshot);
+});
+
+test("finds a parent by the id that it was given, by name and by id", () => {
+  for (const reference of [`users`, id, id.toUpperCase(), `{name: users}`, `{id: ${id}}`]) {
+    const snapshot = snapshotOf(
+      `{_format_version: "3.0", services: [{id: ${id}, name: users, host: h}], routes: [{hosts: [a.b], service: ${reference}}]}`,
+    );
+    assert.deepEqual([...snapshot.routes.values()][0]?.service, { id }, reference);
+  }
+});
+
+test("children find a parent that has no name", () => {
+  const snapshot = snapshotOf(
+    `{_format_version: "3.0", services: [{host: h, routes: [{hosts: [a.b], plugins: [{name: cors}]}]}]}`,
+  );
+  const [[service, route, plugin]] = [
+    [...snapshot.services.keys(), ...snapshot.routes.keys(), ...snapshot.plugins.values()],
+  ];
+  assert.deepEqual([...snapshot.routes.values()][0]?.service, { id: service });
+  assert.deepEqual((plugin as { route: unknown }).route, { id: route });
+});
+
+test("an empty document and lists without items are good", () => {
+  assert.equal(snapshotOf(`_format_version: "3.0"\nservices:\nroutes: []\n`), emptySnapshot);
+});
+
+test("shares with the previous snapshot what did not change", () => {
+  const previous = snapshotOf(nested);
+  assert.equal(loadSnapshot(flat, { previous }).value, previous);
+  const next = loadSnapshot(nested.replace("/users]", "/people]"), { previous }).value;
+  assert.equal(next?.services, previous.services);
+  assert.equal(next?.plugins, previous.plugins);
+  assert.notEqual(next?.routes, previous.routes);
+  assert.deepEqual(loadSnapshot(`_format_version: "3.0"`, { previous }).value, emptySnapshot);
+});
+
+const legacy: readonly [string, string][] = [
+  ["/plain/path-1_2.3~4", "/plain/path-1_2.3~4"],
+  ["/a%2Fb", "/a%2Fb"],
+  ["/users/\\d+", "~/users/\\d+"],
+  ["/a%20b/(x|y)", "~/a b/(x|y)"],
+  ["/a%2Eb/(x)", "~/a\\.b/(x)"],
+  ["/a%2fb/(x)", "~/a%2Fb/(x)"],
+  ["~/a/(x)", "~/a/(x)"],
+];
+
+for (const [written, meant] of legacy) {
+  test(`before format 3.0 the path ${written} means ${meant}`, () => {
+    for (const version of ["1.1", "2.1"]) {
+      const text = JSON.stringify({ _format_version: version, routes: [{ name: "r", paths: [written] }] });
+      assert.deepEqual(snapshotOf(text).routes.get(deriveId("routes", "r"))?.paths, [meant]);
+    }
+  });
+}
+
+const head = '_format_version: "3.0"\n';
+const missing = "(no such entry in 'services')";
+
+const faulty: readonly [string, string, readonly string[]][] = [
+  ["no document", "- a", ["k.yaml:1:1: expected a document: a record with _format_version"]],
+  ["no format", "services: []", ["k.yaml:1:1: _format_version: required field missing"]],
+  [
+    "a format without quotes",
+    "_format_version: 3.0",
+    ['k.yaml:1:1: _format_version: expected a string: write it in quotes, as in _format_version: "3.0"'],
+  ],
+  ["an unknown format", '_format_version: "4"', ["k.yaml:1:1: _format_version: expected one of: 1.1, 2.1, 3.0"]],
+  [
+    "unknown and unsupported members at the top, and remarks of the wrong type",
+    `${head}service: []\nupstreams: []\n_info: {}\n_transform: 1\n_comment: [a]\n_ignore: b\n_sluice: {x: 1}\n`,
+    [
+      "k.yaml:2:1: service: unknown field",
+      "k.yaml:3:1: upstreams: not supported: Sluice has no 'upstreams' yet",
+      "k.yaml:4:1: _info: unknown field (only decK itself reads this member)",
+      "k.yaml:5:1: _transform: expected a boolean",
+      "k.yaml:6:1: _comment: expected a string",
+      "k.yaml:7:1: _ignore: expected an array",
+      "k.yaml:8:11: _sluice.x: unknown field",
+    ],
+  ],
+  [
+    "lists and items of the wrong type",
+    `${head}services: {a: 1}\nroutes: [x]\nconsumers:\n- username: a\n  keyauth_credentials: b\n`,
+    [
+      "k.yaml:2:1: services: expected an array",
+      "k.yaml:3:10: routes[0]: expected a record",
+      "k.yaml:6:3: consumers[0].keyauth_credentials: expected an array",
+    ],
+  ],
+  [
+    "all faults of nested entities, each where it stands",
+    `${head}services:\n- name: a\n  port: 99999\n  routes:\n  - hosts: [ok.example]\n  - paths:\n    - /ok\n    - users\n    colour: red\n    plugins:\n    - name: nope\n    - name: rate-limiting\n      config:\n        minute: -1\n`,
+    [
+      "k.yaml:3:3: services[0].host: required field missing",
+      "k.yaml:4:3: services[0].port: value should be between 0 and 65535",
+      "k.yaml:9:7: services[0].routes[1].paths[1]: should start with: / (fixed path) or ~/ (regex path)",
+      "k.yaml:10:5: services[0].routes[1].colour: unknown field",
+      "k.yaml:12:7: services[0].routes[1].plugins[0].name: plugin 'nope' not enabled; add it to the 'plugins' configuration property",
+      "k.yaml:15:9: services[0].routes[1].plugins[1].config.minute: value must be greater than 0",
+    ],
+  ],
+  [
+    "references to nothing, by name, by id and by record",
+    `${head}routes:\n- {hosts: [a.c], service: x}\n- {hosts: [a.d], service: ${id}}\n- {hosts: [a.e], service: {name: y}}\n- {hosts: [a.f], service: {id: ${id}}}\n- {hosts: [a.g], service: {}}\n`,
+    [
+      `k.yaml:3:18: routes[0].service: invalid reference 'service: x' ${missing}`,
+      `k.yaml:4:18: routes[1].service: invalid reference 'service: ${id}' ${missing}`,
+      `k.yaml:5:18: routes[2].service: invalid reference 'service: y' ${missing}`,
+      `k.yaml:6:18: routes[3].service: invalid reference 'service: ${id}' ${missing}`,
+      "k.yaml:7:18: routes[4].service.id: missing primary key",
+    ],
+  ],
+  [
+    "a parent that is named again, and children that Sluice does not have",
+    `${head}services:\n- name: a\n  host: h\n  routes:\n  - hosts: [a.b]\n    service: a\nconsumers:\n- username: c\n  acls: [{group: g}]\n`,
+    [
+      "k.yaml:7:5: services[0].routes[0].service: unknown field (the enclosing service says it already)",
+      "k.yaml:10:3: consumers[0].acls: not supported: Sluice has no 'acls' yet",
+    ],
+  ],
+  [
+    "values that must be unique",
+    `${head}services:\n- {name: foo, host: a}\n- {name: foo, host: b}\n- {id: ${id}, host: a}\n- {id: ${id}, host: b}\nconsumers:\n- {username: a, custom_id: x}\n- {username: b, custom_id: x}\n`,
+    [
+      "k.yaml:4:3: services[1]: uniqueness violation: 'services' entity with name set to 'foo' already declared",
+      `k.yaml:6:3: services[3]: uniqueness violation: 'services' entity with primary key set to '${id}' already declared`,
+      "k.yaml:9:3: consumers[1]: uniqueness violation: 'consumers' entity with custom_id set to 'x' already declared",
+    ],
+  ],
+  [
+    "plugins that are in each other's place",
+    `${head}services: [{name: s, host: h, plugins: [{name: cors}, {name: cors, config: {max_age: 1}}]}]\nplugins:\n- name: cors\n- name: cors\n  config: {max_age: 1}\n`,
+    [
+      "k.yaml:2:55: services[0].plugins[1]: uniqueness violation: 'plugins' entity with name set to 'cors' for the same service already declared",
+      "k.yaml:5:3: plugins[1]: uniqueness violation: 'plugins' entity with name set to 'cors' for all requests already declared",
+    ],
+  ],
+  [
+    "a key used twice, without telling the key",
+    `${head}consumers:\n- {username: a, keyauth_credentials: [{key: secret}]}\n- {username: b, keyauth_credentials: [{key: secret}, {}]}\n`,
+    [
+      "k.yaml:4:39: consumers[1].keyauth_credentials[0]: uniqueness violation: 'keyauth_credentials' entity with key set to '[redacted]' already declared",
+      "k.yaml:4:54: consumers[1].keyauth_credentials[1].key: required field missing",
+    ],
+  ],
+  [
+    "addresses that are none, and of no service",
+    `${head}_sluice:\n  endpoints:\n    ${id}: [{address: a, port: 0}]\n`,
+    [
+      `k.yaml:4:45: _sluice.endpoints.${id}[0].address: not an IP address: a`,
+      `k.yaml:4:57: _sluice.endpoints.${id}[0].port: value should be between 1 and 65535`,
+    ],
+  ],
+  [
+    "broken YAML in the middle of a file",
+    `${head}services:\n- name: a\n  host: h\n routes: []\nconsumers: []\n`,
+    ["k.yaml:5:1: Sequence item without - indicator"],
+  ],
+];
+
+for (const [what, text, expected] of faulty) {
+  test(`tells the line and column of ${what}`, () => {
+    const { violations = [] } = loadDocument(text, { file: "k.yaml" });
+    assert.deepEqual(violations.map(describeViolation), expected);
+  });
+}

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Document } from "../document.ts";
+import { snapshotToDocument } from "../snapshot/change.ts";
+import type { Snapshot } from "../snapshot.ts";
+import { loadDocument, loadSnapshot } from "./load.ts";
+import { renderDocument } from "./render.ts";
+
+const text = `
+_format_version: "3.0"
+services:
+- name: "on"
+  url: https://users.example/v1
+  tags: [&t "1.0", "y"]
+  routes:
+  - hosts: [a.example]
+    paths: ["~/(a|b)$"]
+    headers: {x-version: [*t]}
+consumers:
+- username: demo
+  keyauth_credentials: [{key: demo-key}]
+plugins:
+- name: cors
+`;
+
+const load = (written: string): Snapshot => loadSnapshot(written).value ?? assert.fail("the text has faults");
+const documentOf = (written: string): Document => loadDocument(written).value ?? assert.fail("the text has faults");
+
+test("renders a document that loads to the same snapshot, ids included", () => {
+  assert.deepEqual(load(renderDocument(documentOf(text))), load(text));
+});
+
+test("renders a snapshot that loads to the same snapshot, though its keys are hashes", () => {
+  const rendered = renderDocument(snapshotToDocument(load(text)));
+  assert.deepEqual(load(rendered), load(text));
+  assert.doesNotMatch(rendered, /demo-key|&|\*/);
+});
+
+test("quotes what readers of YAML 1.1 would not take for a text", () => {
+  assert.match(renderDocument(documentOf(text)), /^ +- name: "on"$/m);
+});
+
+test("leaves out addresses and what the key itself says, and keeps what shuts something", () => {
+  const id = "11111111-2222-4333-8444-555555555555";
+  const rendered = renderDocument({
+    _format_version: "3.0",
+    _sluice: { endpoints: { [id]: [{ address: "10.0.0.1", port: 80 }] } },
+    routes: [{ id, hosts: ["a.example"], _sluice: { unavailable: "no" } }],
+    keyauth_credentials: [
+      { id, key: "k", _sluice: { key_hash: "h" } },
+      { id, key: "k", _sluice: { key_hash: "h", namespaces: ["a"] } },
+    ],
+  });
+  assert.equal(
+    rendered,
+    `_format_version: "3.0"
+routes:
+  - id: ${id}
+    hosts:
+      - a.example
+    _sluice:
+      unavailable: "no"
+keyauth_credentials:
+  - id: ${id}
+    key: k
+  - id: ${id}
+    key: k
+    _sluice:
+      namespaces:
+        - a
+`,
+  );
+});

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readYaml } from "./yaml.ts";
+
+const read = (text: string) => {
+  const { value, violations } = readYaml(text, { file: "f.yaml" });
+  if (violations !== undefined) assert.fail(JSON.stringify(violations));
+  return value;
+};
+
+const faults = (text: string) =>
+  (readYaml(text).violations ?? []).map(
+    ({ path, message, position }) => `${position?.line}:${position?.column} ${path.join(".")} ${message}`,
+  );
+
+const readable: readonly [string, string, unknown][] = [
+  ["block style", "a: 1\nb: [x, true, null, 1.5]\n", { a: 1, b: ["x", true, null, 1.5] }],
+  ["JSON", '{"a": {"b": ["c"]}}', { a: { b: ["c"] } }],
+  ["numeric names as strings", "80: x", { "80": "x" }],
+  ["yes and no as strings, as YAML 1.2 has it", "a: yes", { a: "yes" }],
+  ["aliases", "a: &x {b: 1}\nc: *x", { a: { b: 1 }, c: { b: 1 } }],
+  ["an anchor that is set again", "a: &x 1\nb: *x\nc: &x 2\nd: *x", { a: 1, b: 1, c: 2, d: 2 }],
+  [
+    "merge keys, with own members first and earlier records before later ones",
+    "a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc: {<<: [*a, *b], x: 0}",
+    { a: { x: 1, y: 1 }, b: { y: 2, z: 2 }, c: { x: 0, y: 1, z: 2 } },
+  ],
+  ["a quoted << as a name", '"<<": 1', { "<<": 1 }],
+  ["a byte order mark", "\uFEFFa: 1", { a: 1 }],
+  ["nothing", "", null],
+  ["names that objects inherit", "constructor: 1\ntoString: 2", { constructor: 1, toString: 2 }],
+];
+
+for (const [what, text, data] of readable) {
+  test(`reads ${what}`, () => assert.deepEqual(read(text).data, data));
+}
+
+const unreadable: readonly [string, string, readonly string[]][] = [
+  [
+    "broken syntax in the middle",
+    "a: 1\nb:\n  - x\n c: 2\nd: 3\n",
+    ["4:1  All mapping items must start at the same column"],
+  ],
+  ["an unclosed quote", 'a: "x\nb: 1\n', ['3:1  Missing closing "quote']],
+  ["a name twice", "a: 1\nb: {c: 1, c: 2}\n", ["2:11 b.c 'c' stands here twice"]],
+  ["a name twice in JSON", '{"a": 1,\n "a": 2}', ["2:2 a 'a' stands here twice"]],
+  ["two documents", "a: 1\n---\nb: 1\n", ["2:1  a file holds one document only"]],
+  ["an alias without an anchor", "a: *x", ["1:4 a no anchor 'x' stands before this alias"]],
+  ["custom tags", "a: !env X", ["1:4  Unresolved tag: !env"]],
+  [
+    "numbers that JSON does not have",
+    "a: .inf\nb: .nan",
+    ["1:4 a expected a string, a number, a boolean or null", "2:4 b expected a string, a number, a boolean or null"],
+  ],
+  ["records as names", "? {a: 1}\n: 2", ["1:3  a member's name must be a string"]],
+  ["__proto__", "a:\n  __proto__: {b: 1}", ["2:3 a.__proto__ unknown field"]],
+  ["<< of a text", "<<: x", ["1:1  << takes a record, or a list of records"]],
+  [
+    "an alias of what holds it",
+    "a: &a [*a]",
+    [`1:8 ${["a", ...Array(100).fill("0")].join(".")} nested more than 100 levels deep`],
+  ],
+  ["deep nesting", `a: ${"[".repeat(200_000)}`, ["1:104  nested more than 100 levels deep"]],
+  ["a text above 32 MiB", `a: ${"x".repeat(32 * 1024 * 1024)}`, ["1:1  a document may have 33554432 bytes at most"]],
+];
+
+for (const [what, text, expected] of unreadable) {
+  test(`refuses ${what}`, () => assert.deepEqual(faults(text), expected));
+}
+
+test("refuses aliases that stand for more than a million values", () => {
+  const levels = Array.from({ length: 9 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(", ")}]`);
+  const found = faults(["l0: &l0 [x, x, x, x, x, x, x, x, x]", ...levels].join("\n"));
+  assert.equal(found.length, 1);
+  assert.match(found[0] ?? "", /aliases stand for too many values$/);
+});
+
+test("finds names in a long map as quickly as in a short one", () => {
+  const text = Array.from({ length: 20_000 }, (_, i) => `k${i}: ${i}`).join("\n");
+  assert.equal(Object.keys(read(text).data as object).length, 20_000);
+});
+
+test("says where a path stands: names, items, and what should hold a missing member", () => {
+  const { positionOf } = read("a: &a\n  b:\n  - x\n  - c: 1\nd: *a\ne: {<<: *a}\n");
+  const at = (...path: (string | number)[]) => {
+    const { file, line, column } = positionOf(path);
+    return `${file}:${line}:${column}`;
+  };
+  assert.equal(at(), "f.yaml:1:1");
+  assert.equal(at("a", "b"), "f.yaml:2:3");
+  assert.equal(at("a", "b", 0), "f.yaml:3:5");
+  assert.equal(at("a", "b", 1, "c"), "f.yaml:4:5");
+  assert.equal(at("a", "b", 1, "missing", "@entity"), "f.yaml:4:5");
+  assert.equal(at("d", "b", 0), "f.yaml:3:5");
+  assert.equal(at("e", "b", 0), "f.yaml:3:5");
+});

@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { hash } from "node:crypto";
+import { test } from "node:test";
+import { describeViolation } from "../document/describe.ts";
+import type { Change, Document } from "../document.ts";
+import { deriveId } from "../ids.ts";
+import type { Snapshot } from "../snapshot.ts";
+import { applyChange, applyDocument } from "./apply.ts";
+import { changeBetween, documentToChange, snapshotToDocument } from "./change.ts";
+import { emptySnapshot } from "./make.ts";
+
+const service = deriveId("services", "s");
+const other = deriveId("services", "other");
+const route = deriveId("routes", "r");
+const consumer = deriveId("consumers", "c");
+const credential = deriveId("keyauth_credentials", "k");
+
+const document: Document = {
+  _format_version: "3.0",
+  services: [
+    { name: "s", host: "h" },
+    { name: "other", host: "h" },
+  ],
+  routes: [{ name: "r", paths: ["/r"], service: { id: service } }],
+  consumers: [{ username: "c" }],
+  keyauth_credentials: [{ key: "k", consumer: { id: consumer } }],
+  plugins: [{ name: "key-auth", route: { id: route } }],
+  _sluice: {
+    endpoints: {
+      [service]: [
+        { address: "10.0.0.2", port: 80 },
+        { address: "10.0.0.1", port: 80 },
+      ],
+    },
+  },
+};
+
+function apply(previous: Snapshot, change: Partial<Change>): Snapshot {
+  const { value, violations } = applyChange(previous, { put: {}, remove: {}, ...change });
+  return value ?? assert.fail(violations.map(describeViolation).join("\n"));
+}
+
+const base = apply(emptySnapshot, documentToChange(document));
+
+const refusals = (change: Partial<Change>) =>
+  (applyChange(base, { put: {}, remove: {}, ...change }).violations ?? []).map(describeViolation);
+
+test("keeps the hash of a key and not the key", () => {
+  const kept = base.keyauth_credentials.get(credential);
+  assert.equal(kept?.key, null);
+  assert.deepEqual(kept?._sluice, { key_hash: hash("sha256", "k") });
+});
+
+test("returns the snapshot itself when nothing changes", () => {
+  const changes: readonly Partial<Change>[] = [
+    {},
+    documentToChange(document),
+    documentToChange(snapshotToDocument(base)),
+    { remove: { services: ["11111111-2222-4333-8444-555555555555"] } },
+    { put: { services: [{ host: "h", port: 80, name: "s", _sluice: null, tags: null }] } },
+    { endpoints: { [other]: null } },
+    {
+      endpoints: {
+        [service]: [
+          { port: 80, address: "10.0.0.1" },
+          { address: "10.0.0.2", port: 80, terminating: false },
+        ],
+      },
+    },
+  ];
+  for (const change of changes) assert.equal(apply(base, change), base, JSON.stringify(change));
+});
+
+test("shares every entity and map that a change does not touch", () => {
+  const next = apply(base, { put: { services: [{ name: "s", host: "elsewhere" }] } });
+  assert.notEqual(next.hash, base.hash);
+  assert.equal(next.services.get(other), base.services.get(other));
+  assert.equal(next.services.get(service)?.host, "elsewhere");
+  for (const map of ["routes", "consumers", "keyauth_credentials", "plugins", "endpoints"] as const) {
+    assert.equal(next[map], base[map], map);
+  }
+  assert.equal(base.services.get(service)?.host, "h");
+});
+
+test("freezes the snapshot, its maps and everything in them", () => {
+  const kept = base.routes.get(route) ?? assert.fail("the route is missing");
+  for (const value of [base, base.routes, kept, kept.paths, kept.service, base.endpoints.get(service)]) {
+    assert.ok(Object.isFrozen(value));
+  }
+  assert.throws(() => (base.routes as Map<string, unknown>).set("x", 1), TypeError);
+  assert.throws(() => (base.routes as Map<string, unknown>).clear(), TypeError);
+});
+
+test("orders entities by id and addresses by number, whatever the order they came in", () => {
+  assert.deepEqual([...base.services.keys()], [service, other].sort());
+  assert.deepEqual(base.endpoints.get(service), [
+    { address: "10.0.0.1", port: 80 },
+    { address: "10.0.0.2", port: 80 },
+  ]);
+});
+
+test("counts addresses in the hash", () => {
+  assert.notEqual(apply(base, { endpoints: { [service]: [] } }).hash, base.hash);
+  assert.notEqual(
+    apply(base, { endpoints: { [service]: null } }).hash,
+    apply(base, { endpoints: { [service]: [] } }).hash,
+  );
+});
+
+test("removes a service together with its route and the route's plugin, and with it its addresses", () => {
+  const [plugin = ""] = base.plugins.keys();
+  const next = apply(base, { remove: { services: [service.toUpperCase()], routes: [route], plugins: [plugin] } });
+  assert.deepEqual([next.services.size, next.routes.size, next.plugins.size, next.endpoints.size], [1, 0, 0, 0]);
+});
+
+test("puts what is both removed and put, and lets names change hands within one change", () => {
+  assert.equal(apply(base, { put: { services: [{ name: "s", host: "h" }] }, remove: { services: [service] } }), base);
+  const swapped = apply(base, {
+    put: {
+      services: [
+        { id: service, name: "other", host: "h" },
+        { id: other, name: "s", host: "h" },
+      ],
+    },
+  });
+  assert.equal(swapped.services.get(other)?.name, "s");
+});
+
+test("lets one key open namespaces that have nothing in common", () => {
+  const scoped = (id: string, namespaces: readonly string[]) => ({
+    id,
+    consumer: { id: consumer },
+    _sluice: { key_hash: "a".repeat(64), namespaces },
+  });
+  const [one, two] = ["11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555"];
+  assert.equal(
+    apply(base, { put: { keyauth_credentials: [scoped(one, ["a"]), scoped(two, ["b"])] } }).keyauth_credentials.size,
+    3,
+  );
+  assert.deepEqual(refusals({ put: { keyauth_credentials: [scoped(one, ["a", "b"]), scoped(two, ["b"])] } }), [
+    "keyauth_credentials[1]: uniqueness violation: 'keyauth_credentials' entity with key set to '[redacted]' already declared",
+  ]);
+});
+
+const clash = (what: string) => `uniqueness violation: ${what} already declared`;
+const missing = (member: string, id: string, to: string) =>
+  `${member}: invalid reference '${member.split(".")[1]}: ${id}' (no such entry in '${to}')`;
+const nobody = "11111111-2222-4333-8444-555555555555";
+
+const refused: readonly [string, Partial<Change>, readonly string[]][] = [
+  [
+    "faults of several entities at once",
+    { put: { services: [{ name: "x" }], routes: [{ name: "y" }, 1] } },
+    [
+      "services[0].host: required field missing",
+      "routes[0]: must set one of 'methods', 'hosts', 'headers', 'paths', 'snis' when 'protocols' is 'https'",
+      "routes[1]: expected a record",
+    ],
+  ],
+  [
+    "references to nothing",
+    {
+      put: {
+        routes: [{ name: "y", paths: ["/"], service: { id: nobody } }],
+        plugins: [{ name: "prometheus", service: { id: nobody }, consumer: { id: nobody } }],
+        keyauth_credentials: [{ key: "x", consumer: { id: nobody } }],
+      },
+      endpoints: { [nobody]: [] },
+    },
+    [
+      missing("routes[0].service", nobody, "services"),
+      missing("keyauth_credentials[0].consumer", nobody, "consumers"),
+      missing("plugins[0].service", nobody, "services"),
+      missing("plugins[0].consumer", nobody, "consumers"),
+      `_sluice.endpoints.${nobody}: invalid reference 'endpoints: ${nobody}' (no such entry in 'services')`,
+    ],
+  ],
+  [
+    "a faulty parent once, and not its children",
+    { put: { services: [{ id: nobody }], routes: [{ paths: ["/"], service: { id: nobody } }] } },
+    ["services[0].host: required field missing"],
+  ],
+  [
+    "the removal of what others refer to",
+    { remove: { services: [other, service], routes: [route], consumers: [consumer] } },
+    [
+      "remove.consumers[0]: an existing 'keyauth_credentials' entity references this 'consumers' entity",
+      "remove.routes[0]: an existing 'plugins' entity references this 'routes' entity",
+    ],
+  ],
+  [
+    "a removal under a route that is put at the same time",
+    { put: { routes: [{ name: "r", paths: ["/new"], service: { id: service } }] }, remove: { services: [service] } },
+    [missing("routes[0].service", service, "services")],
+  ],
+  [
+    "a name, a key and a plugin's place that are taken",
+    {
+      put: {
+        services: [{ id: nobody, name: "s", host: "h" }],
+        keyauth_credentials: [{ id: nobody, key: "k", consumer: { id: consumer } }],
+        plugins: [{ id: nobody, name: "key-auth", route: { id: route } }],
+      },
+    },
+    [
+      `services[0]: ${clash("'services' entity with name set to 's'")}`,
+      `keyauth_credentials[0]: ${clash("'keyauth_credentials' entity with key set to '[redacted]'")}`,
+      `plugins[0]: ${clash("'plugins' entity with name set to 'key-auth' for the same route")}`,
+    ],
+  ],
+  [
+    "one id twice",
+    {
+      put: {
+        services: [
+          { id: nobody, host: "a" },
+          { id: nobody, host: "b" },
+        ],
+      },
+    },
+    [`services[1]: ${clash(`'services' entity with primary key set to '${nobody}'`)}`],
+  ],
+  [
+    "addresses that are none",
+    {
+      endpoints: {
+        [service]: [
+          { address: "name.example", port: 1.5, ...{ weight: 1 } },
+          { address: "::1", port: 65_536 },
+        ],
+      },
+    },
+    [
+      `_sluice.endpoints.${service}[0].address: not an IP address: name.example`,
+      `_sluice.endpoints.${service}[0].port: expected an integer`,
+      `_sluice.endpoints.${service}[0].weight: unknown field`,
+      `_sluice.endpoints.${service}[1].port: value should be between 1 and 65535`,
+    ],
+  ],
+];
+
+for (const [what, change, expected] of refused) {
+  test(`refuses ${what}`, () => assert.deepEqual(refusals(change), expected));
+}
+
+test("a whole document replaces everything and shares what stays", () => {
+  const smaller: Document = { ...document, plugins: [], routes: [], _sluice: {} };
+  const next = applyDocument(base, smaller).value ?? assert.fail("the document has faults");
+  assert.equal(next.services, base.services);
+  assert.deepEqual([next.routes.size, next.plugins.size, next.endpoints.size], [0, 0, 0]);
+  assert.equal(applyDocument(base, document).value, base);
+  assert.deepEqual(applyDocument(base, { ...document, services: [] }).violations?.map(describeViolation), [
+    missing("routes[0].service", service, "services"),
+    `_sluice.endpoints.${service}: invalid reference 'endpoints: ${service}' (no such entry in 'services')`,
+  ]);
+});
+
+test("tells the least that changed between two snapshots", () => {
+  const next = apply(base, {
+    put: { services: [{ name: "s", host: "elsewhere" }], plugins: [] },
+    remove: { services: [other] },
+    endpoints: { [service]: null },
+  });
+  const change = changeBetween(base, next);
+  assert.deepEqual(change, {
+    put: { services: [next.services.get(service)] },
+    remove: { services: [other] },
+    endpoints: { [service]: null },
+  });
+  assert.deepEqual(changeBetween(base, base), { put: {}, remove: {} });
+  assert.deepEqual(apply(base, JSON.parse(JSON.stringify(change))), next);
+});

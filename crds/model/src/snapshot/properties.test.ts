@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { Change, Document, Endpoint } from "../document.ts";
+import { collections } from "../entities/index.ts";
+import { deriveId } from "../ids.ts";
+import type { Snapshot } from "../snapshot.ts";
+import type { Checked } from "../violation.ts";
+import { applyChange, applyDocument } from "./apply.ts";
+import { changeBetween, documentToChange, snapshotToDocument } from "./change.ts";
+import { emptySnapshot } from "./make.ts";
+
+const index = fc.nat({ max: 5 });
+const word = fc.constantFrom("a", "b", "c");
+const byKey = <Item>(items: fc.Arbitrary<Item>, key: (item: Item) => unknown) =>
+  fc.uniqueArray(items, { selector: key, maxLength: 6 });
+
+/** Good documents: children whose parent is not in it are left out. */
+const documents: fc.Arbitrary<Document> = fc
+  .record({
+    services: byKey(fc.record({ name: index.map((i) => `s${i}`), host: word }), ({ name }) => name),
+    routes: byKey(
+      fc.record({
+        name: index.map((i) => `r${i}`),
+        paths: word.map((path) => [`/${path}`]),
+        service: fc.option(index),
+      }),
+      ({ name }) => name,
+    ),
+    consumers: byKey(
+      fc.record({ username: index.map((i) => `c${i}`), tags: fc.option(word.map((tag) => [tag])) }),
+      ({ username }) => username,
+    ),
+    credentials: byKey(fc.record({ key: index.map((i) => `k${i}`), consumer: index }), ({ key }) => key),
+    plugins: byKey(
+      fc.record({ name: fc.constantFrom("prometheus", "rate-limiting"), minute: fc.nat({ max: 3 }), route: index }),
+      ({ name, route }) => `${name}/${route}`,
+    ),
+    endpoints: byKey(
+      fc.record({ service: index, addresses: fc.uniqueArray(index, { maxLength: 3 }) }),
+      ({ service }) => service,
+    ),
+  })
+  .map((world) => {
+    const services = new Set(world.services.map(({ name }) => name));
+    const routes = new Set(world.routes.map(({ name }) => name));
+    const consumers = new Set(world.consumers.map(({ username }) => username));
+    const addresses = (numbers: readonly number[]): Endpoint[] =>
+      numbers.map((number) => ({ address: `10.0.0.${number}`, port: 80 }));
+    return {
+      _format_version: "3.0",
+      services: world.services,
+      routes: world.routes.map((route) => ({
+        ...route,
+        service: services.has(`s${route.service}`) ? { id: deriveId("services", `s${route.service}`) } : null,
+      })),
+      consumers: world.consumers,
+      keyauth_credentials: world.credentials
+        .filter(({ consumer }) => consumers.has(`c${consumer}`))
+        .map(({ key, consumer }) => ({ key, consumer: { id: deriveId("consumers", `c${consumer}`) } })),
+      plugins: world.plugins
+        .filter(({ route }) => routes.has(`r${route}`))
+        .map(({ name, minute, route }) => ({
+          name,
+          instance_name: `${name}-${route}`,
+          route: { id: deriveId("routes", `r${route}`) },
+          config: name === "rate-limiting" ? { minute: minute + 1 } : {},
+        })),
+      _sluice: {
+        endpoints: Object.fromEntries(
+          world.endpoints
+            .filter(({ service }) => services.has(`s${service}`))
+            .map((each) => [deriveId("services", `s${each.service}`), addresses(each.addresses)]),
+        ),
+      },
+    };
+  });
+
+const good = ({ value, violations }: Checked<Snapshot>): Snapshot => value ?? assert.fail(JSON.stringify(violations));
+const whole = (document: Document) => good(applyDocument(emptySnapshot, document));
+
+/** A change as single changes: parents before children in, children before parents out. */
+function singly(change: Change): readonly Change[] {
+  const puts = collections.flatMap((name) =>
+    (change.put[name] ?? []).map((item) => ({ put: { [name]: [item] }, remove: {} })),
+  );
+  const removes = collections
+    .toReversed()
+    .flatMap((name) => (change.remove[name] ?? []).map((id) => ({ put: {}, remove: { [name]: [id] } })));
+  const endpoints = Object.entries(change.endpoints ?? {}).map(([id, list]) => ({
+    put: {},
+    remove: {},
+    endpoints: { [id]: list },
+  }));
+  return [...puts, ...removes, ...endpoints];
+}
+
+/** What went over a wire. */
+const sent = (change: Change): Change => JSON.parse(JSON.stringify(change));
+
+test("entities one by one make the snapshot that the whole document makes", () => {
+  fc.assert(
+    fc.property(documents, (document) => {
+      const stepwise = singly(documentToChange(document)).reduce(
+        (at, change) => good(applyChange(at, change)),
+        emptySnapshot,
+      );
+      assert.deepEqual(stepwise, whole(document));
+      assert.equal(stepwise.hash, whole(document).hash);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("the change between two snapshots makes the second of the first, whole or step by step", () => {
+  fc.assert(
+    fc.property(documents, documents, (one, two) => {
+      const [from, to] = [whole(one), whole(two)];
+      const change = sent(changeBetween(from, to));
+      assert.deepEqual(good(applyChange(from, change)), to);
+      assert.equal(good(applyDocument(from, two)).hash, to.hash);
+      assert.equal(singly(change).reduce((at, step) => good(applyChange(at, step)), from).hash, to.hash);
+      assert.equal(
+        from.hash === to.hash,
+        Object.keys({ ...change.put, ...change.remove, ...change.endpoints }).length === 0,
+      );
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("the order of a document does not count", () => {
+  const shuffled = documents.chain((document) =>
+    fc
+      .tuple(
+        ...collections.map((name) =>
+          fc.shuffledSubarray([...(document[name] ?? [])], { minLength: document[name]?.length ?? 0 }),
+        ),
+      )
+      .map(
+        (lists) =>
+          [document, { ...document, ...Object.fromEntries(collections.map((name, i) => [name, lists[i]])) }] as const,
+      ),
+  );
+  fc.assert(
+    fc.property(shuffled, ([document, other]) => {
+      assert.equal(whole(document).hash, whole(other).hash);
+      assert.deepEqual([...whole(document).plugins], [...whole(other).plugins]);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("a snapshot's document makes the snapshot again", () => {
+  fc.assert(
+    fc.property(documents, (document) => {
+      const snapshot = whole(document);
+      const again = JSON.parse(JSON.stringify(snapshotToDocument(snapshot)));
+      assert.deepEqual(whole(again), snapshot);
+      assert.equal(good(applyDocument(snapshot, again)), snapshot);
+    }),
+    { numRuns: 60 },
+  );
+});
