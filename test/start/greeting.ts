@@ -24,7 +24,6 @@ export function greeting({ chosen, folder }: GreetingOptions): string {
   const rows = Object.entries(addresses).map(
     ([name, { what }]) => `  ${what.padEnd(34)}http://${chosen[name as keyof Chosen]}`,
   );
-  const users = folder.endsWith("/") ? `${folder}route.yaml` : `${folder}/route.yaml`;
   return `
 Sluice is ready.
 
@@ -49,10 +48,11 @@ ${rows.join("\n")}
 
 3. An edit of a file that changes the next answer:
 
-  sed -i.bak 's#- /users#- /directory#' ${users}
-  curl -s http://${chosen.proxy}/users/graphql -H 'apikey: demo-key' -H 'accept: text/plain' -w '%{http_code}\\n'
+  sed -i.bak 's/minute: 60/minute: 30/' ${folder}/rate-limiting.yaml
+  curl -s -o /dev/null -D - http://${chosen.proxy}/users/graphql -H 'apikey: demo-key' -H 'content-type: application/json' \\
+    -d '${query}' | grep ^RateLimit-Limit
 
-  no Route matched with those values 404
+  RateLimit-Limit: 30
 
 Ctrl-C stops everything.
 `;

@@ -38,7 +38,11 @@ async function main(): Promise<void> {
     }),
     logs: join(work, "logs"),
     ready: async () => {
-      await Promise.all([answersThrough(chosen.proxy), answersThrough(chosen.proxy2), fetch(`http://${chosen.admin}/`)]);
+      await Promise.all([
+        answersThrough(chosen.proxy),
+        answersThrough(chosen.proxy2),
+        fetch(`http://${chosen.admin}/`),
+      ]);
     },
   });
   console.log(greeting({ chosen, folder: relative(process.cwd(), folder) || "." }));

@@ -43,7 +43,10 @@ export interface Layout {
   /** Settings that say where the custom resources are: SLUICE_DIRECTORY, or KUBECONFIG for each part by its name. */
   readonly resources: (part: string) => Readonly<Record<string, string>>;
   /** Settings of the push listeners and of the operator that pushes: a token or certificates. */
-  readonly push: { readonly node: Readonly<Record<string, string>>; readonly operator: Readonly<Record<string, string>> };
+  readonly push: {
+    readonly node: Readonly<Record<string, string>>;
+    readonly operator: Readonly<Record<string, string>>;
+  };
   /** http or https, as the push listeners speak. */
   readonly pushScheme: "http" | "https";
 }
@@ -59,7 +62,7 @@ export function parts({ root, chosen, resources, push, pushScheme }: Layout): re
       SLUICE_PUSH_LISTEN: pushListen,
       SLUICE_STATUS_LISTEN: status,
       // The user API runs on this machine, and an address of this machine is what a proxy must otherwise refuse.
-      SLUICE_ALLOW_LOOPBACK_UPSTREAMS: "true",
+      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
       ...push.node,
     },
   });

@@ -1,8 +1,8 @@
 /** Runs the processes of the product together: all or none. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Process, startProcess, waitFor } from "../process/index.ts";
 import { isFree } from "../process/free-port.ts";
+import { type Process, startProcess, waitFor } from "../process/index.ts";
 import { addresses, type Chosen, type Part } from "./processes.ts";
 
 /** Something that a person can mend; shown as one line, without a stack. */
@@ -16,7 +16,9 @@ export async function refuseTakenPorts(chosen: Chosen): Promise<void> {
     const address = chosen[name as keyof Chosen];
     const port = Number(address.slice(address.lastIndexOf(":") + 1));
     if (!(await isFree(port)))
-      throw new StartError(`port ${port} (${what}) is in use: stop what listens there, or choose another with ${setting}`);
+      throw new StartError(
+        `port ${port} (${what}) is in use: stop what listens there, or choose another with ${setting}`,
+      );
   }
 }
 

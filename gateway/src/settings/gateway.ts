@@ -86,11 +86,13 @@ export const gatewaySettings = defineSettings({
     default: [],
     description: "Addresses and CIDR blocks of proxies in front, whose X-Forwarded-* headers are believed.",
   },
-  allowLoopback: {
-    variable: "SLUICE_ALLOW_LOOPBACK_UPSTREAMS",
-    kind: "flag",
-    default: false,
-    description: "Let upstreams be on loopback and link-local addresses. For trying things on one machine.",
+  allowedUpstreams: {
+    variable: "SLUICE_ALLOWED_UPSTREAMS",
+    kind: "list",
+    default: [],
+    description:
+      "Addresses and CIDR blocks of upstreams that are reached although they are loopback or link-local, such as " +
+      "127.0.0.0/8. For trying things on one machine.",
   },
   drain: {
     variable: "SLUICE_DRAIN_TIMEOUT",

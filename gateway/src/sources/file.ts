@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { type FSWatcher, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { describeViolation, loadDocument, type Violation } from "@sluice/model";
+import { describeViolation, loadSnapshot, type Violation } from "@sluice/model";
 import type { Logger } from "pino";
 import type { Intake, Source } from "./source.ts";
 
@@ -39,8 +39,7 @@ export function createFileSource({ file, log, interval = 1000 }: FileOptions): S
     const hash = createHash("sha256").update(text).digest("hex");
     if (hash === seen) return;
     seen = hash;
-    const loaded = loadDocument(text, { file });
-    const taken = loaded.violations ? loaded : intake.replace(loaded.value, revision + 1);
+    const taken = intake.update(revision + 1, (previous) => loadSnapshot(text, { file, previous }));
     if (taken.violations) {
       trouble = sentences(taken.violations);
       log.error({ faults: taken.violations.length }, `the file is refused, what was served goes on:\n${trouble}`);

@@ -6,7 +6,16 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { PushChange, PushDocument, PushRefused } from "@sluice/model";
+import {
+  applyChange,
+  applyDocument,
+  type Checked,
+  checkChange,
+  type NodeState,
+  type PushChange,
+  type PushDocument,
+  type PushRefused,
+} from "@sluice/model";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Intake, Source } from "./source.ts";
 
@@ -24,6 +33,14 @@ export interface PushOptions {
 export interface PushSource extends Source {
   address(): { readonly host: string; readonly port: number };
 }
+
+const bodySchema = (member: "document" | "change") => ({
+  body: {
+    type: "object",
+    required: ["revision", member],
+    properties: { revision: { type: "integer", minimum: 0 }, base: { type: "string" }, [member]: { type: "object" } },
+  },
+});
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
@@ -46,13 +63,10 @@ export function createPushSource({ listen, token, tls, maxBytes = 256 * 1024 * 1
     return expected && timingSafeEqual(given, expected) ? null : "the bearer token is missing or wrong";
   }
 
-  function answer(reply: FastifyReply, taken: ReturnType<Intake["change"]>, intake: Intake): FastifyReply {
-    if (taken === "stale") return reply.code(409).send(intake.state());
-    if (taken.violations) {
-      const refused: PushRefused = { message: "the document is refused", violations: taken.violations.slice(0, 100) };
-      return reply.code(400).send(refused);
-    }
-    return reply.send(taken.value);
+  function answer(reply: FastifyReply, taken: Checked<NodeState>): FastifyReply {
+    if (!taken.violations) return reply.send(taken.value);
+    const refused: PushRefused = { message: "the document is refused", violations: taken.violations.slice(0, 100) };
+    return reply.code(400).send(refused);
   }
 
   return {
@@ -67,12 +81,21 @@ export function createPushSource({ listen, token, tls, maxBytes = 256 * 1024 * 1
         if (reason) await reply.code(401).send({ message: `not the operator: ${reason}` });
       });
       server.get("/document", async () => intake.state());
-      server.put<{ Body: PushDocument }>("/document", async ({ body }, reply) =>
-        answer(reply, intake.replace(body.document, body.revision), intake),
+      server.put<{ Body: PushDocument }>("/document", { schema: bodySchema("document") }, async ({ body }, reply) =>
+        answer(
+          reply,
+          intake.update(body.revision, (previous) => applyDocument(previous, body.document)),
+        ),
       );
-      server.patch<{ Body: PushChange }>("/document", async ({ body }, reply) =>
-        answer(reply, intake.change(body.base, body.change, body.revision), intake),
-      );
+      server.patch<{ Body: PushChange }>("/document", { schema: bodySchema("change") }, async ({ body }, reply) => {
+        if (intake.state().hash !== body.base) return reply.code(409).send(intake.state());
+        const change = checkChange(body.change);
+        if (change.violations) return answer(reply, change);
+        return answer(
+          reply,
+          intake.update(body.revision, (previous) => applyChange(previous, change.value)),
+        );
+      });
       await server.listen({ host: listen.host, port: listen.port });
       app = server;
     },

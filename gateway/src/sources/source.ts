@@ -1,13 +1,11 @@
 /** Where a node's documents come from. Implementations: push, file; one suite runs for both (test/conformance/source). */
-import type { Change, Checked, Document, NodeState } from "@sluice/model";
+import type { Checked, NodeState, Snapshot } from "@sluice/model";
 
-/** Where a source delivers: checks, compiles and swaps in one synchronous step. A bad document changes nothing. */
+/** Where a source delivers. A bad document changes nothing. */
 export interface Intake {
   state(): NodeState;
-  /** Takes a whole document in place of what is served. */
-  replace(document: Document, revision: number): Checked<NodeState>;
-  /** Takes a change to what is served; "stale" when the node serves another hash than `base`. */
-  change(base: string, change: Change, revision: number): Checked<NodeState> | "stale";
+  /** Makes the next snapshot from the one that is served and serves it, in one synchronous step; or returns its faults. */
+  update(revision: number, next: (previous: Snapshot) => Checked<Snapshot>): Checked<NodeState>;
 }
 
 export interface Source {
