@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parse } from "yaml";
+import { kinds, resourceKinds } from "../resources/index.ts";
+import { crd } from "./crd.ts";
+import { crdChartFiles, crdFiles } from "./files.ts";
+
+type Plain = { readonly [member: string]: Plain };
+
+const service = crd("Service", kinds.Service) as Plain;
+const schema = service.spec?.versions?.[0]?.schema?.openAPIV3Schema;
+
+test("a CRD says how people call the kind", () => {
+  assert.deepEqual(service.spec?.names, {
+    kind: "Service",
+    listKind: "ServiceList",
+    plural: "services",
+    singular: "service",
+    shortNames: ["gwsvc"],
+    categories: ["sluice"],
+  });
+  assert.equal(service.metadata?.name, "services.sluice.dev");
+});
+
+test("members carry the model's descriptions and limits, and name the default without setting it", () => {
+  assert.deepEqual(schema?.properties?.spec?.properties?.connectTimeout, {
+    type: "integer",
+    description: "Milliseconds to wait for a connection to the upstream. Default: 60000.",
+    minimum: 1,
+    maximum: 2_147_483_646,
+  });
+});
+
+test("a list has one owner, except those that are maps by a key", () => {
+  const plugin = crd("Plugin", kinds.Plugin) as Plain;
+  const members = plugin.spec?.versions?.[0]?.schema?.openAPIV3Schema?.properties?.spec?.properties;
+  assert.equal(members?.tags?.["x-kubernetes-list-type"], "atomic");
+  assert.equal(members?.targetRefs?.["x-kubernetes-list-type"], "map");
+  assert.deepEqual(members?.targetRefs?.["x-kubernetes-list-map-keys"], ["kind"]);
+  assert.equal(members?.config?.["x-kubernetes-preserve-unknown-fields"], true);
+});
+
+test("status is a subresource whose conditions are a map by type", () => {
+  assert.deepEqual(service.spec?.versions?.[0]?.subresources, { status: {} });
+  assert.deepEqual(schema?.properties?.status?.properties?.conditions?.["x-kubernetes-list-map-keys"], ["type"]);
+});
+
+test("plugins that refuse a target say so in a rule that comes from the table of plugins", () => {
+  const rules = kinds.Plugin.spec.cel?.map(({ message }) => message);
+  assert.deepEqual(rules, ["cors and key-auth cannot be attached to a Consumer"]);
+});
+
+/** Keywords of structural schemas (Kubernetes' JSONSchemaProps) that we use. */
+const keywords = new Set([
+  ...["type", "description", "format", "pattern", "enum", "required", "properties", "items", "additionalProperties"],
+  ...["minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "minProperties", "maxProperties"],
+  ...["x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-preserve-unknown-fields"],
+  "x-kubernetes-validations",
+]);
+
+function visit(node: Plain, path: string, look: (node: Plain, path: string) => void): void {
+  look(node, path);
+  for (const [name, member] of Object.entries(node.properties ?? {})) visit(member, `${path}.${name}`, look);
+  if (node.items) visit(node.items, `${path}[]`, look);
+  if (typeof node.additionalProperties === "object") visit(node.additionalProperties, `${path}{}`, look);
+}
+
+for (const kind of resourceKinds) {
+  const root = (crd(kind, kinds[kind]) as Plain).spec?.versions?.[0]?.schema?.openAPIV3Schema as Plain;
+
+  test(`${kind}: every member has a type and a description, and nothing but structural keywords`, () => {
+    visit(root, kind, (node, path) => {
+      assert.equal(typeof node.type, "string", path);
+      if (path !== `${kind}.metadata`)
+        assert.ok(String(node.description ?? "").length > 3, `${path} has no description`);
+      assert.deepEqual(
+        Object.keys(node).filter((keyword) => !keywords.has(keyword)),
+        [],
+        path,
+      );
+    });
+  });
+
+  test(`${kind}: texts, lists and maps of the spec are bounded, which keeps rules cheap`, () => {
+    visit(root.properties?.spec as Plain, "spec", (node, path) => {
+      if (String(node.type) === "array") assert.ok(node.maxItems, path);
+      if (node.additionalProperties) assert.ok(node.maxProperties, path);
+      if (String(node.type) === "string" && !node.enum && !/\.id$|\[\]$/.test(path)) assert.ok(node.maxLength, path);
+    });
+  });
+}
+
+test("the chart's CRDs are the same, and stay when the chart is uninstalled", () => {
+  for (const [index, { content }] of crdChartFiles().entries()) {
+    const { metadata, ...chart } = parse(content);
+    const { metadata: plainMetadata, ...plain } = parse(crdFiles()[index]?.content ?? "");
+    assert.deepEqual(chart, plain);
+    assert.deepEqual(metadata, { ...plainMetadata, annotations: { "helm.sh/resource-policy": "keep" } });
+  }
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { collections, entities } from "../entities/index.ts";
+import { toCamel } from "../names.ts";
+import { plugins } from "../plugins/index.ts";
+import { schemaNode } from "../schema/node.ts";
+import { type KindFacts, kinds } from "./index.ts";
+import { camelPath, readSpec, withoutDefaults, writeSpec } from "./spelling.ts";
+
+/** Members that a resource says elsewhere. */
+const elsewhere: Readonly<Record<string, readonly string[]>> = {
+  services: ["created_at", "updated_at"],
+  routes: ["created_at", "updated_at", "service"],
+  consumers: ["created_at", "updated_at"],
+  plugins: ["created_at", "updated_at", "name", "service", "route", "consumer"],
+  keyauth_credentials: ["created_at", "consumer", "key"],
+};
+
+const facts = (collection: string): KindFacts | undefined =>
+  Object.values(kinds).find((kind) => kind.collection === collection);
+
+test("every member of every entity has its place in a spec, or is known to stand elsewhere", () => {
+  for (const collection of collections) {
+    const spec = facts(collection)?.spec ?? kinds.Consumer.spec.properties?.keyAuth?.items;
+    for (const name of Object.keys(entities[collection].schema.properties)) {
+      const placed = spec?.properties?.[toCamel(name)] !== undefined;
+      // A plugin's spec.name is not the entity's name, but the member is there.
+      if (collection === "plugins" && name === "name") continue;
+      assert.equal(placed, !elsewhere[collection]?.includes(name), `${collection}.${name}`);
+    }
+  }
+});
+
+test("a spec's member reads the same as the entity's: one description for both", () => {
+  assert.equal(
+    kinds.Route.spec.properties?.stripPath?.description,
+    schemaNode(entities.routes.schema).properties?.strip_path?.description,
+  );
+});
+
+const faults: readonly (readonly [string, keyof typeof kinds, unknown, readonly unknown[]])[] = [
+  ["a spec that is no record", "Route", ["x"], [[[], "expected a record"]]],
+  ["an unknown member", "Route", { colour: 1 }, [[["colour"], "unknown field"]]],
+  [
+    "a member in snake_case",
+    "Route",
+    { strip_path: true },
+    [[["strip_path"], "unknown field: it is written stripPath"]],
+  ],
+  ["a missing member", "Plugin", {}, [[["plugin"], "required field missing"]]],
+  ["a reference of a wrong type", "Route", { serviceRef: "users" }, [[["serviceRef"], "expected a record"]]],
+  ["a reference without a name", "Route", { serviceRef: {} }, [[["serviceRef", "name"], "required field missing"]]],
+  [
+    "faults inside a list",
+    "Plugin",
+    { plugin: "cors", targetRefs: [{ kind: "Pod", name: "x" }] },
+    [[["targetRefs", 0, "kind"], "expected one of: Service, Route, Consumer"]],
+  ],
+  ["an id that is none", "Service", { host: "x", id: "1" }, [[["id"], "expected a valid UUID"]]],
+  ["a name that inherits", "Service", { host: "x", toString: "y" }, [[["toString"], "unknown field"]]],
+];
+for (const [name, kind, spec, expected] of faults) {
+  test(`reading a spec tells of ${name}`, () => {
+    const { violations } = readSpec(kinds[kind].spec, spec);
+    assert.deepEqual(
+      violations.map(({ path, message }) => [path, message]),
+      expected,
+    );
+  });
+}
+
+test("reading a spec parts members of the entity from its own, and keeps free names as they are", () => {
+  const { members, own, violations } = readSpec(kinds.Route.spec, {
+    id: null,
+    stripPath: false,
+    headers: { "X-strip_path": ["a"] },
+    serviceRef: { name: "users" },
+  });
+  assert.deepEqual(violations, []);
+  assert.deepEqual(members, { strip_path: false, headers: { "X-strip_path": ["a"] } });
+  assert.deepEqual(own, { serviceRef: { name: "users" } });
+});
+
+test("writing a spec leaves out what is unset or the default, unless the spec before named it", () => {
+  const entity = { retries: 5, port: 80, path: null, host: "x", read_timeout: 7, tags: ["a"] };
+  assert.deepEqual(writeSpec(kinds.Service.spec, entity), { host: "x", readTimeout: 7, tags: ["a"] });
+  assert.deepEqual(writeSpec(kinds.Service.spec, entity, { retries: 3, path: "/x" }), {
+    host: "x",
+    readTimeout: 7,
+    tags: ["a"],
+    retries: 5,
+  });
+});
+
+test("a plugin's config is written without defaults at any depth", () => {
+  const schema = schemaNode(plugins["rate-limiting"].schema);
+  const config = { minute: 5, hour: null, policy: "local", redis: { host: null, port: 6379 } };
+  assert.deepEqual(withoutDefaults(schema, config), { minute: 5 });
+  assert.deepEqual(withoutDefaults(schema, { ...config, redis: { host: "r", port: 6379 } }, { redis: { port: 1 } }), {
+    minute: 5,
+    redis: { host: "r", port: 6379 },
+  });
+});
+
+const paths = [
+  ["services", ["read_timeout"], ["readTimeout"]],
+  ["routes", ["headers", "x_forwarded", 0], ["headers", "x_forwarded", 0]],
+  ["routes", ["sources", 1, "ip"], ["sources", 1, "ip"]],
+  ["plugins", ["config", "hide_credentials"], ["config", "hide_credentials"]],
+  ["plugins", ["instance_name"], ["instanceName"]],
+  ["consumers", ["custom_id"], ["customId"]],
+  ["consumers", ["unknown_member", "x_y"], ["unknown_member", "x_y"]],
+] as const;
+for (const [collection, path, expected] of paths) {
+  test(`the path ${path.join(".")} of ${collection} is ${expected.join(".")} in a spec`, () => {
+    assert.deepEqual(camelPath(collection, path), expected);
+  });
+}
