@@ -1,0 +1,58 @@
+/** The headers that the client gets with an upstream's response (kong-contract 2.3). */
+import { connectionNames, hopByHop, type OwnNames } from "./header-names.ts";
+import type { LiveExchange } from "./live-exchange.ts";
+
+export interface ClientHeaderOptions {
+  readonly names: OwnNames;
+  readonly via: string | null;
+  readonly latencies: boolean;
+}
+
+/** Flat: name, value, name, value; bytes are Latin-1 as Node's parsers give them. */
+export type RawHeaders = readonly (Buffer | string)[];
+
+/** Flat, with the plugins' edits. Framing headers (Connection, Transfer-Encoding) are the engine's own. */
+export function clientHeaders(
+  exchange: LiveExchange,
+  raw: RawHeaders,
+  { names, via, latencies }: ClientHeaderOptions,
+): readonly string[] {
+  const headers: string[] = [];
+  const hops: string[] = [];
+  const trailers = exchange.request.header("te")?.toLowerCase().includes("trailers") === true;
+  let listed: ReadonlySet<string> | null = null;
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = text(raw[at]);
+    const lower = name.toLowerCase();
+    const value = text(raw[at + 1]);
+    if (lower === "connection") listed = connectionNames(value);
+    else if (lower === "via") hops.push(value);
+    else if (!names.all.has(lower) && (!hopByHop.has(lower) || (trailers && lower === "trailer"))) {
+      headers.push(name, value);
+    }
+  }
+  if (via !== null) hops.push(`1.1 ${via}`);
+  if (hops.length > 0) headers.push("Via", hops.join(", "));
+  if (latencies) {
+    const { started, forwarded = started, answered = forwarded } = exchange.timings;
+    headers.push(names.upstreamLatency, milliseconds(answered - forwarded));
+    headers.push(names.proxyLatency, milliseconds(forwarded - started));
+  }
+  headers.push(names.requestId, exchange.id);
+  return exchange.editResponse(listed === null ? headers : without(headers, listed));
+}
+
+/** Rounded down, as Kong's are. */
+export const milliseconds = (duration: number): string => String(Math.max(0, Math.floor(duration)));
+
+const text = (value: Buffer | string | undefined): string =>
+  typeof value === "string" ? value : (value?.toString("latin1") ?? "");
+
+const without = (headers: readonly string[], listed: ReadonlySet<string>): readonly string[] => {
+  const kept: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? "";
+    if (!listed.has(name.toLowerCase())) kept.push(name, headers[at + 1] ?? "");
+  }
+  return kept;
+};

@@ -1,0 +1,30 @@
+/** Everything that the gateway itself answers when a request cannot be served: one table (kong-contract 2.1 and 2.4). */
+
+export interface Fault {
+  readonly status: number;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** nginx made it in Kong: without an Accept header its form follows Content-Type, else it is plain text. */
+  readonly transport?: true;
+}
+
+const upgradeTo = (protocol: string) => ({ Connection: "Upgrade", Upgrade: protocol });
+
+export const faults = {
+  badRequest: { status: 400, message: "Bad request", transport: true },
+  requestTimeout: { status: 408, message: "Request timeout", transport: true },
+  headTooLarge: { status: 431, message: "Request header or cookie too large", transport: true },
+  noRoute: { status: 404, message: "no Route matched with those values" },
+  noService: { status: 503, message: "no Service found with those values" },
+  needsHttps: { status: 426, message: "Please use HTTPS protocol", headers: upgradeTo("TLS/1.2, HTTP/1.1") },
+  needsHttp2: { status: 426, message: "Please use HTTP2 protocol", headers: upgradeTo("HTTP/2") },
+  notGrpc: { status: 415, message: "Non-gRPC request matched gRPC route" },
+  nameResolution: { status: 503, message: "name resolution failed" },
+  noPeer: { status: 503, message: "failure to get a peer from the ring-balancer" },
+  badUpstream: { status: 502, message: "An invalid response was received from the upstream server", transport: true },
+  upstreamDown: { status: 503, message: "The upstream server is currently unavailable", transport: true },
+  upstreamTimeout: { status: 504, message: "The upstream server is timing out", transport: true },
+  unexpected: { status: 500, message: "An unexpected error occurred", transport: true },
+} satisfies Record<string, Fault>;
+
+export type FaultName = keyof typeof faults;

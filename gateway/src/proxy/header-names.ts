@@ -1,0 +1,44 @@
+/** Header names that the proxy treats specially. All in lower case. */
+import type { ProxySettings } from "./settings.ts";
+
+/** Names of the gateway's own headers. */
+export interface OwnNames {
+  readonly requestId: string;
+  readonly upstreamLatency: string;
+  readonly proxyLatency: string;
+  readonly responseLatency: string;
+  /** All of them in lower case: another gateway of ours in front or behind sends them as well. */
+  readonly all: ReadonlySet<string>;
+}
+
+export function ownNames(naming: ProxySettings["naming"]): OwnNames {
+  const prefix = naming === "kong" ? "X-Kong" : "X-Sluice";
+  const names = {
+    requestId: `${prefix}-Request-Id`,
+    upstreamLatency: `${prefix}-Upstream-Latency`,
+    proxyLatency: `${prefix}-Proxy-Latency`,
+    responseLatency: `${prefix}-Response-Latency`,
+  };
+  return { ...names, all: new Set(Object.values(names).map((name) => name.toLowerCase())) };
+}
+
+/** Belong to one connection and not to the message (RFC 9110 section 7.6.1, and what clients make of it). */
+export const hopByHop: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "http2-settings",
+]);
+
+/** Names that a Connection header's value lists; null when there are none but the usual words. */
+export function connectionNames(connection: string | undefined): ReadonlySet<string> | null {
+  if (connection === undefined || usualConnections.has(connection)) return null;
+  const names = connection.split(",").map((name) => name.trim().toLowerCase());
+  return new Set(names);
+}
+
+const usualConnections: ReadonlySet<string> = new Set(["keep-alive", "Keep-Alive", "close", "Upgrade", "upgrade"]);

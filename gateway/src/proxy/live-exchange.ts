@@ -1,0 +1,126 @@
+/** An exchange while it runs: what plugins see of it (`Exchange`), and what the pipeline and an engine keep with it. */
+import type { Consumer, Service, SnapshotCredential, SnapshotRoute } from "@sluice/model";
+import type { Chain, Match, RoutePart, Runtime } from "../runtime/runtime.ts";
+import type { Exchange, HeaderEdits, Identities, Timings } from "./exchange.ts";
+import { HeaderEditList } from "./header-edits.ts";
+import type { IncomingRequest } from "./request.ts";
+import type { RequestBody } from "./request-body.ts";
+import { newRequestId } from "./request-id.ts";
+
+/** Bytes read and written for the exchange so far, counted by the engine. */
+export interface Traffic {
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
+export class LiveExchange implements Exchange {
+  readonly id = newRequestId();
+  readonly request: IncomingRequest;
+  /** The runtime that the exchange began with and ends with. */
+  readonly runtime: Runtime;
+  readonly part: RoutePart;
+  readonly match: Match;
+  readonly timings: { -readonly [Name in keyof Timings]: Timings[Name] };
+  /** Steps that respond and log; those of access run from it too. */
+  chain: Chain;
+  consumer: Consumer | null = null;
+  credential: SnapshotCredential | null = null;
+  anonymous = false;
+  status = 0;
+  source: "service" | "gateway" = "gateway";
+  body: RequestBody | null;
+  readonly #traffic: Traffic;
+  #upstreamEdits: HeaderEditList | null = null;
+  #responseEdits: HeaderEditList | null = null;
+  #removedQuery: Set<string> | null = null;
+
+  constructor(options: {
+    readonly request: IncomingRequest;
+    readonly runtime: Runtime;
+    readonly match: Match;
+    readonly traffic: Traffic;
+    readonly started: number;
+  }) {
+    this.request = options.request;
+    this.runtime = options.runtime;
+    this.match = options.match;
+    this.part = options.match.part;
+    this.chain = this.part.chains.anonymous;
+    this.body = options.request.head.body;
+    this.#traffic = options.traffic;
+    this.timings = { started: options.started, forwarded: undefined, answered: undefined, ended: undefined };
+  }
+
+  get route(): SnapshotRoute {
+    return this.part.route;
+  }
+
+  get service(): Service | null {
+    return this.part.upstream?.service ?? null;
+  }
+
+  get identities(): Identities {
+    const { identities } = this.runtime;
+    return {
+      credential: (keyHash) => identities.credential(keyHash, this.part.route),
+      consumer: (idOrUsername) => identities.consumer(idOrUsername),
+    };
+  }
+
+  get upstreamHeaders(): HeaderEdits {
+    this.#upstreamEdits ??= new HeaderEditList();
+    return this.#upstreamEdits;
+  }
+
+  get responseHeaders(): HeaderEdits {
+    this.#responseEdits ??= new HeaderEditList();
+    return this.#responseEdits;
+  }
+
+  get bytesIn(): number {
+    return this.#traffic.bytesIn;
+  }
+
+  get bytesOut(): number {
+    return this.#traffic.bytesOut;
+  }
+
+  removeQuery(names: readonly string[]): void {
+    this.#removedQuery ??= new Set();
+    for (const name of names) this.#removedQuery.add(name);
+  }
+
+  replaceBody(body: Buffer): void {
+    if (this.body === null) return;
+    this.body.replace(body);
+  }
+
+  /** The query that is forwarded, with its `?`. */
+  get forwardedQuery(): string {
+    const removed = this.#removedQuery;
+    const { query } = this.request;
+    if (removed === null || query.length < 2) return query;
+    const kept = query
+      .slice(1)
+      .split("&")
+      .filter((parameter) => !removed.has(parameterName(parameter)));
+    return kept.length > 0 ? `?${kept.join("&")}` : "";
+  }
+
+  editUpstream(headers: readonly string[]): readonly string[] {
+    return this.#upstreamEdits === null ? headers : this.#upstreamEdits.applyTo(headers);
+  }
+
+  editResponse(headers: readonly string[]): readonly string[] {
+    return this.#responseEdits === null ? headers : this.#responseEdits.applyTo(headers);
+  }
+}
+
+function parameterName(parameter: string): string {
+  const name = parameter.split("=", 1)[0] ?? "";
+  try {
+    return decodeURIComponent(name.replaceAll("+", " "));
+  } catch {
+    return name;
+  }
+}

@@ -1,0 +1,76 @@
+/** The request target: from what the client sent to the one normal form that routes match on (kong-contract 2.1). */
+import { normalizePath } from "@sluice/model";
+
+export interface RequestTarget {
+  /** Normalised, without the query. */
+  readonly path: string;
+  /** With its `?`, as sent; "" when there is none. `?` alone is kept. */
+  readonly query: string;
+  /** The path as sent, without the query. */
+  readonly sentPath: string;
+  /** Host and port of an absolute-form target (RFC 9112 section 3.2.2), which stand above the Host header. */
+  readonly authority: string | null;
+  /** True when `escapePath` would change nothing. */
+  readonly plain: boolean;
+}
+
+const SAFE = 0;
+const ESCAPE = 1;
+const DECODE = 2;
+
+/** What to do about a character of a path: nothing, escape it on its way to the upstream, or normalise the path. */
+const treatment = new Uint8Array(256).fill(DECODE);
+for (let code = 0x20; code < 0x7f; code++) treatment[code] = ESCAPE;
+for (const character of "-_.~!$&'()*+,;=:@/[]ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") {
+  treatment[character.charCodeAt(0)] = SAFE;
+}
+treatment["%".charCodeAt(0)] = DECODE;
+
+const SLASH = 0x2f;
+const DOT = 0x2e;
+const QUESTION = 0x3f;
+const HASH = 0x23;
+
+/** Null when it is neither origin form (`/a?b`) nor absolute form (`http://host/a?b`). Time is linear in its length. */
+export function parseTarget(target: string): RequestTarget | null {
+  if (target.charCodeAt(0) === SLASH) return parseOrigin(target, null);
+  const [, authority, rest = ""] = /^https?:\/\/([^/?#]+)(.*)$/is.exec(target) ?? [];
+  if (authority === undefined) return null;
+  return parseOrigin(rest.startsWith("/") ? rest : `/${rest}`, authority.slice(authority.lastIndexOf("@") + 1));
+}
+
+function parseOrigin(target: string, authority: string | null): RequestTarget {
+  let end = 0;
+  let worst = SAFE;
+  let previous = 0;
+  let segments = false;
+  for (; end < target.length; end++) {
+    const code = target.charCodeAt(end);
+    if (code === QUESTION || code === HASH) break;
+    if (previous === SLASH && (code === SLASH || code === DOT)) segments = true;
+    worst = Math.max(worst, treatment[code] ?? DECODE);
+    previous = code;
+  }
+  const sentPath = end === target.length ? target : target.slice(0, end);
+  const query = queryFrom(target, end);
+  if (worst < DECODE && !segments) return { path: sentPath, query, sentPath, authority, plain: worst === SAFE };
+  const path = normalizePath(sentPath.replace(RAW_BYTES, encodeByte));
+  return { path, query, sentPath, authority, plain: false };
+}
+
+/** HTTP parsers hand bytes above ASCII over as Latin-1; encoded, they are read as the UTF-8 that they are. */
+const RAW_BYTES = /[\x80-\xff]/g;
+const encodeByte = (byte: string): string => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`;
+
+/** A fragment is not for us to see; nginx drops it too. */
+function queryFrom(target: string, end: number): string {
+  if (end === target.length || target.charCodeAt(end) === HASH) return "";
+  const fragment = target.indexOf("#", end);
+  return fragment < 0 ? target.slice(end) : target.slice(end, fragment);
+}
+
+/** Kong's set: what is not in it leaves as %XX. `%` is in it, because what is still encoded was kept so on purpose. */
+const UNSAFE = /[^!#$&'()*+,/:;=?@[\]A-Za-z0-9\-_.~%]+/g;
+
+/** A normalised path as it goes on the wire. */
+export const escapePath = (path: string): string => path.replace(UNSAFE, encodeURIComponent);

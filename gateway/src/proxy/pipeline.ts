@@ -1,0 +1,246 @@
+/**
+ * The pipeline: what happens to a request, whichever engine carries it.
+ *
+ *     open (match) -> access (checks, plugins) -> an answer of ours, or a forward plan -> respond -> finish (log)
+ *
+ * It is synchronous as long as no plugin is asynchronous.
+ */
+import type { Runtime, Step, Upstream } from "../runtime/runtime.ts";
+import { messageForm } from "./answer-body.ts";
+import { clientHeaders, milliseconds, type RawHeaders } from "./client-headers.ts";
+import type { Answer } from "./exchange.ts";
+import { type FaultName, faults } from "./faults.ts";
+import { ownNames } from "./header-names.ts";
+import { LiveExchange, type Traffic } from "./live-exchange.ts";
+import { escapePath } from "./path.ts";
+import { protocolFault } from "./protocol.ts";
+import { IncomingRequest, type RequestHead } from "./request.ts";
+import { newRequestId } from "./request-id.ts";
+import type { ProxySettings } from "./settings.ts";
+import { createTrust } from "./trust.ts";
+import { upstreamHeaders } from "./upstream-headers.ts";
+import { upstreamPath } from "./upstream-path.ts";
+
+/** The part of a logger that the proxy uses; pino's is one. */
+export interface ProxyLog {
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+/** What to send to an upstream. */
+export interface Forward {
+  readonly upstream: Upstream;
+  readonly method: string;
+  /** Path and query as they go on the wire. */
+  readonly path: string;
+  /** Flat: name, value, name, value. Connection headers are the engine's. */
+  readonly headers: readonly string[];
+}
+
+/** A response of the gateway's own, ready to be written. */
+export interface OwnResponse {
+  readonly status: number;
+  /** Flat, with Content-Length. */
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+/** A request that matched no route is no exchange: no plugin sees it. */
+export type Opened =
+  | { readonly exchange: LiveExchange; readonly refusal?: undefined }
+  | { readonly exchange?: undefined; readonly refusal: OwnResponse };
+
+export type Outcome =
+  | { readonly forward: Forward; readonly answer?: undefined }
+  | { readonly forward?: undefined; readonly answer: Answer | FaultName };
+
+export class Pipeline {
+  readonly #runtime: () => Runtime;
+  readonly #settings: ProxySettings;
+  readonly #log: ProxyLog;
+  readonly #trust: ReturnType<typeof createTrust>;
+  readonly #headerOptions: Parameters<typeof clientHeaders>[2];
+
+  constructor(options: { readonly runtime: () => Runtime; readonly settings: ProxySettings; readonly log: ProxyLog }) {
+    const { settings } = options;
+    this.#runtime = options.runtime;
+    this.#settings = settings;
+    this.#log = options.log;
+    this.#trust = createTrust(settings.trustedIps, settings.realIpHeader);
+    this.#headerOptions = {
+      names: ownNames(settings.naming),
+      via: settings.serverTokens ? `sluice/${settings.version}` : null,
+      latencies: settings.latencyTokens,
+    };
+  }
+
+  /** Finds the route of a request whose head has arrived. */
+  open(head: RequestHead, traffic: Traffic): Opened {
+    const started = performance.now();
+    const request = IncomingRequest.of(head, this.#trust);
+    if (request === null) return { refusal: this.#refuse("badRequest", { request: null, started }) };
+    const runtime = this.#runtime();
+    const match = runtime.match(request);
+    if (match === null) return { refusal: this.#refuse("noRoute", { request, started }) };
+    return { exchange: new LiveExchange({ request, runtime, match, traffic, started }) };
+  }
+
+  /** Runs checks and plugins. Never throws nor rejects: a bug answers 500 and is logged with its cause. */
+  access(exchange: LiveExchange): Outcome | Promise<Outcome> {
+    const { route } = exchange;
+    const unavailable = route._sluice?.unavailable;
+    if (unavailable !== undefined) return { answer: { status: 503, message: unavailable } };
+    const fault = protocolFault(exchange);
+    if (fault !== null) return { answer: fault };
+    return this.#runFrom(0, exchange);
+  }
+
+  /** The answer as it goes to the client; the response phase runs. */
+  answer(exchange: LiveExchange, answer: Answer | FaultName): OwnResponse {
+    const { request } = exchange;
+    const response = typeof answer === "string" ? faults[answer] : answer;
+    exchange.source = "gateway";
+    this.#respond(exchange, response.status);
+    const { started } = exchange.timings;
+    const own = this.#render(response, { id: exchange.id, request, started });
+    return { ...own, headers: exchange.editResponse(own.headers) };
+  }
+
+  /** The head of an upstream's response as it goes to the client; the response phase runs. */
+  respond(exchange: LiveExchange, status: number, raw: RawHeaders): readonly string[] {
+    exchange.timings.answered = performance.now();
+    exchange.source = "service";
+    this.#respond(exchange, status);
+    return clientHeaders(exchange, raw, this.#headerOptions);
+  }
+
+  /** The exchange is over, well or badly. */
+  finish(exchange: LiveExchange): void {
+    if (exchange.timings.ended !== undefined) return;
+    exchange.timings.ended = performance.now();
+    for (const { instance } of exchange.chain) {
+      try {
+        instance.log?.(exchange);
+      } catch (error) {
+        this.#failed(exchange, error);
+      }
+    }
+  }
+
+  #runFrom(first: number, exchange: LiveExchange): Outcome | Promise<Outcome> {
+    try {
+      for (let at = first; at < exchange.chain.length; at++) {
+        const step = exchange.chain[at];
+        if (step?.instance.access === undefined) continue;
+        const known = exchange.consumer;
+        const answer = step.instance.access(exchange);
+        if (answer instanceof Promise) return this.#resume(at, { answer, step, known, exchange });
+        if (exchange.consumer !== known) identify(exchange, step);
+        if (answer !== undefined) return { answer };
+      }
+      return this.#forward(exchange);
+    } catch (error) {
+      return this.#failed(exchange, error);
+    }
+  }
+
+  async #resume(
+    at: number,
+    options: {
+      readonly answer: Promise<Answer | undefined>;
+      readonly step: Step;
+      readonly known: LiveExchange["consumer"];
+      readonly exchange: LiveExchange;
+    },
+  ): Promise<Outcome> {
+    const { exchange, step, known } = options;
+    try {
+      const answer = await options.answer;
+      if (exchange.consumer !== known) identify(exchange, step);
+      return answer === undefined ? await this.#runFrom(at + 1, exchange) : { answer };
+    } catch (error) {
+      return this.#failed(exchange, error);
+    }
+  }
+
+  #forward(exchange: LiveExchange): Outcome {
+    const { request, part, match } = exchange;
+    const { upstream, route } = part;
+    if (upstream === null) return { answer: "noService" };
+    const joined = upstreamPath({
+      base: upstream.basePath,
+      path: request.path,
+      matchedPath: match.matchedPath,
+      strip: route.strip_path,
+      handling: route.path_handling,
+    });
+    const path = request.target.plain ? joined : escapePath(joined);
+    const headers = upstreamHeaders(exchange, this.#headerOptions);
+    return { forward: { upstream, method: request.method, path: path + exchange.forwardedQuery, headers } };
+  }
+
+  #failed(exchange: LiveExchange, error: unknown): Outcome {
+    this.#log.error({ err: error, requestId: exchange.id, route: exchange.route.name }, "a plugin failed");
+    return { answer: "unexpected" };
+  }
+
+  /** Past the access phase a plugin's bug is logged; the request goes on. */
+  #respond(exchange: LiveExchange, status: number): void {
+    exchange.status = status;
+    for (const { instance } of exchange.chain) {
+      try {
+        instance.respond?.(exchange);
+      } catch (error) {
+        this.#failed(exchange, error);
+      }
+    }
+  }
+
+  /** A fault of a request that is no exchange. `request` is null when not even its head could be read. */
+  #refuse(
+    name: FaultName,
+    { request, started }: { readonly request: IncomingRequest | null; readonly started: number },
+  ): OwnResponse {
+    return this.#render(faults[name], { id: newRequestId(), request, started });
+  }
+
+  /** A fault that the engine found before it had a request: a head too long, a head that is none. */
+  refuse(name: FaultName): OwnResponse {
+    return this.#refuse(name, { request: null, started: performance.now() });
+  }
+
+  #render(
+    answer: Answer & { readonly transport?: true },
+    {
+      id,
+      request,
+      started,
+    }: { readonly id: string; readonly request: IncomingRequest | null; readonly started: number },
+  ): OwnResponse {
+    const { names, latencies } = this.#headerOptions;
+    const headers: string[] = [];
+    for (const [name, value] of Object.entries(answer.headers ?? {})) headers.push(name, value);
+    let body = answer.body ?? "";
+    if (answer.body === undefined && answer.message !== undefined) {
+      const message = { status: answer.status, text: answer.message, requestId: id };
+      const form = messageForm({
+        accept: request?.header("accept"),
+        contentType: request?.header("content-type"),
+        transport: answer.transport === true,
+      });
+      body = form.render(message);
+      headers.push("Content-Type", form.contentType);
+      for (const [name, value] of Object.entries(form.headers?.(message) ?? {})) headers.push(name, value);
+    }
+    headers.push("Content-Length", String(Buffer.byteLength(body)));
+    if (this.#settings.serverTokens) headers.push("Server", `sluice/${this.#settings.version}`);
+    if (latencies) headers.push(names.responseLatency, milliseconds(performance.now() - started));
+    headers.push(names.requestId, id);
+    return { status: answer.status, headers, body };
+  }
+}
+
+/** From here on the consumer's own plugins apply. */
+function identify(exchange: LiveExchange, { priority }: Step): void {
+  if (exchange.consumer !== null) exchange.chain = exchange.part.chains.identified(exchange.consumer, priority);
+}

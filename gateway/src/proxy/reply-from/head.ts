@@ -1,0 +1,56 @@
+/** From Node's request to what the pipeline takes. */
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { Traffic } from "../live-exchange.ts";
+import type { RequestHead } from "../request.ts";
+import { RequestBody } from "../request-body.ts";
+
+/** Fastify keeps the request target here when it is told to route by another. */
+type Rewritten = IncomingMessage & { readonly originalUrl?: string };
+
+export function headOf(incoming: Rewritten): RequestHead {
+  const { headers, socket } = incoming;
+  const declared = headers["content-length"];
+  const hasBody = headers["transfer-encoding"] !== undefined || (declared !== undefined && declared !== "0");
+  return {
+    method: incoming.method ?? "",
+    target: incoming.originalUrl ?? incoming.url ?? "",
+    httpVersion: incoming.httpVersion,
+    headers,
+    rawHeaders: incoming.rawHeaders,
+    peerAddress: socket.remoteAddress ?? "",
+    port: socket.localPort ?? 0,
+    scheme: "http",
+    serverName: null,
+    body: hasBody ? new RequestBody(incoming, declared === undefined ? null : Number(declared)) : null,
+  };
+}
+
+/** Where the counting of a socket's next exchange begins. */
+const readBefore = new WeakMap<Socket, number>();
+
+/** Bytes of one exchange on a connection that carries several, one after the other. */
+export class SocketTraffic implements Traffic {
+  readonly #socket: Socket;
+  readonly #readFrom: number;
+  readonly #writtenFrom: number;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    this.#readFrom = readBefore.get(socket) ?? 0;
+    this.#writtenFrom = socket.bytesWritten;
+  }
+
+  get bytesIn(): number {
+    return this.#socket.bytesRead - this.#readFrom;
+  }
+
+  get bytesOut(): number {
+    return this.#socket.bytesWritten - this.#writtenFrom;
+  }
+
+  /** What comes from now on belongs to the next exchange. */
+  end(): void {
+    readBefore.set(this.#socket, this.#socket.bytesRead);
+  }
+}

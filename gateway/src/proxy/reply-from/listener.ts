@@ -1,0 +1,158 @@
+/** The proxy listener on Fastify and @fastify/reply-from. */
+import type { IncomingMessage } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import replyFrom from "@fastify/reply-from";
+import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { type OwnResponse, Pipeline, type ProxyLog } from "../pipeline.ts";
+import type { ListenAddress, ProxySettings } from "../settings.ts";
+import { createGuard } from "../upstream/guard.ts";
+import { Pools } from "../upstream/pools.ts";
+import { type Answered, Delivery, type DeliveryContext } from "./delivery.ts";
+import { headOf, SocketTraffic } from "./head.ts";
+import { linger, writeOwn } from "./node-response.ts";
+import { rejectHead } from "./rejection.ts";
+import { serveUpgrade, wantsWebSocket } from "./upgrade.ts";
+
+export interface ProxyOptions {
+  readonly listen: ListenAddress;
+  readonly settings: ProxySettings;
+  readonly log: ProxyLog;
+  /** The runtime that a new request begins with. */
+  readonly runtime: () => Runtime;
+}
+
+export interface Proxy {
+  readonly address: ListenAddress;
+  /**
+   * Drains: no new connections, idle ones and tunnels end, requests under way get their response. After `deadline`
+   * milliseconds (default 30 s) what is left is cut off.
+   */
+  close(options?: { readonly deadline?: number }): Promise<void>;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    delivery: Delivery | null;
+  }
+}
+
+/** reply-from wants a URL; where the request really goes stands in the delivery. */
+const UPSTREAM = "http://upstream/";
+const DELIVERY = Symbol("delivery");
+type Marked = { readonly [DELIVERY]?: Delivery };
+
+/** Rejects when the address cannot be listened on (`code` is Node's, such as EADDRINUSE). */
+export async function createProxy({ listen, settings, log, runtime }: ProxyOptions): Promise<Proxy> {
+  const own: ListenAddress[] = [...settings.ownListeners];
+  const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
+  const pools = new Pools({ guard, keepAlive: settings.upstreamKeepAlive });
+  const pipeline = new Pipeline({ runtime, settings, log });
+  const tunnels = new Set<Duplex>();
+  let draining = false;
+
+  const app = createApp(settings, (error, socket) => rejectHead(error, socket, (fault) => pipeline.refuse(fault)));
+  const { server } = app;
+  const context: DeliveryContext = {
+    pipeline,
+    pools,
+    log,
+    draining: () => draining,
+    ended: () => {
+      if (draining) setImmediate(() => server.closeIdleConnections());
+    },
+  };
+
+  await app.register(replyFrom, {
+    disableCache: false,
+    disableRequestLogging: true,
+    // The types ask for undici's overloads; reply-from calls this one.
+    undici: {
+      request: ((options: { readonly headers: Marked }, answered: Answered) =>
+        options.headers[DELIVERY]?.start(answered)) as never,
+    },
+  });
+  app.decorateRequest("delivery", null);
+  // The whole of Fastify's way (body parsing, validation, serialisation) is not for a proxy: this hook never calls on.
+  app.addHook("onRequest", (request, reply, _next) => {
+    const incoming = request.raw;
+    pools.follow(runtime());
+    const traffic = new SocketTraffic(incoming.socket);
+    const { exchange, refusal } = pipeline.open(headOf(incoming), traffic);
+    if (refusal) return refuse(reply, refusal, traffic);
+    const delivery = new Delivery(context, { exchange, traffic, reply });
+    request.delivery = delivery;
+    delivery.run(send);
+  });
+  server.on("upgrade", (incoming: IncomingMessage, _socket: Duplex, first: Buffer) => {
+    if (draining) incoming.socket.destroy();
+    else serveUpgrade({ pipeline, guard, log, tunnels }, incoming, first);
+  });
+
+  function refuse(reply: FastifyReply, refusal: OwnResponse, traffic: SocketTraffic): void {
+    reply.hijack();
+    reply.raw.once("close", () => {
+      linger(reply.request.raw);
+      traffic.end();
+      context.ended();
+    });
+    writeOwn(reply.raw, refusal, draining);
+  }
+
+  await app.listen({ host: listen.host, port: listen.port });
+  const { port } = server.address() as AddressInfo;
+  own.push({ host: listen.host, port });
+
+  return {
+    address: { host: listen.host, port },
+    async close({ deadline = 30_000 } = {}) {
+      draining = true;
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const tunnel of tunnels) tunnel.end();
+      const timer = setTimeout(() => {
+        server.closeAllConnections();
+        for (const tunnel of tunnels) tunnel.destroy();
+      }, deadline);
+      await closed;
+      clearTimeout(timer);
+      await Promise.all([pools.close(), app.close()]);
+    },
+  };
+}
+
+/** Reused by every request: reply-from reads these and changes none. */
+const fromOptions: Parameters<FastifyReply["from"]>[1] = {
+  rewriteRequestHeaders: (request) => ({ [DELIVERY]: request.delivery }) as never,
+  onResponse: (request) => request.delivery?.writeHead(),
+  onError: (reply) => reply.request.delivery?.writeFault(),
+  // Whether to try again is the delivery's to say.
+  retryDelay: () => null,
+};
+
+const send = (reply: FastifyReply): void => {
+  reply.from(UPSTREAM, fromOptions);
+};
+
+function createApp(settings: ProxySettings, clientError: (error: Error, socket: Socket) => void): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    keepAliveTimeout: settings.keepAliveTimeout,
+    // Uploads may take as long as they need: the head's arrival is what is bounded.
+    requestTimeout: 0,
+    connectionTimeout: 0,
+    clientErrorHandler: clientError,
+    // One route for all: which route a request belongs to is our router's to say.
+    rewriteUrl: () => "/",
+    http: {
+      headersTimeout: settings.headersTimeout,
+      connectionsCheckingInterval: Math.min(settings.headersTimeout, 5000),
+      maxHeaderSize: settings.maxHeaderSize,
+      shouldUpgradeCallback: wantsWebSocket,
+    },
+  });
+  app.route({ method: app.supportedMethods, url: "/", handler: () => {} });
+  return app;
+}

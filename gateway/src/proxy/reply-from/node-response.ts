@@ -1,0 +1,38 @@
+/** Writing responses on Node's own response object, with header names in the case in which they were set. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { OwnResponse } from "../pipeline.ts";
+
+/** Milliseconds that a client may go on sending a body that nobody reads. */
+const LINGER = 30_000;
+
+export interface HeadToWrite {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: readonly string[];
+  /** Whether the connection ends with this response. */
+  readonly last: boolean;
+}
+
+export function writeHead(raw: ServerResponse, { status, statusText, headers, last }: HeadToWrite): void {
+  // Node takes flat lists as they are; its types know only the pairs of setHeader.
+  const flat = (last ? [...headers, "Connection", "close"] : headers) as string[];
+  if (PRINTABLE.test(statusText)) raw.writeHead(status, statusText, flat);
+  else raw.writeHead(status, flat);
+}
+
+const PRINTABLE = /^[\t\x20-\x7e]+$/;
+
+export function writeOwn(raw: ServerResponse, response: OwnResponse, last: boolean): void {
+  writeHead(raw, { status: response.status, statusText: "", headers: response.headers, last });
+  raw.end(response.body);
+}
+
+/**
+ * After an early answer Node reads the rest of the body away, so that the client gets to see the answer. Who never
+ * stops sending is cut off.
+ */
+export function linger(incoming: IncomingMessage): void {
+  if (incoming.complete || incoming.destroyed) return;
+  const timer = setTimeout(() => incoming.socket.destroy(), LINGER).unref();
+  incoming.once("close", () => clearTimeout(timer));
+}

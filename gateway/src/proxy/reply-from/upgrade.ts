@@ -1,0 +1,139 @@
+/** Upgrades to WebSocket: the same pipeline, then a tunnel instead of a response. */
+import { type IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Answer } from "../exchange.ts";
+import type { FaultName } from "../faults.ts";
+import type { LiveExchange } from "../live-exchange.ts";
+import type { Forward, OwnResponse, Pipeline, ProxyLog } from "../pipeline.ts";
+import { codeOf } from "../upstream/failure.ts";
+import type { Guard } from "../upstream/guard.ts";
+import { openTunnel } from "../upstream/tunnel.ts";
+import { headOf, SocketTraffic } from "./head.ts";
+import { writeHead, writeOwn } from "./node-response.ts";
+
+export interface UpgradeContext {
+  readonly pipeline: Pipeline;
+  readonly guard: Guard;
+  readonly log: ProxyLog;
+  /** Tunnels that stand, for the drain to end. */
+  readonly tunnels: Set<Duplex>;
+}
+
+/** Other upgrades (h2c) are served as if the client had not asked (kong-contract 2.3). */
+export const wantsWebSocket = ({ method, headers }: IncomingMessage): boolean =>
+  method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
+
+export function serveUpgrade(context: UpgradeContext, incoming: IncomingMessage, first: Buffer): void {
+  const { pipeline } = context;
+  const { socket } = incoming;
+  socket.on("error", () => socket.destroy());
+  const traffic = new SocketTraffic(socket);
+  const { exchange, refusal } = pipeline.open(headOf(incoming), traffic);
+  if (refusal) {
+    respond(incoming, refusal);
+    return;
+  }
+  socket.once("close", () => {
+    if (exchange.status === 0) exchange.status = CLIENT_CLOSED;
+    pipeline.finish(exchange);
+  });
+  const answer = (own: Answer | FaultName) => {
+    if (!socket.destroyed) respond(incoming, pipeline.answer(exchange, own));
+  };
+  Promise.resolve(pipeline.access(exchange)).then((outcome) => {
+    if (socket.destroyed) return;
+    if (outcome.forward === undefined) answer(outcome.answer);
+    else tunnel(context, { exchange, incoming, first, forward: outcome.forward, answer });
+  });
+}
+
+/** nginx's status for a client that went away before it was answered; only plugins see it. */
+const CLIENT_CLOSED = 499;
+
+interface Upgrade {
+  readonly exchange: LiveExchange;
+  readonly incoming: IncomingMessage;
+  /** What the client sent behind its request. */
+  readonly first: Buffer;
+  readonly forward: Forward;
+  readonly answer: (own: Answer | FaultName) => void;
+}
+
+function tunnel(context: UpgradeContext, { exchange, incoming, first, forward, answer }: Upgrade): void {
+  const { socket } = incoming;
+  const { pipeline, guard, log } = context;
+  const giveUp = openTunnel({
+    exchange,
+    forward,
+    guard,
+    listener: {
+      upgraded(response, upstream, head) {
+        const headers = pipeline.respond(exchange, 101, response.rawHeaders);
+        socket.write(switchingHead(headers, response.headers.upgrade ?? "websocket"), "latin1");
+        if (head.length > 0) socket.write(head);
+        if (first.length > 0) upstream.write(first);
+        join(context, socket, upstream);
+      },
+      refused(response) {
+        const headers = pipeline.respond(exchange, response.statusCode ?? 502, response.rawHeaders);
+        const raw = responseOn(incoming);
+        writeHead(raw, {
+          status: response.statusCode ?? 502,
+          statusText: response.statusMessage ?? "",
+          headers,
+          last: true,
+        });
+        response.on("error", () => socket.destroy()).pipe(raw);
+        socket.once("close", () => response.destroy());
+      },
+      failed(fault, error) {
+        log.warn(
+          { requestId: exchange.id, route: exchange.route.name, code: error && codeOf(error), reason: error?.message },
+          `the upstream failed: ${fault}`,
+        );
+        answer(fault);
+      },
+    },
+  });
+  socket.once("close", giveUp);
+}
+
+/** Bytes go both ways until one side ends; silence is no reason to part, since subscriptions are silent for long. */
+function join({ tunnels }: UpgradeContext, client: Socket, upstream: Duplex): void {
+  tunnels.add(client);
+  client.setTimeout(0);
+  client.setNoDelay(true);
+  client.setKeepAlive(true, 60_000);
+  upstream.on("error", () => upstream.destroy());
+  client.once("close", () => {
+    tunnels.delete(client);
+    upstream.destroy();
+  });
+  upstream.once("close", () => client.destroySoon());
+  client.pipe(upstream);
+  upstream.pipe(client);
+}
+
+function switchingHead(headers: readonly string[], protocol: string): string {
+  let head = "HTTP/1.1 101 Switching Protocols\r\n";
+  for (let at = 0; at < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`;
+  return `${head}Connection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
+}
+
+function respond(incoming: IncomingMessage, response: OwnResponse): void {
+  writeOwn(responseOn(incoming), response, true);
+}
+
+/** Node made no response object for an upgrade; one of our own frames and writes an ordinary response. */
+function responseOn(incoming: IncomingMessage): ServerResponse {
+  const { socket } = incoming;
+  const raw = new ServerResponse(incoming);
+  raw.shouldKeepAlive = false;
+  raw.assignSocket(socket);
+  raw.once("finish", () => {
+    raw.detachSocket(socket);
+    socket.end();
+  });
+  return raw;
+}

@@ -1,0 +1,52 @@
+/** Start-up settings of the proxy listener. */
+
+export interface ListenAddress {
+  /** An address or a name; 0.0.0.0 and :: mean every address of the machine. */
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+}
+
+export interface ProxySettings {
+  /** The version in `Server` and `Via`. */
+  readonly version: string;
+  /** Names of the gateway's own headers: `sluice` = X-Sluice-*, `kong` = X-Kong-* (SLUICE_COMPAT=kong). */
+  readonly naming: "sluice" | "kong";
+  /** Whether `Server` and `Via` are sent. */
+  readonly serverTokens: boolean;
+  /** Whether the latency headers are sent. */
+  readonly latencyTokens: boolean;
+  /** Addresses and CIDR blocks of proxies in front whose X-Forwarded-* and real-address headers are believed. */
+  readonly trustedIps: readonly string[];
+  /** Where a trusted proxy writes the client's address. */
+  readonly realIpHeader: "x-real-ip" | "x-forwarded-for";
+  /**
+   * Upstream addresses and CIDR blocks that are reached although they are loopback or link-local; `address:port`
+   * (`[address]:port`) also lets requests through to a listener of the gateway's own.
+   */
+  readonly allowedUpstreams: readonly string[];
+  /** The gateway's other listeners, which are no upstreams; the proxy's own is added by itself. */
+  readonly ownListeners: readonly ListenAddress[];
+  /** Milliseconds that an idle client connection is kept: longer than usual load balancers keep theirs. */
+  readonly keepAliveTimeout: number;
+  /** Milliseconds in which a request's head must have arrived. */
+  readonly headersTimeout: number;
+  /** Bytes of a request's head; a longer one answers 431. */
+  readonly maxHeaderSize: number;
+  /** Milliseconds that an idle upstream connection is kept. */
+  readonly upstreamKeepAlive: number;
+}
+
+export const defaultProxySettings: Omit<ProxySettings, "version"> = {
+  naming: "sluice",
+  serverTokens: true,
+  latencyTokens: true,
+  trustedIps: [],
+  realIpHeader: "x-real-ip",
+  allowedUpstreams: [],
+  ownListeners: [],
+  keepAliveTimeout: 75_000,
+  headersTimeout: 15_000,
+  maxHeaderSize: 16_384,
+  upstreamKeepAlive: 60_000,
+};

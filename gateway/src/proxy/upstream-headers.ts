@@ -1,0 +1,90 @@
+/** The headers that the upstream gets (kong-contract 2.3, house decision 13). */
+import { connectionNames, hopByHop, type OwnNames } from "./header-names.ts";
+import type { LiveExchange } from "./live-exchange.ts";
+import type { IncomingRequest } from "./request.ts";
+
+export interface UpstreamHeaderOptions {
+  readonly names: OwnNames;
+  /** The gateway in Via: `sluice/1.2.3`; null leaves Via out. */
+  readonly via: string | null;
+}
+
+/** Sent by the proxy in its own words, or not at all. */
+const replaced: ReadonlySet<string> = new Set([
+  ...hopByHop,
+  "host",
+  "content-length",
+  "expect",
+  "proxy",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-proto",
+  "x-forwarded-host",
+  "x-forwarded-port",
+  "x-forwarded-path",
+  "x-forwarded-prefix",
+  "x-real-ip",
+  "x-anonymous-consumer",
+]);
+
+/** Flat: name, value, name, value. Host is the first. */
+export function upstreamHeaders(exchange: LiveExchange, { names, via }: UpstreamHeaderOptions): readonly string[] {
+  const { request, body } = exchange;
+  const { rawHeaders } = request.head;
+  const listed = connectionNames(request.header("connection"));
+  const headers: string[] = ["Host", hostFor(exchange)];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    const lower = name.toLowerCase();
+    if (isDropped(lower) || names.all.has(lower) || listed?.has(lower)) continue;
+    headers.push(name, rawHeaders[at + 1] ?? "");
+  }
+  if (body !== null && body.length !== null) headers.push("Content-Length", String(body.length));
+  if (request.header("te")?.toLowerCase().includes("trailers")) headers.push("TE", "trailers");
+  const before = request.header("x-forwarded-for");
+  const { peerAddress } = request;
+  headers.push("X-Forwarded-For", before === undefined ? peerAddress : `${before}, ${peerAddress}`);
+  headers.push(
+    "X-Forwarded-Proto",
+    request.scheme,
+    "X-Forwarded-Host",
+    believed(request, "x-forwarded-host") ?? nameOf(request.host),
+    "X-Forwarded-Port",
+    believed(request, "x-forwarded-port") ?? String(request.head.port),
+    "X-Forwarded-Path",
+    believed(request, "x-forwarded-path") ?? request.target.sentPath,
+  );
+  const prefix = believed(request, "x-forwarded-prefix") ?? strippedPrefix(exchange);
+  if (prefix !== null) headers.push("X-Forwarded-Prefix", prefix);
+  headers.push("X-Real-IP", request.clientAddress);
+  const hops = request.header("via");
+  if (via !== null) {
+    const own = `${request.head.httpVersion} ${via}`;
+    headers.push("Via", hops === undefined ? own : `${hops}, ${own}`);
+  } else if (hops !== undefined) headers.push("Via", hops);
+  headers.push(names.requestId, exchange.id);
+  return exchange.editUpstream(headers);
+}
+
+/** Some upstreams read `X_Consumer_ID` as `X-Consumer-ID`, so what we vouch for is dropped in that spelling too. */
+function isDropped(lower: string): boolean {
+  const name = lower.includes("_") ? lower.replaceAll("_", "-") : lower;
+  return replaced.has(name) || name.startsWith("x-consumer-") || name.startsWith("x-credential-");
+}
+
+const believed = (request: IncomingRequest, name: string): string | undefined =>
+  request.trusted ? request.header(name) : undefined;
+
+const hostFor = ({ part, request }: LiveExchange): string =>
+  part.upstream === null || (part.route.preserve_host && request.host !== "") ? request.host : part.upstream.host;
+
+const nameOf = (host: string): string => {
+  const colon = host.lastIndexOf(":");
+  return colon < 0 || host.indexOf("]", colon) > 0 ? host : host.slice(0, colon);
+};
+
+function strippedPrefix({ part, match, request }: LiveExchange): string | null {
+  if (!part.route.strip_path || match.matchedPath === 0) return null;
+  const prefix = request.path.slice(0, match.matchedPath);
+  return prefix === "/" ? null : prefix;
+}

@@ -1,0 +1,45 @@
+/** What an error of an upstream connection means to the client, and whether another try may help. */
+import type { FaultName } from "../faults.ts";
+
+export const codeOf = (error: Error): string => ("code" in error && typeof error.code === "string" ? error.code : "");
+
+/** Node and undici names of errors, by what the client is told (kong-contract 2.4). The rest is `badUpstream`. */
+const meanings: Readonly<Record<string, FaultName>> = {
+  ENOTFOUND: "nameResolution",
+  EAI_AGAIN: "nameResolution",
+  EAI_FAIL: "nameResolution",
+  EAI_NODATA: "nameResolution",
+  EAI_NONAME: "nameResolution",
+  SLUICE_FORBIDDEN_ADDRESS: "upstreamDown",
+  UND_ERR_CONNECT_TIMEOUT: "upstreamTimeout",
+  UND_ERR_HEADERS_TIMEOUT: "upstreamTimeout",
+  UND_ERR_BODY_TIMEOUT: "upstreamTimeout",
+  SLUICE_WRITE_TIMEOUT: "upstreamTimeout",
+  SLUICE_TUNNEL_TIMEOUT: "upstreamTimeout",
+  ETIMEDOUT: "upstreamTimeout",
+};
+
+export const faultOf = (error: Error): FaultName => meanings[codeOf(error)] ?? "badUpstream";
+
+/** Errors before a connection was there that the next try would meet again. */
+const FINAL: ReadonlySet<FaultName> = new Set<FaultName>(["nameResolution", "upstreamDown"]);
+
+/** A connection that broke under a request: an upstream that closed an idle one at the moment it was taken. */
+const BROKEN: ReadonlySet<string> = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
+
+const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);
+
+export interface FailedTry {
+  readonly error: Error;
+  /** Whether the request had a connection. */
+  readonly connected: boolean;
+  readonly method: string;
+  /** Whether a byte of the body may have left. */
+  readonly bodyBegun: boolean;
+}
+
+export function mayRetry({ error, connected, method, bodyBegun }: FailedTry): boolean {
+  if (bodyBegun) return false;
+  if (!connected) return !FINAL.has(faultOf(error));
+  return BROKEN.has(codeOf(error)) && IDEMPOTENT.has(method);
+}

@@ -1,0 +1,79 @@
+/** Connection pools, one for each service and target. A pool outlives runtimes as long as its target does. */
+import { buildConnector, Pool } from "undici";
+import type { Runtime, Target } from "../../runtime/runtime.ts";
+import type { Guard } from "./guard.ts";
+
+export interface PoolsOptions {
+  readonly guard: Guard;
+  /** Milliseconds that an idle connection is kept. */
+  readonly keepAlive: number;
+}
+
+export class Pools {
+  readonly #options: PoolsOptions;
+  readonly #pools = new Map<string, Pool>();
+  #seen: Runtime | null = null;
+
+  constructor(options: PoolsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#pools.size;
+  }
+
+  of(target: Target): Pool {
+    const known = this.#pools.get(target.key);
+    if (known !== undefined) return known;
+    const pool = poolOf(target, this.#options);
+    this.#pools.set(target.key, pool);
+    return pool;
+  }
+
+  /** Told the runtime of every new request: after a swap, pools that it does not use close once they are idle. */
+  follow(runtime: Runtime): void {
+    if (this.#seen === runtime) return;
+    this.#seen = runtime;
+    if (this.#pools.size > 0) setImmediate(() => this.#sweep(runtime));
+  }
+
+  async close(): Promise<void> {
+    const pools = [...this.#pools.values()];
+    this.#pools.clear();
+    await Promise.all(pools.map((pool) => pool.destroy()));
+  }
+
+  #sweep(runtime: Runtime): void {
+    const used = new Set<string>();
+    for (const { targets } of runtime.upstreams.values()) for (const { key } of targets) used.add(key);
+    for (const [key, pool] of this.#pools) {
+      if (used.has(key)) continue;
+      this.#pools.delete(key);
+      // Resolves when the requests under way have ended; those that were cut have told their clients already.
+      pool.close().catch(() => pool.destroy());
+    }
+  }
+}
+
+function poolOf(target: Target, { guard, keepAlive }: PoolsOptions): Pool {
+  const { host, port, scheme } = target;
+  const connect = buildConnector({
+    timeout: target.connectTimeout,
+    lookup: guard.lookup(port),
+    rejectUnauthorized: target.verify,
+    ...(target.serverName !== null && { servername: target.serverName }),
+  });
+  return new Pool(`${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`, {
+    pipelining: 1,
+    keepAliveTimeout: keepAlive,
+    keepAliveMaxTimeout: keepAlive,
+    connect(options, done) {
+      try {
+        guard.check(host, port);
+      } catch (error) {
+        return done(error as Error, null);
+      }
+      return connect(options, done);
+    },
+  });
+}
