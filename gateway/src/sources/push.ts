@@ -17,7 +17,7 @@ import {
   type PushRefused,
 } from "@sluice/model";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { Intake, Source } from "./source.ts";
+import type { Source } from "./source.ts";
 
 export interface PushOptions {
   readonly listen: { readonly host: string; readonly port: number };
@@ -101,7 +101,8 @@ export function createPushSource({ listen, token, tls, maxBytes = 256 * 1024 * 1
     },
     trouble: () => null,
     address() {
-      const { address, port } = app?.server.address() as AddressInfo;
+      if (!app) throw new Error("the push source has not been started");
+      const { address, port } = app.server.address() as AddressInfo;
       return { host: address, port };
     },
     async stop() {

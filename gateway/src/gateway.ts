@@ -1,0 +1,102 @@
+/** Puts a node together: source -> intake -> compile -> runtime -> proxy, and the listener that tells how it fares. */
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { emptySnapshot, type Snapshot } from "@sluice/model";
+import type { Logger } from "pino";
+import { compile } from "./compile/compile.ts";
+import { createCounters, createMetrics, handlers } from "./plugins/index.ts";
+import { createProxy } from "./proxy/reply-from/create-proxy.ts";
+import { defaultProxySettings, type ListenAddress } from "./proxy/settings.ts";
+import { holdRuntime } from "./runtime/holder.ts";
+import { createIntake } from "./runtime/intake.ts";
+import { SettingsError } from "./settings/error.ts";
+import { type GatewaySettings, gatewaySettings as names } from "./settings/gateway.ts";
+import { createFileSource } from "./sources/file.ts";
+import { createPushSource } from "./sources/push.ts";
+import type { Source } from "./sources/source.ts";
+import { startStatusListener } from "./status/listener.ts";
+import { version } from "./version.ts";
+
+export interface GatewayOptions {
+  readonly settings: GatewaySettings;
+  readonly log: Logger;
+}
+
+export interface Gateway {
+  readonly proxy: ListenAddress;
+  readonly status: ListenAddress;
+  /** Fails readiness, takes no more connections, finishes what is under way within the drain time, and stops. */
+  close(): Promise<void>;
+}
+
+async function sourceOf(settings: GatewaySettings, log: Logger): Promise<Source> {
+  if (settings.source === "file") {
+    if (!settings.file) throw new SettingsError(`${names.file.variable} must be set: the declarative file to serve`);
+    return createFileSource({ file: settings.file, log });
+  }
+  const { push: listen, pushToken, pushCert, pushKey, pushAuthority, pushClient } = settings;
+  const given = [pushCert, pushKey, pushAuthority].filter((file) => file !== null);
+  if (given.length === 3) {
+    const [cert = "", key = "", ca = ""] = await Promise.all(given.map((file) => readFile(file, "utf8")));
+    return createPushSource({ listen, tls: { cert, key, ca, client: pushClient } });
+  }
+  const all = `${names.pushCert.variable}, ${names.pushKey.variable} and ${names.pushAuthority.variable}`;
+  if (given.length > 0) throw new SettingsError(`${all} belong together: set all three`);
+  if (!pushToken) throw new SettingsError(`who may push? Set ${names.pushToken.variable}, or ${all}`);
+  return createPushSource({ listen, token: pushToken });
+}
+
+export async function startGateway({ settings, log }: GatewayOptions): Promise<Gateway> {
+  const node = randomUUID();
+  const source = await sourceOf(settings, log);
+  const metrics = createMetrics({ compat: settings.compat === "kong", nodeId: node, version });
+  const counters = createCounters({ warn: (message, facts) => log.warn(facts, message) });
+  const tools = { handlers, services: { counters, metrics, now: Date.now } };
+  const holder = holdRuntime(compile(null, emptySnapshot, tools));
+  const intake = createIntake({
+    node,
+    version,
+    serve(snapshot: Snapshot) {
+      holder.swap(compile(holder.current, snapshot, tools));
+    },
+  });
+  let draining = false;
+
+  const proxy = await createProxy({
+    listen: settings.proxy,
+    settings: {
+      ...defaultProxySettings,
+      version,
+      naming: settings.compat,
+      trustedIps: settings.trustedAddresses,
+      allowedUpstreams: settings.allowedUpstreams,
+      ownListeners: [settings.status, settings.push],
+    },
+    log,
+    runtime: () => holder.current,
+  });
+  metrics.readConnections(proxy.connections);
+  const status = await startStatusListener(
+    {
+      state: intake.state,
+      trouble: source.trouble,
+      draining: () => draining,
+      connections: proxy.connections,
+      metrics,
+    },
+    settings.status,
+  );
+  await source.start(intake);
+
+  return {
+    proxy: proxy.address,
+    status: status.address,
+    async close() {
+      draining = true;
+      await proxy.close({ deadline: settings.drain });
+      await source.stop();
+      await counters.close();
+      await status.close();
+    },
+  };
+}

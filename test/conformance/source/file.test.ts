@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pino } from "pino";
+import { createIntake } from "../../../gateway/src/runtime/intake.ts";
+import { createFileSource } from "../../../gateway/src/sources/file.ts";
+import { temporaryFolder, waitFor } from "../../process/index.ts";
+import { documentOf, sourceSuite } from "./suite.ts";
+
+const silent = pino({ level: "silent" });
+
+sourceSuite({
+  name: "file",
+  async create() {
+    const folder = temporaryFolder("source");
+    const file = join(folder.path, "sluice.json");
+    const write = (text: string) => {
+      writeFileSync(`${file}.new`, text);
+      renameSync(`${file}.new`, file);
+    };
+    write(JSON.stringify(documentOf(["first"])));
+    const source = createFileSource({ file, log: silent, interval: 20 });
+    let lastTrouble: string | null = null;
+    return {
+      source,
+      async offer(names, { broken = false } = {}) {
+        write(JSON.stringify(documentOf(names, broken)));
+        if (!broken) return;
+        await waitFor(() => source.trouble() !== lastTrouble, { what: "the fault to be seen" });
+        lastTrouble = source.trouble();
+      },
+      end: async () => folder.remove(),
+    };
+  },
+});
+
+/** Starts a file source on this text, writes another one, and answers its trouble. */
+async function troubleAfter(first: string, then: (file: string) => void): Promise<string> {
+  const folder = temporaryFolder("source");
+  const file = join(folder.path, "sluice.yaml");
+  writeFileSync(file, first);
+  const source = createFileSource({ file, log: silent, interval: 20 });
+  const intake = createIntake({ node: "n", version: "0", serve: () => {} });
+  try {
+    await source.start(intake);
+    const { hash } = intake.state();
+    then(file);
+    await waitFor(() => source.trouble() !== null, { what: "trouble" });
+    assert.equal(intake.state().hash, hash, "what was served goes on");
+    return source.trouble()?.replaceAll(`${folder.path}/`, "") ?? "";
+  } finally {
+    await source.stop();
+    folder.remove();
+  }
+}
+
+const good = `_format_version: "3.0"\nservices:\n- name: a\n  url: http://up.test\n`;
+
+const faults: [string, (file: string) => void, RegExp][] = [
+  [
+    "a wrong value by file, line and column",
+    (file) => writeFileSync(file, `${good}  retries: many\n`),
+    /^sluice\.yaml:5:3: services\[0\]\.retries: expected an integer$/,
+  ],
+  [
+    "broken YAML in the middle by line and column",
+    (file) => writeFileSync(file, `${good}- name: [b\n- name: c\n`),
+    /^sluice\.yaml:[56]:\d+: /,
+  ],
+  ["a file that is gone", (file) => renameSync(file, `${file}.away`), /^sluice\.yaml: ENOENT/],
+];
+for (const [what, change, expected] of faults)
+  test(`the file source names ${what}`, async () => assert.match(await troubleAfter(good, change), expected));
+
+test("a file source with a broken file at the start says every fault and does not start", async () => {
+  const folder = temporaryFolder("source");
+  const file = join(folder.path, "sluice.yaml");
+  writeFileSync(file, `_format_version: "3.0"\nservices:\n- name: a\n  port: x\n`);
+  const source = createFileSource({ file, log: silent });
+  const intake = createIntake({ node: "n", version: "0", serve: () => {} });
+  await assert.rejects(source.start(intake), (error: Error) => {
+    assert.match(error.message, /sluice\.yaml:3:\d+: services\[0\]\.host: required field missing/);
+    assert.match(error.message, /sluice\.yaml:4:3: services\[0\]\.port: expected an integer/);
+    return true;
+  });
+  folder.remove();
+});

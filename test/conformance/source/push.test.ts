@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Agent, request } from "undici";
+import { createIntake } from "../../../gateway/src/runtime/intake.ts";
+import { createPushSource, type PushOptions, type PushSource } from "../../../gateway/src/sources/push.ts";
+import { makeAuthority } from "../../tools/certificates.ts";
+import { documentOf, sourceSuite } from "./suite.ts";
+
+const listen = { host: "127.0.0.1", port: 0 };
+const token = "t0ken";
+const base = (source: PushSource) => `http://127.0.0.1:${source.address().port}/document`;
+
+sourceSuite({
+  name: "push",
+  async create() {
+    const source = createPushSource({ listen, token });
+    let revision = 0;
+    return {
+      source,
+      async offer(names, { broken = false } = {}) {
+        revision++;
+        const response = await fetch(base(source), {
+          method: "PUT",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          body: JSON.stringify({ revision, document: documentOf(names, broken) }),
+        });
+        assert.equal(response.status, broken ? 400 : 200);
+      },
+      end: async () => {},
+    };
+  },
+});
+
+async function withSource(options: Partial<PushOptions>, body: (source: PushSource) => Promise<void>): Promise<void> {
+  const source = createPushSource({ listen, ...options });
+  await source.start(createIntake({ node: "n", version: "1", serve: () => {} }));
+  try {
+    await body(source);
+  } finally {
+    await source.stop();
+  }
+}
+
+const send = (source: PushSource, method: string, body: unknown, headers: Record<string, string> = {}) =>
+  fetch(base(source), {
+    method,
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+
+test("a push listener without a token or certificates is refused at once", () => {
+  assert.throws(() => createPushSource({ listen }), /SLUICE_PUSH_TOKEN/);
+});
+
+for (const [what, headers] of [
+  ["no token", { authorization: "" }],
+  ["a wrong token", { authorization: "Bearer no" }],
+  ["the token without its scheme", { authorization: token }],
+] as const)
+  test(`a push with ${what} is refused with 401`, () =>
+    withSource({ token }, async (source) => {
+      const response = await send(source, "PUT", { revision: 1, document: documentOf(["a"]) }, headers);
+      assert.equal(response.status, 401);
+      assert.match(((await response.json()) as { message: string }).message, /^not the operator: /);
+    }));
+
+test("a change is taken on the hash that it starts from, and answers the hash and revision that the node runs", () =>
+  withSource({ token }, async (source) => {
+    const first = (await (await send(source, "PUT", { revision: 4, document: documentOf(["a"]) })).json()) as {
+      hash: string;
+    };
+    const change = { put: { services: [{ name: "b", host: "up.test" }] }, remove: {} };
+    const second = await send(source, "PATCH", { revision: 5, base: first.hash, change });
+    assert.equal(second.status, 200);
+    const { hash, revision } = (await second.json()) as { hash: string; revision: number };
+    assert.equal(revision, 5);
+    assert.notEqual(hash, first.hash);
+    const whole = (await (await send(source, "PUT", { revision: 6, document: documentOf(["b", "a"]) })).json()) as {
+      hash: string;
+    };
+    assert.equal(whole.hash, hash, "equal content has an equal hash, however it came");
+  }));
+
+test("a change on another hash answers 409 with what the node runs", () =>
+  withSource({ token }, async (source) => {
+    await send(source, "PUT", { revision: 1, document: documentOf(["a"]) });
+    const response = await send(source, "PATCH", { revision: 2, base: "other", change: { put: {}, remove: {} } });
+    assert.equal(response.status, 409);
+    assert.equal(((await response.json()) as { revision: number }).revision, 1);
+  }));
+
+test("a refused document names its faults", () =>
+  withSource({ token }, async (source) => {
+    const response = await send(source, "PUT", { revision: 1, document: documentOf(["a", "b"], true) });
+    const { violations } = (await response.json()) as { violations: { path: unknown[]; message: string }[] };
+    assert.deepEqual(
+      violations.map(({ path, message }) => [path.join("."), message]),
+      [
+        ["services.0.port", "expected an integer"],
+        ["services.1.port", "expected an integer"],
+      ],
+    );
+  }));
+
+for (const [what, body] of [
+  ["no document", { revision: 1 }],
+  ["a document that is a list", { revision: 1, document: [] }],
+  ["no revision", { document: {} }],
+] as const)
+  test(`a push with ${what} is answered 400`, () =>
+    withSource({ token }, async (source) => assert.equal((await send(source, "PUT", body)).status, 400)));
+
+test("with mutual TLS only the operator's certificate may push", async () => {
+  const authority = await makeAuthority();
+  const stranger = await makeAuthority();
+  const node = await authority.issue({ name: "sluice-gateway", sans: ["sluice-gateway"], usage: "server" });
+  const tls = { cert: node.certificate, key: node.key, ca: authority.certificate, client: "sluice-operator" };
+  const clients = {
+    operator: await authority.issue({ name: "sluice-operator", sans: ["sluice-operator"], usage: "client" }),
+    "another name of the same authority": await authority.issue({ name: "x", sans: ["admin"], usage: "client" }),
+    "the right name of another authority": await stranger.issue({
+      name: "sluice-operator",
+      sans: ["sluice-operator"],
+      usage: "client",
+    }),
+    "no certificate": undefined,
+  };
+  await withSource({ tls }, async (source) => {
+    for (const [who, client] of Object.entries(clients)) {
+      const dispatcher = new Agent({
+        connect: {
+          ca: authority.certificate,
+          servername: "sluice-gateway",
+          ...(client ? { cert: client.certificate, key: client.key } : {}),
+        },
+      });
+      const outcome = await request(`https://127.0.0.1:${source.address().port}/document`, { dispatcher }).then(
+        ({ statusCode }) => statusCode,
+        () => "refused",
+      );
+      assert.equal(outcome === 200, who === "operator", `${who}: ${outcome}`);
+      await dispatcher.close();
+    }
+  });
+});

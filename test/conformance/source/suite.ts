@@ -1,0 +1,95 @@
+/** What every source of documents does, whatever it reads. Run by push.test.ts and file.test.ts. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { NodeState } from "@sluice/model";
+import { createIntake } from "../../../gateway/src/runtime/intake.ts";
+import type { Source } from "../../../gateway/src/sources/source.ts";
+import { waitFor } from "../../process/index.ts";
+
+/** A source under test and a hand on what it reads. */
+export interface Subject {
+  readonly source: Source;
+  /** Makes a document available: services of these names; `broken` puts a fault into it. */
+  offer(names: readonly string[], options?: { readonly broken?: boolean }): Promise<void>;
+  end(): Promise<void>;
+}
+
+export interface SubjectFactory {
+  readonly name: string;
+  /** A source that has something to read from the start, with the service `first`. */
+  create(): Promise<Subject>;
+}
+
+/** The document that `offer` makes available. */
+export const documentOf = (names: readonly string[], broken = false) => ({
+  _format_version: "3.0",
+  services: names.map((name) => ({ name, ...(broken ? { host: "up.test", port: "no" } : { host: "up.test" }) })),
+});
+
+export function sourceSuite({ name, create }: SubjectFactory): void {
+  async function withSubject(
+    body: (subject: Subject, seen: { served: string[][]; state(): NodeState }) => Promise<void>,
+  ): Promise<void> {
+    const subject = await create();
+    const served: string[][] = [];
+    const intake = createIntake({
+      node: "n",
+      version: "0",
+      serve: (snapshot) => served.push([...snapshot.services.values()].map((service) => service.name ?? "").sort()),
+    });
+    try {
+      await subject.source.start(intake);
+      await subject.offer(["first"]);
+      await waitFor(() => served.length > 0, { what: "the first document" });
+      await body(subject, { served, state: intake.state });
+    } finally {
+      await subject.source.stop();
+      await subject.end();
+    }
+  }
+
+  test(`${name}: what is offered is served, and the newest word wins`, () =>
+    withSubject(async ({ offer }, { served }) => {
+      assert.deepEqual(served, [["first"]]);
+      await offer(["first", "second"]);
+      await waitFor(() => served.length > 1, { what: "the second document" });
+      assert.deepEqual(served.at(-1), ["first", "second"]);
+      await offer([]);
+      await waitFor(() => served.length > 2, { what: "the empty document" });
+      assert.deepEqual(served.at(-1), []);
+    }));
+
+  test(`${name}: a document with a fault changes nothing, and the next good one is served`, () =>
+    withSubject(async ({ offer }, { served, state }) => {
+      const { hash, revision } = state();
+      await offer(["broken"], { broken: true });
+      await offer(["good"]);
+      await waitFor(() => served.length > 1, { what: "the good document" });
+      assert.deepEqual(served, [["first"], ["good"]]);
+      assert.notEqual(state().hash, hash);
+      assert.ok(state().revision > revision);
+    }));
+
+  test(`${name}: equal content is not compiled again`, () =>
+    withSubject(async ({ offer }, { served, state }) => {
+      const { hash } = state();
+      await offer(["first"]);
+      await offer(["second"]);
+      await waitFor(() => served.length > 1, { what: "the second document" });
+      assert.deepEqual(served, [["first"], ["second"]]);
+      assert.notEqual(state().hash, hash);
+    }));
+
+  test(`${name}: after a stop nothing is served any more`, async () => {
+    const subject = await create();
+    const served: string[] = [];
+    const intake = createIntake({ node: "n", version: "0", serve: (snapshot) => served.push(snapshot.hash) });
+    await subject.source.start(intake);
+    await subject.offer(["first"]);
+    await waitFor(() => served.length > 0, { what: "the first document" });
+    await subject.source.stop();
+    await subject.offer(["second"]).catch(() => {});
+    assert.equal(served.length, 1);
+    await subject.end();
+  });
+}
