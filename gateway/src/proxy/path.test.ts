@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { escapePath, parseTarget } from "./path.ts";
+
+const targets: readonly (readonly [rule: string, sent: string, path: string, query: string, wire: string])[] = [
+  ["keeps a plain path", "/a/b", "/a/b", "", "/a/b"],
+  ["keeps a trailing slash", "/a/", "/a/", "", "/a/"],
+  ["takes the query off", "/a?x=1&y=/../", "/a", "?x=1&y=/../", "/a"],
+  ["preserves an empty query", "/a?", "/a", "?", "/a"],
+  ["drops a fragment", "/a#b?c", "/a", "", "/a"],
+  ["drops a fragment behind the query", "/a?b#c", "/a", "?b", "/a"],
+  ["decodes unreserved characters", "/%61%2D%7e", "/a-~", "", "/a-~"],
+  ["keeps reserved characters encoded, in upper case", "/a%2fb%3f%23%25", "/a%2Fb%3F%23%25", "", "/a%2Fb%3F%23%25"],
+  ["decodes what is not reserved and escapes it again", "/a%20b%22", '/a b"', "", "/a%20b%22"],
+  ["escapes what a client may send and an upstream should not get", "/a|b^c", "/a|b^c", "", "/a%7Cb%5Ec"],
+  ["reads UTF-8", "/caf%c3%a9", "/café", "", "/caf%C3%A9"],
+  ["reads raw bytes as UTF-8", "/caf\u00c3\u00a9", "/café", "", "/caf%C3%A9"],
+  ["keeps bytes that are no UTF-8", "/a%ff", "/a%FF", "", "/a%FF"],
+  ["removes dot segments", "/a/./b/../c", "/a/c", "", "/a/c"],
+  ["removes encoded dot segments", "/a/%2e%2E/c", "/c", "", "/c"],
+  ["does not climb above the root", "/../../etc", "/etc", "", "/etc"],
+  ["ends in a slash after a dot segment", "/a/..", "/", "", "/"],
+  ["merges slashes", "//a///b//", "/a/b/", "", "/a/b/"],
+  ["keeps names that begin with a dot", "/.well-known/..a", "/.well-known/..a", "", "/.well-known/..a"],
+  ["leaves a broken escape as it is", "/a%zz%", "/a%zz%", "", "/a%zz%"],
+];
+
+for (const [rule, sent, path, query, wire] of targets) {
+  test(`${rule}: ${sent}`, () => {
+    const target = parseTarget(sent);
+    assert.equal(target?.path, path);
+    assert.equal(target?.query, query);
+    assert.equal(escapePath(target?.path ?? ""), wire);
+  });
+}
+
+test("takes the host of an absolute target and not its user", () => {
+  const target = parseTarget("http://user@Example.com:81/a?b");
+  assert.equal(target?.authority, "Example.com:81");
+  assert.equal(target?.path, "/a");
+  assert.equal(parseTarget("http://example.com?b")?.path, "/");
+});
+
+for (const sent of ["*", "a/b", "", "ftp://example.com/"]) {
+  test(`refuses the target ${JSON.stringify(sent)}`, () => assert.equal(parseTarget(sent), null));
+}
+
+const paths = fc
+  .array(fc.constantFrom("/", "a", ".", "..", "%2e", "%2F", "%20", "%C3%A9", "|", "é", "%", "-"), { maxLength: 12 })
+  .map((parts) => `/${parts.join("")}`);
+
+test("a normalised path is what its wire form normalises to, and `plain` promises that nothing is escaped", () => {
+  fc.assert(
+    fc.property(paths, (sent) => {
+      const target = parseTarget(Buffer.from(sent, "utf8").toString("latin1"));
+      assert.ok(target);
+      assert.equal(parseTarget(escapePath(target.path))?.path, target.path);
+      if (target.plain) assert.equal(escapePath(target.path), target.path);
+    }),
+  );
+});
