@@ -17,6 +17,9 @@ export function refusalOf(fault: Fault, expect: "absent" | object | undefined): 
     case 413:
     case 422:
       return new Rejected(fault.message);
+    case 500:
+      // The API server's answer to an apply with a member that the schema does not know (seen on 1.36).
+      return fault.message.startsWith("failed to create typed patch object") ? new Rejected(fault.message) : undefined;
     default:
       return undefined;
   }

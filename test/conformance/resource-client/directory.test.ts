@@ -1,0 +1,16 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { createDirectoryClient } from "@sluice/crds";
+import { quiet } from "./log.ts";
+import { describeResourceClient } from "./suite.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "sluice-directory-"));
+after(() => rmSync(directory, { recursive: true }));
+
+let namespaces = 0;
+describeResourceClient("a directory", () => ({
+  client: () => createDirectoryClient({ directory, log: quiet }),
+  namespace: async () => `case-${++namespaces}`,
+}));

@@ -1,0 +1,46 @@
+/** An observer that keeps what it was told, and waits for more. */
+import type { Observer, Resource } from "@sluice/crds";
+import { waitFor } from "../../process/index.ts";
+
+export interface Witness extends Observer {
+  /** `replaced a,b`, `changed a`, `removed a`, `lost`, in order. */
+  readonly told: string[];
+  readonly lostWith: Error[];
+  /** What is there now, by name, in the order of names. */
+  names(): readonly string[];
+  held(name: string): Resource | undefined;
+  /** Waits until this is there, whatever was told on the way. */
+  sees(condition: (witness: Witness) => boolean, what: string): Promise<unknown>;
+}
+
+export function createWitness(): Witness {
+  const held = new Map<string, Resource>();
+  const told: string[] = [];
+  const lostWith: Error[] = [];
+  const witness: Witness = {
+    told,
+    lostWith,
+    replaced(resources) {
+      held.clear();
+      for (const resource of resources) held.set(resource.metadata.name, resource);
+      told.push(`replaced ${[...held.keys()].sort().join(",")}`);
+    },
+    changed(resource) {
+      held.set(resource.metadata.name, resource);
+      told.push(`changed ${resource.metadata.name}`);
+    },
+    removed(resource) {
+      held.delete(resource.metadata.name);
+      told.push(`removed ${resource.metadata.name}`);
+    },
+    lost(error) {
+      lostWith.push(error);
+      told.push("lost");
+    },
+    names: () => [...held.keys()].sort(),
+    held: (name) => held.get(name),
+    sees: (condition, what) =>
+      waitFor(() => condition(witness), { what: `${what}; told: ${told.join("; ")}`, timeout: 30_000 }),
+  };
+  return witness;
+}
