@@ -5,7 +5,7 @@ import { emptySnapshot, type Snapshot } from "@sluice/model";
 import type { Logger } from "pino";
 import { compile } from "./compile/compile.ts";
 import { createCounters, createMetrics, handlers } from "./plugins/index.ts";
-import { createProxy } from "./proxy/reply-from/create-proxy.ts";
+import { createProxy } from "./proxy/reply-from/listener.ts";
 import { defaultProxySettings, type ListenAddress } from "./proxy/settings.ts";
 import { holdRuntime } from "./runtime/holder.ts";
 import { createIntake } from "./runtime/intake.ts";
@@ -58,6 +58,10 @@ export async function startGateway({ settings, log }: GatewayOptions): Promise<G
     version,
     serve(snapshot: Snapshot) {
       holder.swap(compile(holder.current, snapshot, tools));
+    },
+    onUpdate({ hash, revision }) {
+      metrics.setConfig({ hash: hash ?? "", revision });
+      log.debug({ hash, revision }, "serving a document");
     },
   });
   let draining = false;

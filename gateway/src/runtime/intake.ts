@@ -7,9 +7,11 @@ export interface IntakeOptions {
   readonly version: string;
   /** Compiles the snapshot and serves it from now on. When it throws, what was served goes on. */
   readonly serve: (snapshot: Snapshot) => void;
+  /** Told what is served after every update that was taken. */
+  readonly onUpdate?: (state: NodeState) => void;
 }
 
-export function createIntake({ node, version, serve }: IntakeOptions): Intake {
+export function createIntake({ node, version, serve, onUpdate }: IntakeOptions): Intake {
   /** Null before the first document: an empty one that was delivered is something else than none. */
   let snapshot: Snapshot | null = null;
   let revision = 0;
@@ -24,6 +26,7 @@ export function createIntake({ node, version, serve }: IntakeOptions): Intake {
       if (checked.value !== snapshot) serve(checked.value);
       snapshot = checked.value;
       revision = newRevision;
+      onUpdate?.(state());
       return { value: state() };
     },
   };

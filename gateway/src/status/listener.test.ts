@@ -6,7 +6,7 @@ const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
   state: () => ({ node: "n", hash: "abc", revision: 7, version: "0.1.0" }),
   trouble: () => null,
   draining: () => false,
-  connections: () => ({ accepted: 5, active: 2, requests: 9 }),
+  connections: () => ({ accepted: 5, handled: 5, active: 2, reading: 0, writing: 1, waiting: 1, requests: 9 }),
   metrics: { render: async () => "metric 1\n", contentType: "text/plain; version=0.0.4" },
   ...changes,
 });
@@ -32,7 +32,15 @@ for (const [what, changes, reason] of readiness)
 
 test("status has Kong's members and ours", () => {
   const body = statusBody(facts());
-  assert.deepEqual((body.server as Record<string, number>).total_requests, 9);
+  assert.deepEqual(body.server, {
+    connections_accepted: 5,
+    connections_handled: 5,
+    connections_active: 2,
+    connections_reading: 0,
+    connections_writing: 1,
+    connections_waiting: 1,
+    total_requests: 9,
+  });
   assert.equal(body.configuration_hash, "abc");
   assert.deepEqual(body.sluice, { node: "n", version: "0.1.0", revision: 7, trouble: null });
   assert.equal(statusBody(facts({ state: empty })).configuration_hash, "0".repeat(32));

@@ -5,21 +5,15 @@
 import type { AddressInfo } from "node:net";
 import type { NodeState } from "@sluice/model";
 import Fastify from "fastify";
+import type { Connections } from "../plugins/prometheus/metrics.ts";
 
 export interface StatusFacts {
   readonly state: () => NodeState;
   /** Why there is no newer document than the one that is served; null when all is well. */
   readonly trouble: () => string | null;
   readonly draining: () => boolean;
-  readonly connections: () => ConnectionCounts;
+  readonly connections: () => Connections;
   readonly metrics: { render(): Promise<string>; readonly contentType: string };
-}
-
-/** Of the proxy listener, since the node's start. */
-export interface ConnectionCounts {
-  readonly accepted: number;
-  readonly active: number;
-  readonly requests: number;
 }
 
 /** Kong's word for "nothing yet": 32 zeros. */
@@ -27,17 +21,12 @@ const NO_HASH = "0".repeat(32);
 
 /** The body of GET /status: Kong's members, with the node's own beside them. */
 export function statusBody(facts: StatusFacts): Readonly<Record<string, unknown>> {
-  const { accepted, active, requests } = facts.connections();
+  const { requests, ...connections } = facts.connections();
   const { node, hash, revision, version } = facts.state();
   const { rss, heapTotal, heapUsed } = process.memoryUsage();
   return {
     server: {
-      connections_accepted: accepted,
-      connections_handled: accepted,
-      connections_active: active,
-      connections_reading: 0,
-      connections_writing: active,
-      connections_waiting: 0,
+      ...Object.fromEntries(Object.entries(connections).map(([name, count]) => [`connections_${name}`, count])),
       total_requests: requests,
     },
     memory: { rss, heap_total: heapTotal, heap_used: heapUsed },

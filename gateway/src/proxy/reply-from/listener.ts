@@ -4,7 +4,9 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import replyFrom from "@fastify/reply-from";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import type { Connections } from "../../plugins/prometheus/metrics.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
+import { countConnections } from "../connection-counts.ts";
 import { type OwnResponse, Pipeline, type ProxyLog } from "../pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../settings.ts";
 import { createGuard } from "../upstream/guard.ts";
@@ -25,6 +27,7 @@ export interface ProxyOptions {
 
 export interface Proxy {
   readonly address: ListenAddress;
+  readonly connections: () => Connections;
   /**
    * Drains: no new connections, idle ones and tunnels end, requests under way get their response. After `deadline`
    * milliseconds (default 30 s) what is left is cut off.
@@ -54,6 +57,7 @@ export async function createProxy({ listen, settings, log, runtime }: ProxyOptio
 
   const app = createApp(settings, (error, socket) => rejectHead(error, socket, (fault) => pipeline.refuse(fault)));
   const { server } = app;
+  const connections = countConnections(server);
   const context: DeliveryContext = {
     pipeline,
     pools,
@@ -106,6 +110,7 @@ export async function createProxy({ listen, settings, log, runtime }: ProxyOptio
 
   return {
     address: { host: listen.host, port },
+    connections,
     async close({ deadline = 30_000 } = {}) {
       draining = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
