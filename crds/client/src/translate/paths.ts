@@ -13,7 +13,8 @@ export function resourcePath(
   return [...base, ...camelPath(collection, path)];
 }
 
-/** The model's violations of an item as violations of its resource. What translation has said already is left out. */
+/** The model's violations of an item as violations of its resource. Where translation has said something
+ * already, about the place itself, above or below it, they are left out. */
 export function resourceViolations(
   translated: Translated,
   violations: readonly Violation[],
@@ -21,10 +22,11 @@ export function resourceViolations(
   const said = translated.violations.map(({ path }) => path);
   return violations
     .map(({ path, message }) => ({ path: resourcePath(translated, path), message }))
-    .filter(({ path }) => !said.some((other) => startsWith(other, path)))
+    .filter(({ path }) => !said.some((other) => startsWith(other, path) || startsWith(path, other)))
     .map((violation) => ({ ...violation, condition: "Accepted", reason: "Invalid" }));
 }
 
+/** Everything would start with the spec as a whole. */
 const startsWith = (path: Path, start: Path): boolean =>
   start.length > 1 && start.every((step, index) => step === path[index]);
 

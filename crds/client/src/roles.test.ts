@@ -1,0 +1,44 @@
+/** The chart's roles are what the clients of this folder need; RBAC on a real API server is proven in test/cluster. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { kinds, resourceKinds } from "@sluice/model";
+import { parse } from "yaml";
+
+const files = new URL("../../../charts/sluice/files/", import.meta.url);
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+const role = (name: string): Readonly<Record<string, readonly Rule[]>> =>
+  parse(readFileSync(new URL(`${name}-role.yaml`, files), "utf8"));
+const plurals = resourceKinds.map((kind) => kinds[kind].plural).sort();
+
+/** The verbs for resources of ours; with `status` those for their status. */
+const verbsOf = (rules: readonly Rule[] | undefined, status: "" | "/status") =>
+  rules
+    ?.filter(
+      ({ apiGroups, resources }) =>
+        apiGroups[0] === "sluice.dev" && resources.every((name) => name.includes("/") === (status !== "")),
+    )
+    .map(({ resources, verbs }) => ({ resources: resources.map((name) => name.replace(status, "")).sort(), verbs }));
+
+test("the operator's role reads every kind and writes nothing but conditions", () => {
+  const { cluster } = role("operator");
+  assert.deepEqual(verbsOf(cluster, ""), [{ resources: plurals, verbs: ["get", "list", "watch"] }]);
+  assert.deepEqual(verbsOf(cluster, "/status"), [{ resources: plurals, verbs: ["patch"] }]);
+});
+
+test("the admin listener's role writes every kind and never its status", () => {
+  const { cluster, home } = role("admin");
+  const verbs = ["get", "list", "watch", "create", "patch", "delete"];
+  assert.deepEqual(verbsOf(cluster, ""), [{ resources: plurals, verbs }]);
+  assert.deepEqual(verbsOf(cluster, "/status"), []);
+  assert.deepEqual(
+    home?.map(({ resources }) => resources),
+    [["secrets"]],
+  );
+});

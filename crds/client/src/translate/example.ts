@@ -1,0 +1,58 @@
+/** A small world for the tests of translation: home namespace, a Service, a Route, a Consumer, and Secrets. */
+import { apiVersion, type ResourceKind } from "@sluice/model";
+import type { Resource } from "../resource.ts";
+import type { TranslateOptions } from "./translation.ts";
+
+export const SERVICE = "11111111-1111-4111-8111-111111111111";
+export const ROUTE = "22222222-2222-4222-8222-222222222222";
+export const CONSUMER = "33333333-3333-4333-8333-333333333333";
+const created = "2026-11-21T08:00:00Z";
+export const seconds = Date.parse(created) / 1000;
+const base64 = (value: string) => Buffer.from(value).toString("base64");
+
+export const resource = (kind: ResourceKind, spec: object, namespace = "home"): Resource => ({
+  apiVersion,
+  kind,
+  metadata: { name: "mine", namespace, creationTimestamp: created },
+  spec: spec as Resource["spec"],
+});
+
+const secret: Resource = {
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: {
+    name: "keys",
+    namespace: "home",
+    creationTimestamp: "2026-11-21T09:00:00Z",
+    labels: { "sluice.dev/credential": "" },
+  },
+  data: { good: base64("demo-key"), broken: base64("demo-key\n"), empty: "" },
+  stringData: { written: "from-a-file" },
+};
+const unlabelled: Resource = { ...secret, metadata: { ...secret.metadata, labels: {} } };
+const coreService: Resource = {
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: "users", namespace: "home" },
+  spec: { ports: [{ name: "web", port: 4000 }] },
+};
+
+const known: Readonly<Record<string, string>> = {
+  "Service/users": SERVICE,
+  "Route/users": ROUTE,
+  "Consumer/demo": CONSUMER,
+};
+const objects: Readonly<Record<string, Resource>> = {
+  "Secret/keys": secret,
+  "Secret/unlabelled": unlabelled,
+  "CoreService/users": coreService,
+};
+export const options: TranslateOptions = {
+  homeNamespace: "home",
+  audience: "nodes",
+  resolve: (kind, _, name) => known[`${kind}/${name}`],
+  read: (kind, _, name) => objects[`${kind}/${name}`],
+};
+
+/** The spec of a consumer with one key. */
+export const keyAuth = (key: string, name = "keys") => ({ username: "demo", keyAuth: [{ secretRef: { name, key } }] });

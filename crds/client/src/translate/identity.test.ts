@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { deriveId, type ResourceKind } from "@sluice/model";
+import { ROUTE, resource } from "./example.ts";
+import { classOf, identityOf, sluiceKind } from "./identity.ts";
+
+/** Kind, spec, namespace, key. */
+const keys: readonly (readonly [ResourceKind, object, string, string])[] = [
+  ["Service", {}, "home", "mine"],
+  ["Service", {}, "team", "team.mine"],
+  ["Service", { name: "given" }, "team", "given"],
+  ["Route", { name: "" }, "team", "team.mine"],
+  ["Plugin", { instanceName: "instance" }, "home", "instance"],
+  ["Plugin", { name: "given", instanceName: "instance" }, "home", "given"],
+  ["Plugin", {}, "home", "mine"],
+  ["Consumer", { username: "demo" }, "team", "demo"],
+  ["Consumer", { name: "given", username: "demo" }, "team", "given"],
+  ["Consumer", { customId: "7" }, "team", "team.mine"],
+  ["Consumer", { username: 5 }, "team", "team.mine"],
+];
+for (const [kind, spec, namespace, key] of keys) {
+  test(`the id of a ${kind} with ${JSON.stringify(spec)} in ${namespace} is derived from ${key}`, () => {
+    const identity = identityOf(resource(kind, spec, namespace), "home");
+    assert.equal(identity.key, key);
+    assert.equal(identity.id, deriveId(identity.collection, key));
+  });
+}
+
+test("a given id stays, whatever the name", () => {
+  assert.equal(identityOf(resource("Route", { id: ROUTE.toUpperCase(), name: "x" }), "home").id, ROUTE);
+});
+
+test("an id that is none counts as not given", () => {
+  assert.equal(identityOf(resource("Route", { id: "1" }), "home").id, deriveId("routes", "mine"));
+});
+
+test("a core Service is not ours", () => {
+  assert.equal(sluiceKind({ apiVersion: "v1", kind: "Service" }), undefined);
+  assert.equal(sluiceKind({ apiVersion: "sluice.dev/v1alpha1", kind: "toString" }), undefined);
+});
+
+test("the class is sluice when none is given", () => {
+  assert.equal(classOf(resource("Route", {})), "sluice");
+  assert.equal(classOf(resource("Route", { class: "other" })), "other");
+});

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { checkEntity, type ResourceKind } from "@sluice/model";
+import { parseAllDocuments } from "yaml";
+import type { Resource } from "../resource.ts";
+import { identityOf, sluiceKind } from "./identity.ts";
+import { describeResourceViolation } from "./paths.ts";
+import { hashKey } from "./secrets.ts";
+import { translate } from "./translate.ts";
+import type { TranslateOptions } from "./translation.ts";
+
+const samples = new URL("../../../samples/", import.meta.url);
+const resources = readdirSync(samples).flatMap((file) =>
+  parseAllDocuments(readFileSync(new URL(file, samples), "utf8")).map((document) => document.toJS() as Resource),
+);
+
+const found = (kind: string, namespace: string, name: string) =>
+  resources.find(
+    ({ kind: other, metadata }) => other === kind && metadata.namespace === namespace && metadata.name === name,
+  );
+const options: TranslateOptions = {
+  homeNamespace: "default",
+  audience: "nodes",
+  resolve(kind: ResourceKind, namespace, name) {
+    const resource = found(kind, namespace, name);
+    return resource && identityOf(resource, "default").id;
+  },
+  read: (kind, namespace, name) => found(kind, namespace, name),
+};
+const items = resources.filter(sluiceKind).flatMap((resource) => translate(resource, options));
+const ofCollection = (collection: string) => items.filter((item) => item.collection === collection);
+
+test("the samples have no fault", () => {
+  assert.deepEqual(
+    items.flatMap(({ violations }) => violations.map(describeResourceViolation)),
+    [],
+  );
+});
+
+test("the samples are what the tour uses", () => {
+  const [service] = ofCollection("services");
+  const [route] = ofCollection("routes");
+  const { value } = checkEntity("services", service?.item);
+  assert.deepEqual([value?.name, value?.host, value?.port, value?.path], ["users", "127.0.0.1", 4000, null]);
+  assert.deepEqual(
+    [route?.item.paths, route?.item.strip_path, route?.item.service],
+    [["/users"], true, { id: value?.id }],
+  );
+  assert.deepEqual(
+    ofCollection("keyauth_credentials").map(({ item }) => item._sluice),
+    [{ key_hash: hashKey("demo-key") }],
+  );
+  assert.deepEqual(
+    new Map(ofCollection("plugins").map(({ item }) => [item.name, item.config])),
+    new Map<unknown, unknown>([
+      ["cors", { origins: ["*"] }],
+      ["key-auth", {}],
+      ["prometheus", { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true }],
+      ["rate-limiting", { minute: 60, policy: "local" }],
+    ]),
+  );
+  for (const { item } of ofCollection("plugins")) assert.deepEqual(item.service, { id: value?.id });
+});

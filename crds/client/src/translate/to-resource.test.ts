@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type CheckedEntity, type Collection, checkEntity } from "@sluice/model";
+import type { Resource } from "../resource.ts";
+import { CONSUMER, options, ROUTE, resource, SERVICE } from "./example.ts";
+import { resourceName } from "./resource-name.ts";
+import { credentialSecret } from "./secrets.ts";
+import { createdAt, updatedAt } from "./times.ts";
+import { type ToResourceOptions, toResource } from "./to-resource.ts";
+import { translate } from "./translate.ts";
+
+function entity<Name extends Collection>(collection: Name, raw: object): CheckedEntity<Name> {
+  const { value, violations } = checkEntity(collection, raw, { now: 1_700_000_000 });
+  assert.ok(value, JSON.stringify(violations));
+  return value;
+}
+
+const places: Readonly<Record<string, { readonly namespace: string; readonly name: string }>> = {
+  [SERVICE]: { namespace: "team", name: "users" },
+  [ROUTE]: { namespace: "team", name: "users-route" },
+  [CONSUMER]: { namespace: "home", name: "demo" },
+};
+const writing: ToResourceOptions = { namespace: "home", place: (_, id) => places[id] };
+
+test("a resource carries name and id, times as annotations, and no defaults", () => {
+  const { value } = toResource("services", entity("services", { name: "users", url: "http://users:8080" }), writing);
+  assert.deepEqual(value, {
+    apiVersion: "sluice.dev/v1alpha1",
+    kind: "Service",
+    metadata: {
+      name: resourceName("users"),
+      namespace: "home",
+      annotations: { "sluice.dev/created-at": "1700000000", "sluice.dev/updated-at": "1700000000" },
+    },
+    spec: { name: "users", id: entity("services", { name: "users", host: "x" }).id, host: "users", port: 8080 },
+  });
+});
+
+test("a resource goes where that lives what it refers to", () => {
+  const { value } = toResource("routes", entity("routes", { paths: ["/a"], service: { id: SERVICE } }), writing);
+  assert.equal(value?.metadata.namespace, "team");
+  assert.deepEqual(value?.spec?.serviceRef, { name: "users" });
+  assert.equal(value?.spec?.name, "");
+});
+
+const refused = [
+  [
+    "an entity without a resource",
+    { service: { id: "44444444-4444-4444-8444-444444444444" } },
+    "service",
+    "there is no resource for this Service",
+  ],
+  [
+    "entities in two namespaces",
+    { service: { id: SERVICE }, consumer: { id: CONSUMER } },
+    "consumer",
+    "the Consumer lives in the namespace home, this has to be in team",
+  ],
+] as const;
+for (const [what, references, member, message] of refused) {
+  test(`refuses to refer to ${what}`, () => {
+    const plugin = entity("plugins", { name: "rate-limiting", config: { minute: 1 }, ...references });
+    assert.deepEqual(toResource("plugins", plugin, writing).violations, [{ path: [member], message }]);
+  });
+}
+
+test("an update keeps name, place, class, backendRef and keys of the resource", () => {
+  const backendRef = { name: "users", port: 4000 };
+  const previous = resource("Service", { class: "other", backendRef, retries: 1 });
+  const [item] = translate(previous, options);
+  const changed = { ...(item?.entity as CheckedEntity<"services">), retries: 5 };
+  const { value } = toResource("services", changed, { ...writing, previous });
+  assert.equal(value?.metadata.name, "mine");
+  assert.deepEqual(value?.spec, { name: "mine", id: changed.id, class: "other", retries: 5, backendRef });
+
+  const moved = toResource("services", { ...changed, host: "elsewhere", port: 80 }, { ...writing, previous });
+  assert.equal(moved.value?.spec?.backendRef, undefined);
+  assert.equal(moved.value?.spec?.host, "elsewhere");
+
+  const keyAuth = [{ secretRef: { name: "keys", key: "good" } }];
+  const consumer = resource("Consumer", { username: "demo", keyAuth });
+  const renamed = entity("consumers", { username: "demonstration", id: CONSUMER });
+  const written = toResource("consumers", renamed, { ...writing, previous: consumer });
+  assert.deepEqual(written.value?.spec, { id: CONSUMER, username: "demonstration", keyAuth });
+});
+
+test("an update leaves passwords in their Secrets until it sets one", () => {
+  const configFrom = [{ path: "redis.password", secretRef: { name: "keys", key: "good" } }];
+  const config = { minute: 1, policy: "redis", redis: { host: "r" } };
+  const previous = resource("Plugin", { plugin: "rate-limiting", config, configFrom });
+  const [item] = translate(previous, { ...options, audience: "admin" });
+  const read = item?.entity as CheckedEntity<"plugins">;
+  assert.deepEqual(toResource("plugins", read, { ...writing, previous }).value?.spec?.configFrom, configFrom);
+  const set = { ...read, config: { ...config, redis: { host: "r", password: "new" } } };
+  const { value } = toResource("plugins", set, { ...writing, previous });
+  assert.equal(value?.spec?.configFrom, undefined);
+  assert.deepEqual(value?.spec?.config, set.config);
+});
+
+const names = [
+  ["users", /^users-[0-9a-f]{10}$/],
+  ["Users API/v2", /^users-api-v2-[0-9a-f]{10}$/],
+  ["日本", /^x-[0-9a-f]{10}$/],
+  ["-".repeat(300), /^x-[0-9a-f]{10}$/],
+  ["a".repeat(300), /^a{48}-[0-9a-f]{10}$/],
+] as const;
+for (const [name, expected] of names) {
+  test(`a resource for ${name.slice(0, 20)} has a name that Kubernetes takes`, () => {
+    assert.match(resourceName(name), expected);
+    assert.ok(resourceName(name).length <= 63);
+  });
+}
+
+test("one entity name gives one resource name, and names that only look alike do not meet", () => {
+  assert.equal(resourceName("users"), resourceName("users"));
+  assert.notEqual(resourceName("users"), resourceName("Users"));
+});
+
+test("a plugin without an instance name is named after what it does and its id", () => {
+  const plugin = entity("plugins", { name: "key-auth" });
+  assert.equal(toResource("plugins", plugin, writing).value?.metadata.name, resourceName(plugin.id, "key-auth"));
+});
+
+test("a Secret carries the label by which it is found, and its entry no key", () => {
+  const credential = entity("keyauth_credentials", { id: ROUTE, consumer: { id: CONSUMER }, key: "demo-key", ttl: 5 });
+  const { secret, entry } = credentialSecret(credential, { namespace: "home" });
+  assert.deepEqual(secret.metadata.labels, { "sluice.dev/credential": "key-auth" });
+  assert.equal(Buffer.from(secret.data?.key ?? "", "base64").toString(), "demo-key");
+  assert.deepEqual(entry, { id: ROUTE, ttl: 5, secretRef: { name: secret.metadata.name, key: "key" } });
+});
+
+test("a credential without a key has no Secret", () => {
+  const credential = { ...entity("keyauth_credentials", { consumer: { id: CONSUMER }, key: "k" }), key: null };
+  assert.throws(() => credentialSecret(credential, { namespace: "home" }), TypeError);
+});
+
+test("a resource was changed when somebody last wrote more than its status", () => {
+  const metadata: Resource["metadata"] = {
+    name: "mine",
+    namespace: "home",
+    creationTimestamp: "2026-01-01T00:00:00Z",
+    annotations: { "sluice.dev/created-at": "12", "sluice.dev/updated-at": "1767225601" },
+    managedFields: [
+      { manager: "kubectl", time: "2026-01-01T00:00:05Z" },
+      { manager: "sluice-operator", subresource: "status", time: "2026-02-01T00:00:00Z" },
+    ],
+  };
+  assert.equal(createdAt(metadata), 12);
+  assert.equal(updatedAt(metadata), Date.parse("2026-01-01T00:00:05Z") / 1000);
+  assert.equal(updatedAt({ ...metadata, managedFields: [] }), 1_767_225_601);
+  assert.equal(updatedAt({ name: "mine", namespace: "home" }), undefined);
+});
