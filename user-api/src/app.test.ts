@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { after, before, describe, it } from "node:test";
+import type { FastifyInstance } from "fastify";
+import { getIntrospectionQuery } from "graphql";
+import type { Database } from "./store/database.ts";
+import { openPglite } from "./store/pglite.ts";
+import { openUserStore } from "./store/sql-store.ts";
+import { ask, codesOf, testApp } from "./testing.ts";
+
+const CREATE =
+  "mutation Create($name: String!, $email: String!) { createUser(name: $name, email: $email) { id name email } }";
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+describe("the user directory", () => {
+  let app: FastifyInstance;
+  let database: Database;
+  const queries: string[] = [];
+
+  before(async () => {
+    const real = await openPglite();
+    database = {
+      ...real,
+      query(text, values) {
+        queries.push(text);
+        return real.query(text, values);
+      },
+    };
+    ({ app } = await testApp({ store: await openUserStore(database) }));
+  });
+  after(() => app?.close());
+
+  async function create(name: string, email = `${randomUUIDv7()}@example.org`) {
+    const { data } = await ask(app, { query: CREATE, variables: { name, email } });
+    return data?.createUser as { id: string; name: string; email: string };
+  }
+
+  it("creates a user with an id of its own and shows it to the next query", async () => {
+    const ann = await create(" Ann ", "ann@example.org");
+    assert.match(ann.id, UUID_V7);
+    assert.deepEqual(ann, { id: ann.id, name: "Ann", email: "ann@example.org" });
+    const query = "query One($id: ID!) { user(id: $id) { id name email } users { name } }";
+    const reply = await ask(app, { query, variables: { id: ann.id }, operationName: "One" });
+    assert.deepEqual(reply, { status: 200, data: { user: ann, users: [{ name: "Ann" }] } });
+  });
+
+  it("answers null and NOT_FOUND for an unknown id", async () => {
+    const reply = await ask(app, { query: `{ user(id: "${randomUUIDv7()}") { id } }` });
+    assert.equal(reply.status, 200);
+    assert.deepEqual(reply.data, { user: null });
+    assert.deepEqual(
+      reply.errors?.map(({ message, path, extensions }) => ({ message, path, extensions })),
+      [{ message: "User not found", path: ["user"], extensions: { code: "NOT_FOUND" } }],
+    );
+  });
+
+  it("answers the other fields when one fails", async () => {
+    const bob = await create("Bob");
+    const reply = await ask(app, { query: `{ a: user(id: "x") { id } b: user(id: "${bob.id}") { name } }` });
+    assert.deepEqual(reply.data, { a: null, b: { name: "Bob" } });
+    assert.deepEqual(codesOf(reply), ["NOT_FOUND"]);
+  });
+
+  it("refuses faulty values with all their faults", async () => {
+    const reply = await ask(app, { query: CREATE, variables: { name: " ", email: "x" } });
+    assert.deepEqual(reply.data, { createUser: null });
+    assert.deepEqual(reply.errors?.[0]?.extensions, {
+      code: "BAD_USER_INPUT",
+      violations: [
+        { path: ["name"], message: "must not be blank" },
+        { path: ["email"], message: "must be an e-mail address, such as ann@example.org" },
+      ],
+    });
+  });
+
+  it("refuses an address that is taken, regardless of case", async () => {
+    await create("Cy", "cy@example.org");
+    assert.deepEqual(codesOf(await ask(app, { query: CREATE, variables: { name: "Cy", email: "CY@Example.ORG" } })), [
+      "CONFLICT",
+    ]);
+  });
+
+  it("reads the posts of all users by one query, and again for the next request", async () => {
+    const eve = await create("Eve");
+    const add = (title: string) =>
+      database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [randomUUIDv7(), eve.id, title]);
+    await add("Hello");
+    for (let n = 0; n < 20; n++) await create(`User ${n}`);
+    queries.length = 0;
+    const query = "{ users { name posts { title } } }";
+    const { data } = await ask(app, { query });
+    assert.equal(queries.length, 2, queries.join("\n"));
+    const users = data?.users as { name: string; posts: unknown }[];
+    assert.ok(users.length > 20);
+    assert.deepEqual(users.find(({ name }) => name === "Eve")?.posts, [{ title: "Hello" }]);
+    assert.deepEqual(users.find(({ name }) => name === "User 7")?.posts, []);
+    await add("Again");
+    const one = await ask(app, { query: `{ user(id: "${eve.id}") { posts { title } } }` });
+    assert.deepEqual(one.data, { user: { posts: [{ title: "Hello" }, { title: "Again" }] } });
+  });
+
+  it("describes itself to the standard introspection query", async () => {
+    const { data } = await ask(app, { query: getIntrospectionQuery() });
+    assert.ok(data);
+    const { types } = data.__schema as { types: { name: string; fields: { name: string }[] | null }[] };
+    const fields = (type: string) => types.find(({ name }) => name === type)?.fields?.map(({ name }) => name);
+    assert.deepEqual(["Query", "Mutation", "Subscription", "User", "Post"].map(fields), [
+      ["user", "users"],
+      ["createUser"],
+      ["userCreated"],
+      ["id", "name", "email", "posts"],
+      ["title"],
+    ]);
+  });
+
+  it("is ready and healthy, until its store is gone", async () => {
+    const own = await testApp({
+      store: {
+        ...(await openUserStore({ ...database, close: async () => undefined })),
+        ping: () => Promise.reject(new Error("gone")),
+      },
+    });
+    for (const url of ["/healthz", "/readyz"]) assert.equal((await app.inject(url)).statusCode, 200);
+    assert.equal((await own.app.inject("/healthz")).statusCode, 200);
+    assert.equal((await own.app.inject("/readyz")).statusCode, 503);
+    await own.app.close();
+  });
+});

@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { consumerOf } from "./consumer.ts";
+
+describe("the consumer in the gateway's headers", () => {
+  const cases = [
+    ["is nobody without headers", {}, null],
+    ["has id and name", { "x-consumer-id": "1", "x-consumer-username": "demo" }, { id: "1", username: "demo" }],
+    ["is called by the id without a name", { "x-consumer-id": "1" }, { id: "1", username: "1" }],
+    ["is nobody with a name alone", { "x-consumer-username": "demo" }, null],
+    ["is nobody when anonymous", { "x-consumer-id": "1", "x-anonymous-consumer": "true" }, null],
+  ] as const;
+  for (const [name, headers, consumer] of cases) {
+    it(name, () => assert.deepEqual(consumerOf(headers), consumer));
+  }
+});

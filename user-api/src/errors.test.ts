@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { FastifyInstance, InjectOptions } from "fastify";
+import { MAX_BODY, MAX_TOKENS } from "./limits.ts";
+import { arrayStore, ask, codesOf, testApp } from "./testing.ts";
+
+describe("a request that cannot be executed", () => {
+  let app: FastifyInstance;
+  before(async () => {
+    ({ app } = await testApp({ depth: 2 }));
+  });
+  after(() => app.close());
+
+  const USER = "query One($id: ID!) { user(id: $id) { id } }";
+  const TWO = "query A { users { id } } query B { users { name } }";
+  const documents = [
+    ["a syntax error", { query: "{ users" }, 400, "GRAPHQL_PARSE_FAILED"],
+    ["a syntax tree instead of a text", { query: '{"kind":"Document","definitions":[]}' }, 400, "GRAPHQL_PARSE_FAILED"],
+    ["too many tokens", { query: `{ ${"a ".repeat(MAX_TOKENS)} }` }, 400, "GRAPHQL_PARSE_FAILED"],
+    ["an unknown field", { query: "{ nobody }" }, 400, "GRAPHQL_VALIDATION_FAILED"],
+    ["fields nested too deep", { query: "{ users { posts { title } } }" }, 400, "GRAPHQL_VALIDATION_FAILED"],
+    ["an unknown operation", { query: TWO, operationName: "C" }, 400, "GRAPHQL_VALIDATION_FAILED"],
+    [
+      "an unknown operation with variables",
+      { query: TWO, operationName: "C", variables: {} },
+      400,
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
+    ["a missing variable", { query: USER }, 400, "BAD_USER_INPUT"],
+    ["a variable that is null", { query: USER, variables: { id: null } }, 400, "BAD_USER_INPUT"],
+    ["a variable of a wrong type", { query: USER, variables: { id: {} } }, 400, "BAD_USER_INPUT"],
+  ] as const;
+  for (const [name, payload, status, code] of documents) {
+    it(`with ${name} is answered ${status} ${code}, twice`, async () => {
+      // The second time mercurius answers from its cache.
+      for (let n = 0; n < 2; n++) {
+        const reply = await ask(app, payload);
+        assert.equal(reply.status, status);
+        assert.deepEqual(codesOf(reply), [code]);
+        assert.ok(!("data" in reply));
+      }
+    });
+  }
+
+  const get = (query: string) => ({ url: "/graphql", query: { query } }) as const;
+  const json = { "content-type": "application/json" };
+  const requests: readonly (readonly [string, InjectOptions, number, string])[] = [
+    ["JSON that is broken", { method: "POST", url: "/graphql", headers: json, payload: '{"que' }, 400, "BAD_REQUEST"],
+    ["no document", { method: "POST", url: "/graphql", payload: {} }, 400, "BAD_REQUEST"],
+    [
+      "a list of documents",
+      { method: "POST", url: "/graphql", payload: [{ query: "{users{id}}" }] },
+      400,
+      "BAD_REQUEST",
+    ],
+    [
+      "a form",
+      {
+        method: "POST",
+        url: "/graphql",
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+        payload: "query={users{id}}",
+      },
+      415,
+      "BAD_REQUEST",
+    ],
+    [
+      "a body that is too large",
+      { method: "POST", url: "/graphql", payload: { query: " ".repeat(MAX_BODY) } },
+      413,
+      "BAD_REQUEST",
+    ],
+    ["a mutation by GET", get('mutation { createUser(name: "a", email: "a@b.cd") { id } }'), 405, "BAD_REQUEST"],
+    ["two operations and no name by GET", get(TWO), 400, "GRAPHQL_VALIDATION_FAILED"],
+    ["a syntax error by GET", get("{"), 400, "GRAPHQL_PARSE_FAILED"],
+    [
+      "variables by GET that are not JSON",
+      { url: "/graphql", query: { query: "{users{id}}", variables: "{" } },
+      400,
+      "BAD_REQUEST",
+    ],
+  ];
+  for (const [name, request, status, code] of requests) {
+    it(`with ${name} is answered ${status} ${code}`, async () => {
+      const response = await app.inject(request);
+      assert.equal(response.statusCode, status, response.body);
+      assert.deepEqual(codesOf(response.json()), [code]);
+    });
+  }
+
+  it("is answered 400 when it would need thousands of levels", async () => {
+    const reply = await ask(app, { query: "{a".repeat(50_000) });
+    assert.deepEqual([reply.status, codesOf(reply)], [400, ["GRAPHQL_PARSE_FAILED"]]);
+  });
+
+  it("leaves queries by GET, application/graphql and subscriptions over HTTP to their own answers", async () => {
+    assert.deepEqual((await app.inject(get("{ users { id } }"))).json(), { data: { users: [] } });
+    const headers = { "content-type": "application/graphql" };
+    const plain = await app.inject({ method: "POST", url: "/graphql", headers, payload: "{ users { id } }" });
+    assert.deepEqual(plain.json(), { data: { users: [] } });
+    assert.deepEqual(codesOf(await ask(app, { query: "subscription { userCreated { id } }" })), ["BAD_REQUEST"]);
+  });
+});
+
+describe("access", () => {
+  const query = 'mutation { createUser(name: "Ann", email: "ann@example.org") { name } }';
+  const consumer = { "x-consumer-id": "1", "x-consumer-username": "demo" };
+  const created = { createUser: { name: "Ann" } };
+  const cases = [
+    ["open", "nobody", {}, created, []],
+    ["authenticated", "nobody", {}, { createUser: null }, ["UNAUTHENTICATED"]],
+    [
+      "authenticated",
+      "an anonymous consumer",
+      { ...consumer, "x-anonymous-consumer": "true" },
+      { createUser: null },
+      ["UNAUTHENTICATED"],
+    ],
+    ["authenticated", "a consumer", consumer, created, []],
+  ] as const;
+  for (const [access, who, headers, data, codes] of cases) {
+    it(`${access}: createUser by ${who} gives ${codes[0] ?? "a user"}, queries work`, async () => {
+      const { app } = await testApp({ access });
+      const reply = await ask(app, { query, headers });
+      assert.deepEqual(reply.data, data);
+      assert.deepEqual(codesOf(reply), codes);
+      assert.equal((await ask(app, { query: "{ users { id } }", headers })).errors, undefined);
+      await app.close();
+    });
+  }
+});
+
+describe("a fault of ours", () => {
+  it("is told without detail and logged with its cause under the gateway's request id", async () => {
+    const cause = new Error("password authentication failed for user sluice");
+    const store = arrayStore({ users: () => Promise.reject(cause) });
+    const { app, logged } = await testApp({ store });
+    const reply = await ask(app, {
+      query: '{ users { id } user(id: "x") { id } }',
+      headers: { "x-request-id": "from-gateway" },
+    });
+    await app.close();
+    assert.deepEqual(reply.data, { users: null, user: null });
+    const [masked] = reply.errors?.filter(({ path }) => path?.[0] === "users") ?? [];
+    assert.deepEqual(masked, {
+      message: "Internal server error; the log has the cause under the request id from-gateway",
+      path: ["users"],
+      extensions: { code: "INTERNAL_SERVER_ERROR", requestId: "from-gateway" },
+    });
+    const line = logged.find(({ level }) => level === 50);
+    assert.equal(line?.requestId, "from-gateway");
+    assert.match(JSON.stringify(line?.err), /password authentication failed/);
+  });
+
+  it("names the place in a list by a number", async () => {
+    const user = { id: "1", name: "Ann", email: "ann@example.org" };
+    const store = arrayStore({ users: async () => [user], postsOf: () => Promise.reject(new Error("gone")) });
+    const { app } = await testApp({ store });
+    const reply = await ask(app, { query: "{ users { posts { title } } }" });
+    await app.close();
+    assert.deepEqual(reply.errors?.[0]?.path, ["users", 0, "posts"]);
+  });
+
+  it("logs requests without query strings and headers", async () => {
+    const { app, logged } = await testApp();
+    await app.inject({
+      url: "/graphql?query={users{id}}&apikey=hunter2",
+      headers: { apikey: "hunter3", "x-request-id": "a b" },
+    });
+    await app.close();
+    const text = JSON.stringify(logged);
+    assert.match(text, /"method":"GET","path":"\/graphql"/);
+    assert.doesNotMatch(text, /hunter|a b/);
+  });
+});

@@ -1,0 +1,108 @@
+/** What clients are told when something fails: a message and a stable `extensions.code`. */
+import type { FastifyBaseLogger } from "fastify";
+import { type ExecutionResult, GraphQLError, type GraphQLFormattedError } from "graphql";
+
+/** Every code, with the HTTP status of a request that fails with it before anything was executed. */
+const statuses = {
+  BAD_REQUEST: 400,
+  GRAPHQL_PARSE_FAILED: 400,
+  GRAPHQL_VALIDATION_FAILED: 400,
+  BAD_USER_INPUT: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  INTERNAL_SERVER_ERROR: 500,
+} as const satisfies Record<string, number>;
+
+export type ErrorCode = keyof typeof statuses;
+
+const isCode = (code: unknown): code is ErrorCode => typeof code === "string" && Object.hasOwn(statuses, code);
+
+/** An error that clients see as it is. */
+export function failure(
+  code: ErrorCode,
+  message: string,
+  extensions: Readonly<Record<string, unknown>> = {},
+): GraphQLError {
+  return new GraphQLError(message, { extensions: { code, ...extensions } });
+}
+
+/** graphql-js' words (execution/values.js) for a variable whose value does not fit its type. */
+const VARIABLE_FAULT = /^Variable "\$[^"]*" (?:got invalid value|of (?:required|non-null) type)/;
+
+/** The code of an error by its shape: graphql-js and mercurius give none. Null: it is not the client's. */
+export function codeOf(error: GraphQLError): ErrorCode | null {
+  if (isCode(error.extensions.code)) return error.extensions.code;
+  const executed = error.path !== undefined;
+  const cause = error.originalError;
+  if (executed) return null;
+  if (cause === undefined || cause instanceof GraphQLError) {
+    if (error.message.startsWith("Syntax Error")) return "GRAPHQL_PARSE_FAILED";
+    return VARIABLE_FAULT.test(error.message) ? "BAD_USER_INPUT" : "GRAPHQL_VALIDATION_FAILED";
+  }
+  const status = "statusCode" in cause ? cause.statusCode : undefined;
+  return typeof status === "number" && status >= 400 && status < 500 ? "BAD_REQUEST" : null;
+}
+
+/** Whom and where an error concerns. */
+export interface Occasion {
+  readonly log: FastifyBaseLogger;
+  readonly requestId: string;
+}
+
+/** The error for the client. One that is not the client's is logged with its cause and told without detail. */
+export function present(error: GraphQLError, { log, requestId }: Occasion): GraphQLFormattedError {
+  const code = codeOf(error);
+  if (code !== null) {
+    const { message, locations, path, extensions } = error.toJSON();
+    return {
+      message,
+      ...(locations === undefined ? {} : { locations }),
+      ...(path === undefined ? {} : { path }),
+      extensions: { ...extensions, code },
+    };
+  }
+  log.error({ err: error.originalError ?? error, path: error.path, requestId }, "a request failed");
+  return {
+    message: `Internal server error; the log has the cause under the request id ${requestId}`,
+    ...(error.path === undefined ? {} : { path: error.path }),
+    extensions: { code: "INTERNAL_SERVER_ERROR", requestId },
+  };
+}
+
+/** mercurius wraps what parsing and validation found in one error; here they are all, as GraphQL errors. */
+function unwrapped(error: GraphQLError): readonly GraphQLError[] {
+  const cause = error.originalError;
+  if (cause === undefined || !("errors" in cause) || !Array.isArray(cause.errors)) return [error];
+  return cause.errors.map((one: unknown) => {
+    if (one instanceof GraphQLError) return one;
+    return failure("BAD_REQUEST", one instanceof Error ? one.message : String(one));
+  });
+}
+
+/** The HTTP answer for a result with errors. Without `data` when nothing was executed (GraphQL 7.1). */
+export function formatErrors(
+  { data, errors, extensions }: ExecutionResult & { readonly errors: readonly GraphQLError[] },
+  occasion: Occasion,
+): {
+  readonly statusCode: number;
+  readonly response: { data?: ExecutionResult["data"]; errors: GraphQLFormattedError[] };
+} {
+  const presented = errors.flatMap(unwrapped).map((error) => present(error, occasion));
+  const executed = data !== undefined;
+  const cause = errors[0]?.originalError;
+  const own = cause !== undefined && "statusCode" in cause ? cause.statusCode : undefined;
+  const code = presented[0]?.extensions?.code;
+  const byCode = statuses[isCode(code) ? code : "INTERNAL_SERVER_ERROR"];
+  // The transport's own statuses are finer than a code (405, 413, 415); never one that hides a fault of ours.
+  const failed = code === "BAD_REQUEST" && typeof own === "number" ? own : byCode;
+  return {
+    statusCode: executed ? 200 : failed,
+    response: {
+      ...(executed ? { data } : {}),
+      errors: presented,
+      ...(extensions === undefined ? {} : { extensions }),
+    },
+  };
+}

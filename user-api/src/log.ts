@@ -1,0 +1,13 @@
+/** The log: one JSON object a line. */
+import { type DestinationStream, type Logger, pino } from "pino";
+
+/** What a line says of a request: no headers and no query string, which hold credentials and what was asked. */
+function requestOf(request: { readonly method?: string; readonly url?: string; readonly ip?: string }) {
+  return { method: request.method, path: request.url?.split("?", 1)[0], remoteAddress: request.ip };
+}
+
+/** Writes to standard output unless told otherwise. */
+export function makeLog(level: string, destination?: DestinationStream): Logger {
+  const options = { level, serializers: { req: requestOf } };
+  return destination === undefined ? pino(options) : pino(options, destination);
+}

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+interface Line {
+  readonly level: number;
+  readonly msg: string;
+}
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly lines: Line[];
+  /** The first line whose message matches; rejects when the process ends without it. */
+  line(pattern: RegExp): Promise<string>;
+  readonly exit: Promise<unknown[]>;
+}
+
+const running = new Set<ChildProcess>();
+
+/** The command as a process of its own. Every line that it writes must be JSON. */
+function start(environment: Record<string, string>): Started {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.resolve("./main.ts"))], {
+    env: { PATH: process.env.PATH, SLUICE_USER_API_LISTEN: "127.0.0.1:0", ...environment },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  running.add(child);
+  const lines: Line[] = [];
+  const reader = createInterface(child.stdout);
+  const closed = once(reader, "close").then(() => null);
+  reader.on("line", (text) => lines.push(JSON.parse(text)));
+  const exit = once(child, "exit").finally(() => running.delete(child));
+  return {
+    child,
+    lines,
+    exit,
+    async line(pattern) {
+      for (;;) {
+        const found = lines.find(({ msg }) => pattern.test(msg));
+        if (found !== undefined) return found.msg;
+        if ((await Promise.race([once(reader, "line"), closed])) === null) {
+          throw new Error(`no line like ${pattern} in ${JSON.stringify(lines)}`);
+        }
+      }
+    },
+  };
+}
+
+describe("sluice-user-api", () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "user-api-"));
+  });
+  after(async () => {
+    for (const child of running) child.kill("SIGKILL");
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it("serves from a folder, keeps a second process off it, and stops in order on SIGTERM", async () => {
+    const first = start({ SLUICE_USER_API_DATA: folder });
+    const url = (await first.line(/^GraphQL at /)).replace("GraphQL at ", "");
+    const query = 'mutation { createUser(name: "Ann", email: "ann@example.org") { name } }';
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify({ query }) });
+    assert.deepEqual(await response.json(), { data: { createUser: { name: "Ann" } } });
+
+    const second = start({ SLUICE_USER_API_DATA: folder });
+    assert.deepEqual(await second.exit, [1, null]);
+    assert.match(
+      await second.line(/SLUICE_USER_API_DATA/),
+      new RegExp(`the folder ${folder} is in use by process ${first.child.pid};`),
+    );
+
+    first.child.kill("SIGTERM");
+    assert.deepEqual(await first.exit, [0, null]);
+    await first.line(/^stopped$/);
+    assert.deepEqual(await readdir(folder), ["pglite"]);
+  });
+
+  it("names the port that is in use and the setting", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const { exit, line } = start({ SLUICE_USER_API_DATA: folder, SLUICE_USER_API_LISTEN: `127.0.0.1:${port}` });
+    assert.deepEqual(await exit, [1, null]);
+    await line(new RegExp(`^port ${port} of 127.0.0.1 is in use; SLUICE_USER_API_LISTEN sets another one$`));
+    server.close();
+  });
+
+  it("names a database that cannot be reached, without its password", async () => {
+    const url = "postgres://sluice:hunter2@127.0.0.1:1/users";
+    const { exit, line, lines } = start({ SLUICE_USER_API_DATABASE_URL: url });
+    assert.deepEqual(await exit, [1, null]);
+    await line(/^cannot use the database 127.0.0.1:1\/users of SLUICE_USER_API_DATABASE_URL: connect ECONNREFUSED/);
+    assert.doesNotMatch(JSON.stringify(lines), /hunter2/);
+  });
+
+  it("names every setting that is wrong", async () => {
+    const { exit, lines } = start({ SLUICE_USER_API_LISTEN: "x", SLUICE_USER_API_ACCESS: "x" });
+    assert.deepEqual(await exit, [1, null]);
+    assert.deepEqual(
+      lines.map(({ msg }) => msg.split(" ")[0]),
+      ["SLUICE_USER_API_LISTEN", "SLUICE_USER_API_ACCESS"],
+    );
+  });
+});

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { checkNewUser, MAX_EMAIL, MAX_NAME } from "./new-user.ts";
+
+const email = "ann@example.org";
+const name = "Ann";
+
+describe("a new user", () => {
+  it("is trimmed and composed", () => {
+    assert.deepEqual(checkNewUser({ name: "  Zoe\u0301\n", email: ` ${email} ` }), { value: { name: "Zoé", email } });
+  });
+
+  const fine = [
+    { name: "x".repeat(MAX_NAME), email },
+    { name: "🐙".repeat(MAX_NAME), email },
+    { name: 'O\'Neil "the" <b>', email },
+    { name, email: "ann+tag@mail.example.co.uk" },
+    { name, email: "änn@exämple.org" },
+  ];
+  for (const value of fine) {
+    it(`may be ${JSON.stringify(value).slice(0, 60)}`, () => assert.deepEqual(checkNewUser(value), { value }));
+  }
+
+  const faulty = [
+    [{ name: " \t ", email }, ["name must not be blank"]],
+    [{ name: "x".repeat(MAX_NAME + 1), email }, [`name must not be longer than ${MAX_NAME} characters`]],
+    [{ name: "a\u0000b", email }, ["name must not contain control characters or broken ones"]],
+    [{ name: "a\ud800", email }, ["name must not contain control characters or broken ones"]],
+    [{ name, email: "" }, ["email must not be blank"]],
+    [{ name, email: `a@${"x".repeat(MAX_EMAIL)}.org` }, [`email must not be longer than ${MAX_EMAIL} bytes`]],
+    [{ name: "", email: "x" }, ["name must not be blank", "email must be an e-mail address, such as ann@example.org"]],
+  ] as const;
+  for (const [value, faults] of faulty) {
+    it(`is refused: ${faults.join("; ")}`, () => {
+      const result = checkNewUser(value);
+      assert.ok("violations" in result);
+      assert.deepEqual(
+        result.violations.map(({ path, message }) => `${path[0]} ${message}`),
+        faults,
+      );
+    });
+  }
+
+  const noAddresses = [
+    "ann",
+    "@example.org",
+    "ann@",
+    "ann@localhost",
+    "a b@x.org",
+    "a@b@x.org",
+    "a@x..org",
+    "<a@x.org>",
+  ];
+  for (const address of noAddresses) {
+    it(`has no address like ${address}`, () => assert.ok("violations" in checkNewUser({ name, email: address })));
+  }
+});

@@ -1,0 +1,52 @@
+/** What a new user may be called, and under which address. */
+
+export const MAX_NAME = 200;
+/** RFC 5321, 4.5.3.1.3: a path is at most 256 octets, two of them brackets. */
+export const MAX_EMAIL = 254;
+
+/** A fault in an argument. */
+export interface Violation {
+  readonly path: readonly [string];
+  readonly message: string;
+}
+
+export interface NewUser {
+  readonly name: string;
+  readonly email: string;
+}
+
+/** Not printable, or not text at all (half of a surrogate pair); Postgres refuses some of them. */
+const unprintable = (text: string): boolean => /\p{Cc}/u.test(text) || !text.isWellFormed();
+
+function faultOfName(name: string): string | null {
+  if (name === "") return "must not be blank";
+  if ([...name].length > MAX_NAME) return `must not be longer than ${MAX_NAME} characters`;
+  if (unprintable(name)) return "must not contain control characters or broken ones";
+  return null;
+}
+
+/** The shape only: whether an address receives mail, mail alone can tell. */
+function faultOfEmail(email: string): string | null {
+  if (email === "") return "must not be blank";
+  if (Buffer.byteLength(email) > MAX_EMAIL) return `must not be longer than ${MAX_EMAIL} bytes`;
+  if (
+    unprintable(email) ||
+    !/^[^\s@<>()[\]",:;\\]{1,64}@[^\s@.<>()[\]",:;\\]+(\.[^\s@.<>()[\]",:;\\]+)+$/u.test(email)
+  ) {
+    return "must be an e-mail address, such as ann@example.org";
+  }
+  return null;
+}
+
+/** The values trimmed and in Unicode's composed form (NFC), or all of their faults. */
+export function checkNewUser(
+  given: NewUser,
+): { readonly value: NewUser } | { readonly violations: readonly Violation[] } {
+  const name = given.name.normalize("NFC").trim();
+  const email = given.email.normalize("NFC").trim();
+  const violations: Violation[] = [];
+  for (const [member, message] of Object.entries({ name: faultOfName(name), email: faultOfEmail(email) })) {
+    if (message !== null) violations.push({ path: [member], message });
+  }
+  return violations.length > 0 ? { violations } : { value: { name, email } };
+}

@@ -1,0 +1,77 @@
+/** What the tests of the application share. */
+import { Writable } from "node:stream";
+import type { FastifyInstance } from "fastify";
+import { type AppOptions, buildApp } from "./app.ts";
+import { makeLog } from "./log.ts";
+import type { User, UserStore } from "./store/store.ts";
+
+/** A store for tests that are not about storage: an array without checks. */
+export function arrayStore(overrides: Partial<UserStore> = {}): UserStore {
+  const users: User[] = [];
+  return {
+    users: async () => users,
+    user: async (id) => users.find((user) => user.id === id) ?? null,
+    async add(user) {
+      users.push(user);
+      return true;
+    },
+    postsOf: async (ids) => ids.map((id) => [{ title: `a post of ${id}` }]),
+    ping: async () => undefined,
+    close: async () => undefined,
+    ...overrides,
+  };
+}
+
+export interface TestApp {
+  readonly app: FastifyInstance;
+  /** What was logged so far. */
+  readonly logged: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** The application with the defaults of its settings and short times. */
+export async function testApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
+  const logged: Record<string, unknown>[] = [];
+  const destination = new Writable({
+    write(line, _encoding, done) {
+      logged.push(JSON.parse(String(line)));
+      done();
+    },
+  });
+  const app = await buildApp({
+    store: arrayStore(),
+    log: makeLog("info", destination),
+    access: "open",
+    depth: 8,
+    origins: [],
+    drainMilliseconds: 2_000,
+    ...options,
+  });
+  return { app, logged };
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly data?: Readonly<Record<string, unknown>> | null;
+  readonly errors?: readonly {
+    readonly message: string;
+    readonly path?: readonly (string | number)[];
+    readonly extensions: Readonly<Record<string, unknown>>;
+  }[];
+}
+
+export interface Ask {
+  readonly query: string;
+  readonly variables?: Readonly<Record<string, unknown>>;
+  readonly operationName?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** POSTs a document. */
+export async function ask(app: FastifyInstance, { headers = {}, ...payload }: Ask): Promise<Reply> {
+  const response = await app.inject({ method: "POST", url: "/graphql", headers, payload });
+  return { status: response.statusCode, ...response.json() };
+}
+
+/** The codes of a reply's errors. */
+export const codesOf = ({ errors }: Reply): readonly unknown[] =>
+  (errors ?? []).map(({ extensions }) => extensions.code);

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { refusalOf } from "./upgrade.ts";
+
+const consumer = { id: "1", username: "demo" };
+const protocol = { "sec-websocket-protocol": "graphql-transport-ws" };
+const page = { ...protocol, host: "127.0.0.1:4000", origin: "https://evil.example" };
+
+describe("an upgrade to a WebSocket", () => {
+  const cases = [
+    ["passes for a program", { ...protocol, host: "x" }, {}, undefined],
+    ["passes when further protocols follow", { "sec-websocket-protocol": "graphql-transport-ws, x" }, {}, undefined],
+    ["is refused without a protocol", {}, {}, "BAD_REQUEST"],
+    [
+      "is refused with the old protocol first",
+      { "sec-websocket-protocol": "graphql-ws, graphql-transport-ws" },
+      {},
+      "BAD_REQUEST",
+    ],
+    ["passes for a page of our own", { ...page, origin: "http://127.0.0.1:4000" }, {}, undefined],
+    ["passes for a page of the gateway's host", { ...page, "x-forwarded-host": "evil.example" }, {}, undefined],
+    ["is refused for another page", page, {}, "FORBIDDEN"],
+    ["is refused for a page without an address", { ...page, origin: "null" }, {}, "FORBIDDEN"],
+    ["passes for another page with a credential", page, { consumer }, undefined],
+    ["passes for a listed page", page, { origins: ["https://evil.example"] }, undefined],
+    ["passes for any page when all are listed", page, { origins: ["*"] }, undefined],
+  ] as const;
+  for (const [name, headers, options, code] of cases) {
+    it(name, () => {
+      assert.equal(refusalOf(headers, { consumer: null, origins: [], ...options })?.extensions.code, code);
+    });
+  }
+});
