@@ -4,10 +4,9 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import replyFrom from "@fastify/reply-from";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
-import type { Connections } from "../../plugins/prometheus/metrics.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
 import { countConnections } from "../connection-counts.ts";
-import { type OwnResponse, Pipeline, type ProxyLog } from "../pipeline.ts";
+import type { CreateProxy } from "../engine.ts";
+import { type OwnResponse, Pipeline } from "../pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../settings.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { Pools } from "../upstream/pools.ts";
@@ -16,24 +15,6 @@ import { headOf, SocketTraffic } from "./head.ts";
 import { linger, writeOwn } from "./node-response.ts";
 import { rejectHead } from "./rejection.ts";
 import { serveUpgrade, wantsWebSocket } from "./upgrade.ts";
-
-export interface ProxyOptions {
-  readonly listen: ListenAddress;
-  readonly settings: ProxySettings;
-  readonly log: ProxyLog;
-  /** The runtime that a new request begins with. */
-  readonly runtime: () => Runtime;
-}
-
-export interface Proxy {
-  readonly address: ListenAddress;
-  readonly connections: () => Connections;
-  /**
-   * Drains: no new connections, idle ones and tunnels end, requests under way get their response. After `deadline`
-   * milliseconds (default 30 s) what is left is cut off.
-   */
-  close(options?: { readonly deadline?: number }): Promise<void>;
-}
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -46,8 +27,7 @@ const UPSTREAM = "http://upstream/";
 const DELIVERY = Symbol("delivery");
 type Marked = { readonly [DELIVERY]?: Delivery };
 
-/** Rejects when the address cannot be listened on (`code` is Node's, such as EADDRINUSE). */
-export async function createProxy({ listen, settings, log, runtime }: ProxyOptions): Promise<Proxy> {
+export const createProxy: CreateProxy = async ({ listen, settings, log, runtime }) => {
   const own: ListenAddress[] = [...settings.ownListeners];
   const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
   const pools = new Pools({ guard, keepAlive: settings.upstreamKeepAlive });
@@ -124,7 +104,7 @@ export async function createProxy({ listen, settings, log, runtime }: ProxyOptio
       await Promise.all([pools.close(), app.close()]);
     },
   };
-}
+};
 
 /** Reused by every request: reply-from reads these and changes none. */
 const fromOptions: Parameters<FastifyReply["from"]>[1] = {

@@ -1,0 +1,26 @@
+/** What an HTTP engine is to the gateway: one function. Every engine runs the suite in test/conformance/engine. */
+import type { Connections } from "../plugins/prometheus/metrics.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { ProxyLog } from "./pipeline.ts";
+import type { ListenAddress, ProxySettings } from "./settings.ts";
+
+export interface ProxyOptions {
+  readonly listen: ListenAddress;
+  readonly settings: ProxySettings;
+  readonly log: ProxyLog;
+  /** The runtime that a new request begins with. */
+  readonly runtime: () => Runtime;
+}
+
+export interface Proxy {
+  readonly address: ListenAddress;
+  readonly connections: () => Connections;
+  /**
+   * Drains: no new connections, idle ones and tunnels end, requests under way get their response. After `deadline`
+   * milliseconds (default 30 s) what is left is cut off.
+   */
+  close(options?: { readonly deadline?: number }): Promise<void>;
+}
+
+/** Rejects when the address cannot be listened on (`code` is Node's, such as EADDRINUSE). */
+export type CreateProxy = (options: ProxyOptions) => Promise<Proxy>;
