@@ -2,7 +2,14 @@
  * Plugin chains: which use of each plugin runs for a route and a consumer (kong-contract 3.1). One use per plugin name,
  * the most specific wins; a disabled one is not there, so a wider one applies.
  */
-import { type Consumer, type Plugin, type PluginConfigs, type PluginName, plugins, type Route } from "@sluice/model";
+import {
+  type Consumer,
+  type PluginConfigs,
+  type PluginName,
+  plugins,
+  type Route,
+  type SnapshotPlugin,
+} from "@sluice/model";
 import type { PluginHandlers, PluginInstance, PluginServices } from "../plugins/plugin.ts";
 import type { Chain, RouteChains, Step } from "../runtime/runtime.ts";
 
@@ -12,7 +19,7 @@ export interface PluginTools {
 }
 
 interface Loaded {
-  readonly plugin: Plugin;
+  readonly plugin: SnapshotPlugin;
   readonly step: Step;
 }
 
@@ -35,7 +42,7 @@ export class PluginTable {
   static readonly empty = new PluginTable(new Map());
 
   /** The table for these plugins; the same one when nothing that runs has changed. */
-  with(all: ReadonlyMap<string, Plugin>, tools: PluginTools): PluginTable {
+  with(all: ReadonlyMap<string, SnapshotPlugin>, tools: PluginTools): PluginTable {
     const loaded = new Map<string, Loaded>();
     let reused = 0;
     for (const plugin of all.values()) {
@@ -121,7 +128,7 @@ function scopesOf(loaded: Iterable<Loaded>): ReadonlyMap<PluginName, ReadonlyMap
 }
 
 /** Names and configs were checked when the snapshot was made: an unknown name here is a bug of ours. */
-function stepOf(plugin: Plugin, { handlers, services }: PluginTools): Step {
+function stepOf(plugin: SnapshotPlugin, { handlers, services }: PluginTools): Step {
   if (!Object.hasOwn(plugins, plugin.name)) throw new Error(`a snapshot holds the unknown plugin ${plugin.name}`);
   const name = plugin.name as PluginName;
   return { priority: plugins[name].priority, instance: instanceOf(name, plugin, { handlers, services }) };
@@ -129,9 +136,12 @@ function stepOf(plugin: Plugin, { handlers, services }: PluginTools): Step {
 
 function instanceOf<Name extends PluginName>(
   name: Name,
-  plugin: Plugin,
+  plugin: SnapshotPlugin,
   { handlers, services }: PluginTools,
 ): PluginInstance {
+  const unavailable = plugin._sluice?.unavailable;
+  // It protects something and its config is invalid: wherever it would act, nobody gets in (house decision 11).
+  if (unavailable !== undefined) return { access: () => ({ status: 503, message: unavailable }) };
   const scope = {
     id: plugin.id,
     serviceId: plugin.service?.id ?? null,
