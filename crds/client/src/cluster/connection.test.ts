@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { KubeConfig } from "@kubernetes/client-node";
+import { type Connection, createConnection } from "./connection.ts";
+import { createCredentials } from "./credentials.ts";
+import { Fault } from "./fault.ts";
+import { lines } from "./lines.ts";
+
+interface Served {
+  readonly connection: Connection;
+  readonly requests: string[];
+  /** TCP connections that were made. */
+  sockets(): number;
+}
+
+async function serving(answer: RequestListener, run: (served: Served) => Promise<void>): Promise<void> {
+  const requests: string[] = [];
+  let sockets = 0;
+  const server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url} ${request.headers.authorization}`);
+    request.resume();
+    answer(request, response);
+  });
+  server.on("connection", () => sockets++);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser(
+    {
+      name: "test",
+      server: `http://127.0.0.1:${(server.address() as AddressInfo).port}/prefix/`,
+      skipTLSVerify: true,
+    },
+    { name: "test", token: "t0ken" },
+  );
+  const connection = createConnection(createCredentials(config));
+  try {
+    await run({ connection, requests, sockets: () => sockets });
+  } finally {
+    await connection.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+test("uses its TCP connections again, with the credentials of the kubeconfig", () =>
+  serving(
+    (_, response) => response.end('{"ok":true}'),
+    async ({ connection, requests, sockets }) => {
+      for (let call = 0; call < 20; call++)
+        assert.deepEqual(await connection.call({ method: "GET", path: "/api/v1/secrets", query: { limit: 5 } }), {
+          ok: true,
+        });
+      // One may not be free again in the very moment in which its answer is read.
+      assert.ok(sockets() <= 2, `${sockets()} connections`);
+      assert.deepEqual(new Set(requests), new Set(["GET /prefix/api/v1/secrets?limit=5 Bearer t0ken"]));
+    },
+  ));
+
+test("tries again as long as the server asks for a moment", () => {
+  let calls = 0;
+  return serving(
+    (_, response) => {
+      if (++calls < 3) response.writeHead(429, { "retry-after": "0" });
+      response.end('{"message":"too many requests"}');
+    },
+    async ({ connection }) => {
+      await connection.call({ method: "PATCH", path: "/x", body: {} });
+      assert.equal(calls, 3);
+    },
+  );
+});
+
+test("reads again when the connection broke, but never repeats a write that may have happened", () => {
+  let calls = 0;
+  return serving(
+    (request, response) => (++calls === 1 || request.method !== "GET" ? request.socket.destroy() : response.end("{}")),
+    async ({ connection }) => {
+      await connection.call({ method: "GET", path: "/x" });
+      assert.equal(calls, 2);
+      await assert.rejects(connection.call({ method: "PATCH", path: "/x", body: {} }));
+      assert.equal(calls, 3);
+    },
+  );
+});
+
+test("gives the server's words as a fault, JSON or not", async () => {
+  const status = { reason: "Forbidden", message: "no", code: 403 };
+  const table: readonly (readonly [number, string, RegExp])[] = [
+    [403, JSON.stringify(status), /^no$/],
+    [404, "404 page not found\n", /GET \/x: the API server answered 404 404 page not found/],
+  ];
+  for (const [code, body, message] of table)
+    await serving(
+      (_, response) => response.writeHead(code).end(body),
+      ({ connection }) =>
+        assert.rejects(connection.call({ method: "GET", path: "/x" }), (error) => {
+          assert.ok(error instanceof Fault);
+          assert.equal(error.code, code);
+          assert.match(error.message, message);
+          return true;
+        }),
+    );
+});
+
+test("ends a stream on abort", () =>
+  serving(
+    (_, response) => void response.write('{"a":1}\n{"b":'),
+    async ({ connection }) => {
+      const stop = new AbortController();
+      const seen: string[] = [];
+      await assert.rejects(async () => {
+        for await (const line of lines(await connection.open({ method: "GET", path: "/w", signal: stop.signal }))) {
+          seen.push(line);
+          stop.abort();
+        }
+      }, /abort/);
+      assert.deepEqual(seen, ['{"a":1}']);
+    },
+  ));
+
+test("cuts lines wherever the chunks end, also within a character", async () => {
+  const bytes = new TextEncoder().encode('{"ä":1}\n\n{"b":"€"}\n{"rest"');
+  for (const size of [1, 2, 3, 7, 100]) {
+    const chunks = async function* () {
+      for (let at = 0; at < bytes.length; at += size) yield bytes.slice(at, at + size);
+    };
+    const cut: string[] = [];
+    for await (const line of lines(chunks())) cut.push(line);
+    assert.deepEqual(cut, ['{"ä":1}', '{"b":"€"}'], `chunks of ${size}`);
+  }
+});
