@@ -92,6 +92,16 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     if (refusal !== null) throw refusal;
   });
 
+  app.addHook("onResponse", async ({ raw }) => {
+    // An upgrade that was answered by a response was refused; nobody else ends its connection.
+    if (isUpgrade(raw)) raw.socket.destroySoon();
+  });
+  let draining = false;
+  app.addHook("onSend", async (_request, reply) => {
+    // A connection that is kept for further requests would hold up the end.
+    if (draining) reply.header("connection", "close");
+  });
+
   // mercurius keeps its WebSocket server in a scope of its own.
   const scopes: object[] = [];
   app.addHook("onRegister", (scope) => {
@@ -105,6 +115,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
   // Registered before mercurius' own hook, which closes the sockets without a code.
   app.addHook("preClose", async () => {
+    draining = true;
     const sockets = scopes.filter(hasSockets).map(({ websocketServer }) => websocketServer);
     for (const server of sockets) closeSockets(server);
     setTimeout(() => {

@@ -1,8 +1,9 @@
 /** Stands between mercurius and its WebSockets: protocol rules, error codes, heartbeat, and the end of all. */
+import { randomUUID } from "node:crypto";
 import type { FastifyBaseLogger } from "fastify";
-import { GraphQLError } from "graphql";
+import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import type { WebSocket, WebSocketServer } from "ws";
-import { present } from "./errors.ts";
+import { failure, type Occasion, present } from "./errors.ts";
 import { makeSocketProtocol, messageOf } from "./socket-protocol.ts";
 
 export interface SocketOptions {
@@ -13,14 +14,19 @@ export interface SocketOptions {
   readonly heartbeatMilliseconds: number;
 }
 
-/** What a failed operation is answered with: mercurius sends the error as it was thrown. */
-function withCode(payload: unknown, { log, id }: { readonly log: FastifyBaseLogger; readonly id: unknown }): unknown {
-  if (!Array.isArray(payload)) return payload;
-  const occasion = { log, requestId: String(id) };
-  return payload.map(({ message, locations, extensions }: Record<string, unknown>) => ({
-    ...present(new GraphQLError(String(message), { extensions: extensions as Record<string, unknown> }), occasion),
-    ...(locations === undefined ? {} : { locations }),
-  }));
+/**
+ * One error of a failed operation, with its code. mercurius sends what was thrown as it is; a GraphQL error with a
+ * place in the document is the client's, anything else (a TypeError of mercurius, say) is masked.
+ */
+function withCode(error: Readonly<Record<string, unknown>>, occasion: Occasion): GraphQLFormattedError {
+  const message = String(error.message);
+  if (message.startsWith("Invalid operation: ")) {
+    return present(failure("BAD_REQUEST", "Only subscriptions are answered over a WebSocket"), occasion);
+  }
+  const { locations, path, extensions } = error as Partial<GraphQLFormattedError>;
+  const originalError = locations === undefined ? new Error(message) : undefined;
+  const presented = present(new GraphQLError(message, { path, extensions, originalError }), occasion);
+  return locations === undefined ? presented : { ...presented, locations };
 }
 
 /** Frames that the server begins with: only these are looked into. `next`, the frequent one, is not. */
@@ -28,6 +34,9 @@ const LOOKED_INTO = /^\{"type":"(?:connection_ack|error|complete)"/;
 
 function guard(socket: WebSocket, { log, initMilliseconds }: SocketOptions): void {
   const protocol = makeSocketProtocol();
+  // The upgrade's request and its id are out of reach here: the socket gets an id for the log of its own.
+  const occasion = { log, requestId: randomUUID() };
+  const coded = (error: unknown) => withCode(error as Record<string, unknown>, occasion);
   const late = setTimeout(() => socket.close(4408, "Connection initialisation timeout"), initMilliseconds);
   socket.once("close", () => clearTimeout(late));
 
@@ -53,7 +62,7 @@ function guard(socket: WebSocket, { log, initMilliseconds }: SocketOptions): voi
     protocol.sent(message);
     if (message.type === "connection_ack") clearTimeout(late);
     if (message.type !== "error") send(text, told);
-    else send(JSON.stringify({ ...message, payload: withCode(message.payload, { log, id: message.id }) }), told);
+    else send(JSON.stringify({ ...message, payload: [message.payload].flat().map(coded) }), told);
   };
 }
 
