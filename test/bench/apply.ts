@@ -54,7 +54,7 @@ export async function benchApply({ routes, changes }: { routes: number; changes:
   const processes: Process[] = [];
   const client = createClusterClient({
     kubeconfig: plane.kubeconfig,
-    log: { debug() {}, info() {}, warn: console.warn, error: console.error },
+    log: { info() {}, warn: console.warn, error: console.error },
   });
   try {
     await plane.kubectl(["apply", "-f", join(root, "crds")]);

@@ -55,7 +55,7 @@ export async function load({ host, port, requests, connections, seconds }: LoadO
       socket.on("error", reject);
       socket.on("connect", send);
       socket.on("data", (chunk: Buffer) => {
-        pending = pending === "" ? chunk.latin1Slice() : pending + chunk.latin1Slice();
+        pending = pending === "" ? chunk.toString("latin1") : pending + chunk.toString("latin1");
         const length = responseLength(pending);
         if (length === 0 || pending.length < length) return;
         if (!pending.startsWith("HTTP/1.1 200")) failures++;
