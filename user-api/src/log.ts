@@ -6,8 +6,10 @@ function requestOf(request: { readonly method?: string; readonly url?: string; r
   return { method: request.method, path: request.url?.split("?", 1)[0], remoteAddress: request.ip };
 }
 
-/** Writes to standard output unless told otherwise. */
-export function makeLog(level: string, destination?: DestinationStream): Logger {
-  const options = { level, serializers: { req: requestOf } };
-  return destination === undefined ? pino(options) : pino(options, destination);
+/** Writes to standard output unless told otherwise, line by line: pino's own default may turn the last lines round. */
+export function makeLog(
+  level: string,
+  destination: DestinationStream = pino.destination({ dest: 1, sync: true }),
+): Logger {
+  return pino({ level, serializers: { req: requestOf } }, destination);
 }

@@ -35,7 +35,8 @@ function start(environment: Record<string, string>): Started {
   const reader = createInterface(child.stdout);
   const closed = once(reader, "close").then(() => null);
   reader.on("line", (text) => lines.push(JSON.parse(text)));
-  const exit = once(child, "exit").finally(() => running.delete(child));
+  // "close" comes after all that it wrote was read.
+  const exit = once(child, "close").finally(() => running.delete(child));
   return {
     child,
     lines,
