@@ -1,10 +1,6 @@
-/**
- * Writes every generated file of the repository (`npm run generate`). With `--check` it writes nothing, names the
- * files that differ and exits with 1.
- */
+/** Generated files of the repository: what they should be, where they differ, and making them so. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { crdChartFiles, crdFiles, type GeneratedFile } from "./files.ts";
 import { entitiesPage, pluginsPage, resourcesPage } from "./pages.ts";
 
@@ -18,7 +14,7 @@ const generators: readonly (() => readonly GeneratedFile[])[] = [
 /** Folders whose own files (not those in folders below) are all generated: a left-over one would be applied too. */
 const generatedFolders = ["crds", "charts/sluice-crds/templates"];
 
-/** All generated files, in a fixed order. */
+/** All files that are generated from the model, in a fixed order. */
 export const generate = (): readonly GeneratedFile[] => generators.flatMap((generator) => generator());
 
 export interface Difference {
@@ -73,15 +69,3 @@ function listFiles(root: string, folder: string): readonly string[] {
 }
 
 const isAbsent = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";
-
-if (import.meta.main) {
-  const root = fileURLToPath(new URL("../../../../", import.meta.url));
-  const files = generate();
-  const found = differences(root, files);
-  if (!process.argv.includes("--check")) write(root, files);
-  else if (found.length > 0) {
-    for (const { path, fault } of found) console.error(`${path} ${fault}`);
-    console.error("Run `npm run generate`.");
-    process.exitCode = 1;
-  }
-}

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { differences, generate, write } from "./main.ts";
+import { differences, generate, write } from "./generate.ts";
 
 const root = mkdtempSync(join(tmpdir(), "sluice-generate-"));
 after(() => rmSync(root, { recursive: true }));

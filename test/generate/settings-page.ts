@@ -1,0 +1,23 @@
+/** The reference page of all start-up settings, from their declarations. */
+import { type Declarations, describeSettings } from "@sluice/model";
+import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
+import { adminSettings } from "../../gateway/src/settings/admin.ts";
+import { gatewaySettings } from "../../gateway/src/settings/gateway.ts";
+import { operatorSettings } from "../../operator/src/settings.ts";
+
+const commands: Readonly<Record<string, Declarations>> = {
+  "sluice gateway": gatewaySettings,
+  "sluice admin": adminSettings,
+  "sluice-operator": operatorSettings,
+};
+
+export function settingsPage(): GeneratedFile {
+  const sections = Object.entries(commands).map(
+    ([command, declarations]) => `## ${command}\n\n${describeSettings(declarations)}`,
+  );
+  return markdown(
+    "docs/reference/settings.md",
+    `# Settings\n\nEnvironment variables that are read once, at the start of a process. An empty variable counts as unset. ` +
+      `The settings of the user API stand in [its README](../../user-api/README.md).\n\n${sections.join("\n")}`,
+  );
+}
