@@ -5,6 +5,7 @@ export { type CheckedEntity, type CheckOptions, checkConfig, checkEntity } from 
 export * from "./document/index.ts";
 export type * from "./document.ts";
 export * from "./entities/index.ts";
+export { type NestedList, nestedLists, type Reference, references } from "./entities/references.ts";
 export { coerce } from "./form/coerce.ts";
 export { decodeForm } from "./form/index.ts";
 export { canonical, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";

@@ -1,0 +1,19 @@
+/** What no two entities of a collection may share. */
+import { type Collection, canonical, type Entity, entities } from "@sluice/model";
+
+/** Members with their values: `{ name: "users" }`. */
+export type Claim = Readonly<Record<string, unknown>>;
+
+/** Unset members claim nothing. A plugin also claims its name for what it is attached to. */
+export function claimsOf(collection: Collection, entity: Entity): readonly Claim[] {
+  const members = entity as unknown as Claim;
+  const scope = ({ name, route, service, consumer }: Claim): Claim => ({ name, route, service, consumer });
+  return [
+    ...entities[collection].unique
+      .filter((member) => typeof members[member] === "string")
+      .map((member) => ({ [member]: members[member] })),
+    ...(collection === "plugins" ? [scope(members)] : []),
+  ];
+}
+
+export const claimKey = (collection: Collection, claim: Claim): string => `${collection} ${canonical(claim)}`;

@@ -1,0 +1,82 @@
+/** All entities of the resources at one moment, with the resources that they stand in. Pure. */
+import { type CheckedTranslation, classOf, identityOf, keyOf, type Resource, type SluiceKind } from "@sluice/crds";
+import { type Collection, collections, type Entity, type ResourceKind, resourceKinds } from "@sluice/model";
+import { claimKey, claimsOf } from "./claims.ts";
+import type { Ask, TranslateOne } from "./remember.ts";
+
+export type WatchedKind = SluiceKind | "Secret";
+export type Resources = Readonly<Record<WatchedKind, ReadonlyMap<string, Resource>>>;
+
+export interface Held {
+  readonly entity: Entity;
+  readonly resource: Resource;
+  readonly kind: ResourceKind;
+  /** Where the entity stands in the resource. */
+  readonly base: CheckedTranslation["base"];
+}
+
+export interface View {
+  readonly byId: Readonly<Record<Collection, ReadonlyMap<string, Held>>>;
+  /** By `claimKey`. Of several that claim the same, the one of the oldest resource. */
+  readonly byClaim: ReadonlyMap<string, Held>;
+  /** In the order of ids. */
+  readonly sorted: (collection: Collection) => readonly Held[];
+}
+
+export interface ViewOptions {
+  readonly homeNamespace: string;
+  /** Resources with another spec.class belong to another Sluice. */
+  readonly class: string;
+  readonly translateOne: TranslateOne;
+}
+
+/** An entity with a fault is left out: its resource's conditions tell what is wrong. */
+export function buildView(resources: Resources, options: ViewOptions): View {
+  const byId = Object.fromEntries(collections.map((name) => [name, new Map<string, Held>()])) as Record<
+    Collection,
+    Map<string, Held>
+  >;
+  const byClaim = new Map<string, Held>();
+  const ask: Ask = {
+    resolve(kind, namespace, name) {
+      const resource = resources[kind].get(keyOf(namespace, name));
+      if (!resource || classOf(resource) !== options.class) return undefined;
+      return identityOf(resource, options.homeNamespace).id;
+    },
+    // Core Services are never looked for by the admin listener.
+    read: (kind, namespace, name) => (kind === "Secret" ? resources.Secret.get(keyOf(namespace, name)) : undefined),
+  };
+  for (const kind of resourceKinds) {
+    const ours = [...resources[kind].values()].filter((resource) => classOf(resource) === options.class);
+    for (const resource of ours.sort(byAge)) {
+      for (const { collection, entity, base } of options.translateOne(resource, ask)) {
+        if (!entity || byId[collection].has(entity.id)) continue;
+        const held = { entity, resource, kind, base };
+        byId[collection].set(entity.id, held);
+        for (const claim of claimsOf(collection, entity)) {
+          const key = claimKey(collection, claim);
+          if (!byClaim.has(key)) byClaim.set(key, held);
+        }
+      }
+    }
+  }
+  const sorted = new Map<Collection, readonly Held[]>();
+  return {
+    byId,
+    byClaim,
+    sorted(collection) {
+      const list =
+        sorted.get(collection) ??
+        [...byId[collection].values()].sort(({ entity: a }, { entity: b }) => (a.id < b.id ? -1 : 1));
+      sorted.set(collection, list);
+      return list;
+    },
+  };
+}
+
+/** As the operator ranks them: the older resource has what two resources claim. */
+function byAge({ metadata: one }: Resource, { metadata: other }: Resource): number {
+  const [a, b] = [one.creationTimestamp ?? "", other.creationTimestamp ?? ""];
+  if (a !== b) return a < b ? -1 : 1;
+  return keyOf(one.namespace, one.name) < keyOf(other.namespace, other.name) ? -1 : 1;
+}
