@@ -12,7 +12,7 @@ export interface ProxyOptions {
   readonly runtime: () => Runtime;
 }
 
-export interface Proxy {
+export interface ProxyListener {
   readonly address: ListenAddress;
   readonly connections: () => Connections;
   /**
@@ -23,4 +23,4 @@ export interface Proxy {
 }
 
 /** Rejects when the address cannot be listened on (`code` is Node's, such as EADDRINUSE). */
-export type CreateProxy = (options: ProxyOptions) => Promise<Proxy>;
+export type CreateProxy = (options: ProxyOptions) => Promise<ProxyListener>;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { upstreamPathTable } from "./upstream-path.table.ts";
+import { upstreamPathTable } from "./testing-upstream-paths.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
 type Row = readonly [base: string, route: string, mode: string, path: string, v0: string, v1: string];

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import type { SnapshotRoute } from "@sluice/model";
 import fc from "fast-check";
 import type { MatchRequest } from "../../runtime/runtime.ts";
-import { routeNamed } from "../testing/entities.ts";
-import { naiveMatch } from "./naive.ts";
+import { routeNamed } from "../testing-entities.ts";
 import { Router } from "./router.ts";
+import { naiveMatch } from "./testing-naive.ts";
 
 /** Small alphabets, so that routes and requests meet often. */
 const words = {

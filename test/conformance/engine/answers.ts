@@ -1,0 +1,145 @@
+/** What the gateway answers by itself (kong-contract 2.1 and 2.4). */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { send, sendRaw } from "./client.ts";
+import { type Engine, type RigOptions, startRig } from "./rig.ts";
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+export function answerSuite(engine: Engine): void {
+  describe(`answers of the gateway's own (${engine.name})`, () => {
+    const cases: readonly (readonly [says: string, rig: RigOptions, status: number, message: string])[] = [
+      ["no route matches", { route: { paths: ["/other"] } }, 404, "no Route matched with those values"],
+      ["the route has no service", { route: { service: null } }, 503, "no Service found with those values"],
+      ["the service is disabled", { service: { enabled: false } }, 404, "no Route matched with those values"],
+      [
+        "the route is closed for a reason",
+        { route: { _sluice: { unavailable: "key-auth of this route is invalid" } } },
+        503,
+        "key-auth of this route is invalid",
+      ],
+      ["the service has no endpoint", { endpoints: [] }, 503, "failure to get a peer from the ring-balancer"],
+    ];
+    for (const [says, rig, status, message] of cases) {
+      it(`says so when ${says}`, async (test) => {
+        const { port } = await startRig(test, engine, rig);
+        const answer = await send(port);
+        assert.equal(answer.status, status);
+        assert.equal(answer.headers["content-type"], JSON_TYPE);
+        const body = JSON.parse(answer.body);
+        assert.deepEqual(body, { message, request_id: answer.headers["x-sluice-request-id"] });
+      });
+    }
+
+    const accepts: readonly (readonly [accept: string | undefined, type: string])[] = [
+      [undefined, JSON_TYPE],
+      ["*/*", JSON_TYPE],
+      ["image/png", JSON_TYPE],
+      ["text/plain", "text/plain; charset=utf-8"],
+      ["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/html; charset=utf-8"],
+      ["text/html;q=0.1, application/xml;q=0.9", "application/xml; charset=utf-8"],
+      ["text/html;q=0, application/json", JSON_TYPE],
+    ];
+    for (const [accept, type] of accepts) {
+      it(`answers in ${type} when the client accepts ${accept ?? "it does not say what"}`, async (test) => {
+        const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
+        const answer = await send(port, { headers: accept === undefined ? {} : { Accept: accept } });
+        assert.equal(answer.headers["content-type"], type);
+        assert.match(answer.body, /no Route matched with those values/);
+        assert.ok(answer.body.includes(String(answer.headers["x-sluice-request-id"])));
+      });
+    }
+
+    it("answers nothing but the head to HEAD", async (test) => {
+      const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
+      const answer = await send(port, { method: "HEAD" });
+      assert.equal(answer.status, 404);
+      assert.equal(answer.body, "");
+      assert.ok(Number(answer.headers["content-length"]) > 0);
+    });
+
+    it("keeps the connection after an answer", async (test) => {
+      const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
+      const lost = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
+      const last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+      const all = await sendRaw(test, port, lost + last);
+      assert.equal(all.match(/HTTP\/1\.1 404 Not Found/g)?.length, 2);
+    });
+
+    it("asks for https with 426 when the route wants it", async (test) => {
+      const { port } = await startRig(test, engine, { route: { protocols: ["https"] } });
+      const answer = await send(port);
+      assert.equal(answer.status, 426);
+      assert.equal(JSON.parse(answer.body).message, "Please use HTTPS protocol");
+      assert.equal(answer.headers.upgrade, "TLS/1.2, HTTP/1.1");
+      assert.match(String(answer.headers.connection), /upgrade/i);
+    });
+
+    for (const status of [301, 302, 307, 308] as const) {
+      it(`redirects to https with ${status} when the route says so`, async (test) => {
+        const route = { protocols: ["https" as const], https_redirect_status_code: status };
+        const { port } = await startRig(test, engine, { route });
+        const answer = await send(port, { path: "/a%20b?c", headers: { Host: "example.com:8000" } });
+        assert.equal(answer.status, status);
+        assert.equal(answer.headers.location, "https://example.com/a%20b?c");
+      });
+    }
+
+    it("lets a request pass that came over https to a trusted proxy in front", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (_request, response) => response.end("ok"),
+        route: { protocols: ["https"] },
+        settings: { trustedIps: ["127.0.0.1"] },
+      });
+      assert.equal((await send(port, { headers: { "X-Forwarded-Proto": "https" } })).body, "ok");
+    });
+
+    it("tells a client of a gRPC route what is wrong", async (test) => {
+      const { port } = await startRig(test, engine, { route: { protocols: ["grpc"] } });
+      const plain = await send(port);
+      assert.equal(plain.status, 415);
+      assert.equal(JSON.parse(plain.body).message, "Non-gRPC request matched gRPC route");
+      const old = await send(port, { method: "POST", headers: { "Content-Type": "application/grpc" }, body: "x" });
+      assert.equal(old.status, 426);
+      assert.equal(old.headers["grpc-message"], "Please use HTTP2 protocol");
+    });
+
+    const broken: readonly (readonly [says: string, text: string, status: number, message: string])[] = [
+      [
+        "a head that is too large",
+        `GET / HTTP/1.1\r\nX: ${"a".repeat(20_000)}\r\n\r\n`,
+        431,
+        "Request header or cookie",
+      ],
+      ["a head that is none", "NONSENSE\r\n\r\n", 400, "Bad request"],
+      [
+        "two lengths",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        400,
+        "Bad request",
+      ],
+      [
+        "a length and chunks",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        400,
+        "Bad request",
+      ],
+      ["two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n", 400, "Bad request"],
+      ["a target that is no path", "OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 400, "Bad request"],
+    ];
+    for (const [says, text, status, message] of broken) {
+      it(`refuses ${says} with ${status} and closes`, async (test) => {
+        const { port } = await startRig(test, engine, { upstream: (_request, response) => response.end("forwarded") });
+        const all = await sendRaw(test, port, text);
+        assert.ok(all.startsWith(`HTTP/1.1 ${status} `), all);
+        assert.ok(all.includes(message), all);
+        assert.match(all, /X-Sluice-Request-Id: [0-9a-f]{32}/);
+      });
+    }
+
+    it("closes a connection whose head does not arrive in time", async (test) => {
+      const { port } = await startRig(test, engine, { settings: { headersTimeout: 200 } });
+      assert.match(await sendRaw(test, port, "GET / HTTP/1.1\r\nHost: a\r\n"), /^HTTP\/1\.1 408 .*Request timeout/s);
+    });
+  });
+}

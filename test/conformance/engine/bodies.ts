@@ -1,0 +1,227 @@
+/** Bodies stream both ways without being gathered (kong-contract 2.4). */
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { describe, it } from "node:test";
+import { dial, received, send, signal, until } from "./client.ts";
+import { type Engine, type RigOptions, startRig } from "./rig.ts";
+
+const echo: RigOptions["upstream"] = (incoming, response) => {
+  const chunks: Buffer[] = [];
+  incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+  incoming.on("end", () => {
+    const { "content-length": length, "transfer-encoding": coding } = incoming.headers;
+    response.end(JSON.stringify({ body: Buffer.concat(chunks).toString(), length, coding }));
+  });
+};
+
+/** Opens a request whose body the test writes. */
+const open = (port: number, headers: Record<string, string> = {}) =>
+  request({ host: "127.0.0.1", port, method: "POST", path: "/", agent: false, headers });
+
+export function bodySuite(engine: Engine): void {
+  describe(`bodies (${engine.name})`, () => {
+    for (const method of ["POST", "PUT", "PATCH", "DELETE", "GET", "QUERY", "PURGE"]) {
+      it(`forwards the body of ${method} with its length, and with its chunks`, async (test) => {
+        const { port } = await startRig(test, engine, { upstream: echo });
+        const sized = await send(port, { method, headers: { "Content-Length": "5" }, body: "hello" });
+        assert.deepEqual(JSON.parse(sized.body), { body: "hello", length: "5" });
+        const chunked = await send(port, { method, headers: { "Transfer-Encoding": "chunked" }, body: "hello" });
+        assert.deepEqual(JSON.parse(chunked.body), { body: "hello", coding: "chunked" });
+      });
+    }
+
+    for (const type of ["application/json", "no type at all", "multipart/form-data"]) {
+      it(`does not look into a body of ${type}`, async (test) => {
+        const { port } = await startRig(test, engine, { upstream: echo });
+        const { body } = await send(port, { method: "POST", headers: { "Content-Type": type }, body: "{broken" });
+        assert.equal(JSON.parse(body).body, "{broken");
+      });
+    }
+
+    it("forwards an empty body as an empty body", async (test) => {
+      const { port } = await startRig(test, engine, { upstream: echo });
+      const { body } = await send(port, { method: "POST", headers: { "Content-Length": "0" } });
+      assert.deepEqual(JSON.parse(body), { body: "", length: "0" });
+    });
+
+    it("sends the upstream what has come before the client has sent all", async (test) => {
+      const first = signal<string>();
+      const { port } = await startRig(test, engine, {
+        upstream: (incoming, response) => {
+          incoming.once("data", (chunk: Buffer) => first.fire(chunk.toString()));
+          incoming.resume().on("end", () => response.end("done"));
+        },
+      });
+      const upload = open(port);
+      upload.write("first");
+      assert.equal(await first.seen, "first");
+      upload.end("second");
+      const [response] = (await once(upload, "response")) as [IncomingMessage];
+      assert.equal((await received(response)).body, "done");
+    });
+
+    it("sends the client what has come before the upstream has sent all", async (test) => {
+      const rest = signal();
+      const { port } = await startRig(test, engine, {
+        upstream: async (_request, response) => {
+          response.writeHead(200, { "Content-Type": "text/event-stream" }).write("data: 1\n\n");
+          await rest.seen;
+          response.end("data: 2\n\n");
+        },
+      });
+      const socket = await dial(test, port);
+      socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      await until(socket, "data: 1");
+      const second = until(socket, "data: 2");
+      rest.fire();
+      await second;
+    });
+
+    it("passes 30 MB both ways unchanged, at the pace of the slower side", async (test) => {
+      const content = randomBytes(30 * 1024 * 1024);
+      const { port } = await startRig(test, engine, { upstream: (incoming, response) => incoming.pipe(response) });
+      const upload = open(port, { "Content-Length": String(content.length) });
+      upload.end(content);
+      const [response] = (await once(upload, "response")) as [IncomingMessage];
+      const hash = createHash("sha256");
+      for await (const chunk of response) hash.update(chunk as Buffer);
+      assert.equal(hash.digest("hex"), createHash("sha256").update(content).digest("hex"));
+    });
+
+    const bodiless: readonly (readonly [method: string, status: number, length: string | undefined])[] = [
+      ["HEAD", 200, "5"],
+      ["GET", 204, undefined],
+      ["GET", 304, undefined],
+    ];
+    for (const [method, status, length] of bodiless) {
+      it(`passes on that ${method} with ${status} has no body, and keeps the connection`, async (test) => {
+        const { port } = await startRig(test, engine, {
+          upstream: (_request, response) => {
+            response.writeHead(status, length === undefined ? {} : { "Content-Length": length }).end();
+          },
+        });
+        const socket = await dial(test, port);
+        for (let turn = 0; turn < 2; turn++) {
+          socket.write(`${method} / HTTP/1.1\r\nHost: a\r\n\r\n`);
+          const head = await until(socket, "\r\n\r\n");
+          assert.ok(head.startsWith(`HTTP/1.1 ${status} `), head);
+          assert.ok(!/transfer-encoding/i.test(head), head);
+          assert.equal(/content-length: (\d+)/i.exec(head)?.[1], length);
+        }
+      });
+    }
+
+    it("passes trailers on to a client that takes them", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (_request, response) => {
+          response.writeHead(200, { Trailer: "X-Sum" }).write("ok");
+          response.addTrailers({ "X-Sum": "42" });
+          response.end();
+        },
+      });
+      const { trailers, headers } = await send(port, { headers: { TE: "trailers" } });
+      assert.equal(headers.trailer, "X-Sum");
+      assert.equal(trailers["x-sum"], "42");
+    });
+
+    it("answers Expect: 100-continue and forwards what follows", async (test) => {
+      const { port } = await startRig(test, engine, { upstream: echo });
+      const socket = await dial(test, port);
+      socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+      await until(socket, "100 Continue");
+      socket.write("ok");
+      assert.match(await until(socket, "}"), /"body":"ok"/);
+    });
+
+    it("delivers an answer that comes before the client has sent all, and keeps the connection", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (_request, response) => {
+          response.writeHead(413, { Connection: "close" }).end("too much");
+        },
+      });
+      const socket = await dial(test, port);
+      socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello");
+      assert.match(await until(socket, "too much"), /^HTTP\/1\.1 413 /);
+      socket.write("worldGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      assert.match(await until(socket, "too much"), /^HTTP\/1\.1 413 /);
+    });
+
+    it("lets a plugin read the body, and forwards it still or replaced", async (test) => {
+      const read: (string | undefined)[] = [];
+      const { port } = await startRig(test, engine, {
+        upstream: echo,
+        plugins: {
+          "key-auth": {
+            async access(exchange) {
+              const body = await exchange.request.body(10);
+              read.push(body?.toString());
+              if (body?.toString() === "old") exchange.replaceBody(Buffer.from("newer"));
+              return undefined;
+            },
+          },
+        },
+      });
+      const forwarded = async (body: string, headers = {}) =>
+        JSON.parse((await send(port, { method: "POST", body, headers })).body);
+      assert.deepEqual(await forwarded("hello"), { body: "hello", length: "5" });
+      assert.deepEqual(await forwarded("old"), { body: "newer", length: "5" });
+      const long = "x".repeat(100_000);
+      assert.equal((await forwarded(long)).body, long);
+      assert.equal((await forwarded(long, { "Transfer-Encoding": "chunked" })).body, long);
+      assert.deepEqual(read, ["hello", "old", undefined, undefined]);
+    });
+
+    const partings: readonly (readonly [when: string, begin: (response: ServerResponse) => void])[] = [
+      ["before the upstream answered", () => {}],
+      ["in the middle of the response", (response) => response.write("half")],
+    ];
+    for (const [when, begin] of partings) {
+      it(`closes the upstream's connection when the client goes away ${when}`, async (test) => {
+        const asked = signal();
+        const gone = signal();
+        const { port } = await startRig(test, engine, {
+          upstream: (incoming, response) => {
+            begin(response);
+            incoming.socket.once("close", () => gone.fire());
+            asked.fire();
+          },
+        });
+        const socket = await dial(test, port);
+        socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        await asked.seen;
+        socket.destroy();
+        await gone.seen;
+      });
+    }
+
+    it("closes the upstream's connection when the client goes away in the middle of its body", async (test) => {
+      const begun = signal();
+      const gone = signal();
+      const { port } = await startRig(test, engine, {
+        upstream: (incoming) => {
+          incoming.once("data", () => begun.fire());
+          incoming.once("error", () => gone.fire());
+        },
+      });
+      const socket = await dial(test, port);
+      socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhello");
+      await begun.seen;
+      socket.destroy();
+      await gone.seen;
+    });
+
+    it("breaks off towards the client when the upstream breaks off its body", async (test) => {
+      const { port, log } = await startRig(test, engine, {
+        upstream: (_request, response) => {
+          response.writeHead(200, { "Content-Length": "100" });
+          response.write("half", () => response.destroy());
+        },
+      });
+      const { status, body, complete } = await send(port);
+      assert.deepEqual({ status, body, complete }, { status: 200, body: "half", complete: false });
+      assert.match(log[0]?.message ?? "", /broke off/);
+    });
+  });
+}

@@ -1,0 +1,88 @@
+/** A client of the proxy that shows everything that came: names in their case, repetitions, trailers. */
+import { type IncomingMessage, request } from "node:http";
+import { connect, type Socket } from "node:net";
+import type { TestContext } from "node:test";
+
+export interface Sent {
+  readonly method?: string;
+  readonly path?: string;
+  /** Flat, or by name. */
+  readonly headers?: readonly string[] | Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string | Buffer;
+}
+
+export interface Received {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly rawHeaders: readonly string[];
+  readonly trailers: IncomingMessage["trailers"];
+  readonly body: string;
+  /** False when the connection broke off before the end. */
+  readonly complete: boolean;
+}
+
+/** One request on a connection of its own. */
+export async function send(port: number, { method = "GET", path = "/", headers, body }: Sent = {}): Promise<Received> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const options = { host: "127.0.0.1", port, method, path, agent: false, headers: headers as never };
+    request(options, resolve).on("error", reject).end(body);
+  });
+  return received(response);
+}
+
+export async function received(response: IncomingMessage): Promise<Received> {
+  const chunks: Buffer[] = [];
+  response.on("data", (chunk: Buffer) => chunks.push(chunk));
+  await new Promise<void>((resolve) => response.on("error", () => {}).once("close", resolve));
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    rawHeaders: response.rawHeaders,
+    trailers: response.trailers,
+    body: Buffer.concat(chunks).toString(),
+    complete: response.complete,
+  };
+}
+
+/** Writes bytes as they stand and gives all that comes back until the other side closes. */
+export async function sendRaw(test: TestContext, port: number, text: string): Promise<string> {
+  const socket = await dial(test, port);
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk)).write(text, "latin1");
+  await new Promise((resolve) => socket.once("close", resolve));
+  return Buffer.concat(chunks).toString("latin1");
+}
+
+/** A bare connection; destroyed when the test ends. */
+export async function dial(test: TestContext, port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  test.after(() => socket.destroy());
+  await new Promise((resolve) => socket.once("connect", resolve));
+  return socket;
+}
+
+/** Resolves with everything that came as soon as it contains the text. */
+export function until(socket: Socket, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let all = "";
+    const onData = (chunk: Buffer) => {
+      all += chunk.toString("latin1");
+      if (!all.includes(text)) return;
+      socket.off("data", onData);
+      resolve(all);
+    };
+    socket.on("data", onData).once("close", () => reject(new Error(`closed after ${JSON.stringify(all)}`)));
+  });
+}
+
+export interface Signal<Value> {
+  readonly seen: Promise<Value>;
+  fire(value: Value): void;
+}
+
+/** Something to wait for. */
+export function signal<Value = void>(): Signal<Value> {
+  const { promise, resolve } = Promise.withResolvers<Value>();
+  return { seen: promise, fire: resolve };
+}

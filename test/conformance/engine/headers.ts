@@ -1,0 +1,285 @@
+/** Headers on both ways (kong-contract 2.3, house decision 13). */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { send, sendRaw } from "./client.ts";
+import { type Engine, type RigOptions, startRig } from "./rig.ts";
+
+/** Flat headers as pairs, in order. */
+const pairs = (flat: readonly string[]): readonly (readonly [string, string])[] =>
+  flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ""] as const] : []));
+
+/** What an upstream saw, told in its body. */
+interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly raw: readonly (readonly [string, string])[];
+}
+
+const echo: RigOptions["upstream"] = (request, response) => {
+  request.resume().on("end", () => {
+    const { method, url, headers, rawHeaders } = request;
+    response.end(JSON.stringify({ method, url, headers, raw: pairs(rawHeaders) }));
+  });
+};
+
+export function headerSuite(engine: Engine): void {
+  const seenBy = async (
+    test: Parameters<typeof startRig>[0],
+    { rig = {}, ...sent }: Parameters<typeof send>[1] & { readonly rig?: RigOptions },
+  ): Promise<Seen & { readonly port: number }> => {
+    const { port } = await startRig(test, engine, { upstream: echo, ...rig });
+    const { body } = await send(port, sent);
+    return { ...JSON.parse(body), port };
+  };
+
+  describe(`headers to the upstream (${engine.name})`, () => {
+    it("forwards method, path, query and the client's headers in their case and order", async (test) => {
+      const seen = await seenBy(test, {
+        method: "PURGE",
+        path: "/a%20b?x=%20&x",
+        headers: ["Host", "example.com", "X-One", "1", "x-TWO", "2", "X-One", "3"],
+      });
+      assert.equal(seen.method, "PURGE");
+      assert.equal(seen.url, "/a%20b?x=%20&x");
+      const own = seen.raw.filter(([name]) => /^x-(one|two)$/i.test(name));
+      assert.deepEqual(own, [
+        ["X-One", "1"],
+        ["x-TWO", "2"],
+        ["X-One", "3"],
+      ]);
+    });
+
+    it("sends the service's host, with a port that is not the protocol's own", async (test) => {
+      const seen = await seenBy(test, { headers: { Host: "client.example" } });
+      assert.match(seen.headers.host ?? "", /^127\.0\.0\.1:\d+$/);
+    });
+
+    it("sends the client's host when the route preserves it", async (test) => {
+      const seen = await seenBy(test, {
+        headers: { Host: "Client.example:81" },
+        rig: { route: { preserve_host: true } },
+      });
+      assert.equal(seen.headers.host, "client.example:81");
+    });
+
+    it("tells who asked for what, whatever a client that is not trusted claims", async (test) => {
+      const seen = await seenBy(test, {
+        path: "/users/7?x",
+        headers: {
+          Host: "api.example:81",
+          "X-Forwarded-For": "6.6.6.6",
+          "X-Forwarded-Proto": "https",
+          "X-Forwarded-Host": "evil.example",
+          "X-Forwarded-Port": "1",
+          "X-Forwarded-Path": "/evil",
+          "X-Forwarded-Prefix": "/evil",
+          X_Forwarded_Proto: "https",
+          "X-Real-IP": "6.6.6.6",
+        },
+        rig: { route: { paths: ["/users"] } },
+      });
+      assert.deepEqual(pick(seen, /^x[-_](forwarded|real)/), {
+        "x-forwarded-for": "6.6.6.6, 127.0.0.1",
+        "x-forwarded-proto": "http",
+        "x-forwarded-host": "api.example",
+        "x-forwarded-port": String(seen.port),
+        "x-forwarded-path": "/users/7",
+        "x-forwarded-prefix": "/users",
+        "x-real-ip": "127.0.0.1",
+      });
+    });
+
+    it("believes a trusted proxy in front", async (test) => {
+      const seen = await seenBy(test, {
+        headers: {
+          "X-Forwarded-For": "6.6.6.6",
+          "X-Forwarded-Proto": "https",
+          "X-Forwarded-Host": "public.example",
+          "X-Forwarded-Port": "443",
+          "X-Forwarded-Path": "/before",
+          "X-Forwarded-Prefix": "/pre",
+          "X-Real-IP": "6.6.6.6",
+        },
+        rig: { settings: { trustedIps: ["127.0.0.0/8"] } },
+      });
+      assert.deepEqual(pick(seen, /^x-(forwarded|real)/), {
+        "x-forwarded-for": "6.6.6.6, 127.0.0.1",
+        "x-forwarded-proto": "https",
+        "x-forwarded-host": "public.example",
+        "x-forwarded-port": "443",
+        "x-forwarded-path": "/before",
+        "x-forwarded-prefix": "/pre",
+        "x-real-ip": "6.6.6.6",
+      });
+    });
+
+    it("sends no X-Forwarded-Prefix when nothing but / was stripped, or nothing at all", async (test) => {
+      const whole = await seenBy(test, { path: "/users" });
+      const kept = await seenBy(test, { path: "/users", rig: { route: { paths: ["/users"], strip_path: false } } });
+      assert.equal(whole.headers["x-forwarded-prefix"], undefined);
+      assert.equal(kept.headers["x-forwarded-prefix"], undefined);
+    });
+
+    it("removes what belongs to the client's connection, and what its Connection header names", async (test) => {
+      const seen = await seenBy(test, {
+        headers: {
+          Connection: "close, X-Hop",
+          "Keep-Alive": "timeout=9",
+          "X-Hop": "1",
+          Proxy: "http://evil",
+          "Proxy-Connection": "keep-alive",
+          Upgrade: "h2c",
+          Expect: "100-continue",
+        },
+      });
+      const left = Object.keys(seen.headers).filter((name) => /hop|^proxy|upgrade|keep-alive|expect/.test(name));
+      assert.deepEqual(left, []);
+      assert.equal(seen.headers.connection, "keep-alive");
+    });
+
+    it("sends TE: trailers only when the client takes trailers", async (test) => {
+      assert.equal((await seenBy(test, { headers: { TE: "gzip, trailers" } })).headers.te, "trailers");
+      assert.equal((await seenBy(test, { headers: { TE: "gzip" } })).headers.te, undefined);
+    });
+
+    it("removes identities that a client claims, in any spelling that an upstream may take for them", async (test) => {
+      const seen = await seenBy(test, {
+        headers: {
+          "X-Consumer-ID": "1",
+          "x-consumer-username": "admin",
+          "X-Consumer-Custom-ID": "1",
+          X_Consumer_Username: "admin",
+          "X-Credential-Identifier": "1",
+          "X-Anonymous-Consumer": "true",
+        },
+      });
+      assert.deepEqual(pick(seen, /consumer|credential/), {});
+    });
+
+    it("sends what plugins set, and removes what they remove", async (test) => {
+      const seen = await seenBy(test, {
+        path: "/?apikey=s&a=1&%61pikey=t",
+        headers: { Apikey: "secret", "X-Consumer-Username": "admin" },
+        rig: {
+          plugins: {
+            "key-auth": {
+              access(exchange) {
+                exchange.upstreamHeaders.set("X-Consumer-Username", "demo");
+                exchange.upstreamHeaders.remove("apikey");
+                exchange.upstreamHeaders.append("X-List", "a");
+                exchange.upstreamHeaders.append("X-List", "b");
+                exchange.removeQuery(["apikey"]);
+                return undefined;
+              },
+            },
+          },
+        },
+      });
+      assert.equal(seen.headers["x-consumer-username"], "demo");
+      assert.equal(seen.headers.apikey, undefined);
+      assert.equal(seen.headers["x-list"], "a, b");
+      assert.equal(seen.url, "/?a=1");
+    });
+
+    it("adds itself to Via and tells the request's id", async (test) => {
+      const seen = await seenBy(test, { headers: { Via: "1.0 cache", "X-Sluice-Request-Id": "forged" } });
+      assert.equal(seen.headers.via, "1.0 cache, 1.1 sluice/1.2.3");
+      assert.match(seen.headers["x-sluice-request-id"] ?? "", /^[0-9a-f]{32}$/);
+    });
+  });
+
+  describe(`headers to the client (${engine.name})`, () => {
+    const upstream: RigOptions["upstream"] = (_request, response) => {
+      response.writeHead(201, "Made", [
+        ...["Server", "upstream/1", "Set-Cookie", "a=1", "Set-Cookie", "b=2", "X-Case", "Kept", "Via", "1.1 cache"],
+        ...["Connection", "keep-alive, X-Hop", "X-Hop", "1", "Keep-Alive", "timeout=9", "X-Sluice-Request-Id", "other"],
+        ...["Content-Length", "2"],
+      ]);
+      response.end("ok");
+    };
+
+    it("passes on the upstream's headers and adds id, latencies and Via", async (test) => {
+      const { port } = await startRig(test, engine, { upstream });
+      const { status, rawHeaders, headers } = await send(port);
+      assert.equal(status, 201);
+      assert.deepEqual(
+        pairs(rawHeaders).filter(([name]) => /^(server|set-cookie|x-case|via)$/i.test(name)),
+        [
+          ["Server", "upstream/1"],
+          ["Set-Cookie", "a=1"],
+          ["Set-Cookie", "b=2"],
+          ["X-Case", "Kept"],
+          ["Via", "1.1 cache, 1.1 sluice/1.2.3"],
+        ],
+      );
+      assert.match(String(headers["x-sluice-request-id"]), /^[0-9a-f]{32}$/);
+      assert.match(String(headers["x-sluice-upstream-latency"]), /^\d+$/);
+      assert.match(String(headers["x-sluice-proxy-latency"]), /^\d+$/);
+      assert.equal(headers["x-sluice-response-latency"], undefined);
+    });
+
+    it("removes what belongs to the upstream's connection, and what its Connection header names", async (test) => {
+      const { port } = await startRig(test, engine, { upstream });
+      const { headers } = await send(port);
+      assert.equal(headers["x-hop"], undefined);
+      assert.equal(headers["keep-alive"], undefined);
+      assert.equal(headers.connection, "close", "the client asked for it");
+    });
+
+    it("says Server and Response-Latency on answers of its own", async (test) => {
+      const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
+      const { headers } = await send(port);
+      assert.equal(headers.server, "sluice/1.2.3");
+      assert.match(String(headers["x-sluice-response-latency"]), /^\d+$/);
+      assert.match(String(headers["x-sluice-request-id"]), /^[0-9a-f]{32}$/);
+      assert.equal(headers["x-sluice-proxy-latency"], undefined);
+    });
+
+    it("uses Kong's names when told so", async (test) => {
+      const { port } = await startRig(test, engine, { upstream, settings: { naming: "kong" } });
+      const { headers } = await send(port);
+      assert.match(String(headers["x-kong-request-id"]), /^[0-9a-f]{32}$/);
+      assert.match(String(headers["x-kong-upstream-latency"]), /^\d+$/);
+    });
+
+    it("leaves tokens and latencies out when told so", async (test) => {
+      const settings = { serverTokens: false, latencyTokens: false };
+      const { port } = await startRig(test, engine, { upstream, settings });
+      const { headers } = await send(port);
+      assert.equal(headers.via, "1.1 cache");
+      assert.equal(headers["x-sluice-upstream-latency"], undefined);
+    });
+
+    it("makes the plugins' edits, on upstream's responses and on its own", async (test) => {
+      const plugins: RigOptions["plugins"] = {
+        cors: {
+          access: ({ request }) => (request.path === "/own" ? { status: 418, message: "short" } : undefined),
+          respond(exchange) {
+            exchange.responseHeaders.set("X-Case", `${exchange.source} ${exchange.status}`);
+            exchange.responseHeaders.append("Set-Cookie", "c=3");
+            exchange.responseHeaders.remove("Server");
+          },
+        },
+      };
+      const { port } = await startRig(test, engine, { upstream, plugins });
+      const forwarded = await send(port);
+      assert.equal(forwarded.headers["x-case"], "service 201");
+      assert.deepEqual(forwarded.headers["set-cookie"], ["a=1", "b=2", "c=3"]);
+      assert.equal(forwarded.headers.server, undefined);
+      const own = await send(port, { path: "/own" });
+      assert.equal(own.headers["x-case"], "gateway 418");
+      assert.deepEqual(own.headers["set-cookie"], ["c=3"]);
+      assert.ok(own.rawHeaders.includes("X-Case"), "in the case in which it was set");
+    });
+
+    it("takes the host of an absolute target", async (test) => {
+      const { port } = await startRig(test, engine, { upstream: echo, route: { hosts: ["a.example"], paths: null } });
+      const text = "GET http://a.example/x HTTP/1.1\r\nHost: b.example\r\nConnection: close\r\n\r\n";
+      assert.match(await sendRaw(test, port, text), /^HTTP\/1\.1 200 .*"url":"\/x"/s);
+    });
+  });
+}
+
+const pick = ({ headers }: Seen, names: RegExp): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => names.test(name)));

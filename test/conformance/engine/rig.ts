@@ -1,0 +1,134 @@
+/** What the engine suite stands on: upstreams, a proxy in front of them, and a client that hides nothing. */
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+import type { Endpoint, PluginName, Service, SnapshotRoute } from "@sluice/model";
+import { compile } from "../../../gateway/src/compile/compile.ts";
+import { pluginNamed, routeNamed, serviceNamed, snapshotOf } from "../../../gateway/src/compile/testing-entities.ts";
+import type { PluginHandlers, PluginInstance, PluginServices } from "../../../gateway/src/plugins/plugin.ts";
+import type { CreateProxy, ProxyListener } from "../../../gateway/src/proxy/engine.ts";
+import { defaultProxySettings, type ProxySettings } from "../../../gateway/src/proxy/settings.ts";
+import { holdRuntime } from "../../../gateway/src/runtime/holder.ts";
+
+/** The engine under test. */
+export interface Engine {
+  readonly name: string;
+  readonly createProxy: CreateProxy;
+}
+
+export interface RigOptions {
+  /** The upstream's port, or what answers there. */
+  readonly upstream?: number | RequestListener;
+  readonly service?: Partial<Service>;
+  /** Members of the route; without them it has the path `/`. */
+  readonly route?: Partial<SnapshotRoute>;
+  readonly endpoints?: readonly Endpoint[];
+  readonly settings?: Partial<ProxySettings>;
+  /** Stand-ins for the plugins of these names; each is attached globally. */
+  readonly plugins?: Partial<Record<PluginName, PluginInstance>>;
+}
+
+export interface Rig {
+  readonly port: number;
+  readonly proxy: ProxyListener;
+  /** Log lines of the proxy: message and details. */
+  readonly log: readonly { readonly message: string; readonly details: object }[];
+  /** Swaps in a runtime made of these options; an upstream that is left out stays. */
+  swap(options: Omit<RigOptions, "settings">): Promise<void>;
+}
+
+/** The plugins' services: stand-ins use none of them. */
+const services = { now: Date.now } as PluginServices;
+
+/** Everything is stopped when the test ends. */
+export async function startRig(test: TestContext, engine: Engine, options: RigOptions = {}): Promise<Rig> {
+  const log: { message: string; details: object }[] = [];
+  const write = (details: object, message: string) => log.push({ message, details });
+  let upstream = await upstreamPort(test, options.upstream ?? 1);
+  const instances: Partial<Record<PluginName, PluginInstance>> = {};
+  const tools = { handlers: handlersOf(instances), services };
+  const snapshot = (from: Omit<RigOptions, "settings">) => {
+    Object.assign(instances, from.plugins);
+    return contentOf(from, upstream);
+  };
+  const holder = holdRuntime(compile(null, snapshot(options), tools));
+  const proxy = await engine.createProxy({
+    listen: { host: "127.0.0.1", port: 0 },
+    settings: {
+      ...defaultProxySettings,
+      version: "1.2.3",
+      allowedUpstreams: ["127.0.0.0/8", "::1"],
+      ...options.settings,
+    },
+    log: { warn: write, error: write },
+    runtime: () => holder.current,
+  });
+  test.after(() => proxy.close({ deadline: 0 }));
+  return {
+    port: proxy.address.port,
+    proxy,
+    log,
+    async swap(next) {
+      upstream = await upstreamPort(test, next.upstream ?? upstream);
+      holder.swap(compile(holder.current, snapshot(next), tools));
+    },
+  };
+}
+
+function contentOf({ service, route, endpoints, plugins }: RigOptions, port: number) {
+  const target = serviceNamed("upstream", { port, ...service });
+  return snapshotOf({
+    services: [target],
+    routes: [routeNamed("route", { paths: ["/"], service: { id: target.id }, ...route })],
+    plugins: Object.keys(plugins ?? {}).map((name) => pluginNamed(name)),
+    ...(endpoints && { endpoints: new Map([[target.id, endpoints]]) }),
+  });
+}
+
+function handlersOf(instances: Partial<Record<PluginName, PluginInstance>>): PluginHandlers {
+  const stand = (name: PluginName) => (): PluginInstance => instances[name] ?? {};
+  return {
+    cors: stand("cors"),
+    "key-auth": stand("key-auth"),
+    "rate-limiting": stand("rate-limiting"),
+    prometheus: stand("prometheus"),
+  };
+}
+
+async function upstreamPort(test: TestContext, upstream: number | RequestListener): Promise<number> {
+  return typeof upstream === "number" ? upstream : portOf(await startUpstream(test, upstream));
+}
+
+/** An HTTP server on a free port, closed when the test ends. */
+export async function startUpstream(test: TestContext, listener: RequestListener): Promise<Server> {
+  return listen(test, createServer(listener));
+}
+
+interface Listening {
+  listen(port: number, host: string, ready: () => void): unknown;
+  close(done: () => void): unknown;
+}
+
+export async function listen<Listener extends Listening & { closeAllConnections?: () => void }>(
+  test: TestContext,
+  server: Listener,
+): Promise<Listener> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  test.after(async () => {
+    const closed = new Promise<void>((resolve) => server.close(resolve));
+    server.closeAllConnections?.();
+    await closed;
+  });
+  return server;
+}
+
+export const portOf = (server: { address(): AddressInfo | string | null }): number =>
+  (server.address() as AddressInfo).port;
+
+/** A port that nothing listens on. */
+export async function closedPort(test: TestContext): Promise<number> {
+  const server = await startUpstream(test, () => {});
+  const port = portOf(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
