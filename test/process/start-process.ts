@@ -52,6 +52,8 @@ export interface StartOptions {
   readonly user?: { readonly uid: number; readonly gid: number };
   /** What ends it when our process dies without stopping it. Default SIGTERM. */
   readonly lastSignal?: NodeJS.Signals;
+  /** Told what it writes, as it comes: pieces of stdout and stderr, not whole lines. */
+  readonly onOutput?: (piece: string) => void;
 }
 
 const outputLimit = 1024 * 1024;
@@ -110,13 +112,14 @@ type Started = Process & { readonly child: ChildProcess };
 
 /** Collects what the process writes, and sees to its end. */
 function follow(child: ChildProcessByStdio<null, Readable, Readable>, options: StartOptions): Started {
-  const { name, lastSignal = "SIGTERM" } = options;
+  const { name, lastSignal = "SIGTERM", onOutput } = options;
   const { pid } = child;
   if (pid === undefined) throw new Error(`${name} has no process id`);
   let text = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (chunk: string) => {
       text = (text + chunk).slice(-outputLimit);
+      onOutput?.(chunk);
     });
   }
   const killGroup = () => {

@@ -1,59 +1,49 @@
 /** What `npm start` and `npm run cluster` say when the product is ready: addresses, and commands to try. */
 import { addresses, type Chosen } from "./processes.ts";
 
-const query = `{"query":"{ users { name email } }"}`;
-
-/** Resolves when a query with the demo key is answered through the proxy at this address. */
-export async function answersThrough(proxy: string): Promise<void> {
-  const response = await fetch(`http://${proxy}/users/graphql`, {
-    method: "POST",
-    headers: { apikey: "demo-key", "content-type": "application/json" },
-    body: query,
-  });
-  const text = await response.text();
-  if (response.status !== 200) throw new Error(`http://${proxy} answered ${response.status}: ${text}`);
+/** A step of the tour: commands for a shell, and what they print. */
+export interface Step {
+  readonly title: string;
+  readonly commands: readonly string[];
+  readonly output: readonly string[];
 }
 
 export interface GreetingOptions {
   readonly chosen: Chosen;
-  /** The folder of custom resources, as the person can type it. */
-  readonly folder: string;
+  /** What else a person should know: a name and where it is. */
+  readonly places: readonly (readonly [what: string, where: string])[];
+  /** Commands that the steps need first, in the same shell. */
+  readonly preparation?: readonly string[];
+  readonly steps: readonly Step[];
 }
 
-export function greeting({ chosen, folder }: GreetingOptions): string {
-  const rows = Object.entries(addresses).map(
-    ([name, { what }]) => `  ${what.padEnd(34)}http://${chosen[name as keyof Chosen]}`,
+const indented = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join("\n");
+
+export function greeting({ chosen, places, preparation = [], steps }: GreetingOptions): string {
+  const rows = Object.entries(addresses).map(([name, { what }]) => {
+    const page = name === "userApi" ? "/graphql" : "";
+    return [what, `http://${chosen[name as keyof Chosen]}${page}`] as const;
+  });
+  const table = [...rows, ...places].map(([what, where]) => `  ${what.padEnd(34)}${where}`);
+  const first = preparation.length > 0 ? [`In the terminal for these commands:\n\n${indented(preparation)}\n`] : [];
+  const numbered = steps.map(
+    ({ title, commands, output }, index) => `${index + 1}. ${title}\n\n${indented(commands)}\n\n${indented(output)}\n`,
   );
   return `
 Sluice is ready.
 
-${rows.join("\n")}
-  ${"custom resources".padEnd(34)}${folder}
+${table.join("\n")}
 
-1. A GraphQL query through the proxy, with an API key:
-
-  curl -s http://${chosen.proxy}/users/graphql -H 'apikey: demo-key' -H 'content-type: application/json' \\
-    -d '${query}'
-
-  {"data":{"users":[]}}
-
-2. A form to the admin API that makes a custom resource (look at it: ${folder}/route/):
-
-  curl -s http://${chosen.admin}/services/users/routes -d 'name=people' -d 'paths[]=/people' -o /dev/null -w '%{http_code}\\n'
-  curl -s http://${chosen.proxy}/people/graphql -H 'apikey: demo-key' -H 'content-type: application/json' \\
-    -d '${query}' -w '\\n'
-
-  201
-  {"data":{"users":[]}}
-
-3. An edit of a file that changes the next answer:
-
-  sed -i.bak 's/minute: 60/minute: 30/' ${folder}/rate-limiting.yaml
-  curl -s -o /dev/null -D - http://${chosen.proxy}/users/graphql -H 'apikey: demo-key' -H 'content-type: application/json' \\
-    -d '${query}' | grep ^RateLimit-Limit
-
-  RateLimit-Limit: 30
-
+${[...first, ...numbered].join("\n")}
 Ctrl-C stops everything.
 `;
+}
+
+/** Asks the user API for something that is there from the start. */
+export const query = `{"query":"{ users { name email } }"}`;
+const headers = "-H 'apikey: demo-key' -H 'content-type: application/json'";
+
+/** The command that asks the user API through a proxy; `options` are more options of curl. */
+export function askThrough(proxy: string, { path = "/users", options = "-w '\\n'" } = {}): readonly string[] {
+  return [`curl -s http://${proxy}${path}/graphql ${headers} \\`, `  -d '${query}' ${options}`];
 }

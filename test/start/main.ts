@@ -1,63 +1,62 @@
 /** `npm start`: the whole product on this machine, on a folder of custom resources. Ctrl-C drains and stops it. */
 import { randomBytes } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { answersThrough, greeting } from "./greeting.ts";
-import { addresses, chosenAddresses, parts } from "./processes.ts";
-import { refuseTakenPorts, runProduct, StartError } from "./product.ts";
+import { answerThrough, everyPartAnswers } from "./answers.ts";
+import { greeting } from "./greeting.ts";
+import { refuseTakenPorts, StartError } from "./ports.ts";
+import { chosenAddresses, parts } from "./processes.ts";
+import { runProduct, untilStopped } from "./product.ts";
+import { keepSamples } from "./samples.ts";
+import { tour } from "./tour.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const work = join(root, ".sluice");
 
-/** The folder of custom resources: on the first start a copy of the samples, pointed at the user API's address. */
-function workingFolder(userApi: string): string {
-  const folder = process.env.SLUICE_DIRECTORY ?? join(work, "resources");
-  if (existsSync(folder)) return folder;
-  mkdirSync(folder, { recursive: true });
-  cpSync(join(root, "crds/samples"), folder, { recursive: true });
-  for (const name of readdirSync(folder)) {
-    const file = join(folder, name);
-    const text = readFileSync(file, "utf8");
-    writeFileSync(file, text.replaceAll(`http://${addresses.userApi.standard}`, `http://${userApi}`));
-  }
-  return folder;
+/** A path as a person in the project's folder can type it in a shell. */
+function typed(path: string): string {
+  const short = relative(process.cwd(), path);
+  const text = short === "" || short.startsWith("..") ? path : short;
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-async function main(): Promise<void> {
+async function main(): Promise<number> {
+  // Where this start keeps its resources, users and logs for the next one.
+  const work = resolve(process.env.SLUICE_WORK || join(root, ".sluice"));
+  const folder = resolve(process.env.SLUICE_DIRECTORY || join(work, "resources"));
   const chosen = chosenAddresses(process.env);
   await refuseTakenPorts(chosen);
-  const folder = workingFolder(chosen.userApi);
-  const token = randomBytes(32).toString("hex");
+  keepSamples({ samples: join(root, "crds/samples"), folder, userApi: chosen.userApi });
+  const token = { SLUICE_PUSH_TOKEN: randomBytes(32).toString("hex") };
+  const resources = { SLUICE_DIRECTORY: folder, SLUICE_STORE: "directory" };
   const product = await runProduct({
     parts: parts({
       root,
       chosen,
-      resources: () => ({ SLUICE_DIRECTORY: folder, SLUICE_STORE: "directory" }),
-      push: { node: { SLUICE_PUSH_TOKEN: token }, operator: { SLUICE_PUSH_TOKEN: token } },
+      resources: { operator: resources, admin: resources },
+      push: { node: token, operator: token },
       pushScheme: "http",
+      users: join(work, "users"),
     }),
     logs: join(work, "logs"),
-    ready: async () => {
-      await Promise.all([
-        answersThrough(chosen.proxy),
-        answersThrough(chosen.proxy2),
-        fetch(`http://${chosen.admin}/`),
-      ]);
-    },
+    show: (line) => console.error(line),
+    what: "all parts to be ready",
+    ready: () => everyPartAnswers(chosen),
   });
-  console.log(greeting({ chosen, folder: relative(process.cwd(), folder) || "." }));
-  const stopped = new Promise<string>((resolveSignal) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolveSignal("stopped"));
-  });
-  const ended = await Promise.race([stopped, product.failed]);
-  if (ended !== "stopped") console.error(`${ended} has ended:\n${product.processes.get(ended)?.tail(15)}`);
-  console.log("stopping: requests under way are finished first");
-  await product.stop();
-  process.exitCode = ended === "stopped" ? 0 : 1;
+  const places = [
+    ["custom resources", typed(folder)],
+    ["logs", typed(join(work, "logs"))],
+  ] as const;
+  const answer = await answerThrough(chosen.proxy);
+  const steps = answer.ok ? tour({ chosen, folder, typed: typed(folder), answer: answer.text }) : [];
+  console.log(greeting({ chosen, places, steps }));
+  if (!answer.ok)
+    console.log(
+      `${typed(folder)} no longer answers the sample query (${answer.text}). Without it the tour starts anew.`,
+    );
+  return untilStopped(product);
 }
 
 try {
-  await main();
+  process.exitCode = await main();
 } catch (error) {
   if (!(error instanceof StartError)) throw error;
   console.error(error.message);

@@ -1,4 +1,4 @@
-/** The processes of `npm start` as data: what runs, on which addresses, with which settings. */
+/** The processes of `npm start` and `npm run cluster` as data: what runs, on which addresses, with which settings. */
 import { join } from "node:path";
 
 /** An address of the product on this machine, and the setting that moves it. */
@@ -26,35 +26,39 @@ export type Chosen = Readonly<Record<Name, string>>;
 /** The addresses with what the environment says instead of the standard. */
 export const chosenAddresses = (env: NodeJS.ProcessEnv): Chosen =>
   Object.fromEntries(
-    Object.entries(addresses).map(([name, { setting, standard }]) => [name, env[setting] ?? standard]),
+    Object.entries(addresses).map(([name, { setting, standard }]) => [name, env[setting] || standard]),
   ) as Record<Name, string>;
+
+/** Settings of a process; undefined takes a variable of ours away. */
+export type Env = Readonly<Record<string, string | undefined>>;
 
 /** One process of ours. */
 export interface Part {
-  readonly name: string;
+  readonly name: PartName;
   readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Env;
 }
+
+export type PartName = "user-api" | "gateway-1" | "gateway-2" | "operator" | "admin";
 
 export interface Layout {
   /** Root of the project. */
   readonly root: string;
   readonly chosen: Chosen;
-  /** Settings that say where the custom resources are: SLUICE_DIRECTORY, or KUBECONFIG for each part by its name. */
-  readonly resources: (part: string) => Readonly<Record<string, string>>;
+  /** Settings that say where the custom resources are, for each who reads them: SLUICE_DIRECTORY, or KUBECONFIG. */
+  readonly resources: Readonly<Record<"operator" | "admin", Env>>;
   /** Settings of the push listeners and of the operator that pushes: a token or certificates. */
-  readonly push: {
-    readonly node: Readonly<Record<string, string>>;
-    readonly operator: Readonly<Record<string, string>>;
-  };
+  readonly push: Readonly<Record<"node" | "operator", Env>>;
   /** http or https, as the push listeners speak. */
   readonly pushScheme: "http" | "https";
+  /** Folder in which the user API keeps its users. Unset: in memory, or where its own settings say. */
+  readonly users?: string;
 }
 
 /** Everything that runs, in the order in which it is started. */
-export function parts({ root, chosen, resources, push, pushScheme }: Layout): readonly Part[] {
+export function parts({ root, chosen, resources, push, pushScheme, users }: Layout): readonly Part[] {
   const gateway = join(root, "gateway/src/main.ts");
-  const node = (name: string, proxy: string, pushListen: string, status: string): Part => ({
+  const node = (name: PartName, proxy: string, pushListen: string, status: string): Part => ({
     name,
     args: [gateway, "gateway"],
     env: {
@@ -63,6 +67,8 @@ export function parts({ root, chosen, resources, push, pushScheme }: Layout): re
       SLUICE_STATUS_LISTEN: status,
       // The user API runs on this machine, and an address of this machine is what a proxy must otherwise refuse.
       SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+      // Shorter than the time after which what still runs is killed.
+      SLUICE_DRAIN_TIMEOUT: "5s",
       ...push.node,
     },
   });
@@ -70,7 +76,11 @@ export function parts({ root, chosen, resources, push, pushScheme }: Layout): re
     {
       name: "user-api",
       args: [join(root, "user-api/src/main.ts")],
-      env: { SLUICE_USER_API_LISTEN: chosen.userApi },
+      env: {
+        SLUICE_USER_API_LISTEN: chosen.userApi,
+        SLUICE_USER_API_DRAIN_SECONDS: "5",
+        ...(users ? { SLUICE_USER_API_DATA: users } : {}),
+      },
     },
     node("gateway-1", chosen.proxy, chosen.push, chosen.status),
     node("gateway-2", chosen.proxy2, chosen.push2, chosen.status2),
@@ -80,7 +90,7 @@ export function parts({ root, chosen, resources, push, pushScheme }: Layout): re
       env: {
         SLUICE_OPERATOR_LISTEN: chosen.operator,
         SLUICE_NODES: `${pushScheme}://${chosen.push},${pushScheme}://${chosen.push2}`,
-        ...resources("operator"),
+        ...resources.operator,
         ...push.operator,
       },
     },
@@ -90,7 +100,7 @@ export function parts({ root, chosen, resources, push, pushScheme }: Layout): re
       env: {
         SLUICE_ADMIN_LISTEN: chosen.admin,
         SLUICE_OPERATOR_URL: `http://${chosen.operator}`,
-        ...resources("admin"),
+        ...resources.admin,
       },
     },
   ];

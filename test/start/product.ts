@@ -1,78 +1,112 @@
 /** Runs the processes of the product together: all or none. */
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { isFree } from "../process/free-port.ts";
+import { mkdirSync } from "node:fs";
 import { type Process, startProcess, waitFor } from "../process/index.ts";
-import { addresses, type Chosen, type Part } from "./processes.ts";
-
-/** Something that a person can mend; shown as one line, without a stack. */
-export class StartError extends Error {
-  override readonly name = "StartError";
-}
-
-/** Names the first port that is taken and the setting that moves it. */
-export async function refuseTakenPorts(chosen: Chosen): Promise<void> {
-  for (const [name, { setting, what }] of Object.entries(addresses)) {
-    const address = chosen[name as keyof Chosen];
-    const port = Number(address.slice(address.lastIndexOf(":") + 1));
-    if (!(await isFree(port)))
-      throw new StartError(
-        `port ${port} (${what}) is in use: stop what listens there, or choose another with ${setting}`,
-      );
-  }
-}
+import { createLog } from "./logs.ts";
+import { StartError } from "./ports.ts";
+import type { Part, PartName } from "./processes.ts";
 
 export interface Product {
-  readonly processes: ReadonlyMap<string, Process>;
-  /** Settles when a process ends that nobody stopped, with its name. */
+  /** The process that is this part now. */
+  part(name: PartName): Process;
+  /** Ends a part with KILL, as a crash would; it is not reported as failed. */
+  kill9(name: PartName): Promise<void>;
+  /** Starts a part again with the same settings, after it was ended. Answers at once. */
+  start(name: PartName): Promise<Process>;
+  /** Settles when a part ends that nobody stopped: its name and last lines. */
   readonly failed: Promise<string>;
-  /** Drains and stops everything, in the reverse order. */
+  /** Drains and stops everything: who takes requests before who answers them. */
   stop(): Promise<void>;
 }
 
 export interface RunOptions {
   readonly parts: readonly Part[];
-  /** Where each process's log is written when the product stops, and at a failure. */
+  /** Folder for each part's log. */
   readonly logs: string;
+  /** Told warnings and errors of the parts, one line each. Default: nobody. */
+  readonly show?: (line: string) => void;
   /** Answers without throwing once the product works as a whole. */
-  readonly ready: () => Promise<unknown>;
+  readonly ready: () => unknown;
+  /** What `ready` waits for, as the end of the sentence "waited 60 s for …". */
+  readonly what: string;
+  /** Milliseconds until it must be ready. Default 60,000. */
   readonly timeout?: number;
 }
 
-export async function runProduct({ parts, logs, ready, timeout = 60_000 }: RunOptions): Promise<Product> {
-  const processes = new Map<string, Process>();
+/** @throws StartError with the last lines of a part that ended, Error when the product is not ready in time. */
+export async function runProduct(options: RunOptions): Promise<Product> {
+  const { parts, logs, show = () => {}, ready, what, timeout = 60_000 } = options;
+  const processes = new Map<PartName, Process>();
   let stopping = false;
-  let fail: (name: string) => void = () => {};
+  let fail: (report: string) => void = () => {};
   const failed = new Promise<string>((resolve) => {
     fail = resolve;
   });
+  mkdirSync(logs, { recursive: true });
+
+  function part(name: PartName): Process {
+    const process = processes.get(name);
+    if (!process) throw new Error(`${name} was never started`);
+    return process;
+  }
+
+  async function start(name: PartName): Promise<Process> {
+    const known = parts.find((candidate) => candidate.name === name);
+    if (!known) throw new Error(`the product has no part ${name}`);
+    const onOutput = createLog(name, { folder: logs, show });
+    const started = await startProcess(process.execPath, known.args, { name, env: known.env, onOutput });
+    processes.set(name, started);
+    void started.exited.then(({ code, signal }) => {
+      if (stopping || ended.has(started)) return;
+      fail(`${name} has ended (${signal ?? `exit code ${code}`}). Its last lines:\n${started.tail(15)}`);
+    });
+    return started;
+  }
+  const ended = new Set<Process>();
 
   async function stop(): Promise<void> {
     stopping = true;
-    mkdirSync(logs, { recursive: true });
-    for (const [name, process] of [...processes].reverse()) {
-      await process.stop();
-      writeFileSync(join(logs, `${name}.log`), process.output());
-    }
+    for (const names of stopOrder) await Promise.all(names.map((name) => processes.get(name)?.stop()));
   }
 
   try {
-    await Promise.all(
-      parts.map(async ({ name, args, env }) => {
-        const started = await startProcess(process.execPath, args, { name, env });
-        processes.set(name, started);
-        void started.exited.then(() => {
-          if (!stopping) fail(name);
-        });
-      }),
-    );
-    const broken = failed.then((name) => {
-      throw new StartError(`${name} has ended:\n${processes.get(name)?.tail(15)}`);
+    await Promise.all(parts.map(({ name }) => start(name)));
+    const broken = failed.then((report) => {
+      throw new StartError(report);
     });
-    await Promise.race([broken, waitFor(ready, { timeout, what: "a request answered through both nodes" })]);
+    await Promise.race([broken, waitFor(ready, { timeout, what })]);
   } catch (error) {
     await stop();
     throw error;
   }
-  return { processes, failed, stop };
+  return {
+    part,
+    async kill9(name) {
+      const process = part(name);
+      ended.add(process);
+      await process.kill9();
+    },
+    start,
+    failed,
+    stop,
+  };
+}
+
+/** Requests under way need what answers them: the admin listener waits for the operator, nodes for the user API. */
+const stopOrder: readonly (readonly PartName[])[] = [["admin"], ["operator", "gateway-1", "gateway-2"], ["user-api"]];
+
+/**
+ * Runs until Ctrl-C (or TERM) or until a part ends by itself, then stops everything.
+ *
+ * @returns the exit code: 1 when a part ended by itself.
+ */
+export async function untilStopped(product: Pick<Product, "failed" | "stop">): Promise<number> {
+  const stopped = new Promise<null>((resolve) => {
+    // Ctrl-C comes twice: from the terminal to all its processes, and from npm to its child. One drains.
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => resolve(null));
+  });
+  const report = await Promise.race([stopped, product.failed]);
+  if (report !== null) console.error(report);
+  console.log("Stopping: requests under way are finished first.");
+  await product.stop();
+  return report === null ? 0 : 1;
 }

@@ -1,0 +1,33 @@
+/** What is asked of the running product: is it ready, and what does the first query answer. */
+import { query } from "./greeting.ts";
+import type { Chosen } from "./processes.ts";
+
+/** Rejects while a part is not ready, with its own words. A node is ready once it serves a document. */
+export async function everyPartAnswers({ userApi, status, status2, operator, admin }: Chosen): Promise<true> {
+  const pages = [
+    `${userApi}/readyz`,
+    `${status}/status/ready`,
+    `${status2}/status/ready`,
+    `${operator}/readyz`,
+    `${admin}/`,
+  ];
+  await Promise.all(
+    pages.map(async (page) => {
+      const response = await fetch(`http://${page}`, { signal: AbortSignal.timeout(2000) });
+      const text = await response.text();
+      if (!response.ok) throw new Error(`http://${page} answered ${response.status}: ${text}`);
+    }),
+  );
+  return true;
+}
+
+/** What the user API answers to the tour's first query, through a proxy and with the demo key. */
+export async function answerThrough(proxy: string): Promise<{ readonly ok: boolean; readonly text: string }> {
+  const response = await fetch(`http://${proxy}/users/graphql`, {
+    method: "POST",
+    headers: { apikey: "demo-key", "content-type": "application/json" },
+    body: query,
+  });
+  const text = await response.text();
+  return { ok: response.ok, text: response.ok ? text : `${response.status} ${text}` };
+}

@@ -1,0 +1,27 @@
+/** Says before anything starts which address cannot be had, and the setting that moves it. */
+import { isFree } from "../process/index.ts";
+import { type Address, addresses, type Chosen } from "./processes.ts";
+
+/** Something that a person can mend; shown as it is, without a stack. */
+export class StartError extends Error {
+  override readonly name = "StartError";
+}
+
+/** @throws StartError with a line for each address that is no address, named twice, or taken. */
+export async function refuseTakenPorts(chosen: Chosen): Promise<void> {
+  const faults: string[] = [];
+  const seen = new Map<number, Address>();
+  for (const [name, address] of Object.entries(addresses)) {
+    const { setting, what } = address;
+    const text = chosen[name as keyof Chosen];
+    const port = Number(/^\S+:(\d{1,5})$/.exec(text)?.[1] ?? "0");
+    const twin = seen.get(port);
+    if (port < 1 || port > 65_535)
+      faults.push(`${setting} must be host:port with a port from 1 to 65535, not '${text}'`);
+    else if (twin) faults.push(`${setting} and ${twin.setting} name the same port ${port}: change one of them`);
+    else if (!(await isFree(port)))
+      faults.push(`port ${port} (${what}) is in use: stop what listens there, or choose another with ${setting}`);
+    seen.set(port, address);
+  }
+  if (faults.length > 0) throw new StartError(faults.join("\n"));
+}

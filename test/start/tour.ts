@@ -1,0 +1,65 @@
+/** The tour of `npm start`: one step for each of the three doors, chosen so that it works on every start. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { askThrough, type Step } from "./greeting.ts";
+import type { Chosen } from "./processes.ts";
+
+export interface TourOptions {
+  readonly chosen: Chosen;
+  /** The folder of custom resources. */
+  readonly folder: string;
+  /** The same, as a person can type it. */
+  readonly typed: string;
+  /** What the query of the first step answers now. */
+  readonly answer: string;
+}
+
+/** The first of `people`, `people-2`, … of which the folder has no route yet. */
+function freeName(folder: string): string {
+  const routes = join(folder, "route");
+  const files = existsSync(routes) ? readdirSync(routes) : [];
+  const texts = files.map((file) => readFileSync(join(routes, file), "utf8"));
+  const isTaken = (name: string) => texts.some((text) => text.includes(`/${name}\n`));
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? "people" : `people-${n}`;
+    if (!isTaken(name)) return name;
+  }
+}
+
+/** The limit that the sample has now, and another one. */
+function limits(folder: string): { readonly from: number; readonly to: number } {
+  const file = join(folder, "rate-limiting.yaml");
+  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const from = Number(/minute: (\d+)/.exec(text)?.[1] ?? 60);
+  return { from, to: from === 30 ? 60 : 30 };
+}
+
+export function tour({ chosen, folder, typed, answer }: TourOptions): readonly Step[] {
+  const name = freeName(folder);
+  const { from, to } = limits(folder);
+  return [
+    {
+      title: "A GraphQL query through the proxy, with an API key:",
+      commands: askThrough(chosen.proxy),
+      output: [answer],
+    },
+    {
+      title: "A form to the admin API, which writes a custom resource:",
+      commands: [
+        `curl -s http://${chosen.admin}/services/users/routes -d name=${name} -d 'paths[]=/${name}' \\`,
+        "  -o /dev/null -w '%{http_code}\\n'",
+        ...askThrough(chosen.proxy, { path: `/${name}` }),
+        `grep -h -A 1 paths: ${typed}/route/${name}-*.yaml`,
+      ],
+      output: ["201", answer, "  paths:", `    - /${name}`],
+    },
+    {
+      title: "An edit of a file, which changes the next answer:",
+      commands: [
+        `sed -i.bak 's/minute: ${from}/minute: ${to}/' ${typed}/rate-limiting.yaml; sleep 1`,
+        ...askThrough(chosen.proxy, { options: "-o /dev/null -D - | grep ^RateLimit-Limit" }),
+      ],
+      output: [`RateLimit-Limit: ${to}`],
+    },
+  ];
+}
