@@ -11,16 +11,22 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** Every text file that git knows or would take: tracked and new ones, not the ignored, not the deleted. */
-export function sourceFiles(folder = root): readonly SourceFile[] {
+/** The path of every file that git knows or would take: tracked and new ones, not the ignored, not the deleted. */
+export function sourcePaths(folder = root): readonly string[] {
   const list = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
     cwd: folder,
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
   });
-  return list
-    .split("\0")
-    .filter((path) => path !== "" && statSync(join(folder, path), { throwIfNoEntry: false })?.isFile())
+  // A file with an unresolved merge is listed more than once.
+  return [...new Set(list.split("\0"))].filter(
+    (path) => path !== "" && statSync(join(folder, path), { throwIfNoEntry: false })?.isFile(),
+  );
+}
+
+/** The text files among them. */
+export function sourceFiles(folder = root): readonly SourceFile[] {
+  return sourcePaths(folder)
     .map((path) => ({ path, text: readFileSync(join(folder, path), "utf8") }))
     .filter(({ text }) => !text.includes("\0"));
 }

@@ -1,0 +1,42 @@
+import { once } from "node:events";
+import { join, relative } from "node:path";
+import { run } from "node:test";
+import { spec } from "node:test/reporters";
+import { root } from "../check/source-files.ts";
+import { type Counts, failedOf, faultsOf, type Result } from "./result.ts";
+import type { Suites } from "./stages.ts";
+
+/** Runs test files with Node's runner, each in a process of its own, and prints its report. */
+export async function runSuites(stage: Suites, files: readonly string[]): Promise<Omit<Result, "seconds">> {
+  const tests = new Map(files.map((file) => [file, 0]));
+  let counts: Counts | undefined;
+  let success = true;
+  if (files.length > 0) {
+    const events = run({
+      files: files.map((file) => join(root, file)),
+      concurrency: stage.concurrency,
+      // The first ends a test that waits for ever, the second a file that does not end after its tests.
+      timeout: stage.minutes * 30_000,
+      signal: AbortSignal.timeout(stage.minutes * 60_000),
+      cwd: root,
+    });
+    const count = ({ file, name }: { file?: string; name: string }) => {
+      const path = file === undefined ? "" : relative(root, file);
+      // A file without any test is reported as a test that is called like the file.
+      if (tests.has(path) && name !== file && name !== path) tests.set(path, (tests.get(path) ?? 0) + 1);
+    };
+    events.on("test:pass", count).on("test:fail", count);
+    events.on("test:summary", (summary) => {
+      if (summary.file === undefined) ({ counts, success } = summary);
+    });
+    const report = events.compose(new spec());
+    report.pipe(process.stdout, { end: false });
+    await once(report, "end");
+  }
+  const failed = counts === undefined ? 0 : failedOf(counts);
+  const faults = faultsOf(counts, tests);
+  // A file that ends with an error after its last test, for example.
+  if (!success && failed === 0 && faults.length === 0)
+    return { stage: stage.name, passed: counts?.passed ?? 0, failed, faults: ["the runner reports a failure"] };
+  return { stage: stage.name, passed: counts?.passed ?? 0, failed, faults };
+}

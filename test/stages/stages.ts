@@ -1,0 +1,83 @@
+/** A part of `npm test` that runs suites. */
+export interface Suites {
+  readonly name: string;
+  /** What it proves, for the line before it runs. */
+  readonly what: string;
+  /** The folders that hold its test files. Absent: every test file that no other stage has. */
+  readonly folders?: readonly string[];
+  /** How many test files run at a time. */
+  readonly concurrency: number;
+  /** Minutes until all that still runs is ended and has failed. A single test has half of it. */
+  readonly minutes: number;
+  /** Runs only when it is named. */
+  readonly onlyByName?: true;
+}
+
+/** In the order in which they run. Two cores: what starts real servers runs alone. */
+export const suites: readonly Suites[] = [
+  {
+    name: "tools",
+    what: "what the suites stand on: servers, browser, processes",
+    folders: ["test/tools", "test/process"],
+    concurrency: 1,
+    minutes: 3,
+  },
+  { name: "unit", what: "the test files beside the sources", concurrency: 2, minutes: 8 },
+  {
+    name: "conformance",
+    what: "one suite an interface, for each implementation",
+    folders: ["test/conformance"],
+    concurrency: 1,
+    minutes: 8,
+  },
+  {
+    name: "cluster",
+    what: "a real Kubernetes control plane",
+    folders: ["test/cluster"],
+    concurrency: 1,
+    minutes: 15,
+  },
+  {
+    name: "product",
+    what: "npm start and a real browser",
+    folders: ["test/product"],
+    concurrency: 1,
+    minutes: 10,
+  },
+  {
+    name: "golden",
+    what: "custom resources in, document and conditions out",
+    folders: ["test/golden"],
+    concurrency: 2,
+    minutes: 3,
+  },
+  {
+    name: "e2e",
+    what: "from a clean clone",
+    folders: ["test/e2e"],
+    concurrency: 1,
+    minutes: 30,
+    onlyByName: true,
+  },
+];
+
+/** The test files of a stage among all paths of the repository. Every test file belongs to exactly one stage. */
+export function testFiles(stage: Suites, paths: readonly string[]): readonly string[] {
+  const taken = suites.flatMap(({ folders = [] }) => folders);
+  const below = (folders: readonly string[], path: string) => folders.some((folder) => path.startsWith(`${folder}/`));
+  return paths
+    .filter((path) => path.endsWith(".test.ts"))
+    .filter((path) => (stage.folders === undefined ? !below(taken, path) : below(stage.folders, path)))
+    .toSorted();
+}
+
+/** The stages that arguments name, in their own order; without arguments all that do not have to be named. */
+export function chosen(args: readonly string[]): {
+  readonly names: readonly string[];
+  readonly unknown: readonly string[];
+} {
+  const all = ["check", ...suites.map(({ name }) => name)];
+  const byDefault = all.filter((name) => !suites.some((stage) => stage.name === name && stage.onlyByName));
+  const unknown = args.filter((name) => !all.includes(name));
+  return { names: args.length === 0 ? byDefault : all.filter((name) => args.includes(name)), unknown };
+}
