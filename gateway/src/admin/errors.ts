@@ -1,0 +1,103 @@
+/** What the admin listener refuses, in Kong's bodies (kong-contract 1.1 and 1.5). */
+import { type Collection, schemaViolation, type Violation } from "@sluice/model";
+import type { WriteFault } from "../stores/store.ts";
+import { luaTable } from "./lua.ts";
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** A request that cannot be answered as asked. */
+export class HttpError extends Error {
+  override readonly name = "HttpError";
+  readonly status: number;
+  readonly body: Body;
+  constructor(status: number, body: Body) {
+    super(typeof body.message === "string" ? body.message : `status ${status}`);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+const plain = (status: number, message: string) => new HttpError(status, { message });
+
+export const badRequest = (message: string) => plain(400, message);
+export const forbidden = (message: string) => plain(403, message);
+export const notFound = () => plain(404, "Not found");
+export const methodNotAllowed = () => plain(405, "Method not allowed");
+export const tooLarge = () => plain(413, "Payload too large");
+export const unsupportedType = () => plain(415, "Unsupported media type");
+export const unparsable = () => badRequest("Cannot parse JSON body");
+export const unexpected = () => plain(500, "An unexpected error occurred");
+/** Kong's clients try again after a 500, and only then. */
+export const storeUnavailable = (message: string) => coded(500, 8, "database error", { message });
+
+export const invalidEntity = (violations: readonly Violation[]) =>
+  new HttpError(400, { ...schemaViolation(violations) });
+
+export const invalidSize = (message: string) => coded(400, 9, "invalid size", { message });
+export const invalidOffset = (offset: string, why: string) =>
+  coded(400, 7, "invalid offset", { message: `'${offset}' is not a valid offset: ${why}` });
+
+interface Unresolved {
+  readonly member: string;
+  readonly to: Collection;
+  /** The unique member by which it was looked for. */
+  readonly by: string;
+  readonly value: string;
+}
+
+/** References by name that lead nowhere, all at once. */
+export function unresolvedReferences(unresolved: readonly Unresolved[]): HttpError {
+  const told = unresolved.map(({ member, to, by, value }) => {
+    const text = `the foreign key cannot be resolved with '${luaTable({ [by]: value })}' for an existing '${to}' entity`;
+    return { member, by, text };
+  });
+  const list = told.map(({ member, by, text }) => `${member}.${by}: ${text}`).join("; ");
+  return coded(400, 13, "foreign keys unresolved", {
+    message:
+      told.length === 1 ? `foreign key unresolved (${list})` : `${told.length} foreign keys unresolved (${list})`,
+    fields: Object.fromEntries(told.map(({ member, by, text }) => [member, { [by]: text }])),
+  });
+}
+
+function coded(status: number, code: number, name: string, rest: Body): HttpError {
+  return new HttpError(status, { code, name, ...rest });
+}
+
+type Told = { readonly [Kind in WriteFault["kind"]]: (fault: Extract<WriteFault, { kind: Kind }>) => HttpError };
+
+const told: Told = {
+  "primary-key": ({ id }) =>
+    coded(400, 3, "primary key violation", {
+      message: `primary key violation on key '${luaTable({ id })}'`,
+      fields: { id },
+    }),
+  unique: ({ members }) =>
+    coded(409, 5, "unique constraint violation", {
+      message: `UNIQUE violation detected on '${luaTable(members)}'`,
+      fields: members,
+    }),
+  "foreign-key": ({ member, to, id }) =>
+    coded(400, 4, "foreign key violation", {
+      message: `the foreign key '${luaTable({ id })}' does not reference an existing '${to}' entity.`,
+      fields: { [member]: { id } },
+    }),
+  referenced: ({ by, collection }) =>
+    coded(400, 4, "foreign key violation", {
+      message: `an existing '${by}' entity references this '${collection}' entity`,
+      fields: { "@referenced_by": by },
+    }),
+  invalid: ({ violations }) => invalidEntity(violations),
+  owned: ({ what, owners }) => {
+    const managers = [...new Set(owners.map(({ manager }) => manager))].join(", ");
+    const fields = [...new Set(owners.map(({ field }) => field))].join(", ");
+    return new HttpError(409, {
+      message: `${what}: ${fields} is managed by ${managers}; change it there`,
+      owners,
+    });
+  },
+  changed: ({ message }) => plain(409, message),
+};
+
+/** The answer to a write that the store did not do. */
+export const refusalOf = (fault: WriteFault): HttpError =>
+  (told[fault.kind] as (fault: WriteFault) => HttpError)(fault);

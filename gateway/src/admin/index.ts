@@ -1,0 +1,90 @@
+/** The admin listener: Kong's admin API over a store of custom resources. Command `sluice admin`. */
+import { randomUUID } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import type { Log, ResourceClient } from "@sluice/crds";
+import { type AdminSettings, adminSettings } from "../settings/admin.ts";
+import { SettingsError } from "../settings/error.ts";
+import { createResourceStore } from "../stores/resources/index.ts";
+import { isLoopback } from "./guard.ts";
+import { type Facts, KONG_VERSION, rootBody, statusBody } from "./information.ts";
+import { createListener } from "./listener.ts";
+import { createOperator } from "./operator.ts";
+import { waitForNodes } from "./wait.ts";
+
+export interface AdminOptions {
+  readonly settings: AdminSettings;
+  /** The caller's to close, after the admin listener. */
+  readonly client: ResourceClient;
+  readonly log: Log;
+  /** Of this software. */
+  readonly version: string;
+}
+
+export interface Admin {
+  readonly address: { readonly host: string; readonly port: number };
+  /** Takes no more requests, answers those under way, and stops. */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens at once: while the resources cannot be read yet, requests wait some seconds and are answered 500 then.
+ *
+ * @throws SettingsError for an address that other machines could reach: there is no authentication yet.
+ */
+export async function startAdmin({ settings, client, log, version }: AdminOptions): Promise<Admin> {
+  const { listen, homeNamespace, wait, compat } = settings;
+  if (!isLoopback(listen.host.toLowerCase())) {
+    throw new SettingsError(
+      `${adminSettings.listen.variable} is ${listen.host}:${listen.port}, which other machines may reach: the admin ` +
+        "listener has no authentication yet, so it listens on a loopback address only, such as 127.0.0.1:8001",
+    );
+  }
+  const [asking, following] = [new AbortController(), new AbortController()];
+  const operator = createOperator({ url: settings.operator, log, signal: asking.signal });
+  const store = createResourceStore({ client, homeNamespace, class: settings.class, log, signal: following.signal });
+  const counts = { accepted: 0, active: 0, requests: 0 };
+  let address = listen;
+  const facts: Facts = {
+    node: randomUUID(),
+    version,
+    settings,
+    store,
+    operator,
+    address: () => address,
+    connections: () => counts,
+  };
+  const kong = compat === "kong";
+  const app = createListener({
+    store,
+    log,
+    host: listen.host,
+    serverName: kong ? `kong/${KONG_VERSION}` : `sluice/${version}`,
+    latencyName: kong ? "X-Kong-Admin-Latency" : "X-Sluice-Admin-Latency",
+    information: { "/": () => rootBody(facts), "/status": () => statusBody(facts) },
+    awaitNodes: (written) => waitForNodes(written, { ask: operator.wait, timeout: wait }),
+  });
+  app.server.on("connection", (socket) => {
+    counts.accepted++;
+    counts.active++;
+    socket.once("close", () => counts.active--);
+  });
+  app.server.on("request", () => counts.requests++);
+  try {
+    await app.listen({ host: listen.host, port: listen.port });
+  } catch (error) {
+    following.abort();
+    throw error;
+  }
+  const bound = app.server.address() as AddressInfo;
+  address = { host: bound.address, port: bound.port };
+  return {
+    address,
+    async close() {
+      const closed = app.close();
+      // Whoever waits for nodes is answered `pending`.
+      asking.abort();
+      await closed;
+      following.abort();
+    },
+  };
+}

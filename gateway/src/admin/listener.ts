@@ -1,0 +1,174 @@
+/** The HTTP side of the admin listener: what every answer has in common. */
+
+import type { Log } from "@sluice/crds";
+import type { Written } from "@sluice/model";
+import { type Collection, collections } from "@sluice/model";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { type Store, Unavailable } from "../stores/store.ts";
+import { decodeBody } from "./body.ts";
+import { credentials } from "./credentials.ts";
+import { type Endpoint, endpoints } from "./endpoints.ts";
+import {
+  badRequest,
+  forbidden,
+  HttpError,
+  methodNotAllowed,
+  notFound,
+  storeUnavailable,
+  tooLarge,
+  unexpected,
+  unsupportedType,
+} from "./errors.ts";
+import { refusal } from "./guard.ts";
+import { type Answer, type Call, deriveOperations, type Operations } from "./operations.ts";
+import type { Headers } from "./wait.ts";
+
+export interface ListenerOptions {
+  readonly store: Store;
+  readonly log: Log;
+  /** The host that is listened on. */
+  readonly host: string;
+  readonly serverName: string;
+  /** Name of the header with the milliseconds that the answer took. */
+  readonly latencyName: string;
+  readonly information: Readonly<Record<string, () => Promise<object>>>;
+  readonly awaitNodes: (written: readonly Written[]) => Promise<Headers>;
+}
+
+const BODY_LIMIT = 10 * 1024 * 1024;
+const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
+type Method = (typeof METHODS)[number];
+
+/** Longer than any key, percent-encoded. */
+const MAX_PARAMETER = 8192;
+
+/** Collections that do something differently. */
+const special: Partial<Record<Collection, (derived: Operations) => Partial<Operations>>> = {
+  keyauth_credentials: credentials,
+};
+
+const operations = Object.fromEntries(
+  collections.map((collection) => [collection, deriveOperations(special[collection])]),
+) as Record<Collection, Operations>;
+
+type Handlers = Partial<Record<Method, (call: Call) => Promise<Answer>>>;
+
+const handlersOf = ({ collection, one }: Endpoint): Handlers => {
+  const { list, create, show, remove } = operations[collection];
+  return one ? { GET: show, DELETE: remove } : { GET: list, POST: create };
+};
+
+export function createListener(options: ListenerOptions): FastifyInstance {
+  const { store, log, host, serverName, latencyName, information, awaitNodes } = options;
+  const app = Fastify({
+    bodyLimit: BODY_LIMIT,
+    exposeHeadRoutes: false,
+    forceCloseConnections: "idle",
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER },
+    frameworkErrors: (_error, request, reply) => answerError(badRequest("the URL is not well-formed"), request, reply),
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer" }, async (_request: unknown, bytes: Buffer) => bytes);
+
+  const began = new WeakMap<FastifyRequest, number>();
+  app.addHook("onRequest", async (request) => {
+    began.set(request, performance.now());
+    const { method, url, headers, raw } = request;
+    const { host: asked, origin, "sec-fetch-site": fetchSite } = headers;
+    const [path = ""] = url.split("?");
+    const refused = refusal(
+      { method, path, host: asked, origin, fetchSite: Array.isArray(fetchSite) ? fetchSite[0] : fetchSite },
+      host,
+    );
+    if (refused !== undefined) throw forbidden(refused);
+    if (repeats(raw.rawHeaders, "content-type")) throw badRequest("Content-Type is given more than once");
+  });
+  app.addHook("onSend", async (request, reply) => {
+    const now = performance.now();
+    reply.header("server", serverName).header(latencyName, Math.round(now - (began.get(request) ?? now)));
+  });
+
+  for (const endpoint of endpoints) {
+    serve(endpoint.url, handlersOf(endpoint), (request) => {
+      const [path = "", query = ""] = request.url.split("?");
+      return {
+        store,
+        endpoint,
+        params: request.params as Call["params"],
+        path: path.length > 1 ? path.replace(/\/$/, "") : path,
+        query: new URLSearchParams(query),
+        body: () =>
+          decodeBody(
+            { contentType: request.headers["content-type"], bytes: request.body as Buffer | undefined },
+            endpoint.collection,
+          ),
+      };
+    });
+  }
+  for (const [url, body] of Object.entries(information)) {
+    serve(url, { GET: async () => ({ status: 200, body: await body() }) }, () => undefined as never);
+  }
+  app.setNotFoundHandler((request, reply) => answerError(notFound(), request, reply));
+  app.setErrorHandler((error, request, reply) => answerError(asHttpError(error), request, reply));
+  return app;
+
+  /** One route for all methods, because a wrong one is answered 405 and not 404. */
+  function serve(url: string, handlers: Handlers, callOf: (request: FastifyRequest) => Call): void {
+    const allowed = METHODS.filter((method) => method === "OPTIONS" || handlers[readAs(method)])
+      .sort()
+      .join(", ");
+    app.route({
+      method: [...METHODS],
+      url,
+      async handler(request, reply) {
+        if (request.method === "OPTIONS") return preflight(reply, allowed, request.headers);
+        const handler = handlers[readAs(request.method as Method)];
+        if (!handler) {
+          reply.header("allow", allowed);
+          throw methodNotAllowed();
+        }
+        const { status, body, awaits } = await handler(callOf(request));
+        if (awaits) reply.headers(await awaitNodes(awaits));
+        return body === undefined ? reply.code(status).send() : sendJson(reply.code(status), body);
+      },
+    });
+  }
+
+  function asHttpError(error: unknown): HttpError {
+    if (error instanceof HttpError) return error;
+    if (error instanceof Unavailable) {
+      log.error({ error: error.message, cause: reasonOf(error.cause) }, "a request was not done: no store");
+      return storeUnavailable(error.message);
+    }
+    const { statusCode = 500 } = error as { statusCode?: number };
+    if (statusCode === 413) return tooLarge();
+    if (statusCode === 415) return unsupportedType();
+    if (statusCode < 500) return badRequest((error as Error).message);
+    log.error({ error }, "a request failed");
+    return unexpected();
+  }
+}
+
+/** HEAD is GET without the body, which the server itself leaves out. */
+const readAs = (method: Method): Method => (method === "HEAD" ? "GET" : method);
+
+const sendJson = (reply: FastifyReply, body: unknown) =>
+  reply.header("content-type", "application/json; charset=utf-8").send(JSON.stringify(body));
+
+const answerError = ({ status, body }: HttpError, _request: FastifyRequest, reply: FastifyReply) =>
+  sendJson(reply.code(status), body);
+
+/** No Access-Control-Allow-Origin: no other site may read what is answered (house decision 14). */
+function preflight(reply: FastifyReply, allowed: string, headers: FastifyRequest["headers"]) {
+  return reply
+    .code(204)
+    .header("allow", allowed)
+    .header("access-control-allow-methods", allowed)
+    .header("access-control-allow-headers", headers["access-control-request-headers"] ?? "Content-Type")
+    .send();
+}
+
+const repeats = (rawHeaders: readonly string[], wanted: string): boolean =>
+  rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === wanted).length > 1;
+
+const reasonOf = (cause: unknown): string | undefined => (cause instanceof Error ? cause.message : undefined);

@@ -1,0 +1,29 @@
+/** References by a unique name become references by id (kong-contract 1.3). */
+import { type Collection, entities, references } from "@sluice/model";
+import type { Store } from "../stores/store.ts";
+import type { Raw } from "./body.ts";
+import { unresolvedReferences } from "./errors.ts";
+
+/** @throws HttpError 400 with all names that lead nowhere. */
+export async function resolveReferences(raw: Raw, collection: Collection, store: Store): Promise<Raw> {
+  const resolved: Record<string, { readonly id: string }> = {};
+  const unresolved = [];
+  for (const { member, to } of references[collection]) {
+    const named = nameIn(Object.hasOwn(raw, member) ? raw[member] : undefined, entities[to].unique);
+    if (!named) continue;
+    const found = await store.find(to, { member: named.by, value: named.value });
+    if (found) resolved[member] = { id: found.id };
+    else unresolved.push({ member, to, ...named });
+  }
+  if (unresolved.length > 0) throw unresolvedReferences(unresolved);
+  return { ...raw, ...resolved };
+}
+
+/** An id wins; what is neither an id nor a name is left for the check to report. */
+function nameIn(reference: unknown, unique: readonly string[]): { by: string; value: string } | undefined {
+  if (typeof reference !== "object" || reference === null || Array.isArray(reference)) return undefined;
+  const members = reference as Raw;
+  if (Object.hasOwn(members, "id") && members.id !== null) return undefined;
+  const by = unique.find((member) => Object.hasOwn(members, member) && typeof members[member] === "string");
+  return by === undefined ? undefined : { by, value: String(members[by]) };
+}
