@@ -48,6 +48,19 @@ const cases: [string, Resource[], string | undefined, unknown][] = [
     "http",
     ["10.0.0.1:8080", "10.0.0.2:8080"],
   ],
+  ["no host names", [slice([{ addresses: ["web.test", 7, "10.0.0.1"] }])], "http", ["10.0.0.1:8080"]],
+  [
+    "no port that there cannot be",
+    [slice([{ addresses: ["10.0.0.1"] }], [{ port: 0 }]), slice([{ addresses: ["10.0.0.1"] }], [{ port: "80" }])],
+    "http",
+    [],
+  ],
+  [
+    "nothing for what a person's file has in place of addresses",
+    [slice([null, 7, { addresses: "10.0.0.1" }, { addresses: ["10.0.0.1"], conditions: null }]), slice([], [null])],
+    "http",
+    ["10.0.0.1:8080"],
+  ],
 ];
 
 for (const [what, slices, port, expected] of cases)

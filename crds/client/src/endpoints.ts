@@ -1,4 +1,5 @@
 /** Reads EndpointSlices (discovery.k8s.io/v1): which addresses stand behind a core Service. Pure. */
+import { isIP } from "node:net";
 import type { Endpoint } from "@sluice/model";
 import type { Resource } from "./resource.ts";
 
@@ -6,7 +7,11 @@ export const SERVICE_LABEL = "kubernetes.io/service-name";
 
 interface SliceEndpoint {
   readonly addresses?: readonly string[];
-  readonly conditions?: { readonly ready?: boolean; readonly serving?: boolean; readonly terminating?: boolean };
+  readonly conditions?: {
+    readonly ready?: boolean;
+    readonly serving?: boolean;
+    readonly terminating?: boolean;
+  } | null;
 }
 
 interface SlicePort {
@@ -28,22 +33,33 @@ export function slicesByService(slices: Iterable<Resource>): ReadonlyMap<string,
   return grouped;
 }
 
+/** Nobody checks the slices in a folder of files. */
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const records = <Record>(value: unknown): readonly Record[] => list(value).map((item) => Object(item) as Record);
+
+/** A slice may also name hosts (addressType FQDN), which nothing makes any more. */
+const isAddress = (address: unknown): address is string => typeof address === "string" && isIP(address) !== 0;
+
+const isPort = (port: unknown): port is number => Number.isInteger(port) && Number(port) >= 1 && Number(port) <= 65_535;
+
 /**
  * Addresses that serve, for the port with this name (the slice's only port when there is just one). A missing
  * condition counts as the API says: `ready` and `serving` unknown mean yes. Sorted, so that order in slices does not
- * matter; an endpoint that stands in two slices (while it moves between them) counts once.
+ * matter; an endpoint that stands in two slices (while it moves between them) counts once. What is no IP address or
+ * no port is passed over.
  */
 export function endpointsOf(slices: readonly Resource[], portName: string | undefined): readonly Endpoint[] {
   const found = new Map<string, Endpoint>();
   for (const slice of slices) {
-    const ports = (slice.ports ?? []) as readonly SlicePort[];
+    const ports = records<SlicePort>(slice.ports);
     const port = ports.length === 1 ? ports[0] : ports.find(({ name }) => (name ?? "") === (portName ?? ""));
-    if (port?.port === undefined) continue;
-    for (const { addresses = [], conditions = {} } of (slice.endpoints ?? []) as readonly SliceEndpoint[]) {
-      const terminating = conditions.terminating === true;
-      const serves = terminating ? (conditions.serving ?? true) : (conditions.ready ?? true);
+    if (!isPort(port?.port)) continue;
+    for (const { addresses = [], conditions = {} } of records<SliceEndpoint>(slice.endpoints)) {
+      const terminating = conditions?.terminating === true;
+      const serves = terminating ? (conditions.serving ?? true) : (conditions?.ready ?? true);
       if (!serves) continue;
-      for (const address of addresses) {
+      for (const address of list(addresses).filter(isAddress)) {
         const key = `${address} ${port.port}`;
         if (found.has(key) && terminating) continue;
         found.set(key, { address, port: port.port, ...(terminating ? { terminating } : {}) });

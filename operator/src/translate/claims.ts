@@ -1,9 +1,10 @@
 /**
- * What an entity has for itself alone: its id, its names, a plugin's scope, a key within its scope, a route's match.
+ * What an entity has for itself alone: its names, its id, a plugin's scope, a key within its scope, a route's match.
  * The older resource has it; the younger is told whose it is. Claims are made in the order of age.
  */
 import type { Collection, CredentialExtras, Route } from "@sluice/model";
-import type { Owner } from "./translation.ts";
+import { matchesOf } from "./matches.ts";
+import { type Owner, ownerKey } from "./translation.ts";
 
 export interface Claimant {
   readonly owner: Owner;
@@ -22,6 +23,15 @@ interface Claim {
 export interface Claims {
   /** Takes everything that the entity claims; or takes nothing and says, in a sentence, what another has. */
   take(claimant: Claimant): string | null;
+  /**
+   * Keeps the matches of a route that cannot be served for now from other namespaces, so that a fault of one team does
+   * not hand its requests to another. Younger routes of the same namespace may take them.
+   */
+  reserve(claimant: Claimant): void;
+  /** Who has the scope of a plugin: the id of the one that is served for the very same requests. */
+  holderOfScope(plugin: Claimant["entity"]): string | undefined;
+  /** Gives a plugin's scope to a stand-in, whoever has it. */
+  overrideScope(claimant: Claimant): void;
 }
 
 const whole = (key: string, what: string): Claim => ({ key, what, namespaces: null });
@@ -32,59 +42,72 @@ function named(entity: Claimant["entity"], members: readonly string[]): readonly
   );
 }
 
-/** One for each way in which the route matches: a route with several paths is as many routes (kong-contract 2.1). */
-export function matchesOf({ paths, hosts, methods, headers, snis, protocols }: Route): readonly string[] {
-  const sorted = (list: readonly string[] | null) => (list ? [...list].sort() : null);
-  const names = Object.keys(headers ?? {}).sort();
-  const rest = [
-    sorted(hosts),
-    sorted(methods),
-    names.map((name) => [name.toLowerCase(), sorted(headers?.[name] ?? null)]),
-    sorted(snis),
-    sorted(protocols),
-  ];
-  return (paths ?? [null]).map((path) => JSON.stringify([path, ...rest]));
-}
-
 const idOf = (entity: unknown): unknown => (entity as { id?: string } | null)?.id ?? null;
 
+const scopeOf = ({ name, service, route, consumer }: Claimant["entity"]): string =>
+  `scope=${JSON.stringify([name, idOf(service), idOf(route), idOf(consumer)])}`;
+
+/** Names come first: who shares a name shares the id that is derived from it, and the name is what people know. */
 function claimsOf({ collection, entity }: Claimant): readonly Claim[] {
   const id = whole(`id=${entity.id}`, `the id ${entity.id}`);
   switch (collection) {
     case "services":
     case "routes":
-      return [id, ...named(entity, ["name"])];
+      return [...named(entity, ["name"]), id];
     case "consumers":
-      return [id, ...named(entity, ["username", "custom_id"])];
+      return [...named(entity, ["username", "custom_id"]), id];
     case "keyauth_credentials": {
       const { key_hash, namespaces } = entity._sluice as CredentialExtras;
-      return [id, { key: `key=${key_hash}`, what: "this key", namespaces: namespaces ?? null }];
+      return [{ key: `key=${key_hash}`, what: "this key", namespaces: namespaces ?? null }, id];
     }
-    case "plugins": {
-      const scope = JSON.stringify([entity.name, idOf(entity.service), idOf(entity.route), idOf(entity.consumer)]);
+    case "plugins":
       return [
-        id,
         ...named(entity, ["instance_name"]),
-        whole(`scope=${scope}`, `the plugin ${entity.name} for the same target`),
+        whole(scopeOf(entity), `the plugin ${entity.name} for the same target`),
+        id,
       ];
-    }
   }
 }
 
 const meet = (one: Claim["namespaces"], other: Claim["namespaces"]): boolean =>
   one === null || other === null || one.some((namespace) => other.includes(namespace));
 
-export function createClaims(): Claims {
-  const taken = new Map<string, (Claim & { readonly owner: Owner })[]>();
-  const matches = new Map<string, Owner>();
+/** Secrets of a namespace are nobody else's business: a key's other owner is named only within it. */
+function sentence(claim: Claim, holder: Owner, { collection, owner }: Claimant): string {
+  if (ownerKey(holder) === ownerKey(owner)) return `the resource gives ${claim.what} twice: remove one of the two`;
+  const secret = collection === "keyauth_credentials" && holder.namespace !== owner.namespace;
+  const who = secret
+    ? "a Consumer of another namespace"
+    : `the older ${holder.kind} ${holder.namespace}/${holder.name}`;
+  return `${who} has ${claim.what}: choose another or remove one of the two`;
+}
 
-  /** Secrets of a namespace are nobody else's business: a key's other owner is named only within it. */
-  function sentence(claim: Claim, holder: Owner, claimant: Claimant): string {
-    const secret = claimant.collection === "keyauth_credentials" && holder.namespace !== claimant.owner.namespace;
-    const who = secret
-      ? "a Consumer of another namespace"
-      : `the older ${holder.kind} ${holder.namespace}/${holder.name}`;
-    return `${who} has ${claim.what}: choose another or remove one of the two`;
+interface Taken extends Pick<Claim, "namespaces"> {
+  readonly owner: Owner;
+  readonly id: string;
+}
+
+export function createClaims(): Claims {
+  const taken = new Map<string, Taken[]>();
+  const matches = new Map<string, Owner>();
+  const reserved = new Map<string, Owner>();
+
+  function hold(key: string, claim: Taken): void {
+    const holders = taken.get(key);
+    if (holders) holders.push(claim);
+    else taken.set(key, [claim]);
+  }
+
+  /** The older route that keeps the whole route out. While one of its ways in is free, it has something to serve. */
+  function rival(own: readonly string[], { namespace }: Owner): Owner | undefined {
+    let first: Owner | undefined;
+    for (const match of own) {
+      const reserver = reserved.get(match);
+      const holder = matches.get(match) ?? (reserver?.namespace === namespace ? undefined : reserver);
+      if (!holder) return undefined;
+      first ??= holder;
+    }
+    return first;
   }
 
   return {
@@ -92,23 +115,27 @@ export function createClaims(): Claims {
       const { collection, owner, entity } = claimant;
       const claims = claimsOf(claimant);
       for (const claim of claims) {
-        const holder = taken
-          .get(`${collection} ${claim.key}`)
-          ?.find(({ namespaces }) => meet(namespaces, claim.namespaces));
+        const holders = taken.get(`${collection} ${claim.key}`);
+        const holder = holders?.find(({ namespaces }) => meet(namespaces, claim.namespaces));
         if (holder) return sentence(claim, holder.owner, claimant);
       }
-      const own = collection === "routes" ? matchesOf(entity as unknown as Route) : [];
-      const holders = own.map((match) => matches.get(match));
-      const [first] = holders;
-      // While one of its ways in is free the route has something to serve; the older one wins the others.
-      if (first && holders.every(Boolean))
-        return `the older Route ${first.namespace}/${first.name} matches the same requests: change hosts, paths, methods or headers`;
-      for (const match of own) if (!matches.has(match)) matches.set(match, owner);
-      for (const claim of claims) {
-        const key = `${collection} ${claim.key}`;
-        taken.set(key, [...(taken.get(key) ?? []), { ...claim, owner }]);
+      if (collection === "routes") {
+        const own = matchesOf(entity as unknown as Route);
+        const older = rival(own, owner);
+        if (older)
+          return `the older Route ${older.namespace}/${older.name} matches the same requests: change hosts, paths, methods or headers`;
+        for (const match of own) if (!matches.has(match)) matches.set(match, owner);
       }
+      for (const { key, namespaces } of claims) hold(`${collection} ${key}`, { namespaces, owner, id: entity.id });
       return null;
+    },
+    reserve({ owner, entity }) {
+      for (const match of matchesOf(entity as unknown as Route))
+        if (!matches.has(match) && !reserved.has(match)) reserved.set(match, owner);
+    },
+    holderOfScope: (plugin) => taken.get(`plugins ${scopeOf(plugin)}`)?.[0]?.id,
+    overrideScope({ owner, entity }) {
+      taken.set(`plugins ${scopeOf(entity)}`, [{ namespaces: null, owner, id: entity.id }]);
     },
   };
 }

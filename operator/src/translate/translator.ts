@@ -14,12 +14,13 @@ import {
   type SluiceKind,
   slicesByService,
 } from "@sluice/crds";
-import { type Collection, collections, type Endpoint, type PluginSpec, type RouteSpec } from "@sluice/model";
+import { type Collection, collections, type Endpoint } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { World } from "../world/world.ts";
+import { byAge } from "./age.ts";
 import { createClaims } from "./claims.ts";
 import { createMemory } from "./remember.ts";
-import { reasonOf, unavailablePlugin, unavailableRoute } from "./stand-in.ts";
+import { createStandIns, reasonFor } from "./stand-in.ts";
 import { type Item, type Owner, ownerKey, type Translation } from "./translation.ts";
 
 export interface TranslatorOptions {
@@ -31,37 +32,9 @@ export interface TranslatorOptions {
 /** Parents before children. */
 const order: readonly SluiceKind[] = ["Service", "Route", "Consumer", "Plugin"];
 
-interface Candidate {
-  readonly owner: Owner;
-  readonly key: string;
-  readonly resource: Resource;
-}
-
-function byAge({ resource: one }: Candidate, { resource: other }: Candidate): number {
-  const [a, b] = [one.metadata.creationTimestamp ?? "", other.metadata.creationTimestamp ?? ""];
-  if (a !== b) return a < b ? -1 : 1;
-  const [x, y] = [
-    `${one.metadata.namespace}/${one.metadata.name}`,
-    `${other.metadata.namespace}/${other.metadata.name}`,
-  ];
-  return x < y ? -1 : 1;
-}
-
 export function createTranslator(options: TranslatorOptions): (world: World) => Translation {
   const memory = createMemory(options.homeNamespace);
-  /** Stand-ins by what they stand for: the same one as before is the same object. */
-  const standIns = new WeakMap<
-    CheckedTranslation,
-    { readonly reason: string; readonly entity: Item["entity"] | undefined }
-  >();
-
-  function standIn(piece: CheckedTranslation, reason: string, make: () => Item["entity"] | undefined) {
-    const before = standIns.get(piece);
-    if (before?.reason === reason) return before.entity;
-    const entity = make();
-    standIns.set(piece, { reason, entity });
-    return entity;
-  }
+  const standIns = createStandIns();
 
   return function translateWorld(world) {
     const items = Object.fromEntries(collections.map((name) => [name, new Map()])) as Record<
@@ -71,10 +44,12 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
     const problems = new Map<string, Problem[]>();
     const owners = new Map<string, Owner>();
     const endpoints = new Map<string, readonly Endpoint[]>();
-    /** Ids of served entities by the resource that owns them. */
-    const served = new Map<string, string>();
+    /** Owners whose entity is in the document, as it stands or as a stand-in. */
+    const served = new Set<string>();
     const claims = createClaims();
     const slices = slicesByService(world.EndpointSlice.values());
+    /** Stand-ins come after all that is valid of their kind, so that they take nothing from it. */
+    let postponed: (() => void)[] = [];
 
     const ask = {
       resolve(kind: SluiceKind, namespace: string, name: string): string | undefined {
@@ -88,18 +63,24 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
 
     function complain(owner: Owner, problem: Problem): void {
       const key = ownerKey(owner);
-      problems.set(key, [...(problems.get(key) ?? []), problem]);
+      const own = problems.get(key);
+      if (own) own.push(problem);
+      else problems.set(key, [problem]);
+    }
+
+    function complainOfFaults(owner: Owner, { violations }: CheckedTranslation): void {
+      for (const violation of violations) {
+        const { condition, reason } = violation;
+        complain(owner, { condition, reason, message: describeResourceViolation(violation) });
+      }
     }
 
     /** Why something that the resource refers to is not served, though it is there; null when all is. */
-    function unserved(
-      owner: Owner,
-      targets: readonly { readonly kind: SluiceKind; readonly name: string }[],
-    ): Problem | null {
-      for (const { kind, name } of targets) {
-        const target: Owner = { kind, namespace: owner.namespace, name };
-        if (served.has(ownerKey(target))) continue;
-        const why = problems.get(ownerKey(target))?.[0]?.message;
+    function unserved({ namespace }: Owner, { refersTo = [] }: CheckedTranslation): Problem | null {
+      for (const { kind, name } of refersTo) {
+        const target = ownerKey({ kind, namespace, name });
+        if (served.has(target)) continue;
+        const why = problems.get(target)?.[0]?.message;
         const message = `the ${kind} ${name} is not served${why ? `: ${why}` : ""}`;
         return { condition: "ResolvedRefs", reason: `${kind}NotServed`, message };
       }
@@ -110,87 +91,87 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
       items[collection].set(entity.id, { owner, entity });
     }
 
-    function targetsOf({ owner, resource }: Candidate) {
-      if (owner.kind === "Plugin") return (resource.spec as unknown as PluginSpec).targetRefs ?? [];
-      const { serviceRef } = (resource.spec ?? {}) as RouteSpec;
-      return owner.kind === "Route" && serviceRef ? [{ kind: "Service" as const, name: serviceRef.name }] : [];
+    /** What is left of a route that cannot be served as it stands: it answers 503. */
+    function standInForRoute(owner: Owner, piece: CheckedTranslation, reason: string): void {
+      const entity = standIns.route(piece, reason);
+      if (!entity) return;
+      claims.reserve({ owner, collection: "routes", entity });
+      postponed.push(() => {
+        if (claims.take({ owner, collection: "routes", entity })) return;
+        serve(owner, "routes", entity);
+        served.add(ownerKey(owner));
+      });
     }
 
-    /** What is left of a resource that cannot be served as it stands. */
-    function serveStandIn({ owner }: Candidate, piece: CheckedTranslation, reason: string): void {
-      if (piece.collection === "routes") {
-        const entity = standIn(piece, reason, () => unavailableRoute(piece, reason));
-        if (!entity || claims.take({ owner, collection: "routes", entity })) return;
-        serve(owner, "routes", entity);
-        served.set(ownerKey(owner), entity.id);
-      }
-      if (piece.collection === "plugins") {
-        const entity = standIn(piece, reason, () => unavailablePlugin(piece, owner, reason));
-        // A valid plugin of the same scope protects already.
-        if (entity && !claims.take({ owner, collection: "plugins", entity })) serve(owner, "plugins", entity);
-      }
+    /** What is left of a plugin that protects: its requests are answered 503, unless another protects them already. */
+    function standInForPlugin(owner: Owner, piece: CheckedTranslation, reason: string): void {
+      postponed.push(() => {
+        // What it is for is not served, and another resource's entity may have the id.
+        if (unserved(owner, piece)) return;
+        const isTaken = (id: string) => items.plugins.has(id);
+        const entity = standIns.plugin(piece, { owner, reason, isTaken });
+        if (!entity) return;
+        const holder = claims.holderOfScope(entity);
+        if (holder !== undefined && items.plugins.get(holder)?.entity.enabled !== false) return;
+        // One that is switched off protects nothing, and two in one place are not allowed.
+        if (holder !== undefined) items.plugins.delete(holder);
+        claims.overrideScope({ owner, collection: "plugins", entity });
+        serve(owner, "plugins", entity);
+      });
+    }
+
+    function standIn(owner: Owner, piece: CheckedTranslation, messages: readonly string[]): void {
+      const reason = reasonFor(owner, messages);
+      if (piece.collection === "routes") standInForRoute(owner, piece, reason);
+      if (piece.collection === "plugins") standInForPlugin(owner, piece, reason);
     }
 
     /** Serves one entity of a resource, or says why not. True when it is served as it stands. */
-    function take(candidate: Candidate, piece: CheckedTranslation, blocked: Problem | null): boolean {
-      const { owner } = candidate;
+    function take(owner: Owner, piece: CheckedTranslation): boolean {
       const { collection, violations } = piece;
-      for (const violation of violations) {
-        const { condition, reason } = violation;
-        complain(owner, { condition, reason, message: describeResourceViolation(violation) });
-      }
+      complainOfFaults(owner, piece);
       if (violations.length > 0) {
-        postponed.push(() => serveStandIn(candidate, piece, reasonOf(owner, piece)));
+        standIn(owner, piece, violations.slice(0, 3).map(describeResourceViolation));
         return false;
       }
+      const blocked = unserved(owner, piece);
       if (blocked) {
         complain(owner, blocked);
-        if (collection === "routes") postponed.push(() => serveStandIn(candidate, piece, blocked.message));
+        standIn(owner, piece, [blocked.message]);
         return false;
       }
       const entity = piece.entity as unknown as Item["entity"];
       const taken = claims.take({ owner, collection, entity });
       if (taken) {
         complain(owner, { condition: "Accepted", reason: "Conflicted", message: taken });
-        if (collection === "plugins") postponed.push(() => serveStandIn(candidate, piece, taken));
+        // The requests of a route that lost are the older one's; those of a plugin that lost may be open.
+        if (collection === "plugins") standIn(owner, piece, [taken]);
         return false;
       }
       serve(owner, collection, entity);
       return true;
     }
 
-    /** Stand-ins come after all that is valid of their kind, so that they take nothing from it. */
-    let postponed: (() => void)[] = [];
-
-    function candidates(kind: SluiceKind): readonly Candidate[] {
-      const found: Candidate[] = [];
-      for (const resource of world[kind].values()) {
-        if (classOf(resource) !== options.class) continue;
-        const owner: Owner = { kind, namespace: resource.metadata.namespace, name: resource.metadata.name };
-        found.push({ owner, key: ownerKey(owner), resource });
-      }
-      return found.sort(byAge);
-    }
-
-    function serveEndpoints(piece: CheckedTranslation): void {
-      if (!piece.backend) return;
-      const key = keyOf(piece.backend.namespace, piece.backend.name);
+    function serveEndpoints({ backend, item }: CheckedTranslation): void {
+      if (!backend) return;
+      const key = keyOf(backend.namespace, backend.name);
       const ports = (world.CoreService.get(key)?.spec?.ports ?? []) as readonly { name?: string; port?: number }[];
-      const port = ports.find((candidate) => candidate.port === piece.backend?.port);
-      endpoints.set(piece.item.id, endpointsOf(slices.get(key) ?? [], port?.name));
+      const port = ports.find((candidate) => candidate.port === backend.port);
+      endpoints.set(item.id, endpointsOf(slices.get(key) ?? [], port?.name));
     }
 
     for (const kind of order) {
-      for (const candidate of candidates(kind)) {
-        const { owner, key, resource } = candidate;
+      for (const resource of ofClass(world[kind].values(), options.class)) {
+        const owner: Owner = { kind, namespace: resource.metadata.namespace, name: resource.metadata.name };
+        const key = ownerKey(owner);
         owners.set(key, owner);
         const [main, ...rest] = memory.translateOne(key, resource, ask);
         if (!main) continue;
-        const blocked = main.violations.length > 0 ? null : unserved(owner, targetsOf(candidate));
-        if (!take(candidate, main, blocked)) continue;
-        served.set(key, main.item.id);
-        serveEndpoints(main);
-        for (const piece of rest) take(candidate, piece, null);
+        if (take(owner, main)) {
+          served.add(key);
+          serveEndpoints(main);
+          for (const piece of rest) take(owner, piece);
+        } else for (const piece of rest) complainOfFaults(owner, piece);
       }
       for (const run of postponed) run();
       postponed = [];
@@ -199,3 +180,7 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
     return { items, endpoints, problems, owners };
   };
 }
+
+/** The older first. */
+const ofClass = (resources: Iterable<Resource>, name: string): readonly Resource[] =>
+  [...resources].filter((resource) => classOf(resource) === name).sort(byAge);

@@ -26,7 +26,7 @@ const secret: Resource = {
     creationTimestamp: "2026-11-21T09:00:00Z",
     labels: { "sluice.dev/credential": "" },
   },
-  data: { good: base64("demo-key"), broken: base64("demo-key\n"), empty: "" },
+  data: { good: base64("demo-key"), broken: base64("demo-key\n"), host: base64("not a host"), empty: "" },
   stringData: { written: "from-a-file" },
 };
 const unlabelled: Resource = { ...secret, metadata: { ...secret.metadata, labels: {} } };

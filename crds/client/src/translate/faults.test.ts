@@ -114,7 +114,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     "Plugin",
     { plugin: "cors", targetRefs: [{ kind: "Consumer", name: "demo" }] },
     "home",
-    ["spec.targetRefs[0]: value must be null"],
+    ["spec.targetRefs[0].kind: cors cannot be attached to a Consumer"],
     ["Invalid"],
   ],
   [
@@ -127,6 +127,26 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     },
     "home",
     ["spec.configFrom[0].path: config has a redis.password already, or something else on the way to it"],
+    ["Invalid"],
+  ],
+  [
+    "a value from a Secret without telling it",
+    "Plugin",
+    {
+      plugin: "rate-limiting",
+      config: { minute: 1, policy: "redis", redis: { port: 6379 } },
+      configFrom: [{ path: "redis.host", secretRef: { name: "keys", key: "host" } }],
+    },
+    "home",
+    ["spec.config.redis.host: the value from the Secret is not valid here"],
+    ["Invalid"],
+  ],
+  [
+    "targets that cannot be told, once",
+    "Plugin",
+    { plugin: "cors", targetRefs: "users" },
+    "home",
+    ["spec.targetRefs: expected an array"],
     ["Invalid"],
   ],
   [

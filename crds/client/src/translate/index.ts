@@ -8,4 +8,12 @@ export { CREATED_AT, UPDATED_AT } from "./times.ts";
 export { toEntities } from "./to-entities.ts";
 export { kindOfCollection, type ResourceCollection, type ToResourceOptions, toResource } from "./to-resource.ts";
 export { type CheckedTranslation, translate } from "./translate.ts";
-export type { Backend, Path, Reason, ResourceViolation, Translated, TranslateOptions } from "./translation.ts";
+export type {
+  Backend,
+  Path,
+  Reason,
+  Reference,
+  ResourceViolation,
+  Translated,
+  TranslateOptions,
+} from "./translation.ts";

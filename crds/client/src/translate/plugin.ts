@@ -1,5 +1,5 @@
 /** Plugin -> plugin. */
-import { type PluginSpec, type TargetRef, targetMembers } from "@sluice/model";
+import { type PluginName, type PluginSpec, plugins, type TargetRef, targetMembers } from "@sluice/model";
 import { configWithSecrets } from "./config-from.ts";
 import { invalid, type Reading } from "./reading.ts";
 import { resolveReference } from "./reference.ts";
@@ -8,7 +8,7 @@ import type { Path, ResourceViolation, Translated, TranslateOptions } from "./tr
 export function pluginEntity(reading: Reading, options: TranslateOptions): Translated {
   const { identity, times, members, namespace, violations } = reading;
   const spec = reading.own as Partial<PluginSpec>;
-  const targets = targetsOf(spec.targetRefs ?? [], namespace, options);
+  const targets = targetsOf(reading, options);
   const config = configWithSecrets(Object(spec.config ?? {}), spec.configFrom ?? [], { namespace, options });
   return {
     collection: "plugins",
@@ -28,6 +28,7 @@ export function pluginEntity(reading: Reading, options: TranslateOptions): Trans
       ...config.violations,
       ...globalFaults(reading, options.homeNamespace),
     ],
+    refersTo: targets.refs,
     ...(config.secretPaths.length > 0 && { secretPaths: config.secretPaths }),
   };
 }
@@ -36,16 +37,28 @@ interface Targets {
   readonly members: Readonly<Record<string, { readonly id?: string }>>;
   readonly places: Readonly<Record<string, Path>>;
   readonly violations: readonly ResourceViolation[];
+  readonly refs: readonly TargetRef[];
 }
 
-/** The API server refuses two targets of a kind; a folder of files does not. */
-function targetsOf(refs: readonly TargetRef[], namespace: string, options: TranslateOptions): Targets {
+/**
+ * Targets that can be told although others have faults count: what a faulty plugin was meant to protect must be known.
+ * When none can be told there is one that no check lets through, because no target at all would mean all requests.
+ *
+ * The API server refuses two targets of a kind and those that a plugin has no use for; a folder of files does not.
+ */
+function targetsOf({ namespace, resource, own }: Reading, options: TranslateOptions): Targets {
+  const given = givenTargets(resource);
   const members: Record<string, { readonly id?: string }> = {};
   const places: Record<string, Path> = {};
   const violations: ResourceViolation[] = [];
-  for (const [index, { kind, name }] of refs.entries()) {
+  const refs: TargetRef[] = [];
+  for (const [index, ref] of (Array.isArray(given) ? given : []).entries()) {
+    if (!isTargetRef(ref)) continue;
+    const { kind, name } = ref;
     const member = targetMembers[kind];
     const place = ["spec", "targetRefs", index];
+    if (refuses((own as Partial<PluginSpec>).plugin, member))
+      violations.push(invalid([...place, "kind"], `${own.plugin} cannot be attached to a ${kind}`));
     if (members[member]) {
       violations.push(invalid([...place, "kind"], `there is a ${kind} among the targets already: one is allowed`));
       continue;
@@ -54,13 +67,27 @@ function targetsOf(refs: readonly TargetRef[], namespace: string, options: Trans
     members[member] = resolved.reference;
     places[member] = place;
     violations.push(...resolved.violations);
+    refs.push(ref);
   }
-  return { members, places, violations };
+  const untold = refs.length === 0 && !(Array.isArray(given) && given.length === 0);
+  if (untold) return { members: { service: {} }, places: { service: ["spec", "targetRefs"] }, violations, refs };
+  return { members, places, violations, refs };
 }
+
+/** Spelled as Kong would, targets are a fault, but still no plugin for all requests. */
+const givenTargets = ({ spec }: Reading["resource"]): unknown => spec?.targetRefs ?? spec?.target_refs ?? [];
+
+function isTargetRef(ref: unknown): ref is TargetRef {
+  const { kind, name } = Object(ref) as Record<string, unknown>;
+  return typeof kind === "string" && Object.hasOwn(targetMembers, kind) && typeof name === "string";
+}
+
+const refuses = (plugin: string | undefined, member: "service" | "route" | "consumer"): boolean =>
+  plugin !== undefined && Object.hasOwn(plugins, plugin) && plugins[plugin as PluginName].refuses.includes(member);
 
 /** A plugin for all requests concerns everybody, so that only those may make one who may write the home namespace. */
 function globalFaults({ namespace, resource }: Reading, homeNamespace: string): readonly ResourceViolation[] {
-  const refs = resource.spec?.targetRefs ?? [];
+  const refs = givenTargets(resource);
   if (namespace === homeNamespace || !Array.isArray(refs) || refs.length > 0) return [];
   const message = `set targetRefs: a plugin for all requests is only allowed in the namespace ${homeNamespace}`;
   return [{ path: ["spec", "targetRefs"], message, condition: "Accepted", reason: "NotAllowed" }];

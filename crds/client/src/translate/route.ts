@@ -24,5 +24,6 @@ export function routeEntity(reading: Reading, options: TranslateOptions): Transl
     base: ["spec"],
     places: { ...name.places, service: place },
     violations: [...violations, ...(service?.violations ?? [])],
+    refersTo: serviceRef ? [{ kind: "Service", name: serviceRef.name }] : [],
   };
 }

@@ -5,6 +5,9 @@ import type { Metadata } from "../resource.ts";
 export const CREATED_AT = "sluice.dev/created-at";
 export const UPDATED_AT = "sluice.dev/updated-at";
 
+/** When the holder of the resources got the object, whatever its annotations say. */
+export const bornAt = ({ creationTimestamp }: Metadata): number | undefined => unixTime(creationTimestamp);
+
 /** The annotation, else the creation of the object; undefined when it says neither. */
 export const createdAt = ({ annotations, creationTimestamp }: Metadata): number | undefined =>
   annotated(annotations?.[CREATED_AT]) ?? unixTime(creationTimestamp);

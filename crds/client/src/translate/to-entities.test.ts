@@ -4,6 +4,7 @@ import { deriveId, type ResourceKind } from "@sluice/model";
 import { CONSUMER, keyAuth, options, ROUTE, resource, SERVICE, seconds } from "./example.ts";
 import { describeResourceViolation } from "./paths.ts";
 import { hashKey } from "./secrets.ts";
+import { toEntities } from "./to-entities.ts";
 import { translate } from "./translate.ts";
 
 /** The spec of a kind, and the members that it sets besides id, name and times. */
@@ -185,4 +186,24 @@ test("a faulty key leaves its consumer and the other keys alone", () => {
     rest.flatMap(({ violations }) => violations.map(describeResourceViolation)),
     ["spec.keyAuth[0].secretRef.key: required field missing", "spec.keyAuth[2]: expected a record"],
   );
+});
+
+test("for nodes nobody makes a resource older than it is, because the older route wins", () => {
+  const route = resource("Route", { paths: ["/a"] });
+  const annotated = { ...route, metadata: { ...route.metadata, annotations: { "sluice.dev/created-at": "1" } } };
+  const createdAt = (audience: "nodes" | "admin") =>
+    toEntities(annotated, { ...options, audience })[0]?.item.created_at;
+  assert.deepEqual([createdAt("nodes"), createdAt("admin")], [seconds, 1]);
+});
+
+test("targets of which one is malformed are those that can be told, and never none", () => {
+  const fine = { kind: "Service", name: "users" };
+  const malformed = { kind: "Rout", name: "users" };
+  const memberOf = (targetRefs: unknown) => {
+    const [plugin] = toEntities(resource("Plugin", { plugin: "key-auth", targetRefs }), options);
+    return [plugin?.item.service, plugin?.refersTo];
+  };
+  assert.deepEqual(memberOf([fine, malformed]), [{ id: SERVICE }, [fine]]);
+  for (const targets of [[malformed], "users", [null], {}]) assert.deepEqual(memberOf(targets), [{}, []]);
+  assert.deepEqual(memberOf([]), [undefined, []]);
 });

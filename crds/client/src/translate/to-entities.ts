@@ -7,7 +7,7 @@ import { pluginEntity } from "./plugin.ts";
 import { invalid, type Reading } from "./reading.ts";
 import { routeEntity } from "./route.ts";
 import { serviceEntity } from "./service.ts";
-import { createdAt, updatedAt } from "./times.ts";
+import { bornAt, createdAt, updatedAt } from "./times.ts";
 import type { Translated, TranslateOptions } from "./translation.ts";
 
 type Translate = (reading: Reading, options: TranslateOptions) => readonly Translated[];
@@ -28,7 +28,10 @@ const translators: Readonly<Record<ResourceKind, Translate>> = {
 export function toEntities(resource: Resource, options: TranslateOptions): readonly Translated[] {
   const identity = identityOf(resource, options.homeNamespace);
   const { violations, ...parts } = readSpec(kinds[identity.kind].spec, resource.spec ?? {});
-  const times = { created_at: createdAt(resource.metadata), updated_at: updatedAt(resource.metadata) };
+  const { metadata } = resource;
+  // Among routes that match the same the older wins: for nodes only the holder of the resources says which that is.
+  const created_at = (options.audience === "nodes" ? bornAt(metadata) : undefined) ?? createdAt(metadata);
+  const times = { created_at, updated_at: updatedAt(metadata) };
   return translators[identity.kind](
     {
       ...parts,

@@ -1,5 +1,5 @@
 /** Translation and the model's check in one: what of a resource can be served, and what is wrong with it. */
-import { checkEntity, type Entity } from "@sluice/model";
+import { checkEntity, type Entity, type Violation } from "@sluice/model";
 import type { Resource } from "../resource.ts";
 import { resourceViolations } from "./paths.ts";
 import { toEntities } from "./to-entities.ts";
@@ -14,7 +14,14 @@ export interface CheckedTranslation extends Translated {
 export function translate(resource: Resource, options: TranslateOptions): readonly CheckedTranslation[] {
   return toEntities(resource, options).map((translated) => {
     const checked = checkEntity(translated.collection, translated.item);
-    const violations = [...translated.violations, ...resourceViolations(translated, checked.violations ?? [])];
+    const faults = (checked.violations ?? []).map((violation) => withoutSecret(violation, translated.secretPaths));
+    const violations = [...translated.violations, ...resourceViolations(translated, faults)];
     return { ...translated, violations, ...(violations.length === 0 && checked.value && { entity: checked.value }) };
   });
+}
+
+/** Sentences quote the value that is wrong, and conditions, Events and logs are read by more people than Secrets. */
+function withoutSecret({ path, message }: Violation, secretPaths: Translated["secretPaths"] = []): Violation {
+  const secret = secretPaths.some((own) => own.every((step, index) => step === path[index]));
+  return { path, message: secret ? "the value from the Secret is not valid here" : message };
 }

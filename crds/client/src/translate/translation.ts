@@ -36,6 +36,12 @@ export interface TranslateOptions {
   readonly audience: "nodes" | "admin";
 }
 
+/** Another resource of ours in the same namespace. */
+export interface Reference {
+  readonly kind: ResourceKind;
+  readonly name: string;
+}
+
 /** A core Service that a Service of ours stands for: its endpoints come from its EndpointSlices. */
 export interface Backend {
   readonly namespace: string;
@@ -53,6 +59,8 @@ export interface Translated {
   /** Where the item stands in the resource: `["spec"]`, `["spec", "keyAuth", 0]`. */
   readonly base: Path;
   readonly violations: readonly ResourceViolation[];
+  /** Routes and plugins: the resources of the same namespace that they are for, as far as they can be told. */
+  readonly refersTo?: readonly Reference[];
   /** Services only. */
   readonly backend?: Backend;
   /** Plugins only: paths into the item of what came from Secrets and must not be written down. */

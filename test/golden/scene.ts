@@ -1,0 +1,145 @@
+/** Reads a golden's resources, lets the operator's translation run on them, and prints what came out for people. */
+import { type Kind, kindOf, type Resource, resourceKey } from "@sluice/crds";
+import {
+  type Collection,
+  collections,
+  type Document,
+  emptySnapshot,
+  entities,
+  plugins,
+  schemaNode,
+  snapshotToDocument,
+  withoutDefaults,
+} from "@sluice/model";
+import { parseAllDocuments, stringify } from "yaml";
+import { type Built, build } from "../../operator/src/reconcile/build.ts";
+import { conditionsOf, type Problem } from "../../operator/src/status/conditions.ts";
+import type { Item } from "../../operator/src/translate/translation.ts";
+import { createTranslator } from "../../operator/src/translate/translator.ts";
+import { type World, watchedKinds } from "../../operator/src/world/world.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+export const HOME = "default";
+
+/** The resources of a file, in the form in which the API server would give them. */
+export function readResources(text: string): readonly Resource[] {
+  const documents = parseAllDocuments(text);
+  if ("empty" in documents) return [];
+  return documents.map((document) => {
+    const [fault] = document.errors;
+    if (fault) throw fault;
+    return served(document.toJS() as Resource);
+  });
+}
+
+/** The API server counts generations and makes `data` of a Secret's `stringData`. */
+function served({ stringData, ...resource }: Resource): Resource {
+  const { metadata } = resource;
+  if (!metadata.creationTimestamp) throw new Error(`${metadata.name}: give it a creationTimestamp`);
+  const given = Object.entries((stringData ?? {}) as Record<string, string>);
+  const data = given.map(([key, value]) => [key, Buffer.from(value).toString("base64")] as const);
+  return {
+    ...resource,
+    metadata: { generation: 1, uid: `uid of ${metadata.namespace}/${metadata.name}`, ...metadata },
+    ...(data.length > 0 && { data: Object.fromEntries(data) }),
+  };
+}
+
+const kindOfResource = ({ apiVersion, kind, metadata }: Resource): Kind => {
+  const known = kindOf(apiVersion, kind);
+  if (!known) throw new Error(`${metadata.name}: ${apiVersion} ${kind} is no kind that the operator reads`);
+  return known;
+};
+
+export function worldOf(resources: readonly Resource[]): World {
+  const world = Object.fromEntries(watchedKinds.map((kind) => [kind, new Map<string, Resource>()])) as Record<
+    Kind,
+    Map<string, Resource>
+  >;
+  for (const resource of resources) world[kindOfResource(resource)].set(resourceKey(resource), resource);
+  return world;
+}
+
+export const nothing: Built = {
+  snapshot: emptySnapshot,
+  items: Object.fromEntries(
+    collections.map((collection) => [collection, new Map<string, Item>()]),
+  ) as unknown as Built["items"],
+  endpoints: new Map(),
+};
+
+/** What the operator makes of the resources once every node has acknowledged it. */
+export function outcomeOf(resources: readonly Resource[]): {
+  readonly document: Document;
+  readonly items: Built["items"];
+  readonly conditions: readonly (readonly [string, readonly string[]])[];
+} {
+  const world = worldOf(resources);
+  const translation = createTranslator({ homeNamespace: HOME, class: "sluice" })(world);
+  const { built, problems: late } = build(nothing, translation);
+  const conditions = [...translation.owners].map(([key, { kind, namespace, name }]) => {
+    const resource = world[kind].get(`${namespace}/${name}`) as Resource;
+    const problems: readonly Problem[] = [...(translation.problems.get(key) ?? []), ...(late.get(key) ?? [])];
+    const said = conditionsOf(resource, problems, { programmed: true, message: "" });
+    const lines = said.map(({ type, status, reason, message }) =>
+      status === "True" ? `${type}=True` : `${type}=${status} ${reason}: ${message}`,
+    );
+    return [`${kind} ${namespace}/${name}`, lines] as const;
+  });
+  return { document: snapshotToDocument(built.snapshot), items: built.items, conditions };
+}
+
+/**
+ * The outcome as text: ids are replaced by the resources that they come from unless the input gives them, and members
+ * with their default are left out.
+ */
+export function printOutcome(resources: readonly Resource[], input: string): string {
+  const { document, items, conditions } = outcomeOf(resources);
+  const names = new Map<string, string>();
+  for (const collection of collections)
+    for (const [id, { owner }] of items[collection])
+      if (!input.includes(id)) names.set(id, nameOf(collection, owner, names));
+
+  const shown = Object.fromEntries(
+    collections.flatMap((collection) => {
+      const list = ((document[collection] ?? []) as readonly Members[]).map((entity) => essence(collection, entity));
+      return list.length === 0 ? [] : [[collection, renamed(list, names) as readonly Members[]]];
+    }),
+  );
+  for (const list of Object.values(shown))
+    (list as Members[]).sort((a, b) => (JSON.stringify([a.name, a]) < JSON.stringify([b.name, b]) ? -1 : 1));
+  return stringify(
+    {
+      document: { ...shown, ...(document._sluice && { _sluice: renamed(document._sluice, names) }) },
+      conditions: Object.fromEntries(conditions.toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    },
+    { lineWidth: 0, aliasDuplicateObjects: false },
+  );
+}
+
+function nameOf(collection: Collection, owner: Item["owner"], names: ReadonlyMap<string, string>): string {
+  const resource = `${owner.kind} ${owner.namespace}/${owner.name}`;
+  if (collection !== "keyauth_credentials") return resource;
+  const taken = new Set(names.values());
+  let number = 0;
+  while (taken.has(`${resource} key ${number}`)) number++;
+  return `${resource} key ${number}`;
+}
+
+function essence(collection: Collection, { id, _sluice, ...entity }: Members): Members {
+  const facts = collection === "plugins" && plugins[entity.name as keyof typeof plugins];
+  const config = facts && withoutDefaults(schemaNode(facts.schema), entity.config as Members);
+  const members = withoutDefaults(schemaNode(entities[collection].schema), entity);
+  return { id, ...members, ...(config && { config }), ...(_sluice !== undefined && { _sluice }) };
+}
+
+/** Ids stand as values and, for addresses, as names of members. */
+function renamed(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (typeof value === "string") return names.get(value) ?? value;
+  if (Array.isArray(value)) return value.map((item) => renamed(item, names));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [names.get(name) ?? name, renamed(member, names)]),
+  );
+}
