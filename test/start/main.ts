@@ -1,6 +1,6 @@
 /** `npm start`: the whole product on this machine, on a folder of custom resources. Ctrl-C drains and stops it. */
 import { randomBytes } from "node:crypto";
-import { join, relative, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { answerThrough, everyPartAnswers } from "./answers.ts";
 import { greeting } from "./greeting.ts";
 import { refuseTakenPorts, StartError } from "./ports.ts";
@@ -8,15 +8,9 @@ import { chosenAddresses, parts } from "./processes.ts";
 import { runProduct, untilStopped } from "./product.ts";
 import { keepSamples } from "./samples.ts";
 import { tour } from "./tour.ts";
+import { typed } from "./typed.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-
-/** A path as a person in the project's folder can type it in a shell. */
-function typed(path: string): string {
-  const short = relative(process.cwd(), path);
-  const text = short === "" || short.startsWith("..") ? path : short;
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
 
 async function main(): Promise<number> {
   // Where this start keeps its resources, users and logs for the next one.

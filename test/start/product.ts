@@ -100,11 +100,14 @@ const stopOrder: readonly (readonly PartName[])[] = [["admin"], ["operator", "ga
  * @returns the exit code: 1 when a part ended by itself.
  */
 export async function untilStopped(product: Pick<Product, "failed" | "stop">): Promise<number> {
+  // Neither a signal that may come nor a child of ours keeps the event loop.
+  const alive = setInterval(() => {}, 60_000);
   const stopped = new Promise<null>((resolve) => {
     // Ctrl-C comes twice: from the terminal to all its processes, and from npm to its child. One drains.
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => resolve(null));
   });
   const report = await Promise.race([stopped, product.failed]);
+  clearInterval(alive);
   if (report !== null) console.error(report);
   console.log("Stopping: requests under way are finished first.");
   await product.stop();

@@ -1,0 +1,81 @@
+/** The product on a real control plane: CRDs, roles, and the same processes as `npm start`. */
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { everyPartAnswers } from "../start/answers.ts";
+import { type Chosen, type Env, parts } from "../start/processes.ts";
+import { type Product, runProduct } from "../start/product.ts";
+import { type ControlPlane, startControlPlane } from "./control-plane.ts";
+import { writePushCertificates } from "./push-certificates.ts";
+import { roleManifests, users } from "./rbac.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+
+/** The namespace of the samples, and so the one in which the admin listener writes. */
+export const homeNamespace = "default";
+
+export interface ClusterProduct extends Product {
+  readonly plane: ControlPlane;
+  readonly chosen: Chosen;
+  /** Paths of the kubeconfigs that operator and admin listener work with. */
+  readonly kubeconfigs: { readonly operator: string; readonly admin: string };
+}
+
+export interface ClusterProductOptions {
+  readonly chosen: Chosen;
+  /** Folder for certificates and logs. */
+  readonly work: string;
+  /** Told warnings and errors of the parts. Default: nobody. */
+  readonly show?: (line: string) => void;
+  /** Settings of each node besides those of the layout. */
+  readonly node?: Env;
+}
+
+/** Starts a control plane with the CRDs and roles of this project, and every part of the product on it. */
+export async function startClusterProduct(options: ClusterProductOptions): Promise<ClusterProduct> {
+  const { chosen, work, show, node = {} } = options;
+  mkdirSync(work, { recursive: true });
+  const plane = await startControlPlane({ controllers: true });
+  try {
+    const [operator, admin, push] = await Promise.all([
+      plane.kubeconfigFor(users.operator),
+      plane.kubeconfigFor(users.admin),
+      writePushCertificates(join(work, "push")),
+      plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]),
+      plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests(homeNamespace)),
+    ]);
+    await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+    // Unset: what the environment says about a folder of resources is meant for `npm start`.
+    const access = (kubeconfig: string): Env => ({
+      KUBECONFIG: kubeconfig,
+      SLUICE_HOME_NAMESPACE: homeNamespace,
+      SLUICE_DIRECTORY: undefined,
+      SLUICE_STORE: "cluster",
+    });
+    const product = await runProduct({
+      parts: parts({
+        root,
+        chosen,
+        resources: { operator: access(operator), admin: access(admin) },
+        push: { node: { ...push.node, ...node }, operator: push.operator },
+        pushScheme: "https",
+      }),
+      logs: join(work, "logs"),
+      ...(show ? { show } : {}),
+      what: "all parts to be ready",
+      ready: () => everyPartAnswers(chosen),
+    });
+    return {
+      ...product,
+      plane,
+      chosen,
+      kubeconfigs: { operator, admin },
+      async stop() {
+        await product.stop();
+        await plane.stop();
+      },
+    };
+  } catch (error) {
+    await plane.stop();
+    throw error;
+  }
+}

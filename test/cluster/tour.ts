@@ -1,0 +1,63 @@
+/** The tour of `npm run cluster`: the same steps as on a folder, with kubectl. */
+import { askThrough, type Step } from "../start/greeting.ts";
+import type { Chosen } from "../start/processes.ts";
+
+export interface ClusterTourOptions {
+  readonly chosen: Chosen;
+  /** The folder of the samples, as a person can type it. */
+  readonly samples: string;
+}
+
+const wait = "kubectl wait --for=condition=Programmed";
+
+export function clusterTour({ chosen, samples }: ClusterTourOptions): readonly Step[] {
+  const answer = '{"data":{"users":[]}}';
+  return [
+    {
+      title: "Resources by kubectl, and a GraphQL query through both nodes, with an API key:",
+      commands: [
+        `kubectl apply -f ${samples}`,
+        `${wait} -f ${samples}/users.yaml`,
+        ...askThrough(chosen.proxy),
+        ...askThrough(chosen.proxy2),
+      ],
+      output: [
+        "plugin.sluice.dev/users-cors created",
+        "consumer.sluice.dev/demo created",
+        "secret/demo-key created",
+        "plugin.sluice.dev/users-key-auth created",
+        "plugin.sluice.dev/users-prometheus created",
+        "plugin.sluice.dev/users-rate-limiting created",
+        "service.sluice.dev/users created",
+        "route.sluice.dev/users created",
+        "service.sluice.dev/users condition met",
+        "route.sluice.dev/users condition met",
+        answer,
+        answer,
+      ],
+    },
+    {
+      title: "A form to the admin API, which writes a custom resource:",
+      commands: [
+        `curl -s http://${chosen.admin}/services/users/routes -d name=people -d 'paths[]=/people' \\`,
+        "  -o /dev/null -w '%{http_code}\\n'",
+        ...askThrough(chosen.proxy, { path: "/people" }),
+        "kubectl get gwroute -o custom-columns=NAME:.spec.name,PATHS:.spec.paths | grep people",
+      ],
+      output: ["201", answer, "people   [/people]"],
+    },
+    {
+      title: "An edit of a resource, which changes the next answer:",
+      commands: [
+        `sed 's/minute: 60/minute: 30/' ${samples}/rate-limiting.yaml | kubectl apply -f -`,
+        `${wait} gwplugin/users-rate-limiting`,
+        ...askThrough(chosen.proxy, { options: "-o /dev/null -D - | grep ^RateLimit-Limit" }),
+      ],
+      output: [
+        "plugin.sluice.dev/users-rate-limiting configured",
+        "plugin.sluice.dev/users-rate-limiting condition met",
+        "RateLimit-Limit: 30",
+      ],
+    },
+  ];
+}
