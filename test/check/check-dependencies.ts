@@ -14,7 +14,7 @@ export interface Manifest {
  * Compares imports with the dependencies of the package.json that is responsible: each package that a workspace's
  * own code imports is a dependency of it, and each dependency is imported.
  *
- * Suites may also import the root's devDependencies and, below `test`, what any workspace depends on: npm installs
+ * Types come from the root's devDependencies too. Suites may import those altogether and, below `test`, what any workspace depends on: npm installs
  * it beside them, and a suite talks to the very library that the code uses.
  */
 export function checkDependencies(imports: readonly Import[], manifests: readonly Manifest[]): readonly Fault[] {
@@ -23,13 +23,14 @@ export function checkDependencies(imports: readonly Import[], manifests: readonl
   const workspaces = manifests.filter(({ folder }) => folder !== "");
   const owner = (file: string) => workspaces.find(({ folder }) => file.startsWith(`${folder}/`));
 
-  const undeclared = imports.flatMap(({ file, line, specifier }): Fault[] => {
+  const undeclared = imports.flatMap(({ file, line, specifier, names }): Fault[] => {
     const name = packageOf(specifier);
     if (name === undefined) return [];
     const workspace = owner(file);
+    const development = isTest(file) || names?.length === 0;
     const allowed = [
       ...(workspace?.dependencies ?? []),
-      ...(isTest(file) ? [...(workspace?.devDependencies ?? []), ...rootDependencies] : []),
+      ...(development ? [...(workspace?.devDependencies ?? []), ...rootDependencies] : []),
       ...(workspace === undefined ? [...anywhere, "@sluice/gateway", "@sluice/operator", "@sluice/user-api"] : []),
     ];
     if (allowed.includes(name)) return [];

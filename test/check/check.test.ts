@@ -113,7 +113,7 @@ test("takes what a network module has that does not reach the network", () => {
 
 test("a package that is imported but not named is a fault, and one that is named but not imported", () => {
   const files = [
-    { path: "operator/src/a.ts", text: 'import "pino";\nimport "yaml";' },
+    { path: "operator/src/a.ts", text: 'import "pino";\nimport "yaml";\nimport type { A } from "fast-check";' },
     { path: "operator/src/a.test.ts", text: 'import "fast-check";' },
     { path: "test/a.ts", text: 'import "pino";\nimport "left-pad";' },
   ];
