@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { createDirectoryClient, type Log, type ResourceClient } from "@sluice/crds";
+import { createResourceStore } from "../../../gateway/src/stores/resources/index.ts";
+import { type Store, Unavailable } from "../../../gateway/src/stores/store.ts";
+import { temporaryFolder } from "../../process/index.ts";
+import { consumer, credential, route, service } from "./entities.ts";
+import { describeStore, type StoreHolder } from "./suite.ts";
+
+const quiet: Log = { info() {}, warn() {}, error() {} };
+
+interface DirectoryHolder extends StoreHolder {
+  readonly directory: string;
+  write(name: string, text: string): Promise<void>;
+}
+
+async function hold(): Promise<DirectoryHolder> {
+  const folder = temporaryFolder("store");
+  const following = new AbortController();
+  const clients: ResourceClient[] = [];
+  return {
+    directory: folder.path,
+    write: (name, text) => writeFile(join(folder.path, name), text),
+    open() {
+      const client = createDirectoryClient({ directory: folder.path, log: quiet });
+      clients.push(client);
+      return createResourceStore({
+        client,
+        homeNamespace: "default",
+        class: "sluice",
+        log: quiet,
+        signal: following.signal,
+      });
+    },
+    async close() {
+      following.abort();
+      await Promise.all(clients.map((client) => client.close()));
+      folder.remove();
+    },
+  };
+}
+
+describeStore("a directory", hold);
+
+describe("a directory of people's files", () => {
+  const using = async (
+    run: (store: Store, holder: DirectoryHolder) => Promise<void>,
+    files: Record<string, string>,
+  ) => {
+    const holder = await hold();
+    try {
+      for (const [name, text] of Object.entries(files)) await holder.write(name, text);
+      await run(holder.open(), holder);
+    } finally {
+      await holder.close();
+    }
+  };
+  const head = (kind: string, name: string, namespace = "default") =>
+    `apiVersion: sluice.dev/v1alpha1\nkind: ${kind}\nmetadata: { name: ${name}, namespace: ${namespace} }\n`;
+
+  test("shows what people wrote: names, ids and references follow from the resources", () =>
+    using(
+      async (store) => {
+        const found = await store.find("services", { member: "name", value: "shop.cart" });
+        assert.equal(found?.host, "cart.shop.svc");
+        const { entities } = await store.list("routes", { size: 10 });
+        assert.deepEqual(
+          entities.map(({ name, service }) => [name, service]),
+          [["shop.cart", { id: found?.id }]],
+        );
+        const [limit] = (await store.list("plugins", { size: 10 })).entities;
+        assert.equal(Object(limit?.config.redis).password, null, "what comes from a Secret is not shown");
+      },
+      {
+        "cart.yaml": `${head("Service", "cart", "shop")}spec: { backendRef: { name: cart, port: 80 } }\n---\n${head("Route", "cart", "shop")}spec: { serviceRef: { name: cart }, paths: [/cart] }\n`,
+        "limit.yaml": `${head("Plugin", "limit")}spec:\n  plugin: rate-limiting\n  config: { minute: 5, policy: redis, redis: { host: redis } }\n  configFrom: [{ path: redis.password, secretRef: { name: redis, key: password } }]\n`,
+        "secret.yaml": `apiVersion: v1\nkind: Secret\nmetadata: { name: redis, labels: { sluice.dev/credential: redis } }\nstringData: { password: hidden }\n`,
+      },
+    ));
+
+  test("leaves out what is invalid or of another class, and shows everything else", () =>
+    using(
+      async (store) => {
+        const { entities } = await store.list("services", { size: 10 });
+        assert.deepEqual(
+          entities.map(({ name }) => name),
+          ["good"],
+        );
+      },
+      {
+        "good.yaml": `${head("Service", "good")}spec: { url: "http://a" }\n`,
+        "bad.yaml": `${head("Service", "bad")}spec: { url: "http://a", retries: -1 }\n`,
+        "broken.yaml": "kind: [",
+        "other.yaml": `${head("Service", "other")}spec: { url: "http://a", class: other }\n`,
+      },
+    ));
+
+  test("writes beside the resource that a reference leads to, and keys in the home namespace only", () =>
+    using(
+      async (store, { directory }) => {
+        const cart = await store.find("services", { member: "name", value: "shop.cart" });
+        const made = await store.create("routes", route({ name: "new", service: { id: cart?.id } }));
+        assert.equal(made.awaits?.[0]?.namespace, "shop");
+        const ann = await store.find("consumers", { member: "username", value: "ann" });
+        const { fault } = await store.create("keyauth_credentials", credential({ id: ann?.id ?? "" }, "k"));
+        assert.equal(fault?.kind, "invalid");
+        assert.match(JSON.stringify(fault), /lives in the namespace shop/);
+        assert.deepEqual(
+          (await readdir(directory)).filter((name) => name === "secret"),
+          [],
+        );
+      },
+      {
+        "cart.yaml": `${head("Service", "cart", "shop")}spec: { url: "http://a" }\n`,
+        "ann.yaml": `${head("Consumer", "ann", "shop")}spec: { username: ann }\n`,
+      },
+    ));
+
+  test("adds keys to a person's consumer and removes those that a person wrote, but not the person's Secret", () =>
+    using(
+      async (store, { directory }) => {
+        const demo = await store.find("consumers", { member: "username", value: "demo" });
+        assert.ok(demo);
+        const added = await store.create("keyauth_credentials", credential(demo, "added"));
+        assert.equal(added.fault, undefined);
+        const theirs = await store.find("keyauth_credentials", { member: "key", value: "demo-key" });
+        assert.equal((await store.remove("keyauth_credentials", theirs?.id ?? "")).value, true);
+        const { entities } = await store.list("keyauth_credentials", { size: 10 });
+        assert.deepEqual(
+          entities.map(({ key }) => key),
+          ["added"],
+        );
+        assert.ok((await readdir(directory)).includes("secret.yaml"));
+        assert.equal((await store.find("consumers", { id: demo.id }))?.custom_id, "42");
+      },
+      {
+        "demo.yaml": `${head("Consumer", "demo")}spec:\n  username: demo\n  customId: "42"\n  keyAuth: [{ secretRef: { name: demo, key: key } }]\n`,
+        "secret.yaml": `apiVersion: v1\nkind: Secret\nmetadata: { name: demo, labels: { sluice.dev/credential: key-auth } }\nstringData: { key: demo-key }\n`,
+      },
+    ));
+
+  test("refuses the key that would be one too many, and keeps no Secret of it", () =>
+    using(async (store, { directory }) => {
+      const bob = consumer("bob");
+      await store.create("consumers", bob);
+      for (let count = 0; count < 64; count++) {
+        const { fault } = await store.create("keyauth_credentials", credential(bob, `key-${count}`));
+        assert.equal(fault, undefined);
+      }
+      const { fault } = await store.create("keyauth_credentials", credential(bob, "one too many"));
+      assert.equal(fault?.kind, "invalid");
+      assert.match(JSON.stringify(fault), /keyAuth: length must be at most 64/);
+      assert.equal((await readdir(join(directory, "secret"))).length, 64);
+    }, {}));
+
+  test("refuses to rewrite a broken file, and says where it is broken", () =>
+    using(async (store, holder) => {
+      const users = service("users");
+      await store.create("services", users);
+      const [file = ""] = await readdir(join(holder.directory, "service"));
+      const path = join("service", file);
+      await holder.write(path, "kind: [");
+      const { fault } = await store.remove("services", users.id);
+      assert.equal(fault?.kind, "invalid");
+      assert.match(JSON.stringify(fault), /yaml:1:\d+: .*repair the file first/);
+    }, {}));
+
+  test("is unavailable while the folder cannot be read, and recovers", () =>
+    using(async (_, { directory, open }) => {
+      await rm(directory, { recursive: true });
+      const store = open();
+      assert.ok(store.unready().length > 0);
+      const waiting = store.list("services", { size: 1 });
+      await mkdir(directory);
+      assert.deepEqual(await waiting, { entities: [], more: false });
+      await rm(directory, { recursive: true });
+      await assert.rejects(store.create("services", service("users")), Unavailable);
+      await mkdir(directory);
+    }, {}));
+});
