@@ -1,6 +1,6 @@
 /** What the engine suite stands on: upstreams, a proxy in front of them, and a client that hides nothing. */
 import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TestContext } from "node:test";
 import type { Endpoint, PluginName, Service, SnapshotRoute } from "@sluice/model";
 import { compile } from "../../../gateway/src/compile/compile.ts";
@@ -104,19 +104,17 @@ export async function startUpstream(test: TestContext, listener: RequestListener
   return listen(test, createServer(listener));
 }
 
-interface Listening {
-  listen(port: number, host: string, ready: () => void): unknown;
-  close(done: () => void): unknown;
-}
-
-export async function listen<Listener extends Listening & { closeAllConnections?: () => void }>(
-  test: TestContext,
-  server: Listener,
-): Promise<Listener> {
+/** Listens on a free port; when the test ends the server closes and its connections are cut, upgraded ones too. */
+export async function listen<Listener extends NetServer>(test: TestContext, server: Listener): Promise<Listener> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   test.after(async () => {
-    const closed = new Promise<void>((resolve) => server.close(resolve));
-    server.closeAllConnections?.();
+    const closed = new Promise((resolve) => server.close(resolve));
+    for (const socket of sockets) socket.destroy();
     await closed;
   });
   return server;

@@ -1,0 +1,215 @@
+/** Upstreams that fail: what the client is told, and what is tried again (kong-contract 2.4, house decision 13). */
+import assert from "node:assert/strict";
+import type { RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { createServer, type Socket } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { makeAuthority } from "../../tools/certificates.ts";
+import { send } from "./client.ts";
+import { closedPort, type Engine, listen, portOf, type Rig, type RigOptions, startRig, startUpstream } from "./rig.ts";
+
+/** A listener that does with connections what the test says, and speaks no HTTP. */
+async function startBare(test: TestContext, serve: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    serve(socket);
+  });
+  return portOf(await listen(test, server));
+}
+
+const ok: RequestListener = (request, response) => {
+  request.resume().on("end", () => response.end("ok"));
+};
+
+const INVALID = "An invalid response was received from the upstream server";
+const TIMING_OUT = "The upstream server is timing out";
+const UNAVAILABLE = "The upstream server is currently unavailable";
+
+export function failureSuite(engine: Engine): void {
+  const answerOf = async (test: TestContext, options: RigOptions) => {
+    const rig = await startRig(test, engine, options);
+    return { ...(await told(rig)), rig };
+  };
+
+  describe(`upstreams that fail (${engine.name})`, () => {
+    it("answers 502 when nobody listens there", async (test) => {
+      const { status, message, rig } = await answerOf(test, { upstream: await closedPort(test) });
+      assert.deepEqual([status, message], [502, INVALID]);
+      const [line] = rig.log;
+      assert.match(line?.message ?? "", /the upstream failed: badUpstream/);
+      assert.match(JSON.stringify(line?.details), /"code":"ECONNREFUSED"/);
+    });
+
+    it("answers 502 when the upstream closes without a response, or speaks no HTTP", async (test) => {
+      const closing = await startBare(test, (socket) => socket.once("data", () => socket.destroy()));
+      const babbling = await startBare(test, (socket) => socket.end("SSH-2.0\r\n"));
+      for (const upstream of [closing, babbling]) {
+        const { status, message } = await answerOf(test, { upstream });
+        assert.deepEqual([status, message], [502, INVALID]);
+      }
+    });
+
+    it("answers 504 when the response does not begin within read_timeout", async (test) => {
+      const { status, message } = await answerOf(test, { upstream: () => {}, service: { read_timeout: 100 } });
+      assert.deepEqual([status, message], [504, TIMING_OUT]);
+    });
+
+    it("answers 504 when no connection is there within connect_timeout", async (test) => {
+      const upstream = await startBare(test, () => {});
+      const service = { protocol: "https" as const, connect_timeout: 100, retries: 0 };
+      const { status, message } = await answerOf(test, { upstream, service });
+      assert.deepEqual([status, message], [504, TIMING_OUT]);
+    });
+
+    it("answers 504 when the upstream takes no more of the body for write_timeout", async (test) => {
+      const upstream = await startBare(test, (socket) => socket.pause());
+      const { port } = await startRig(test, engine, { upstream, service: { write_timeout: 200 } });
+      const body = Buffer.alloc(32 * 1024 * 1024);
+      const { status } = await send(port, { method: "POST", body });
+      assert.equal(status, 504);
+    });
+
+    it("breaks off when the response pauses for longer than read_timeout", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (_request, response) => {
+          response.writeHead(200, { "Content-Length": "100" }).write("half");
+        },
+        service: { read_timeout: 100 },
+      });
+      const { status, complete } = await send(port);
+      assert.deepEqual({ status, complete }, { status: 200, complete: false });
+    });
+
+    it("answers 503 when the name does not resolve", async (test) => {
+      const { status, message } = await answerOf(test, { service: { host: "sluice-test.invalid" } });
+      assert.deepEqual([status, message], [503, "name resolution failed"]);
+    });
+
+    it("answers in plain text when the client says nothing of what it accepts, as nginx does", async (test) => {
+      const { port } = await startRig(test, engine, { upstream: await closedPort(test) });
+      const bare = await send(port);
+      assert.equal(bare.headers["content-type"], "text/plain; charset=utf-8");
+      const typed = await send(port, { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
+      assert.equal(typed.headers["content-type"], "application/json; charset=utf-8");
+    });
+  });
+
+  describe(`addresses that are no upstreams (${engine.name})`, () => {
+    for (const host of ["127.0.0.1", "localhost", "0.0.0.0"]) {
+      it(`refuses ${host} unless a setting allows it`, async (test) => {
+        const options = { upstream: ok, service: { host } };
+        const closed = await answerOf(test, { ...options, settings: { allowedUpstreams: [] } });
+        assert.deepEqual([closed.status, closed.message], [503, UNAVAILABLE]);
+        assert.match(JSON.stringify(closed.rig.log), /settings do not allow/);
+        const allowedUpstreams = ["127.0.0.0/8", "::1", "0.0.0.0"];
+        const open = await startRig(test, engine, { ...options, settings: { allowedUpstreams } });
+        assert.equal((await send(open.port)).body, "ok");
+      });
+    }
+
+    it("refuses the link-local address of a cloud's metadata service", async (test) => {
+      const { status, rig } = await answerOf(test, { service: { host: "169.254.169.254" } });
+      assert.equal(status, 503);
+      assert.match(JSON.stringify(rig.log), /169\.254\.169\.254:1 is a loopback or link-local address/);
+    });
+
+    it("refuses its own listeners even where loopback is allowed", async (test) => {
+      const rig = await startRig(test, engine);
+      await rig.swap({ upstream: rig.port });
+      assert.equal((await told(rig)).status, 503);
+      assert.match(JSON.stringify(rig.log), /a listener of the gateway's own/);
+    });
+
+    it("refuses another listener of the gateway unless address and port are allowed together", async (test) => {
+      const port = portOf(await startUpstream(test, ok));
+      const settings = { ownListeners: [{ host: "0.0.0.0", port }] };
+      assert.equal((await answerOf(test, { upstream: port, settings })).status, 503);
+      const allowedUpstreams = [`127.0.0.1:${port}`];
+      const open = await startRig(test, engine, { upstream: port, settings: { ...settings, allowedUpstreams } });
+      assert.equal((await send(open.port)).status, 200);
+    });
+  });
+
+  describe(`TLS to the upstream (${engine.name})`, () => {
+    it("verifies the certificate and the name, unless tls_verify is false", async (test) => {
+      const authority = await makeAuthority();
+      const { certificate, key } = await authority.issue({ name: "up", sans: ["localhost"], usage: "server" });
+      const names: unknown[] = [];
+      const server = createTlsServer({ cert: certificate, key }, (request, response) => {
+        names.push((request.socket as { servername?: unknown }).servername);
+        response.end("ok");
+      });
+      const upstream = portOf(await listen(test, server));
+      const service = { protocol: "https" as const, host: "localhost", retries: 0 };
+
+      const strange = await answerOf(test, { upstream, service });
+      assert.deepEqual([strange.status, strange.message], [502, INVALID]);
+      const careless = await startRig(test, engine, { upstream, service: { ...service, tls_verify: false } });
+      assert.equal((await send(careless.port)).body, "ok");
+
+      const before = getCACertificates("default");
+      test.after(() => setDefaultCACertificates(before));
+      setDefaultCACertificates([authority.certificate]);
+      const known = await startRig(test, engine, { upstream, service, route: { preserve_host: true } });
+      assert.equal((await send(known.port, { headers: { Host: "client.example" } })).body, "ok");
+      const misnamed = await answerOf(test, { upstream, service: { ...service, host: "127.0.0.1" } });
+      assert.equal(misnamed.status, 502);
+      assert.deepEqual(names, ["localhost", "localhost"], "the server name is the service's, not the client's");
+    });
+  });
+
+  describe(`retries and turns (${engine.name})`, () => {
+    const at = (port: number, terminating = false) => ({ address: "127.0.0.1", port, terminating });
+
+    it("tries the next endpoint as often as the service says", async (test) => {
+      const [dead, deader, live] = [await closedPort(test), await closedPort(test), await startUpstream(test, ok)];
+      const endpoints = [at(dead), at(deader), at(portOf(live))];
+      assert.equal((await answerOf(test, { endpoints, service: { retries: 1 } })).status, 502);
+      const rig = await startRig(test, engine, { endpoints, service: { retries: 2 } });
+      const answers = [await send(rig.port), await send(rig.port, { method: "POST", body: "a body" })];
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 200],
+      );
+    });
+
+    it("tries again when an upstream closed the idle connection that it took", async (test) => {
+      for (const [method, expected] of [
+        ["GET", 200],
+        ["POST", 502],
+      ] as const) {
+        const served = new WeakSet<Socket>();
+        const upstream: RequestListener = (request, response) => {
+          if (served.has(request.socket)) request.socket.destroy();
+          else response.end("ok");
+          served.add(request.socket);
+        };
+        const { port } = await startRig(test, engine, { upstream });
+        assert.equal((await send(port)).status, 200);
+        assert.equal((await send(port, { method })).status, expected, `${method} on a connection that closes`);
+      }
+    });
+
+    it("takes endpoints in turn, and terminating ones only when no other is there", async (test) => {
+      const named = async (name: string) =>
+        portOf(await startUpstream(test, (_request, response) => response.end(name)));
+      const [a, b, c] = [await named("a"), await named("b"), await named("c")];
+      const rig = await startRig(test, engine, { endpoints: [at(a), at(b), at(c, true)] });
+      const bodies = async () => {
+        const all: string[] = [];
+        for (let turn = 0; turn < 4; turn++) all.push((await send(rig.port)).body);
+        return all.join("");
+      };
+      assert.equal(await bodies(), "abab");
+      await rig.swap({ endpoints: [at(c, true)] });
+      assert.equal(await bodies(), "cccc");
+    });
+  });
+}
+
+/** Status and message of the JSON that the gateway answers. */
+async function told({ port }: Rig): Promise<{ readonly status: number; readonly message: unknown }> {
+  const { status, body } = await send(port, { headers: { Accept: "application/json" } });
+  return { status, message: body.startsWith("{") ? JSON.parse(body).message : body };
+}

@@ -1,0 +1,194 @@
+/** Plugins, swaps and the drain, as the wire shows them. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { connect } from "node:net";
+import { describe, it } from "node:test";
+import type { Exchange } from "../../../gateway/src/proxy/exchange.ts";
+import { dial, send, signal, until } from "./client.ts";
+import { type Engine, type RigOptions, startRig } from "./rig.ts";
+
+export function lifecycleSuite(engine: Engine): void {
+  describe(`plugins (${engine.name})`, () => {
+    it("run by priority until one answers; response and log phases run for all", async (test) => {
+      const calls: string[] = [];
+      const logged = signal<Exchange>();
+      const plugin = (name: string, answers = false) => ({
+        access: async () => {
+          calls.push(`${name} access`);
+          return answers ? { status: 429, message: "enough", headers: { "Retry-After": "1" } } : undefined;
+        },
+        respond: () => void calls.push(`${name} respond`),
+      });
+      const { port } = await startRig(test, engine, {
+        plugins: {
+          prometheus: { ...plugin("prometheus"), log: logged.fire },
+          "rate-limiting": plugin("rate-limiting", true),
+          cors: plugin("cors"),
+        },
+      });
+      const answer = await send(port);
+      assert.equal(answer.status, 429);
+      assert.equal(answer.headers["retry-after"], "1");
+      const exchange = await logged.seen;
+      assert.deepEqual(calls, [
+        ...["cors access", "rate-limiting access"],
+        ...["cors respond", "rate-limiting respond", "prometheus respond"],
+      ]);
+      assert.deepEqual([exchange.status, exchange.source], [429, "gateway"]);
+    });
+
+    it("see times, status and bytes of each exchange on a connection when it is over", async (test) => {
+      const seen: { in: number; out: number; source: string; ordered: boolean }[] = [];
+      const both = signal();
+      const { port } = await startRig(test, engine, {
+        upstream: (request, response) => request.pipe(response),
+        plugins: {
+          prometheus: {
+            log({ bytesIn, bytesOut, source, timings: { started, forwarded = 0, answered = 0, ended = 0 } }) {
+              const ordered = started <= forwarded && forwarded <= answered && answered <= ended;
+              seen.push({ in: bytesIn, out: bytesOut, source, ordered });
+              if (seen.length === 2) both.fire();
+            },
+          },
+        },
+      });
+      const socket = await dial(test, port);
+      const request = (body: string) => `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+      const [small, large] = [request("x"), request("y".repeat(5000))];
+      socket.write(small);
+      await until(socket, "x\r\n0\r\n\r\n");
+      socket.write(large);
+      await until(socket, "y\r\n0\r\n\r\n");
+      await both.seen;
+      assert.deepEqual(
+        seen.map((each) => each.in),
+        [small.length, large.length],
+      );
+      assert.ok(seen.every((each) => each.ordered && each.source === "service" && each.out > 100));
+    });
+
+    it("answer 500 without detail when they fail, and the log tells the cause", async (test) => {
+      for (const access of [() => assert.fail("secret"), async () => assert.fail("secret")]) {
+        const { port, log } = await startRig(test, engine, { plugins: { cors: { access } } });
+        const answer = await send(port);
+        assert.equal(answer.status, 500);
+        assert.match(answer.body, /An unexpected error occurred/);
+        assert.ok(!answer.body.includes("secret"));
+        const { err } = { err: undefined, ...log[0]?.details } as { readonly err: unknown };
+        assert.match(String(err), /secret/);
+      }
+    });
+
+    it("cannot spoil a response when they fail after it", async (test) => {
+      const fail = () => assert.fail("late");
+      const { port, log } = await startRig(test, engine, {
+        upstream: (_request, response) => response.end("ok"),
+        plugins: { prometheus: { respond: fail, log: fail } },
+      });
+      assert.equal((await send(port)).body, "ok");
+      assert.ok(log.length > 0);
+    });
+
+    it("are told of a client that went away before it was answered", async (test) => {
+      const asked = signal();
+      const logged = signal<Exchange>();
+      const { port } = await startRig(test, engine, {
+        upstream: () => asked.fire(),
+        plugins: { prometheus: { log: logged.fire } },
+      });
+      const socket = await dial(test, port);
+      socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      await asked.seen;
+      socket.destroy();
+      assert.equal((await logged.seen).status, 499);
+    });
+  });
+
+  describe(`swaps (${engine.name})`, () => {
+    it("let requests under way end on the old runtime and serve new ones by the new", async (test) => {
+      const held = signal<ServerResponse>();
+      const { port, swap } = await startRig(test, engine, { upstream: (_request, response) => held.fire(response) });
+      const old = send(port);
+      const response = await held.seen;
+      await swap({ upstream: (_request, next) => next.end("new") });
+      assert.equal((await send(port)).body, "new");
+      response.end("old");
+      assert.equal((await old).body, "old");
+    });
+
+    it("close the connections to upstreams that are no longer used, once they are idle", async (test) => {
+      const closed = signal();
+      const { port, swap } = await startRig(test, engine, {
+        upstream: (request, response) => {
+          request.socket.once("close", () => closed.fire());
+          response.end("ok");
+        },
+      });
+      await send(port);
+      await swap({ upstream: (_request, response) => response.end("new") });
+      await send(port);
+      await closed.seen;
+    });
+
+    it("keep the connections to upstreams that did not change", async (test) => {
+      const sockets = new Set<unknown>();
+      const upstream: RigOptions["upstream"] = (request, response) => {
+        sockets.add(request.socket);
+        response.end("ok");
+      };
+      const { port, swap } = await startRig(test, engine, { upstream });
+      await send(port);
+      await swap({ route: { paths: ["/", "/new"] } });
+      await send(port);
+      assert.equal(sockets.size, 1);
+    });
+
+    it("lose no request while they happen all the time", async (test) => {
+      const { port, swap } = await startRig(test, engine, { upstream: (_request, response) => response.end("ok") });
+      let over = false;
+      const swapping = (async () => {
+        for (let turn = 0; !over; turn++) {
+          await swap({ route: { paths: ["/", `/${turn}`] } });
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      })();
+      const bodies = await Promise.all(Array.from({ length: 300 }, () => send(port).then(({ body }) => body)));
+      over = true;
+      await swapping;
+      assert.deepEqual([...new Set(bodies)], ["ok"]);
+    });
+  });
+
+  describe(`the drain (${engine.name})`, () => {
+    it("lets requests under way end, ends idle connections and tunnels, and takes no more", async (test) => {
+      const held = signal<ServerResponse>();
+      const { port, proxy } = await startRig(test, engine, { upstream: (_request, response) => held.fire(response) });
+      const [idle, busy] = [await dial(test, port), await dial(test, port)];
+      const idleEnds = once(idle, "close");
+      idle.resume();
+      busy.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      const response = await held.seen;
+      const drained = proxy.close({ deadline: 10_000 });
+      await idleEnds;
+      const late = connect(port, "127.0.0.1");
+      const [error] = await once(late, "error");
+      assert.equal(error.code, "ECONNREFUSED");
+      const answer = until(busy, "done");
+      response.end("done");
+      assert.match(await answer, /\r\nConnection: close\r\n/i);
+      await drained;
+    });
+
+    it("cuts off what has not ended at the deadline", async (test) => {
+      const asked = signal();
+      const { port, proxy } = await startRig(test, engine, { upstream: () => asked.fire() });
+      const socket = await dial(test, port);
+      socket.resume().write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      await asked.seen;
+      const cut = once(socket, "close");
+      await proxy.close({ deadline: 50 });
+      await cut;
+    });
+  });
+}

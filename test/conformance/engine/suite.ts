@@ -1,0 +1,17 @@
+/** What every HTTP engine does on the wire. */
+import { answerSuite } from "./answers.ts";
+import { bodySuite } from "./bodies.ts";
+import { failureSuite } from "./failures.ts";
+import { headerSuite } from "./headers.ts";
+import { lifecycleSuite } from "./lifecycle.ts";
+import type { Engine } from "./rig.ts";
+import { upgradeSuite } from "./upgrades.ts";
+
+export function engineSuite(engine: Engine): void {
+  headerSuite(engine);
+  answerSuite(engine);
+  bodySuite(engine);
+  failureSuite(engine);
+  upgradeSuite(engine);
+  lifecycleSuite(engine);
+}

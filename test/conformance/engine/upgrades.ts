@@ -1,0 +1,135 @@
+/** WebSocket upgrades: the same pipeline, then a tunnel (kong-contract 2.4). */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { Socket } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { dial, signal, until } from "./client.ts";
+import { closedPort, type Engine, listen, portOf, startRig } from "./rig.ts";
+
+const HANDSHAKE =
+  "GET /chat?room=1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+
+/** An upstream that upgrades and sends everything back. */
+async function startEcho(test: TestContext, onSocket: (socket: Socket) => void = () => {}) {
+  const requests: { url: string | undefined; headers: Record<string, unknown> }[] = [];
+  const server = createServer((_request, response) => response.end("no upgrade here"));
+  server.on("upgrade", (request, _socket, head: Buffer) => {
+    const { socket } = request;
+    requests.push({ url: request.url, headers: request.headers });
+    socket.on("error", () => {});
+    socket.write(
+      "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Up: 1\r\n\r\nhello ",
+    );
+    socket.write(head);
+    socket.pipe(socket);
+    onSocket(socket);
+  });
+  return { port: portOf(await listen(test, server)), requests };
+}
+
+export function upgradeSuite(engine: Engine): void {
+  describe(`upgrades (${engine.name})`, () => {
+    it("tunnels a WebSocket both ways", async (test) => {
+      const upstream = await startEcho(test);
+      const { port } = await startRig(test, engine, { upstream: upstream.port, route: { paths: ["/chat"] } });
+      const socket = await dial(test, port);
+      socket.write(`${HANDSHAKE}early `);
+      const head = await until(socket, "hello early ");
+      assert.match(head, /^HTTP\/1\.1 101 Switching Protocols\r\n/);
+      assert.match(head, /\r\nX-Up: 1\r\n/);
+      assert.match(head, /\r\nUpgrade: websocket\r\n/);
+      assert.match(head, /\r\nX-Sluice-Request-Id: [0-9a-f]{32}\r\n/);
+      socket.write("later");
+      await until(socket, "later");
+      const [request] = upstream.requests;
+      assert.equal(request?.url, "/?room=1");
+      assert.equal(request?.headers["x-forwarded-path"], "/chat");
+      assert.equal(request?.headers["sec-websocket-version"], "13");
+    });
+
+    it("ends one side when the other ends", async (test) => {
+      for (const ends of ["client", "upstream"]) {
+        const next = signal<Socket>();
+        const echo = await startEcho(test, next.fire);
+        const rig = await startRig(test, engine, { upstream: echo.port });
+        const client = await dial(test, rig.port);
+        client.write(HANDSHAKE);
+        await until(client, "hello");
+        const far = await next.seen;
+        const closed = once(ends === "client" ? far : client, "close");
+        (ends === "client" ? client : far).destroy();
+        client.resume();
+        far.resume();
+        await closed;
+      }
+    });
+
+    it("does not tunnel when a plugin answers", async (test) => {
+      const upstream = await startEcho(test);
+      const { port } = await startRig(test, engine, {
+        upstream: upstream.port,
+        plugins: { "key-auth": { access: async () => ({ status: 401, message: "No API key found in request" }) } },
+      });
+      const socket = await dial(test, port);
+      socket.write(HANDSHAKE);
+      const answer = await until(socket, "No API key");
+      assert.match(answer, /^HTTP\/1\.1 401 Unauthorized\r\n/);
+      await once(socket, "close");
+      assert.deepEqual(upstream.requests, []);
+    });
+
+    it("answers 404 to an upgrade that no route matches", async (test) => {
+      const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
+      const socket = await dial(test, port);
+      socket.write(HANDSHAKE);
+      assert.match(await until(socket, "no Route"), /^HTTP\/1\.1 404 /);
+    });
+
+    it("passes on an answer that is no upgrade", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (_request, response) => response.writeHead(403, { "X-Why": "closed" }).end("not today"),
+      });
+      const socket = await dial(test, port);
+      socket.write(HANDSHAKE);
+      const answer = await until(socket, "not today");
+      assert.match(answer, /^HTTP\/1\.1 403 Forbidden\r\n.*X-Why: closed\r\n/s);
+      await once(socket, "close");
+    });
+
+    it("answers 502 when nobody listens there, and 503 where the address is no upstream", async (test) => {
+      const upstream = await closedPort(test);
+      for (const [allowedUpstreams, status] of [
+        [["127.0.0.1"], 502],
+        [[], 503],
+      ] as const) {
+        const { port } = await startRig(test, engine, { upstream, settings: { allowedUpstreams } });
+        const socket = await dial(test, port);
+        socket.write(HANDSHAKE);
+        assert.match(await until(socket, "request_id"), new RegExp(`^HTTP/1\\.1 ${status} `));
+      }
+    });
+
+    it("answers 504 when the upstream does not agree within read_timeout", async (test) => {
+      const server = createServer();
+      server.on("upgrade", () => {});
+      const upstream = portOf(await listen(test, server));
+      const { port } = await startRig(test, engine, { upstream, service: { read_timeout: 100 } });
+      const socket = await dial(test, port);
+      socket.write(HANDSHAKE);
+      assert.match(await until(socket, "request_id"), /^HTTP\/1\.1 504 /);
+    });
+
+    it("serves another upgrade as if the client had not asked", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (request, response) => response.end(`upgrade: ${request.headers.upgrade}`),
+      });
+      const socket = await dial(test, port);
+      socket.write(
+        "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: x\r\n\r\n",
+      );
+      assert.match(await until(socket, "upgrade: undefined"), /^HTTP\/1\.1 200 /);
+    });
+  });
+}
