@@ -14,8 +14,8 @@ export interface Manifest {
  * Compares imports with the dependencies of the package.json that is responsible: each package that a workspace's
  * own code imports is a dependency of it, and each dependency is imported.
  *
- * Types come from the root's devDependencies too. Suites may import those altogether and, below `test`, what any workspace depends on: npm installs
- * it beside them, and a suite talks to the very library that the code uses.
+ * Types come from the root's devDependencies too. Suites may import those altogether and, below `test`, what any
+ * workspace depends on: npm installs it beside them, and a suite talks to the very library that the code uses.
  */
 export function checkDependencies(imports: readonly Import[], manifests: readonly Manifest[]): readonly Fault[] {
   const rootDependencies = manifests.find(({ folder }) => folder === "")?.devDependencies ?? [];

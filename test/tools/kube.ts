@@ -1,8 +1,6 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { startProcess } from "../process/index.ts";
 import { cacheFolder, keyOf } from "./cache.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 
@@ -53,20 +51,19 @@ async function compile(path: string, say: (line: string) => void): Promise<void>
   const began = performance.now();
   const elapsed = () => `${Math.round((performance.now() - began) / 1000)} s`;
   const partial = `${path}.${process.pid}`;
-  const go = spawn("go", ["build", "-v", ...flags, "-o", partial, "."], {
+  const go = await startProcess("go", ["build", "-v", ...flags, "-o", partial, "."], {
+    name: "go",
     cwd: source,
-    env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "" },
-    stdio: ["ignore", "ignore", "pipe"],
+    env: { CGO_ENABLED: "0", GOFLAGS: undefined },
+  }).catch((cause: unknown) => {
+    throw new Error("go is missing: install Go 1.26 or newer, it builds the control plane", { cause });
   });
-  // With -v every compiled package is one line.
-  const lines: string[] = [];
-  createInterface(go.stderr).on("line", (line) => lines.push(line));
-  const timer = setInterval(() => say(`kube: ${elapsed()}, ${lines.length} packages fetched or compiled`), 15_000);
+  // With -v every package that is fetched or compiled is one line.
+  const packages = () => go.output().split("\n").length - 1;
+  const timer = setInterval(() => say(`kube: ${elapsed()}, ${packages()} packages fetched or compiled`), 15_000);
   try {
-    const [code] = await once(go, "close").catch((error: Error) => {
-      throw new Error(`go is missing (${error.message}): install Go 1.26 or newer, it builds the control plane`);
-    });
-    if (code !== 0) throw new Error(`go build of test/cluster failed:\n${lines.slice(-30).join("\n")}`);
+    const { code } = await go.ended();
+    if (code !== 0) throw new Error(`go build of test/cluster failed:\n${go.tail()}`);
     renameSync(partial, path);
   } finally {
     clearInterval(timer);
