@@ -1,0 +1,34 @@
+/** The CRDs as resources of a stack of their own, because environments come and go and share them. */
+import { readdirSync, readFileSync } from "node:fs";
+import { apiextensions } from "@pulumi/kubernetes";
+import type { CustomResourceOptions } from "@pulumi/pulumi";
+import { group } from "@sluice/model";
+import { parse } from "yaml";
+
+const folder = new URL("../crds/", import.meta.url);
+
+/**
+ * Creates a CustomResourceDefinition for each file of `crds`, by its metadata.name.
+ *
+ * They stay in the cluster when the stack is destroyed: with a CRD goes every resource of its kind.
+ */
+export function createCrds(options: CustomResourceOptions = {}): readonly apiextensions.v1.CustomResourceDefinition[] {
+  return definitions().map(
+    (definition) =>
+      new apiextensions.v1.CustomResourceDefinition(definition.metadata.name, definition, {
+        ...options,
+        retainOnDelete: true,
+      }),
+  );
+}
+
+type Definition = ConstructorParameters<typeof apiextensions.v1.CustomResourceDefinition>[1] & {
+  readonly metadata: { readonly name: string };
+};
+
+/** The files are generated, and checked against the model by `npm run check`: what they hold is taken as it is. */
+function definitions(): readonly Definition[] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith(`.${group}.yaml`))
+    .map((file) => parse(readFileSync(new URL(file, folder), "utf8")));
+}

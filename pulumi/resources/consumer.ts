@@ -1,0 +1,65 @@
+import { core } from "@pulumi/kubernetes";
+import { type ComponentResource, type ComponentResourceOptions, type Input, interpolate, secret } from "@pulumi/pulumi";
+import { type ConsumerSpec, CREDENTIAL_LABEL, type KeyAuthEntry } from "@sluice/model";
+import type { InputsOf, MembersOf } from "./inputs.ts";
+import { type Metadata, type Placed, SluiceResource } from "./resource.ts";
+
+/** A key that the component keeps in a Secret of its own. */
+export interface Key extends MembersOf<Omit<KeyAuthEntry, "secretRef">> {
+  /** What the consumer sends. Kept as a Pulumi secret, whether it is one already or not. */
+  readonly key: Input<string>;
+}
+
+/** Members of the spec, beside `metadata` and `keys`. */
+export type ConsumerArgs = Placed &
+  MembersOf<Omit<ConsumerSpec, "keyAuth">> & {
+    /** Keys by a name that no other key of the consumer has. The Secret is called `<metadata.name>-<name>`. */
+    readonly keys?: Readonly<Record<string, Key>>;
+    /** Keys whose Secrets are there already. They follow `keys`. */
+    readonly keyAuth?: readonly InputsOf<KeyAuthEntry>[];
+  };
+
+/** A person or program that sends requests, with a Secret for each of its keys. */
+export class Consumer extends SluiceResource<"Consumer"> {
+  constructor(name: string, args: ConsumerArgs, options?: ComponentResourceOptions) {
+    const { metadata, keys = {}, keyAuth = [], ...members } = args;
+    super("Consumer", {
+      name,
+      metadata,
+      spec(parent) {
+        const entries = [
+          ...Object.entries(keys).map(([keyName, key]) => entryOf(key, { name, keyName, metadata, parent })),
+          ...keyAuth,
+        ];
+        return { ...members, keyAuth: entries.length === 0 ? undefined : entries };
+      },
+      options,
+    });
+  }
+}
+
+interface Owner {
+  /** The consumer's component. */
+  readonly parent: ComponentResource;
+  readonly name: string;
+  readonly metadata: Metadata;
+  readonly keyName: string;
+}
+
+/** Creates the key's Secret and says where it is. */
+function entryOf({ key, ...members }: Key, { parent, name, keyName, metadata }: Owner) {
+  const created = new core.v1.Secret(
+    `${name}-${keyName}`,
+    {
+      metadata: {
+        namespace: metadata.namespace,
+        name: interpolate`${metadata.name ?? name}-${keyName}`,
+        labels: { [CREDENTIAL_LABEL]: "key-auth" },
+      },
+      type: "Opaque",
+      stringData: { key: secret(key) },
+    },
+    { parent },
+  );
+  return { ...members, secretRef: { name: created.metadata.name, key: "key" } };
+}

@@ -1,0 +1,42 @@
+import type { ComponentResourceOptions } from "@pulumi/pulumi";
+import type { PluginConfigs, PluginName, PluginSpec } from "@sluice/model";
+import type { InputsOf, MembersOf, Unfilled } from "./inputs.ts";
+import { nameOf, type Placed, type Reference, SluiceResource } from "./resource.ts";
+
+/** What the plugin is attached to: it acts on requests that meet all that is given, or on all requests. */
+export interface Targets {
+  readonly service?: Reference<"Service">;
+  readonly route?: Reference<"Route">;
+  readonly consumer?: Reference<"Consumer">;
+}
+
+/** Members of the spec, beside `metadata`; `service`, `route` and `consumer` stand for `targetRefs`. */
+export type PluginArgs<Name extends PluginName> = Placed &
+  Targets &
+  MembersOf<Omit<PluginSpec, "plugin" | "config" | "targetRefs">> & {
+    readonly plugin: Name;
+    /** The plugin's own members, spelled as in Kong. Unset members get the plugin's defaults. */
+    readonly config?: InputsOf<Unfilled<PluginConfigs[Name]>>;
+  };
+
+/** A plugin at work. Its config is typed by the plugin's name. */
+export class Plugin<Name extends PluginName> extends SluiceResource<"Plugin"> {
+  constructor(name: string, args: PluginArgs<Name>, options?: ComponentResourceOptions) {
+    const { metadata, service, route, consumer, ...members } = args;
+    super("Plugin", {
+      name,
+      metadata,
+      spec: () => ({ ...members, targetRefs: targetRefs({ service, route, consumer }) }),
+      options,
+    });
+  }
+}
+
+function targetRefs({ service, route, consumer }: Targets) {
+  const targets = [
+    ...(service === undefined ? [] : [{ kind: "Service", name: nameOf(service) }]),
+    ...(route === undefined ? [] : [{ kind: "Route", name: nameOf(route) }]),
+    ...(consumer === undefined ? [] : [{ kind: "Consumer", name: nameOf(consumer) }]),
+  ];
+  return targets.length === 0 ? undefined : targets;
+}

@@ -1,0 +1,56 @@
+/** What the components of all kinds share: one custom resource each, and a name to refer to it by. */
+import { apiextensions } from "@pulumi/kubernetes";
+import { ComponentResource, type ComponentResourceOptions, type Input, type Output } from "@pulumi/pulumi";
+import { apiVersion, type ResourceKind } from "@sluice/model";
+
+/** Metadata of the custom resource. */
+export interface Metadata {
+  readonly namespace: Input<string>;
+  /** The component's name when unset: references need a name that is known and stays. */
+  readonly name?: Input<string>;
+  readonly labels?: Input<Record<string, Input<string>>>;
+  readonly annotations?: Input<Record<string, Input<string>>>;
+}
+
+/** What the arguments of every component have beside the members of the kind's spec. */
+export interface Placed {
+  readonly metadata: Metadata;
+}
+
+type Spec = Readonly<Record<string, Input<unknown>>>;
+
+interface Definition {
+  readonly name: string;
+  readonly metadata: Metadata;
+  /** Makes the spec. What it creates on the way gets the component as its parent. */
+  spec(component: ComponentResource): Spec;
+  readonly options?: ComponentResourceOptions;
+}
+
+/** A component with one custom resource of group `sluice.dev`, which bears the component's name. */
+export abstract class SluiceResource<Kind extends ResourceKind> extends ComponentResource {
+  readonly kind: Kind;
+  /** metadata.name. It comes from the created resource, so that whoever refers by it is created later. */
+  readonly resourceName: Output<string>;
+  readonly namespace: Output<string>;
+
+  constructor(kind: Kind, { name, metadata, spec, options }: Definition) {
+    super(`sluice:index:${kind}`, name, {}, options);
+    const resource = new apiextensions.CustomResource(
+      name,
+      { apiVersion, kind, metadata: { ...metadata, name: metadata.name ?? name }, spec: spec(this) },
+      { parent: this },
+    );
+    this.kind = kind;
+    this.resourceName = resource.metadata.name;
+    this.namespace = resource.metadata.namespace;
+    this.registerOutputs({ resourceName: this.resourceName, namespace: this.namespace });
+  }
+}
+
+/** A resource of the same namespace: its component, or its metadata.name when this program does not create it. */
+export type Reference<Kind extends ResourceKind> = SluiceResource<Kind> | Input<string>;
+
+/** The name that a reference says. */
+export const nameOf = (reference: Reference<ResourceKind>): Input<string> =>
+  reference instanceof SluiceResource ? reference.resourceName : reference;

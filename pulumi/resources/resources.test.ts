@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { output } from "@pulumi/pulumi";
+import { known, type Registered, registerInto } from "../testing.ts";
+import { Consumer, Plugin, Route, Service, type SluiceResource } from "./index.ts";
+
+const metadata = { namespace: "shop" };
+const registered: Registered[] = [];
+registerInto(registered);
+
+beforeEach(() => {
+  registered.length = 0;
+});
+
+/** What was sent for the component's custom resource. */
+async function sent({ kind, resourceName }: SluiceResource<"Service" | "Route" | "Plugin" | "Consumer">) {
+  await known(resourceName);
+  return registered.find(({ type }) => type === `kubernetes:sluice.dev/v1alpha1:${kind}`)?.inputs;
+}
+
+test("a resource has its component's name, unless metadata has another", async () => {
+  const named = await sent(new Service("users", { metadata, host: "users.example" }));
+  assert.deepEqual(named, {
+    apiVersion: "sluice.dev/v1alpha1",
+    kind: "Service",
+    metadata: { namespace: "shop", name: "users" },
+    spec: { host: "users.example" },
+  });
+  registered.length = 0;
+  const other = { ...metadata, name: output("people"), labels: { team: "a" }, annotations: { note: "b" } };
+  assert.deepEqual((await sent(new Service("users", { metadata: other, host: "users.example" })))?.metadata, {
+    namespace: "shop",
+    name: "people",
+    labels: { team: "a" },
+    annotations: { note: "b" },
+  });
+});
+
+test("a reference is a component, a name, or an output of a name", async () => {
+  const service = new Service("users", { metadata: { ...metadata, name: "people" }, url: "http://users.example" });
+  for (const [reference, name] of [
+    [service, "people"],
+    ["users", "users"],
+    [output("users"), "users"],
+  ] as const) {
+    registered.length = 0;
+    const route = await sent(new Route("users", { metadata, service: reference, paths: ["/users"] }));
+    assert.deepEqual(route?.spec, { serviceRef: { name }, paths: ["/users"] });
+  }
+});
+
+test("a plugin is attached to each of its targets, or to nothing", async () => {
+  const wide = await sent(new Plugin("metrics", { metadata, plugin: "prometheus" }));
+  assert.deepEqual(wide?.spec, { plugin: "prometheus" });
+  registered.length = 0;
+  const narrow = await sent(
+    new Plugin("limit", {
+      metadata,
+      plugin: "rate-limiting",
+      consumer: "demo",
+      route: "users",
+      service: "users",
+      config: { minute: output(5), policy: "redis", redis: { host: output("redis.example") } },
+      configFrom: [{ path: "redis.password", secretRef: { name: "redis", key: "password" } }],
+    }),
+  );
+  assert.deepEqual(narrow?.spec, {
+    plugin: "rate-limiting",
+    targetRefs: [
+      { kind: "Service", name: "users" },
+      { kind: "Route", name: "users" },
+      { kind: "Consumer", name: "demo" },
+    ],
+    config: { minute: 5, policy: "redis", redis: { host: "redis.example" } },
+    configFrom: [{ path: "redis.password", secretRef: { name: "redis", key: "password" } }],
+  });
+});
+
+test("a key goes into a labelled Secret as a secret, and nowhere else", async () => {
+  const consumer = new Consumer("demo", {
+    metadata: { ...metadata, name: "customer" },
+    username: "demo",
+    keys: { laptop: { key: "a-plain-key", ttl: 3600, tags: ["trial"] } },
+    keyAuth: [{ secretRef: { name: "older", key: "apikey" } }],
+  });
+  const resource = await sent(consumer);
+  assert.deepEqual(resource?.spec, {
+    username: "demo",
+    keyAuth: [
+      { ttl: 3600, tags: ["trial"], secretRef: { name: "customer-laptop", key: "key" } },
+      { secretRef: { name: "older", key: "apikey" } },
+    ],
+  });
+  const holding = registered.filter(({ inputs }) => JSON.stringify(inputs).includes("a-plain-key"));
+  assert.deepEqual(holding, [
+    {
+      type: "kubernetes:core/v1:Secret",
+      name: "demo-laptop",
+      inputs: {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { namespace: "shop", name: "customer-laptop", labels: { "sluice.dev/credential": "key-auth" } },
+        type: "Opaque",
+        stringData: { key: "a-plain-key" },
+      },
+      secrets: ["stringData"],
+    },
+  ]);
+});
+
+/** Never called: `npm run check` fails where a line below a directive compiles. */
+export function wrongMembers(service: Service, route: Route) {
+  new Plugin<"rate-limiting">("typed", { metadata, plugin: "rate-limiting", config: { minute: 60 } });
+  // @ts-expect-error rate-limiting has no member minutes
+  new Plugin<"rate-limiting">("a", { metadata, plugin: "rate-limiting", config: { minutes: 60 } });
+  // @ts-expect-error the name decides, also when it is inferred
+  new Plugin("b", { metadata, plugin: "cors", config: { minute: 60 } });
+  // @ts-expect-error a member of a member
+  new Plugin("c", { metadata, plugin: "rate-limiting", config: { redis: { hostname: "redis" } } });
+  // @ts-expect-error minute is a number
+  new Plugin("d", { metadata, plugin: "rate-limiting", config: { minute: output("60") } });
+  // @ts-expect-error there is no such policy
+  new Plugin("e", { metadata, plugin: "rate-limiting", config: { policy: "global" } });
+  // @ts-expect-error there is no such plugin
+  new Plugin("f", { metadata, plugin: "rate-limit" });
+  // @ts-expect-error a Route is no Service
+  new Route("g", { metadata, service: route, paths: ["/"] });
+  // @ts-expect-error members are spelled with humps
+  new Route("h", { metadata, service, paths: ["/"], strip_path: true });
+  // @ts-expect-error serviceRef is what service becomes
+  new Route("i", { metadata, serviceRef: { name: "users" }, paths: ["/"] });
+  // @ts-expect-error a namespace is always given
+  new Service("j", { metadata: {}, url: "http://users.example" });
+  // @ts-expect-error a key is no member of the resource
+  new Consumer("k", { metadata, username: "demo", keyAuth: [{ key: "a-plain-key" }] });
+}

@@ -1,0 +1,70 @@
+/** Stands in for the Pulumi engine: keeps what a program registers. Only suites import this. */
+import { readdirSync, readFileSync } from "node:fs";
+import { type Output, runtime } from "@pulumi/pulumi";
+import { parseAllDocuments } from "yaml";
+
+export interface KubernetesObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec?: unknown;
+}
+
+export interface Registered {
+  readonly type: string;
+  readonly name: string;
+  /** As sent to the engine, secrets unwrapped. */
+  readonly inputs: KubernetesObject;
+  /** Members of the inputs that were sent as secrets. */
+  readonly secrets: readonly string[];
+}
+
+/** How the engine's protocol marks a secret (sdk/proto/provider.proto of pulumi). */
+const SIGNATURE = "4dabf18193072939515e22adb298388d";
+const SECRET = "1b47061264138c4ac30d75fd1eb44270";
+
+/** @returns a list that grows with every resource that is registered from now on, in that order. */
+export function registerInto(registered: Registered[] = []): readonly Registered[] {
+  runtime.setMocks(
+    {
+      newResource({ type, name, inputs }) {
+        const secrets: string[] = [];
+        const plain = unwrap(inputs, [], secrets) as KubernetesObject;
+        registered.push({ type, name, inputs: plain, secrets });
+        return { id: `${name}-id`, state: inputs };
+      },
+      call: ({ token }) => {
+        throw new Error(`unexpected call of ${token}`);
+      },
+    },
+    "sluice",
+    "dev",
+  );
+  return registered;
+}
+
+function unwrap(value: unknown, path: readonly string[], secrets: string[]): unknown {
+  if (Array.isArray(value)) return value.map((item, index) => unwrap(item, [...path, String(index)], secrets));
+  if (typeof value !== "object" || value === null) return value;
+  const members = value as Readonly<Record<string, unknown>>;
+  if (members[SIGNATURE] === SECRET) {
+    secrets.push(path.join("."));
+    return unwrap(members.value, path, secrets);
+  }
+  return Object.fromEntries(
+    Object.entries(members).map(([name, member]) => [name, unwrap(member, [...path, name], secrets)]),
+  );
+}
+
+/** The value of an output, once it is known. */
+export const known = <Value>(output: Output<Value>): Promise<Value> =>
+  new Promise((resolve) => {
+    output.apply(resolve);
+  });
+
+/** All objects of the YAML files of a folder, given from the root of the repository. */
+export function readObjects(folder: string): readonly KubernetesObject[] {
+  const url = new URL(`../${folder}/`, import.meta.url);
+  return readdirSync(url)
+    .filter((file) => file.endsWith(".yaml"))
+    .flatMap((file) => parseAllDocuments(readFileSync(new URL(file, url), "utf8")).map((document) => document.toJS()));
+}
