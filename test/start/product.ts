@@ -104,12 +104,13 @@ export async function untilStopped(product: Pick<Product, "failed" | "stop">): P
   const alive = setInterval(() => {}, 60_000);
   const stopped = new Promise<null>((resolve) => {
     // Ctrl-C comes twice: from the terminal to all its processes, and from npm to its child. One drains.
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => resolve(null));
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve(null));
   });
   const report = await Promise.race([stopped, product.failed]);
   clearInterval(alive);
   if (report !== null) console.error(report);
   console.log("Stopping: requests under way are finished first.");
   await product.stop();
+  console.log("Stopped.");
   return report === null ? 0 : 1;
 }

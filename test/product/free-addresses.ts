@@ -1,0 +1,21 @@
+import { freePort } from "../process/index.ts";
+import { addresses, type Chosen, type Name } from "../start/processes.ts";
+
+/** Addresses for a whole product on ports of its own, so that it meets no other. */
+export async function freeAddresses(): Promise<Chosen> {
+  const names = Object.keys(addresses) as Name[];
+  const taken = new Set<number>();
+  const chosen: [Name, string][] = [];
+  for (const name of names) {
+    let port = await freePort();
+    while (taken.has(port)) port = await freePort();
+    taken.add(port);
+    chosen.push([name, `127.0.0.1:${port}`]);
+  }
+  return Object.fromEntries(chosen) as Record<Name, string>;
+}
+
+/** The settings that say so. */
+export function settingsOf(chosen: Chosen): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(addresses).map(([name, { setting }]) => [setting, chosen[name as Name]]));
+}

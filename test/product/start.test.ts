@@ -1,0 +1,144 @@
+/** `npm start` as a person meets it: the real script, its words, its end. */
+import assert from "node:assert/strict";
+import { existsSync, readdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { after, afterEach, test } from "node:test";
+import { isFree, type Process, startProcess, temporaryFolder, waitFor } from "../process/index.ts";
+import { freeAddresses, settingsOf } from "./free-addresses.ts";
+import { readTour, typeInShell } from "./printed-tour.ts";
+
+const root = new URL("../..", import.meta.url).pathname;
+const work = temporaryFolder("start");
+after(() => work.remove());
+const chosen = await freeAddresses();
+const env = { ...settingsOf(chosen), SLUICE_WORK: work.path };
+
+const portOf = (address: string): number => Number(address.slice(address.lastIndexOf(":") + 1));
+const ports = Object.values(chosen).map(portOf);
+
+let running: Process | undefined;
+afterEach(async () => {
+  if (!running || running.exit()) return;
+  await running.kill9();
+  await waitFor(async () => (await Promise.all(ports.map(isFree))).every(Boolean), { what: "all parts to end" });
+});
+
+/** Runs `npm start` in a process group of its own, as a terminal does. */
+async function npmStart(name: string, more: Readonly<Record<string, string>> = {}): Promise<Process> {
+  running = await startProcess("npm", ["start"], { name, cwd: root, env: { ...env, ...more } });
+  return running;
+}
+
+async function greetingOf(product: Process): Promise<string> {
+  const died = new AbortController();
+  void product.exited.then(() => died.abort(new Error(product.output())));
+  await waitFor(() => product.output().includes("Ctrl-C stops everything."), {
+    what: "the greeting",
+    timeout: 60_000,
+    signal: died.signal,
+  });
+  return product.output();
+}
+
+/** What a terminal does on Ctrl-C: the signal goes to every process of the group, and npm passes it on once more. */
+const pressCtrlC = ({ pid }: Process): boolean => process.kill(-pid, "SIGINT");
+
+/** The process below another one whose command line matches. */
+async function descendant(root: number, pattern: RegExp): Promise<number> {
+  const lines = (await typeInShell("ps -eo pid=,ppid=,args=")).trim().split("\n");
+  const rows = lines.map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? []);
+  const below = new Set([root]);
+  for (const [, pid, parent] of rows) if (below.has(Number(parent))) below.add(Number(pid));
+  const found = rows.find(([, pid, , args = ""]) => below.has(Number(pid)) && pattern.test(args));
+  assert.ok(found, `no process below ${root} matches ${pattern}`);
+  return Number(found[1]);
+}
+
+/** npm's own shell ends by the signal, after everything else has ended in order. */
+async function endsInOrder(product: Process): Promise<void> {
+  const exit = await product.ended();
+  assert.ok(exit.code === 0 || exit.signal === "SIGINT", `${JSON.stringify(exit)}\n${product.tail()}`);
+  assert.match(product.output(), /Stopping: requests under way are finished first\.\nStopped\.\n/);
+  for (const [name, address] of Object.entries(chosen))
+    assert.ok(await isFree(portOf(address)), `${name} still listens`);
+}
+
+async function followTour(printed: string): Promise<void> {
+  const { steps } = readTour(printed);
+  assert.equal(steps.length, 3, printed);
+  for (const { title, command, output } of steps) assert.equal(await typeInShell(command), output, title);
+}
+
+test("the first start copies the samples, prints three commands that do what it says, and ends with Ctrl-C", async () => {
+  const product = await npmStart("first start");
+  const printed = await greetingOf(product);
+  const kept = readdirSync(join(work.path, "resources")).filter((name) => !name.startsWith("."));
+  assert.deepEqual(kept, readdirSync(join(root, "crds/samples")));
+  for (const address of Object.values(chosen)) assert.ok(printed.includes(`http://${address}`), address);
+  await followTour(printed);
+  pressCtrlC(product);
+  await endsInOrder(product);
+});
+
+test("a later start keeps the folder and its users, and its commands are true again", async () => {
+  const product = await npmStart("second start");
+  const printed = await greetingOf(product);
+  assert.match(printed, /name=people-2/);
+  assert.match(printed, /minute: 30\/minute: 60/);
+  const users = `{"query":"mutation { createUser(name: \\"Ann\\", email: \\"ann@example.org\\") { name } }"}`;
+  const headers = { apikey: "demo-key", "content-type": "application/json" };
+  const made = await fetch(`http://${chosen.proxy2}/people/graphql`, { method: "POST", headers, body: users });
+  assert.deepEqual(await made.json(), { data: { createUser: { name: "Ann" } } });
+  pressCtrlC(product);
+  await endsInOrder(product);
+
+  const third = await npmStart("third start");
+  const again = await greetingOf(third);
+  assert.match(again, /\{"data":\{"users":\[\{"name":"Ann","email":"ann@example\.org"\}\]\}\}/);
+  await followTour(again);
+  process.kill(await descendant(third.pid, /^node test\/start\/main\.ts/), "SIGINT");
+  await endsInOrder(third);
+  assert.deepEqual(third.exit(), { code: 0, signal: null });
+});
+
+test("a part that dies is named with its last lines, and the others end with it", async () => {
+  const product = await npmStart("start with a death");
+  await greetingOf(product);
+  const pid = await descendant(product.pid, /gateway\/src\/main\.ts admin/);
+  process.kill(pid, "SIGKILL");
+  assert.equal((await product.ended()).code, 1);
+  assert.match(product.output(), /admin has ended \(SIGKILL\)\. Its last lines:\n.*admin is up/);
+  assert.ok(await isFree(portOf(chosen.proxy)));
+});
+
+test("a port in use is named with its setting before anything starts", async () => {
+  const taken = createServer().listen(portOf(chosen.status2), "127.0.0.1");
+  after(() => taken.close());
+  const product = await npmStart("start on a taken port", { SLUICE_WORK: join(work.path, "never") });
+  assert.notEqual((await product.ended()).code, 0);
+  const line = `port ${portOf(chosen.status2)} (status of the second node) is in use: stop what listens there, or choose another with SLUICE_NODE2_STATUS_LISTEN`;
+  assert.ok(product.output().includes(line), product.output());
+  assert.ok(!existsSync(join(work.path, "never")));
+  taken.close();
+});
+
+const addresses: readonly [what: string, settings: Record<string, string>, message: RegExp][] = [
+  [
+    "no port",
+    { SLUICE_PROXY_LISTEN: "localhost" },
+    /SLUICE_PROXY_LISTEN must be host:port with a port from 1 to 65535, not 'localhost'/,
+  ],
+  [
+    "the port of another setting",
+    { SLUICE_ADMIN_LISTEN: chosen.proxy },
+    /SLUICE_ADMIN_LISTEN and SLUICE_PROXY_LISTEN name the same port \d+: change one of them/,
+  ],
+];
+for (const [what, settings, message] of addresses) {
+  test(`an address with ${what} is named with its setting`, async () => {
+    const product = await npmStart("start on a wrong address", settings);
+    assert.notEqual((await product.ended()).code, 0);
+    assert.match(product.output(), message);
+  });
+}
