@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 /** Command `sluice`: reads settings, starts what the command names, stops it in order. */
-import { createClusterClient, createDirectoryClient } from "@sluice/crds";
 import { type Address, type Checked, readSettings } from "@sluice/model";
 import { type Logger, pino } from "pino";
 import { startAdmin } from "./admin/index.ts";
@@ -8,6 +7,7 @@ import { startGateway } from "./gateway.ts";
 import { type AdminSettings, adminSettings } from "./settings/admin.ts";
 import { SettingsError } from "./settings/error.ts";
 import { type GatewaySettings, gatewaySettings } from "./settings/gateway.ts";
+import { openResources } from "./stores/resources/open.ts";
 import { version } from "./version.ts";
 
 interface Running {
@@ -30,11 +30,7 @@ async function gateway(settings: GatewaySettings, log: Logger): Promise<Running>
 }
 
 async function admin(settings: AdminSettings, log: Logger): Promise<Running> {
-  const { store, directory } = settings;
-  if (store === "directory" && !directory)
-    throw new SettingsError(`${adminSettings.directory.variable} must be set: the folder of custom resources`);
-  const client =
-    store === "directory" && directory ? createDirectoryClient({ directory, log }) : createClusterClient({ log });
+  const client = openResources(settings, log);
   const running = await startAdmin({ settings, client, log, version });
   log.info({ address: running.address }, "admin is up");
   return {
