@@ -1,8 +1,10 @@
+/** What somebody meets who clones the repository into an empty folder and does what the README says, to the letter. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, before, test } from "node:test";
 import { root } from "../check/source-files.ts";
-import { type StartOptions, startProcess, temporaryFolder } from "../process/index.ts";
+import { type StartOptions, startProcess, temporaryFolder, waitFor } from "../process/index.ts";
 
 /** Runs a command to its end; its output is the message when it fails. */
 async function run(command: string, args: readonly string[], options: Omit<StartOptions, "name">): Promise<string> {
@@ -13,15 +15,50 @@ async function run(command: string, args: readonly string[], options: Omit<Start
   return started.output();
 }
 
-test("a clean clone installs and checks", async () => {
-  const folder = temporaryFolder("clone");
-  after(() => folder.remove());
-  const clone = join(folder.path, "sluice");
+const folder = temporaryFolder("clone");
+after(() => folder.remove());
+const clone = join(folder.path, "sluice");
+// What npm tells its scripts about the package that it runs for must not reach the npm of another folder.
+const own = Object.keys(process.env).filter((name) => /^npm_(package_|lifecycle_|config_local_prefix$)/.test(name));
+const place = { cwd: clone, env: Object.fromEntries(own.map((name) => [name, undefined])) };
+
+before(async () => {
   await run("git", ["clone", "--quiet", "--no-hardlinks", root, clone], {});
-  // What npm tells its scripts about the package that it runs for must not reach the npm of another folder.
-  const own = Object.keys(process.env).filter((name) => /^npm_(package_|lifecycle_|config_local_prefix$)/.test(name));
-  const place = { cwd: clone, env: Object.fromEntries(own.map((name) => [name, undefined])) };
-  await run("npm", ["ci", "--ignore-scripts=false"], place);
+  await run("npm", ["ci"], place);
+});
+
+test("a clean clone installs and checks", async () => {
   assert.match(await run("npm", ["run", "check"], place), /^\d+ passed, 0 failed$/m);
   assert.equal(await run("git", ["status", "--porcelain"], place), "", "install and check leave the clone as it was");
+});
+
+/** Pairs of a block of commands and the block of output after it, from one section of the README. */
+function stepsOf(section: string): readonly { readonly commands: string; readonly output: string }[] {
+  const text = readFileSync(join(clone, "README.md"), "utf8");
+  const [, body = ""] = text.split(`## ${section}\n`);
+  const [tour = ""] = body.split("\n## ");
+  return [...tour.matchAll(/```sh\n([\s\S]*?)```\n```\n([\s\S]*?)```/g)].map(([, commands = "", output = ""]) => ({
+    commands,
+    output,
+  }));
+}
+
+test("the README's tour answers what the README says, in its order", async () => {
+  const steps = stepsOf("A tour of five minutes");
+  assert.equal(steps.length, 3);
+  const product = await startProcess("npm", ["start"], { ...place, name: "npm start" });
+  const died = new AbortController();
+  void product.exited.then(() => died.abort(new Error(product.output())));
+  try {
+    await waitFor(() => product.output().includes("Ctrl-C stops everything."), {
+      what: "npm start to be ready",
+      timeout: 60_000,
+      signal: died.signal,
+    });
+    for (const { commands, output } of steps) assert.equal(await run("sh", ["-c", commands], place), output, commands);
+  } finally {
+    // A terminal's Ctrl-C reaches every process of the group.
+    if (!product.exit()) process.kill(-product.pid, "SIGINT");
+    await product.ended();
+  }
 });
