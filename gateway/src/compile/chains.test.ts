@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Plugin, plugins } from "@sluice/model";
+import type { PluginHandlers, PluginInstance, PluginScope, PluginServices } from "../plugins/plugin.ts";
+import type { Chain } from "../runtime/runtime.ts";
+import { PluginTable, routeChains } from "./chains.ts";
+import { consumerNamed, idOf, pluginNamed, routeNamed } from "./testing-entities.ts";
+
+interface Made extends PluginInstance {
+  readonly scope: PluginScope;
+}
+
+const handler = (_config: unknown, scope: PluginScope): Made => ({ scope });
+const handlers: PluginHandlers = { cors: handler, "key-auth": handler, "rate-limiting": handler, prometheus: handler };
+const tools = { handlers, services: {} as PluginServices };
+
+const service = { id: idOf("service s") };
+const demo = consumerNamed("demo");
+const route = routeNamed("r", { service });
+const own = { route: { id: route.id }, service, consumer: { id: demo.id } };
+
+/** The most specific first (kong-contract 3.1). */
+const precedence: readonly (readonly ("route" | "service" | "consumer")[])[] = [
+  ["route", "service", "consumer"],
+  ["route", "consumer"],
+  ["service", "consumer"],
+  ["route", "service"],
+  ["consumer"],
+  ["route"],
+  ["service"],
+  [],
+];
+
+const attached = (name: string, to: readonly (keyof typeof own)[], members: Partial<Plugin> = {}) =>
+  pluginNamed(name, { ...Object.fromEntries(to.map((kind) => [kind, own[kind]])), ...members });
+
+const tableOf = (all: readonly Plugin[]) =>
+  PluginTable.empty.with(new Map(all.map((plugin) => [plugin.id, plugin])), tools);
+
+/** Plugin names and the scope that won, in order. */
+const told = (chain: Chain) =>
+  chain.map(({ priority, instance }) => {
+    const { scope } = instance as Made;
+    const name = Object.entries(plugins).find(([, facts]) => facts.priority === priority)?.[0];
+    const parts = [scope.routeId && "route", scope.serviceId && "service", scope.consumerId && "consumer"];
+    return `${name} ${parts.filter(Boolean).join("+") || "global"}`;
+  });
+
+const afterAuth = plugins["key-auth"].priority;
+
+for (const [place, scope] of precedence.entries()) {
+  const name = scope.join("+") || "global";
+  test(`a plugin of ${name} wins over all that are less specific`, () => {
+    const all = precedence.slice(place).map((to) => attached("rate-limiting", to));
+    for (const order of [all, all.toReversed()]) {
+      const chain = routeChains(tableOf(order), route).identified(demo, afterAuth);
+      assert.deepEqual(told(chain), [`rate-limiting ${name}`]);
+    }
+  });
+}
+
+test("plugins of a consumer wait until the consumer is known; one use of each name runs, by priority", () => {
+  const table = tableOf([
+    attached("prometheus", []),
+    attached("rate-limiting", ["service"]),
+    attached("rate-limiting", ["consumer"]),
+    attached("key-auth", ["route"]),
+    attached("cors", []),
+  ]);
+  const chains = routeChains(table, route);
+  const before = ["cors global", "key-auth route", "rate-limiting service", "prometheus global"];
+  assert.deepEqual(told(chains.anonymous), before);
+  assert.deepEqual(told(chains.identified(demo, afterAuth)), before.with(2, "rate-limiting consumer"));
+  assert.equal(chains.identified(consumerNamed("other"), afterAuth), chains.anonymous);
+});
+
+test("steps above the one that found the consumer stay as they ran", () => {
+  const table = tableOf([attached("cors", []), attached("cors", ["consumer"]), attached("key-auth", [])]);
+  assert.deepEqual(told(routeChains(table, route).identified(demo, afterAuth)), ["cors global", "key-auth global"]);
+});
+
+test("a disabled plugin is not there, so a wider one applies", () => {
+  const table = tableOf([attached("cors", ["route"], { enabled: false }), attached("cors", ["service"])]);
+  assert.deepEqual(told(routeChains(table, route).anonymous), ["cors service"]);
+});
+
+test("plugins of other routes, services and consumers do not apply", () => {
+  const strange = { id: idOf("strange") };
+  const table = tableOf([
+    pluginNamed("cors", { route: strange }),
+    pluginNamed("cors", { service: strange }),
+    pluginNamed("cors", { consumer: strange }),
+    pluginNamed("cors", { route: own.route, service: strange }),
+  ]);
+  assert.deepEqual(told(routeChains(table, route).identified(demo, afterAuth)), []);
+});
+
+test("chains are made once", () => {
+  const chains = routeChains(tableOf([attached("rate-limiting", ["consumer"])]), route);
+  assert.equal(chains.anonymous, chains.anonymous);
+  assert.equal(chains.identified(demo, afterAuth), chains.identified(demo, afterAuth));
+});
+
+test("a table whose plugins did not change is the same table", () => {
+  const table = tableOf([attached("cors", []), attached("prometheus", [], { enabled: false })]);
+  const [cors] = [attached("cors", [])];
+  const same = new Map([[cors?.id ?? "", cors]]);
+  assert.notEqual(table.with(same, tools), table, "an equal plugin is another one");
+  const all = new Map([cors].map((plugin) => [plugin.id, plugin]));
+  const once = PluginTable.empty.with(all, tools);
+  assert.equal(once.with(new Map(all), tools), once);
+});

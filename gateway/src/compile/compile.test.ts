@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Snapshot } from "@sluice/model";
+import type { PluginHandlers, PluginInstance, PluginScope, PluginServices } from "../plugins/plugin.ts";
+import { holdRuntime } from "../runtime/holder.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { compile } from "./compile.ts";
+import { consumerNamed, credentialOf, pluginNamed, routeNamed, serviceNamed, snapshotOf } from "./testing-entities.ts";
+
+interface Made extends PluginInstance {
+  readonly scope: PluginScope;
+}
+
+const handler = (_config: unknown, scope: PluginScope): Made => ({ scope });
+const handlers: PluginHandlers = { cors: handler, "key-auth": handler, "rate-limiting": handler, prometheus: handler };
+let clock = 0;
+const tools = { handlers, services: { now: () => clock } as PluginServices };
+
+const service = serviceNamed("s", { host: "up.example", port: 8080 });
+const [first, second] = ["first", "second"].map((name) =>
+  routeNamed(name, { paths: [`/${name}`], service: { id: service.id } }),
+);
+assert.ok(first && second);
+const content = { services: [service], routes: [first, second], plugins: [pluginNamed("cors")] };
+
+const request = (path: string) => ({
+  method: "GET",
+  path,
+  scheme: "http" as const,
+  host: "",
+  serverName: null,
+  headerValues: () => [],
+});
+const matched = (runtime: Runtime, path: string) => runtime.match(request(path))?.part.route.name ?? null;
+const with_ = (snapshot: Snapshot, members: Partial<Snapshot>): Snapshot => ({ ...snapshot, ...members });
+
+test("what did not change is shared with the runtime before: upstreams, routes and plugin instances", () => {
+  const before = snapshotOf(content);
+  const old = compile(null, before, tools);
+  const changed = { ...second, paths: ["/moved"] };
+  const next = compile(old, with_(before, { routes: new Map(before.routes).set(second.id, changed) }), tools);
+  assert.equal(next.upstreams.get(service.id), old.upstreams.get(service.id));
+  assert.equal(next.parts.get(first.id), old.parts.get(first.id));
+  assert.notEqual(next.parts.get(second.id), old.parts.get(second.id));
+  const step = (runtime: Runtime) => runtime.parts.get(second.id)?.chains.anonymous[0]?.instance;
+  assert.equal(step(next), step(old));
+  assert.deepEqual([matched(old, "/second"), matched(old, "/moved")], ["second", null]);
+  assert.deepEqual([matched(next, "/second"), matched(next, "/moved")], [null, "second"]);
+});
+
+test("a plugin that changed is made anew, and only that one", () => {
+  const before = snapshotOf({ ...content, plugins: [pluginNamed("cors"), pluginNamed("prometheus")] });
+  const old = compile(null, before, tools);
+  const changed = pluginNamed("cors", { config: { max_age: 1 } });
+  const next = compile(old, with_(before, { plugins: new Map(before.plugins).set(changed.id, changed) }), tools);
+  const instances = (runtime: Runtime) => runtime.parts.get(first.id)?.chains.anonymous.map((step) => step.instance);
+  assert.notEqual(instances(next)?.[0], instances(old)?.[0]);
+  assert.equal(instances(next)?.[1], instances(old)?.[1]);
+});
+
+test("a service that changed is what its routes go to", () => {
+  const before = snapshotOf(content);
+  const old = compile(null, before, tools);
+  const moved = { ...service, port: 9090 };
+  const next = compile(old, with_(before, { services: new Map([[service.id, moved]]) }), tools);
+  assert.equal(next.match(request("/first"))?.part.upstream?.service, moved);
+});
+
+test("routes of a disabled service do not exist until it is enabled; routes without a service do", () => {
+  const bare = routeNamed("bare", { paths: ["/bare"] });
+  const before = snapshotOf({ ...content, services: [{ ...service, enabled: false }], routes: [first, bare] });
+  const off = compile(null, before, tools);
+  assert.deepEqual([matched(off, "/first"), matched(off, "/bare")], [null, "bare"]);
+  const on = compile(off, with_(before, { services: new Map([[service.id, service]]) }), tools);
+  assert.equal(matched(on, "/first"), "first");
+});
+
+test("a runtime that cannot be compiled throws and leaves the one before in its place", () => {
+  const holder = holdRuntime(compile(null, snapshotOf(content), tools));
+  const kept = holder.current;
+  const broken = snapshotOf({ ...content, plugins: [pluginNamed("no-such-plugin")] });
+  assert.throws(() => holder.swap(compile(kept, broken, tools)), /unknown plugin no-such-plugin/);
+  assert.equal(holder.current, kept);
+  holder.swap(compile(kept, snapshotOf({}), tools));
+  assert.equal(matched(holder.current, "/first"), null);
+});
+
+test("a credential opens routes of its namespaces until it expires; a consumer has an id and a name", () => {
+  const demo = consumerNamed("demo");
+  const hash = (credential: { readonly _sluice: { readonly key_hash: string } }) => credential._sluice.key_hash;
+  const [anywhere, scoped] = [credentialOf(demo, "a", { ttl: 10 }), credentialOf(demo, "b", { namespaces: ["team"] })];
+  const { identities } = compile(null, snapshotOf({ consumers: [demo], credentials: [anywhere, scoped] }), tools);
+  const inTeam = routeNamed("team", { _sluice: { namespace: "team" } });
+  clock = 9_999;
+  assert.equal(identities.credential(hash(anywhere), first), anywhere);
+  clock = 10_000;
+  assert.equal(identities.credential(hash(anywhere), first), undefined);
+  assert.equal(identities.credential(hash(scoped), inTeam), scoped);
+  assert.equal(identities.credential(hash(scoped), routeNamed("other", { _sluice: { namespace: "o" } })), undefined);
+  assert.equal(identities.credential(hash(scoped), first), undefined, "a route without a namespace is in none");
+  assert.equal(identities.consumer("demo"), demo);
+  assert.equal(identities.consumer(demo.id), demo);
+});

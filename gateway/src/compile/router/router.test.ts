@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { SnapshotRoute } from "@sluice/model";
+import type { MatchRequest } from "../../runtime/runtime.ts";
+import { routeNamed } from "../testing-entities.ts";
+import { Router } from "./router.ts";
+
+type Members = Partial<SnapshotRoute>;
+
+const request = (members: Partial<MatchRequest> & { readonly headers?: Record<string, readonly string[]> }) => {
+  const { headers = {}, ...rest } = members;
+  const plain = { method: "GET", path: "/", scheme: "http" as const, host: "a.com", serverName: null };
+  return { ...plain, headerValues: (name: string) => headers[name] ?? [], ...rest };
+};
+
+const match = (routes: readonly SnapshotRoute[], sent: Parameters<typeof request>[0]) =>
+  Router.empty.with({ removed: [], added: routes }).match(request(sent));
+
+/** The first of each pair wins, whichever was added first. */
+const contests: readonly (readonly [rule: string, winner: Members, loser: Members, Parameters<typeof request>[0]])[] = [
+  ["more kinds of attributes", { paths: ["/"], methods: ["GET"] }, { hosts: ["a.com"] }, {}],
+  ["a host rather than a path", { hosts: ["a.com"] }, { paths: ["/a"] }, { path: "/a" }],
+  ["a header rather than a path", { headers: { x: ["1"] } }, { paths: ["/a"] }, { path: "/a", headers: { x: ["1"] } }],
+  ["a path rather than a method", { paths: ["/"] }, { methods: ["GET"] }, {}],
+  ["a method rather than a server name", { methods: ["GET"] }, { snis: ["a.com"] }, {}],
+  ["a plain host rather than a wildcard", { hosts: ["b.a.com"] }, { hosts: ["*.a.com"] }, { host: "b.a.com" }],
+  [
+    "a wildcard with a port rather than a plain host",
+    { hosts: ["*.a.com:80"] },
+    { hosts: ["b.a.com"] },
+    { host: "b.a.com" },
+  ],
+  ["a regular expression rather than a longer prefix", { paths: ["~/a"] }, { paths: ["/abc"] }, { path: "/abcd" }],
+  [
+    "more headers",
+    { paths: ["/"], headers: { x: ["1"], y: ["1"] } },
+    { paths: ["/a"], headers: { x: ["1"] } },
+    { path: "/a", headers: { x: ["1"], y: ["1"] } },
+  ],
+  [
+    "the higher regex_priority",
+    { paths: ["~/a"], regex_priority: 2 },
+    { paths: ["~/a.*"], regex_priority: 1 },
+    { path: "/ab" },
+  ],
+  ["the longer prefix", { paths: ["/ab"] }, { paths: ["/a"] }, { path: "/abc" }],
+  ["the older", { paths: ["/a"], created_at: 1 }, { paths: ["/a"], created_at: 2 }, { path: "/a" }],
+  ["each path of a route by itself", { paths: ["/ab"] }, { paths: ["/a", "/abcd"] }, { path: "/abc" }],
+];
+
+for (const [rule, winner, loser, sent] of contests) {
+  test(`prefers ${rule}`, () => {
+    const [first, second] = [routeNamed("winner", winner), routeNamed("loser", loser)];
+    for (const routes of [
+      [first, second],
+      [second, first],
+    ]) {
+      assert.equal(match(routes, sent).winner?.route.name, "winner");
+    }
+  });
+}
+
+const matches: readonly (readonly [rule: string, Members, Parameters<typeof request>[0], boolean])[] = [
+  ["a prefix by string, not by segment", { paths: ["/route"] }, { path: "/routereq" }, true],
+  ["a regular expression from the start", { paths: ["~/b"] }, { path: "/a/b" }, false],
+  ["a regular expression that ends before the path", { paths: ["~/a/\\d+"] }, { path: "/a/12/c" }, true],
+  ["a host with any port when the route names none", { hosts: ["a.com"] }, { host: "a.com:81" }, true],
+  ["a host with its port only", { hosts: ["a.com:81"] }, { host: "a.com:82" }, false],
+  ["the scheme's port when the client names none", { hosts: ["a.com:443"] }, { scheme: "https" }, true],
+  ["a host whatever the case it was stored in", { hosts: ["A.com"] }, {}, true],
+  ["one or more labels for a left wildcard", { hosts: ["*.com"] }, { host: "b.a.com" }, true],
+  ["nothing for no label", { hosts: ["*.a.com"] }, {}, false],
+  ["a right wildcard", { hosts: ["a.*"] }, { host: "a.co.uk:8000" }, true],
+  ["an address of IPv6", { hosts: ["[::1]"] }, { host: "[::1]:8000" }, true],
+  [
+    "any of a header's values, whatever the case",
+    { headers: { X: ["one", "Two"] } },
+    { headers: { x: ["tWo"] } },
+    true,
+  ],
+  ["a header sent several times by each value", { headers: { X: ["one"] } }, { headers: { x: ["two", "one"] } }, true],
+  ["every header name", { headers: { X: ["one"], Y: ["one"] } }, { headers: { x: ["one"] } }, false],
+  ["a header by a regular expression", { headers: { X: ["~*^v\\d+$"] } }, { headers: { x: ["V12"] } }, true],
+  ["server names over https", { snis: ["b.com"] }, { scheme: "https", serverName: "a.com" }, false],
+  ["server names not over http", { snis: ["b.com"] }, {}, true],
+  ["methods exactly", { methods: ["get"] }, {}, false],
+  ["nothing when the route has no attribute", {}, {}, false],
+  ["empty lists as no attribute", { paths: ["/"], methods: [], hosts: [] }, {}, true],
+  ["no route of another protocol family", { protocols: ["tcp"], paths: ["/"] }, {}, false],
+];
+
+for (const [rule, members, sent, expected] of matches) {
+  test(`matches ${rule}`, () => {
+    assert.equal(match([routeNamed("route", members)], sent).winner !== null, expected);
+  });
+}
+
+test("tells how much of the path matched, and the named groups", () => {
+  const prefix = match([routeNamed("r", { paths: ["/a"] })], { path: "/ab/c" });
+  assert.deepEqual([prefix.length, prefix.captures], [2, null]);
+  const pattern = match([routeNamed("r", { paths: ["~/users/(?<id>\\d+)"] })], { path: "/users/42/posts" });
+  assert.equal(pattern.length, "/users/42".length);
+  assert.deepEqual({ ...pattern.captures }, { id: "42" });
+  assert.equal(match([routeNamed("r", { methods: ["GET"] })], { path: "/ab" }).length, 0);
+});
+
+test("a change leaves the router before as it was and shares nothing that could be changed", () => {
+  const [a, b] = [routeNamed("a", { paths: ["/abc"] }), routeNamed("b", { paths: ["/abd"] })];
+  const first = Router.empty.with({ removed: [], added: [a] });
+  const second = first.with({ removed: [], added: [b] });
+  const third = second.with({ removed: [a], added: [] });
+  const names = (router: Router) =>
+    ["/abc", "/abd"].map((path) => router.match(request({ path })).winner?.route.name ?? null);
+  assert.deepEqual(
+    [names(first), names(second), names(third)],
+    [
+      ["a", null],
+      ["a", "b"],
+      [null, "b"],
+    ],
+  );
+  assert.equal(third.with({ removed: [], added: [] }), third);
+});

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type FailedTry, faultOf, mayRetry } from "./failure.ts";
+
+const errorWith = (code: string) => Object.assign(new Error(code), { code });
+const refused = errorWith("ECONNREFUSED");
+const broken = errorWith("UND_ERR_SOCKET");
+
+const tries: readonly (readonly [when: string, Partial<FailedTry>, boolean])[] = [
+  ["there was no connection", {}, true],
+  ["there was no connection and the request is no idempotent one", { method: "POST" }, true],
+  ["no connection came in time", { error: errorWith("UND_ERR_CONNECT_TIMEOUT") }, true],
+  ["the name did not resolve", { error: errorWith("ENOTFOUND") }, false],
+  ["the address is no upstream", { error: errorWith("SLUICE_FORBIDDEN_ADDRESS") }, false],
+  ["a byte of the body may have left", { bodyBegun: true }, false],
+  ["the connection broke under an idempotent request", { error: broken, connected: true }, true],
+  ["the connection broke under another request", { error: broken, connected: true, method: "POST" }, false],
+  ["the response did not begin in time", { error: errorWith("UND_ERR_HEADERS_TIMEOUT"), connected: true }, false],
+  ["the response was none", { error: errorWith("HPE_INVALID_CONSTANT"), connected: true }, false],
+];
+for (const [when, members, expected] of tries) {
+  test(`${expected ? "tries again" : "gives up"} when ${when}`, () => {
+    assert.equal(mayRetry({ error: refused, connected: false, method: "GET", bodyBegun: false, ...members }), expected);
+  });
+}
+
+test("an error that nobody knows is a bad upstream", () => {
+  assert.equal(faultOf(new Error("strange")), "badUpstream");
+  assert.equal(faultOf(errorWith("EAI_AGAIN")), "nameResolution");
+});
