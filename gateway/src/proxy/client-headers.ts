@@ -1,5 +1,5 @@
 /** The headers that the client gets with an upstream's response (kong-contract 2.3). */
-import { connectionNames, hopByHop, type OwnNames } from "./header-names.ts";
+import { connectionNames, hopByHop, type OwnNames, takesTrailers } from "./header-names.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 
 export interface ClientHeaderOptions {
@@ -19,7 +19,7 @@ export function clientHeaders(
 ): readonly string[] {
   const headers: string[] = [];
   const hops: string[] = [];
-  const trailers = exchange.request.header("te")?.toLowerCase().includes("trailers") === true;
+  const trailers = takesTrailers(exchange.request);
   let listed: ReadonlySet<string> | null = null;
   for (let at = 0; at < raw.length; at += 2) {
     const name = text(raw[at]);

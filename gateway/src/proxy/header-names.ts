@@ -1,4 +1,5 @@
 /** Header names that the proxy treats specially. All in lower case. */
+import type { IncomingRequest } from "./request.ts";
 import type { ProxySettings } from "./settings.ts";
 
 /** Names of the gateway's own headers. */
@@ -42,3 +43,7 @@ export function connectionNames(connection: string | undefined): ReadonlySet<str
 }
 
 const usualConnections: ReadonlySet<string> = new Set(["keep-alive", "Keep-Alive", "close", "Upgrade", "upgrade"]);
+
+/** Whether the client said that it takes trailers. */
+export const takesTrailers = (request: IncomingRequest): boolean =>
+  request.header("te")?.toLowerCase().includes("trailers") === true;

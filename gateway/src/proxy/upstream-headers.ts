@@ -1,5 +1,5 @@
 /** The headers that the upstream gets (kong-contract 2.3, house decision 13). */
-import { connectionNames, hopByHop, type OwnNames } from "./header-names.ts";
+import { connectionNames, hopByHop, type OwnNames, takesTrailers } from "./header-names.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 import type { IncomingRequest } from "./request.ts";
 
@@ -40,7 +40,7 @@ export function upstreamHeaders(exchange: LiveExchange, { names, via }: Upstream
     headers.push(name, rawHeaders[at + 1] ?? "");
   }
   if (body !== null && body.length !== null) headers.push("Content-Length", String(body.length));
-  if (request.header("te")?.toLowerCase().includes("trailers")) headers.push("TE", "trailers");
+  if (takesTrailers(request)) headers.push("TE", "trailers");
   const before = request.header("x-forwarded-for");
   const { peerAddress } = request;
   headers.push("X-Forwarded-For", before === undefined ? peerAddress : `${before}, ${peerAddress}`);

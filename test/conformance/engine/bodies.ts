@@ -124,6 +124,7 @@ export function bodySuite(engine: Engine): void {
       const { trailers, headers } = await send(port, { headers: { TE: "trailers" } });
       assert.equal(headers.trailer, "X-Sum");
       assert.equal(trailers["x-sum"], "42");
+      assert.deepEqual((await send(port)).trailers, {}, "and to no other");
     });
 
     it("answers Expect: 100-continue and forwards what follows", async (test) => {

@@ -108,6 +108,17 @@ export function failureSuite(engine: Engine): void {
       });
     }
 
+    for (const host of ["127.1", "0x7f000001", "2130706433", "::ffff:7f00:1", "::127.0.0.1", "0:0:0:0:0:0:0:1"]) {
+      it(`is not fooled by the spelling ${host}`, async (test) => {
+        const { status } = await answerOf(test, {
+          upstream: ok,
+          service: { host },
+          settings: { allowedUpstreams: [] },
+        });
+        assert.equal(status, 503);
+      });
+    }
+
     it("refuses the link-local address of a cloud's metadata service", async (test) => {
       const { status, rig } = await answerOf(test, { service: { host: "169.254.169.254" } });
       assert.equal(status, 503);
@@ -116,8 +127,10 @@ export function failureSuite(engine: Engine): void {
 
     it("refuses its own listeners even where loopback is allowed", async (test) => {
       const rig = await startRig(test, engine);
-      await rig.swap({ upstream: rig.port });
-      assert.equal((await told(rig)).status, 503);
+      for (const host of ["127.0.0.1", "::ffff:127.0.0.1", "localhost"]) {
+        await rig.swap({ upstream: rig.port, service: { host } });
+        assert.equal((await told(rig)).status, 503);
+      }
       assert.match(JSON.stringify(rig.log), /a listener of the gateway's own/);
     });
 

@@ -4,6 +4,7 @@ import type { FastifyReply } from "fastify";
 import type { RawHeaders } from "../client-headers.ts";
 import type { Answer } from "../exchange.ts";
 import type { FaultName } from "../faults.ts";
+import { takesTrailers } from "../header-names.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward, Outcome, Pipeline, ProxyLog } from "../pipeline.ts";
 import { type CallListener, UpstreamCall } from "../upstream/call.ts";
@@ -54,14 +55,15 @@ export class Delivery implements CallListener {
     this.#reply = options.reply;
     this.#raw = options.reply.raw;
     this.#incoming = options.reply.request.raw;
-    this.#raw.once("close", () => this.#close());
+    this.#raw.once("close", () => this.#close()).on("error", ignore);
   }
 
   /** Runs the exchange. `send` hands the request to reply-from, which calls `start`. */
   run(send: (reply: FastifyReply) => void): void {
     const outcome = this.#context.pipeline.access(this.#exchange);
-    if (outcome instanceof Promise) outcome.then((settled) => this.#take(settled, send));
-    else this.#take(outcome, send);
+    if (outcome instanceof Promise) {
+      outcome.then((settled) => this.#take(settled, send)).catch((error: Error) => this.#bug(error));
+    } else this.#take(outcome, send);
   }
 
   /** reply-from asks for the response. */
@@ -99,7 +101,7 @@ export class Delivery implements CallListener {
   }
 
   end(trailers: RawHeaders): void {
-    if (trailers.length > 0) this.#raw.addTrailers(pairs(trailers));
+    if (trailers.length > 0 && takesTrailers(this.#exchange.request)) this.#raw.addTrailers(pairs(trailers));
     this.#raw.end();
   }
 
@@ -151,6 +153,12 @@ export class Delivery implements CallListener {
     this.#context.ended();
   }
 
+  /** Nothing that a client or an upstream does leads here. */
+  #bug(error: Error): void {
+    this.#context.log.error({ err: error, requestId: this.#exchange.id }, "the proxy failed");
+    this.#raw.destroy();
+  }
+
   #report(error: Error | null, message: string): void {
     const { id, route, service } = this.#exchange;
     const details = { requestId: id, route: route.name ?? route.id, service: service?.name ?? service?.id };
@@ -158,6 +166,9 @@ export class Delivery implements CallListener {
     this.#context.log.warn({ ...details, ...cause }, message);
   }
 }
+
+/** What a broken connection means is told by "close". */
+const ignore = (): void => {};
 
 /** nginx's status for a client that went away before it was answered; only plugins see it. */
 const CLIENT_CLOSED = 499;

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import type { Answer } from "../exchange.ts";
 import type { FaultName } from "../faults.ts";
 import type { LiveExchange } from "../live-exchange.ts";
-import type { Forward, OwnResponse, Pipeline, ProxyLog } from "../pipeline.ts";
+import type { Forward, Outcome, OwnResponse, Pipeline, ProxyLog } from "../pipeline.ts";
 import { codeOf } from "../upstream/failure.ts";
 import type { Guard } from "../upstream/guard.ts";
 import { openTunnel } from "../upstream/tunnel.ts";
@@ -41,11 +41,17 @@ export function serveUpgrade(context: UpgradeContext, incoming: IncomingMessage,
   const answer = (own: Answer | FaultName) => {
     if (!socket.destroyed) respond(incoming, pipeline.answer(exchange, own));
   };
-  Promise.resolve(pipeline.access(exchange)).then((outcome) => {
+  const take = (outcome: Outcome) => {
     if (socket.destroyed) return;
     if (outcome.forward === undefined) answer(outcome.answer);
     else tunnel(context, { exchange, incoming, first, forward: outcome.forward, answer });
-  });
+  };
+  Promise.resolve(pipeline.access(exchange))
+    .then(take)
+    .catch((error: Error) => {
+      context.log.error({ err: error, requestId: exchange.id }, "the proxy failed");
+      socket.destroy();
+    });
 }
 
 /** nginx's status for a client that went away before it was answered; only plugins see it. */

@@ -3,12 +3,13 @@
  * listeners are no upstreams, whether they are written as an address or a DNS server names them.
  */
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
-import { isIP, type LookupFunction } from "node:net";
+import { isIP, type LookupFunction, SocketAddress } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { ListenAddress } from "../settings.ts";
 import { addressSet, inSet, plainAddress } from "../trust.ts";
 
-const closed = addressSet(["127.0.0.0/8", "::1", "169.254.0.0/16", "fe80::/10", "0.0.0.0/8", "::"]);
+/** `::/96` has `::`, `::1` and IPv4 in its oldest disguise; `fd00:ec2::254` is a cloud's metadata service. */
+const closed = addressSet(["127.0.0.0/8", "169.254.0.0/16", "0.0.0.0/8", "::/96", "fe80::/10", "fd00:ec2::254"]);
 
 export class ForbiddenAddressError extends Error {
   override readonly name = "ForbiddenAddressError";
@@ -34,7 +35,7 @@ export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): G
   const allowed = addressSet(allowedUpstreams.filter((entry) => !hasPort(entry)));
 
   function refusal(sent: string, port: number): string | null {
-    const address = plainAddress(sent);
+    const address = canonical(sent);
     const withPort = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
     if (exact.has(withPort)) return null;
     if (ownListeners().some((listener) => isReached(listener, address, port))) {
@@ -62,6 +63,10 @@ export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): G
     },
   };
 }
+
+/** One spelling for one address: `::ffff:7f00:1` is 127.0.0.1. */
+const canonical = (address: string): string =>
+  isIP(address) === 6 ? plainAddress(new SocketAddress({ address, family: "ipv6" }).address) : address;
 
 const refusalOf = (hostname: string, addresses: readonly LookupAddress[]): string =>
   `${hostname} stands for ${addresses.map(({ address }) => address).join(", ")}, which the settings do not allow as an upstream`;

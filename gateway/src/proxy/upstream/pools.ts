@@ -69,7 +69,8 @@ function poolOf(target: Target, { guard, keepAlive }: PoolsOptions): Pool {
     keepAliveMaxTimeout: keepAlive,
     connect(options, done) {
       try {
-        guard.check(host, port);
+        // What is dialled, not what was written: a URL's parser makes 127.0.0.1 of `127.1` and of `0x7f000001`.
+        guard.check(options.hostname, port);
       } catch (error) {
         return done(error as Error, null);
       }
