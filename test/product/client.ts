@@ -1,0 +1,60 @@
+/** What the suites of the whole product send to it. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed when it is JSON. */
+  readonly body: unknown;
+}
+
+async function read(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.includes("json");
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+}
+
+/** GET of an address. */
+export async function get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  return read(await fetch(url, { headers, signal: AbortSignal.timeout(10_000) }));
+}
+
+export interface Question {
+  readonly query: string;
+  /** Sent as the header apikey; none when undefined. */
+  readonly key?: string;
+  /** Path of the route. Default /users. */
+  readonly path?: string;
+}
+
+/** Asks the user API through a proxy. */
+export async function ask(proxy: string, { query, key, path = "/users" }: Question): Promise<Answer> {
+  const headers = { "content-type": "application/json", ...(key === undefined ? {} : { apikey: key }) };
+  const body = JSON.stringify({ query });
+  const signal = AbortSignal.timeout(10_000);
+  return read(await fetch(`http://${proxy}${path}/graphql`, { method: "POST", headers, body, signal }));
+}
+
+export interface Upstream {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** A server that answers every request with its name and the path that it saw. Default host 127.0.0.1. */
+export async function startUpstream(name: string, host = "127.0.0.1"): Promise<Upstream> {
+  const server: Server = createServer((request, response) => {
+    request.resume();
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ name, path: request.url }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,45 @@
+/** The product on a control plane of its own, for the test files of this folder. */
+import { join } from "node:path";
+import { type ClusterProduct, startClusterProduct } from "../../cluster/product.ts";
+import { temporaryFolder } from "../../process/index.ts";
+import type { Env } from "../../start/processes.ts";
+import { keepSamples } from "../../start/samples.ts";
+import { freeAddresses } from "../free-addresses.ts";
+
+const samples = new URL("../../../crds/samples", import.meta.url).pathname;
+
+export interface Suite extends ClusterProduct {
+  /** The samples as a folder for kubectl, pointed at this product's user API. */
+  readonly samples: string;
+  /** `kubectl apply` of these objects. */
+  apply(...resources: readonly object[]): Promise<string>;
+  /** Waits until `kubectl wait` says that these are Programmed, such as `gwroute/users`. */
+  programmed(...names: readonly string[]): Promise<void>;
+  /** A condition of a resource as kubectl shows it: `status reason message`. */
+  condition(name: string, type: string): Promise<string>;
+}
+
+export async function startSuite({ node }: { readonly node?: Env } = {}): Promise<Suite> {
+  const folder = temporaryFolder("product");
+  const chosen = await freeAddresses();
+  const product = await startClusterProduct({ chosen, work: folder.path, ...(node ? { node } : {}) });
+  const { kubectl } = product.plane;
+  const folderOfSamples = join(folder.path, "samples");
+  keepSamples({ samples, folder: folderOfSamples, userApi: chosen.userApi });
+  return {
+    ...product,
+    samples: folderOfSamples,
+    apply: (...items) => kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items })),
+    async programmed(...names) {
+      await kubectl(["wait", "--for=condition=Programmed", "--timeout=20s", ...names]);
+    },
+    condition(name, type) {
+      const path = `{range .status.conditions[?(@.type=="${type}")]}{.status} {.reason} {.message}{end}`;
+      return kubectl(["get", name, "-o", `jsonpath=${path}`]);
+    },
+    async stop() {
+      await product.stop();
+      folder.remove();
+    },
+  };
+}

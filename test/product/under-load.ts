@@ -1,0 +1,62 @@
+/** Requests all the time, while something is done to what answers them. */
+import { Agent, request } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+
+export interface Load {
+  readonly answered: number;
+  /** What went wrong, one line each: another status, or a broken connection. */
+  readonly failures: readonly string[];
+}
+
+/** Milliseconds between two requests of one client: constant, and cheap enough for the machine to do other things. */
+const BETWEEN = 4;
+
+/**
+ * Keeps clients with kept-alive connections busy, two for each address, until the work is done.
+ *
+ * @param urls what is requested; 200 is expected of each.
+ * @returns how many requests were answered and which failed, for each address.
+ */
+export async function underLoad(
+  urls: readonly string[],
+  work: () => Promise<unknown>,
+): Promise<Readonly<Record<string, Load>>> {
+  let over = false;
+  const counts = new Map(urls.map((url) => [url, { answered: 0, failures: [] as string[] }]));
+  const clients = [...counts].flatMap(([url, count]) =>
+    [1, 2].map(async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      while (!over) {
+        const failure = await failureOf(url, agent);
+        if (failure) count.failures.push(`${new Date().toISOString()} ${failure}`);
+        else count.answered++;
+        await pause(BETWEEN);
+      }
+      agent.destroy();
+    }),
+  );
+  try {
+    await work();
+  } finally {
+    over = true;
+    await Promise.all(clients);
+  }
+  return Object.fromEntries(counts);
+}
+
+/** Why a request failed; undefined when it was answered with 200. */
+function failureOf(url: string, agent: Agent): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const sent = request(url, { agent, timeout: 10_000 }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (piece: string) => {
+        text += piece;
+      });
+      response.on("end", () => resolve(response.statusCode === 200 ? undefined : `${response.statusCode} ${text}`));
+      response.on("error", (error) => resolve(error.message));
+    });
+    sent.on("timeout", () => sent.destroy(new Error("no answer within 10 s")));
+    sent.on("error", (error) => resolve(error.message));
+    sent.end();
+  });
+}
