@@ -1,13 +1,13 @@
 /** Puts the operator together: cache -> translate -> publish -> status, and the listener. */
 import type { AddressInfo } from "node:net";
 import { createResourceCache, type ResourceClient } from "@sluice/crds";
-import { CREDENTIAL_LABEL, collections, emptySnapshot } from "@sluice/model";
+import { CREDENTIAL_LABEL } from "@sluice/model";
 import type { Logger } from "pino";
 import { createOperatorMetrics } from "./metrics.ts";
 import { nodesBehind } from "./publish/discover.ts";
 import { type NodeCredentials, nodeConnector } from "./publish/node-client.ts";
 import { createPublisher } from "./publish/publisher.ts";
-import type { Built } from "./reconcile/build.ts";
+import { nothing } from "./reconcile/nothing.ts";
 import { createReconciler } from "./reconcile/reconciler.ts";
 import { createServer } from "./server.ts";
 import type { OperatorSettings } from "./settings.ts";
@@ -31,12 +31,6 @@ export interface Operator {
   /** Stops watching, pushing and answering; what the nodes have stays. */
   close(): Promise<void>;
 }
-
-const nothing: Built = {
-  snapshot: emptySnapshot,
-  items: Object.fromEntries(collections.map((collection) => [collection, new Map()])) as unknown as Built["items"],
-  endpoints: new Map(),
-};
 
 function nodeServiceOf(text: string | null): { namespace: string; name: string; port: string } | null {
   if (text === null) return null;

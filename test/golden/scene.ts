@@ -4,7 +4,6 @@ import {
   type Collection,
   collections,
   type Document,
-  emptySnapshot,
   entities,
   plugins,
   schemaNode,
@@ -13,6 +12,7 @@ import {
 } from "@sluice/model";
 import { parseAllDocuments, stringify } from "yaml";
 import { type Built, build } from "../../operator/src/reconcile/build.ts";
+import { nothing } from "../../operator/src/reconcile/nothing.ts";
 import { conditionsOf, type Problem } from "../../operator/src/status/conditions.ts";
 import type { Item } from "../../operator/src/translate/translation.ts";
 import { createTranslator } from "../../operator/src/translate/translator.ts";
@@ -60,14 +60,6 @@ export function worldOf(resources: readonly Resource[]): World {
   for (const resource of resources) world[kindOfResource(resource)].set(resourceKey(resource), resource);
   return world;
 }
-
-export const nothing: Built = {
-  snapshot: emptySnapshot,
-  items: Object.fromEntries(
-    collections.map((collection) => [collection, new Map<string, Item>()]),
-  ) as unknown as Built["items"],
-  endpoints: new Map(),
-};
 
 /** What the operator makes of the resources once every node has acknowledged it. */
 export function outcomeOf(resources: readonly Resource[]): {

@@ -16,7 +16,10 @@ interface Claim {
   /** What is claimed, in words: `the name web`. */
   readonly what: string;
   readonly key: string;
-  /** Namespaces within which the claim holds; null = all. Two claims that share none are not in each other's way. */
+}
+
+/** A claim that holds within namespaces; null = all. Two that share none are not in each other's way. */
+interface ScopedClaim extends Claim {
   readonly namespaces: readonly string[] | null;
 }
 
@@ -34,11 +37,11 @@ export interface Claims {
   overrideScope(claimant: Claimant): void;
 }
 
-const whole = (key: string, what: string): Claim => ({ key, what, namespaces: null });
-
-function named(entity: Claimant["entity"], members: readonly string[]): readonly Claim[] {
+function named(collection: Collection, entity: Claimant["entity"], members: readonly string[]): readonly Claim[] {
   return members.flatMap((member) =>
-    typeof entity[member] === "string" ? [whole(`${member}=${entity[member]}`, `the ${member} ${entity[member]}`)] : [],
+    typeof entity[member] === "string"
+      ? [{ key: `${collection} ${member}=${entity[member]}`, what: `the ${member} ${entity[member]}` }]
+      : [],
   );
 }
 
@@ -47,29 +50,38 @@ const idOf = (entity: unknown): unknown => (entity as { id?: string } | null)?.i
 const scopeOf = ({ name, service, route, consumer }: Claimant["entity"]): string =>
   `scope=${JSON.stringify([name, idOf(service), idOf(route), idOf(consumer)])}`;
 
+/** Remembered for the entity, which never changes: every entity claims with every change of anything. */
+const known = new WeakMap<object, readonly Claim[]>();
+
 /** Names come first: who shares a name shares the id that is derived from it, and the name is what people know. */
 function claimsOf({ collection, entity }: Claimant): readonly Claim[] {
-  const id = whole(`id=${entity.id}`, `the id ${entity.id}`);
-  switch (collection) {
-    case "services":
-    case "routes":
-      return [...named(entity, ["name"]), id];
-    case "consumers":
-      return [...named(entity, ["username", "custom_id"]), id];
-    case "keyauth_credentials": {
-      const { key_hash, namespaces } = entity._sluice as CredentialExtras;
-      return [{ key: `key=${key_hash}`, what: "this key", namespaces: namespaces ?? null }, id];
-    }
-    case "plugins":
-      return [
-        ...named(entity, ["instance_name"]),
-        whole(scopeOf(entity), `the plugin ${entity.name} for the same target`),
-        id,
-      ];
-  }
+  const before = known.get(entity);
+  if (before) return before;
+  const scope = { key: scopeOf(entity), what: `the plugin ${entity.name} for the same target` };
+  const claims = [
+    ...named(collection, entity, unique[collection]),
+    ...(collection === "plugins" ? [scope] : []),
+    { key: `${collection} id=${entity.id}`, what: `the id ${entity.id}` },
+  ];
+  known.set(entity, claims);
+  return claims;
 }
 
-const meet = (one: Claim["namespaces"], other: Claim["namespaces"]): boolean =>
+const unique: Readonly<Record<Collection, readonly string[]>> = {
+  services: ["name"],
+  routes: ["name"],
+  consumers: ["username", "custom_id"],
+  plugins: ["instance_name"],
+  keyauth_credentials: [],
+};
+
+function keyOf({ collection, entity }: Claimant): ScopedClaim | undefined {
+  if (collection !== "keyauth_credentials") return undefined;
+  const { key_hash, namespaces } = entity._sluice as CredentialExtras;
+  return { key: `key=${key_hash}`, what: "this key", namespaces: namespaces ?? null };
+}
+
+const meet = (one: ScopedClaim["namespaces"], other: ScopedClaim["namespaces"]): boolean =>
   one === null || other === null || one.some((namespace) => other.includes(namespace));
 
 /** Secrets of a namespace are nobody else's business: a key's other owner is named only within it. */
@@ -82,20 +94,25 @@ function sentence(claim: Claim, holder: Owner, { collection, owner }: Claimant):
   return `${who} has ${claim.what}: choose another or remove one of the two`;
 }
 
-interface Taken extends Pick<Claim, "namespaces"> {
+interface Key {
+  readonly namespaces: ScopedClaim["namespaces"];
   readonly owner: Owner;
-  readonly id: string;
 }
 
 export function createClaims(): Claims {
-  const taken = new Map<string, Taken[]>();
+  const taken = new Map<string, Claimant>();
+  const keys = new Map<string, Key[]>();
   const matches = new Map<string, Owner>();
   const reserved = new Map<string, Owner>();
 
-  function hold(key: string, claim: Taken): void {
-    const holders = taken.get(key);
-    if (holders) holders.push(claim);
-    else taken.set(key, [claim]);
+  /** Who has the key where this credential would open something. */
+  const holderOf = ({ key, namespaces }: ScopedClaim): Owner | undefined =>
+    keys.get(key)?.find((other) => meet(other.namespaces, namespaces))?.owner;
+
+  function holdKey({ key, namespaces }: ScopedClaim, owner: Owner): void {
+    const holders = keys.get(key);
+    if (holders) holders.push({ namespaces, owner });
+    else keys.set(key, [{ namespaces, owner }]);
   }
 
   /** The older route that keeps the whole route out. While one of its ways in is free, it has something to serve. */
@@ -113,10 +130,12 @@ export function createClaims(): Claims {
   return {
     take(claimant) {
       const { collection, owner, entity } = claimant;
+      const key = keyOf(claimant);
+      const keyHolder = key && holderOf(key);
+      if (key && keyHolder) return sentence(key, keyHolder, claimant);
       const claims = claimsOf(claimant);
       for (const claim of claims) {
-        const holders = taken.get(`${collection} ${claim.key}`);
-        const holder = holders?.find(({ namespaces }) => meet(namespaces, claim.namespaces));
+        const holder = taken.get(claim.key);
         if (holder) return sentence(claim, holder.owner, claimant);
       }
       if (collection === "routes") {
@@ -126,16 +145,17 @@ export function createClaims(): Claims {
           return `the older Route ${older.namespace}/${older.name} matches the same requests: change hosts, paths, methods or headers`;
         for (const match of own) if (!matches.has(match)) matches.set(match, owner);
       }
-      for (const { key, namespaces } of claims) hold(`${collection} ${key}`, { namespaces, owner, id: entity.id });
+      for (const claim of claims) taken.set(claim.key, claimant);
+      if (key) holdKey(key, owner);
       return null;
     },
     reserve({ owner, entity }) {
       for (const match of matchesOf(entity as unknown as Route))
         if (!matches.has(match) && !reserved.has(match)) reserved.set(match, owner);
     },
-    holderOfScope: (plugin) => taken.get(`plugins ${scopeOf(plugin)}`)?.[0]?.id,
-    overrideScope({ owner, entity }) {
-      taken.set(`plugins ${scopeOf(entity)}`, [{ namespaces: null, owner, id: entity.id }]);
+    holderOfScope: (plugin) => taken.get(scopeOf(plugin))?.entity.id,
+    overrideScope(claimant) {
+      taken.set(scopeOf(claimant.entity), claimant);
     },
   };
 }

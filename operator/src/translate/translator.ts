@@ -4,7 +4,6 @@
  * bad resource never blocks the others.
  */
 import {
-  type CheckedTranslation,
   classOf,
   describeResourceViolation,
   endpointsOf,
@@ -17,9 +16,9 @@ import {
 import { type Collection, collections, type Endpoint } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { World } from "../world/world.ts";
-import { byAge } from "./age.ts";
+import { createAgeOrder } from "./age.ts";
 import { createClaims } from "./claims.ts";
-import { createMemory } from "./remember.ts";
+import { createMemory, type Piece } from "./remember.ts";
 import { createStandIns, reasonFor } from "./stand-in.ts";
 import { type Item, type Owner, ownerKey, type Translation } from "./translation.ts";
 
@@ -35,6 +34,16 @@ const order: readonly SluiceKind[] = ["Service", "Route", "Consumer", "Plugin"];
 export function createTranslator(options: TranslatorOptions): (world: World) => Translation {
   const memory = createMemory(options.homeNamespace);
   const standIns = createStandIns();
+  const oldestFirst = new Map(order.map((kind) => [kind, createAgeOrder(options.class)]));
+  const ids = new WeakMap<Resource, string>();
+
+  function idOf(resource: Resource): string {
+    const known = ids.get(resource);
+    if (known !== undefined) return known;
+    const { id } = identityOf(resource, options.homeNamespace);
+    ids.set(resource, id);
+    return id;
+  }
 
   return function translateWorld(world) {
     const items = Object.fromEntries(collections.map((name) => [name, new Map()])) as Record<
@@ -55,7 +64,7 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
       resolve(kind: SluiceKind, namespace: string, name: string): string | undefined {
         const resource = world[kind].get(keyOf(namespace, name));
         if (!resource || classOf(resource) !== options.class) return undefined;
-        return identityOf(resource, options.homeNamespace).id;
+        return idOf(resource);
       },
       read: (kind: "Secret" | "CoreService", namespace: string, name: string) =>
         world[kind].get(keyOf(namespace, name)),
@@ -68,7 +77,7 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
       else problems.set(key, [problem]);
     }
 
-    function complainOfFaults(owner: Owner, { violations }: CheckedTranslation): void {
+    function complainOfFaults(owner: Owner, { violations }: Piece): void {
       for (const violation of violations) {
         const { condition, reason } = violation;
         complain(owner, { condition, reason, message: describeResourceViolation(violation) });
@@ -76,38 +85,37 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
     }
 
     /** Why something that the resource refers to is not served, though it is there; null when all is. */
-    function unserved({ namespace }: Owner, { refersTo = [] }: CheckedTranslation): Problem | null {
-      for (const { kind, name } of refersTo) {
-        const target = ownerKey({ kind, namespace, name });
-        if (served.has(target)) continue;
-        const why = problems.get(target)?.[0]?.message;
+    function unserved({ targets }: Piece): Problem | null {
+      for (const { kind, name, key } of targets) {
+        if (served.has(key)) continue;
+        const why = problems.get(key)?.[0]?.message;
         const message = `the ${kind} ${name} is not served${why ? `: ${why}` : ""}`;
         return { condition: "ResolvedRefs", reason: `${kind}NotServed`, message };
       }
       return null;
     }
 
-    function serve(owner: Owner, collection: Collection, entity: Item["entity"]): void {
-      items[collection].set(entity.id, { owner, entity });
+    function serve(collection: Collection, item: Item): void {
+      items[collection].set(item.entity.id, item);
     }
 
     /** What is left of a route that cannot be served as it stands: it answers 503. */
-    function standInForRoute(owner: Owner, piece: CheckedTranslation, reason: string): void {
+    function standInForRoute(owner: Owner, piece: Piece, reason: string): void {
       const entity = standIns.route(piece, reason);
       if (!entity) return;
       claims.reserve({ owner, collection: "routes", entity });
       postponed.push(() => {
         if (claims.take({ owner, collection: "routes", entity })) return;
-        serve(owner, "routes", entity);
+        serve("routes", { owner, entity });
         served.add(ownerKey(owner));
       });
     }
 
     /** What is left of a plugin that protects: its requests are answered 503, unless another protects them already. */
-    function standInForPlugin(owner: Owner, piece: CheckedTranslation, reason: string): void {
+    function standInForPlugin(owner: Owner, piece: Piece, reason: string): void {
       postponed.push(() => {
         // What it is for is not served, and another resource's entity may have the id.
-        if (unserved(owner, piece)) return;
+        if (unserved(piece)) return;
         const isTaken = (id: string) => items.plugins.has(id);
         const entity = standIns.plugin(piece, { owner, reason, isTaken });
         if (!entity) return;
@@ -116,43 +124,42 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
         // One that is switched off protects nothing, and two in one place are not allowed.
         if (holder !== undefined) items.plugins.delete(holder);
         claims.overrideScope({ owner, collection: "plugins", entity });
-        serve(owner, "plugins", entity);
+        serve("plugins", { owner, entity });
       });
     }
 
-    function standIn(owner: Owner, piece: CheckedTranslation, messages: readonly string[]): void {
+    function standIn(owner: Owner, piece: Piece, messages: readonly string[]): void {
       const reason = reasonFor(owner, messages);
       if (piece.collection === "routes") standInForRoute(owner, piece, reason);
       if (piece.collection === "plugins") standInForPlugin(owner, piece, reason);
     }
 
     /** Serves one entity of a resource, or says why not. True when it is served as it stands. */
-    function take(owner: Owner, piece: CheckedTranslation): boolean {
-      const { collection, violations } = piece;
+    function take(owner: Owner, piece: Piece): boolean {
+      const { collection, violations, asItem } = piece;
       complainOfFaults(owner, piece);
-      if (violations.length > 0) {
+      if (!asItem) {
         standIn(owner, piece, violations.slice(0, 3).map(describeResourceViolation));
         return false;
       }
-      const blocked = unserved(owner, piece);
+      const blocked = unserved(piece);
       if (blocked) {
         complain(owner, blocked);
         standIn(owner, piece, [blocked.message]);
         return false;
       }
-      const entity = piece.entity as unknown as Item["entity"];
-      const taken = claims.take({ owner, collection, entity });
+      const taken = claims.take({ owner, collection, entity: asItem.entity });
       if (taken) {
         complain(owner, { condition: "Accepted", reason: "Conflicted", message: taken });
         // The requests of a route that lost are the older one's; those of a plugin that lost may be open.
         if (collection === "plugins") standIn(owner, piece, [taken]);
         return false;
       }
-      serve(owner, collection, entity);
+      serve(collection, asItem);
       return true;
     }
 
-    function serveEndpoints({ backend, item }: CheckedTranslation): void {
+    function serveEndpoints({ backend, item }: Piece): void {
       if (!backend) return;
       const key = keyOf(backend.namespace, backend.name);
       const ports = (world.CoreService.get(key)?.spec?.ports ?? []) as readonly { name?: string; port?: number }[];
@@ -161,17 +168,18 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
     }
 
     for (const kind of order) {
-      for (const resource of ofClass(world[kind].values(), options.class)) {
-        const owner: Owner = { kind, namespace: resource.metadata.namespace, name: resource.metadata.name };
-        const key = ownerKey(owner);
+      for (const resource of oldestFirst.get(kind)?.(world[kind]) ?? []) {
+        const { owner, key, pieces } = memory.translateOne(kind, resource, ask);
         owners.set(key, owner);
-        const [main, ...rest] = memory.translateOne(key, resource, ask);
-        if (!main) continue;
-        if (take(owner, main)) {
-          served.add(key);
-          serveEndpoints(main);
-          for (const piece of rest) take(owner, piece);
-        } else for (const piece of rest) complainOfFaults(owner, piece);
+        // The first piece is the resource's main one: without it the others, its credentials, open nothing.
+        let open = true;
+        for (const [index, piece] of pieces.entries()) {
+          if (!open) complainOfFaults(owner, piece);
+          else if (take(owner, piece) && index === 0) {
+            served.add(key);
+            serveEndpoints(piece);
+          } else if (index === 0) open = false;
+        }
       }
       for (const run of postponed) run();
       postponed = [];
@@ -180,7 +188,3 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
     return { items, endpoints, problems, owners };
   };
 }
-
-/** The older first. */
-const ofClass = (resources: Iterable<Resource>, name: string): readonly Resource[] =>
-  [...resources].filter((resource) => classOf(resource) === name).sort(byAge);
