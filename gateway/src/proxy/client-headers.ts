@@ -1,12 +1,6 @@
 /** The headers that the client gets with an upstream's response (kong-contract 2.3). */
-import { connectionNames, hopByHop, type OwnNames, takesTrailers } from "./header-names.ts";
+import { connectionNames, type HeaderStyle, hopByHop, takesTrailers } from "./header-names.ts";
 import type { LiveExchange } from "./live-exchange.ts";
-
-export interface ClientHeaderOptions {
-  readonly names: OwnNames;
-  readonly via: string | null;
-  readonly latencies: boolean;
-}
 
 /** Flat: name, value, name, value; bytes are Latin-1 as Node's parsers give them. */
 export type RawHeaders = readonly (Buffer | string)[];
@@ -15,7 +9,7 @@ export type RawHeaders = readonly (Buffer | string)[];
 export function clientHeaders(
   exchange: LiveExchange,
   raw: RawHeaders,
-  { names, via, latencies }: ClientHeaderOptions,
+  { names, gateway, latencies }: HeaderStyle,
 ): readonly string[] {
   const headers: string[] = [];
   const hops: string[] = [];
@@ -31,7 +25,7 @@ export function clientHeaders(
       headers.push(name, value);
     }
   }
-  if (via !== null) hops.push(`1.1 ${via}`);
+  if (gateway !== null) hops.push(`1.1 ${gateway}`);
   if (hops.length > 0) headers.push("Via", hops.join(", "));
   if (latencies) {
     const { started, forwarded = started, answered = forwarded } = exchange.timings;

@@ -12,7 +12,21 @@ export interface OwnNames {
   readonly all: ReadonlySet<string>;
 }
 
-export function ownNames(naming: ProxySettings["naming"]): OwnNames {
+/** How the gateway shows itself in headers. */
+export interface HeaderStyle {
+  readonly names: OwnNames;
+  /** `sluice/1.2.3` for Server and Via; null leaves both out. */
+  readonly gateway: string | null;
+  readonly latencies: boolean;
+}
+
+export const headerStyle = ({ naming, version, serverTokens, latencyTokens }: ProxySettings): HeaderStyle => ({
+  names: ownNames(naming),
+  gateway: serverTokens ? `sluice/${version}` : null,
+  latencies: latencyTokens,
+});
+
+function ownNames(naming: ProxySettings["naming"]): OwnNames {
   const prefix = naming === "kong" ? "X-Kong" : "X-Sluice";
   const names = {
     requestId: `${prefix}-Request-Id`,

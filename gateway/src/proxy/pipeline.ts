@@ -6,12 +6,12 @@
  * It is synchronous as long as no plugin is asynchronous.
  */
 import type { Runtime, Step, Upstream } from "../runtime/runtime.ts";
-import { messageForm } from "./answer-body.ts";
-import { clientHeaders, milliseconds, type RawHeaders } from "./client-headers.ts";
+import { clientHeaders, type RawHeaders } from "./client-headers.ts";
 import type { Answer } from "./exchange.ts";
 import { type FaultName, faults } from "./faults.ts";
-import { ownNames } from "./header-names.ts";
+import { type HeaderStyle, headerStyle } from "./header-names.ts";
 import { LiveExchange, type Traffic } from "./live-exchange.ts";
+import { type OwnResponse, ownResponse } from "./own-response.ts";
 import { escapePath } from "./path.ts";
 import { protocolFault } from "./protocol.ts";
 import { IncomingRequest, type RequestHead } from "./request.ts";
@@ -37,14 +37,6 @@ export interface Forward {
   readonly headers: readonly string[];
 }
 
-/** A response of the gateway's own, ready to be written. */
-export interface OwnResponse {
-  readonly status: number;
-  /** Flat, with Content-Length. */
-  readonly headers: readonly string[];
-  readonly body: string;
-}
-
 /** A request that matched no route is no exchange: no plugin sees it. */
 export type Opened =
   | { readonly exchange: LiveExchange; readonly refusal?: undefined }
@@ -56,22 +48,16 @@ export type Outcome =
 
 export class Pipeline {
   readonly #runtime: () => Runtime;
-  readonly #settings: ProxySettings;
   readonly #log: ProxyLog;
   readonly #trust: ReturnType<typeof createTrust>;
-  readonly #headerOptions: Parameters<typeof clientHeaders>[2];
+  readonly #style: HeaderStyle;
 
   constructor(options: { readonly runtime: () => Runtime; readonly settings: ProxySettings; readonly log: ProxyLog }) {
     const { settings } = options;
     this.#runtime = options.runtime;
-    this.#settings = settings;
     this.#log = options.log;
     this.#trust = createTrust(settings.trustedIps, settings.realIpHeader);
-    this.#headerOptions = {
-      names: ownNames(settings.naming),
-      via: settings.serverTokens ? `sluice/${settings.version}` : null,
-      latencies: settings.latencyTokens,
-    };
+    this.#style = headerStyle(settings);
   }
 
   /** Finds the route of a request whose head has arrived. */
@@ -102,7 +88,7 @@ export class Pipeline {
     exchange.source = "gateway";
     this.#respond(exchange, response.status);
     const { started } = exchange.timings;
-    const own = this.#render(response, { id: exchange.id, request, started });
+    const own = ownResponse(response, { style: this.#style, id: exchange.id, request, started });
     return { ...own, headers: exchange.editResponse(own.headers) };
   }
 
@@ -111,7 +97,7 @@ export class Pipeline {
     exchange.timings.answered = performance.now();
     exchange.source = "service";
     this.#respond(exchange, status);
-    return clientHeaders(exchange, raw, this.#headerOptions);
+    return clientHeaders(exchange, raw, this.#style);
   }
 
   /** The exchange is over, well or badly. */
@@ -175,7 +161,7 @@ export class Pipeline {
       handling: route.path_handling,
     });
     const path = request.target.plain ? joined : escapePath(joined);
-    const headers = upstreamHeaders(exchange, this.#headerOptions);
+    const headers = upstreamHeaders(exchange, this.#style);
     return { forward: { upstream, method: request.method, path: path + exchange.forwardedQuery, headers } };
   }
 
@@ -201,42 +187,12 @@ export class Pipeline {
     name: FaultName,
     { request, started }: { readonly request: IncomingRequest | null; readonly started: number },
   ): OwnResponse {
-    return this.#render(faults[name], { id: newRequestId(), request, started });
+    return ownResponse(faults[name], { style: this.#style, id: newRequestId(), request, started });
   }
 
   /** A fault that the engine found before it had a request: a head too long, a head that is none. */
   refuse(name: FaultName): OwnResponse {
     return this.#refuse(name, { request: null, started: performance.now() });
-  }
-
-  #render(
-    answer: Answer & { readonly transport?: true },
-    {
-      id,
-      request,
-      started,
-    }: { readonly id: string; readonly request: IncomingRequest | null; readonly started: number },
-  ): OwnResponse {
-    const { names, latencies } = this.#headerOptions;
-    const headers: string[] = [];
-    for (const [name, value] of Object.entries(answer.headers ?? {})) headers.push(name, value);
-    let body = answer.body ?? "";
-    if (answer.body === undefined && answer.message !== undefined) {
-      const message = { status: answer.status, text: answer.message, requestId: id };
-      const form = messageForm({
-        accept: request?.header("accept"),
-        contentType: request?.header("content-type"),
-        transport: answer.transport === true,
-      });
-      body = form.render(message);
-      headers.push("Content-Type", form.contentType);
-      for (const [name, value] of Object.entries(form.headers?.(message) ?? {})) headers.push(name, value);
-    }
-    headers.push("Content-Length", String(Buffer.byteLength(body)));
-    if (this.#settings.serverTokens) headers.push("Server", `sluice/${this.#settings.version}`);
-    if (latencies) headers.push(names.responseLatency, milliseconds(performance.now() - started));
-    headers.push(names.requestId, id);
-    return { status: answer.status, headers, body };
   }
 }
 

@@ -1,13 +1,7 @@
 /** The headers that the upstream gets (kong-contract 2.3, house decision 13). */
-import { connectionNames, hopByHop, type OwnNames, takesTrailers } from "./header-names.ts";
+import { connectionNames, type HeaderStyle, hopByHop, takesTrailers } from "./header-names.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 import type { IncomingRequest } from "./request.ts";
-
-export interface UpstreamHeaderOptions {
-  readonly names: OwnNames;
-  /** The gateway in Via: `sluice/1.2.3`; null leaves Via out. */
-  readonly via: string | null;
-}
 
 /** Sent by the proxy in its own words, or not at all. */
 const replaced: ReadonlySet<string> = new Set([
@@ -28,7 +22,7 @@ const replaced: ReadonlySet<string> = new Set([
 ]);
 
 /** Flat: name, value, name, value. Host is the first. */
-export function upstreamHeaders(exchange: LiveExchange, { names, via }: UpstreamHeaderOptions): readonly string[] {
+export function upstreamHeaders(exchange: LiveExchange, { names, gateway }: HeaderStyle): readonly string[] {
   const { request, body } = exchange;
   const { rawHeaders } = request.head;
   const listed = connectionNames(request.header("connection"));
@@ -58,8 +52,8 @@ export function upstreamHeaders(exchange: LiveExchange, { names, via }: Upstream
   if (prefix !== null) headers.push("X-Forwarded-Prefix", prefix);
   headers.push("X-Real-IP", request.clientAddress);
   const hops = request.header("via");
-  if (via !== null) {
-    const own = `${request.head.httpVersion} ${via}`;
+  if (gateway !== null) {
+    const own = `${request.head.httpVersion} ${gateway}`;
     headers.push("Via", hops === undefined ? own : `${hops}, ${own}`);
   } else if (hops !== undefined) headers.push("Via", hops);
   headers.push(names.requestId, exchange.id);

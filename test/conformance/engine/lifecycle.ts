@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { describe, it } from "node:test";
 import type { Exchange } from "../../../gateway/src/proxy/exchange.ts";
 import { dial, send, signal, until } from "./client.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, portOf, type RigOptions, startRig, startUpstream } from "./rig.ts";
 
 export function lifecycleSuite(engine: Engine): void {
   describe(`plugins (${engine.name})`, () => {
@@ -163,10 +163,18 @@ export function lifecycleSuite(engine: Engine): void {
   describe(`the drain (${engine.name})`, () => {
     it("lets requests under way end, ends idle connections and tunnels, and takes no more", async (test) => {
       const held = signal<ServerResponse>();
-      const { port, proxy } = await startRig(test, engine, { upstream: (_request, response) => held.fire(response) });
-      const [idle, busy] = [await dial(test, port), await dial(test, port)];
-      const idleEnds = once(idle, "close");
+      const upstream = await startUpstream(test, (_request, response) => held.fire(response));
+      upstream.on("upgrade", (_request, socket) => {
+        socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+        socket.resume().on("end", () => socket.end());
+      });
+      const { port, proxy } = await startRig(test, engine, { upstream: portOf(upstream) });
+      const [idle, busy, tunnel] = [await dial(test, port), await dial(test, port), await dial(test, port)];
+      tunnel.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+      await until(tunnel, "101 Switching");
+      const idleEnds = Promise.all([once(idle, "close"), once(tunnel, "close")]);
       idle.resume();
+      tunnel.resume();
       busy.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
       const response = await held.seen;
       const drained = proxy.close({ deadline: 10_000 });

@@ -1,6 +1,6 @@
 /** Writing responses on Node's own response object, with header names in the case in which they were set. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { OwnResponse } from "../pipeline.ts";
+import type { OwnResponse } from "../own-response.ts";
 
 /** Milliseconds that a client may go on sending a body that nobody reads. */
 const LINGER = 30_000;

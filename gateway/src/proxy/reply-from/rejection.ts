@@ -2,7 +2,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FaultName } from "../faults.ts";
-import type { OwnResponse } from "../pipeline.ts";
+import type { OwnResponse } from "../own-response.ts";
 import { codeOf } from "../upstream/failure.ts";
 
 const faultNames: Readonly<Record<string, FaultName>> = {
