@@ -45,7 +45,7 @@ const routes = fc
           fc.uniqueArray(fc.constantFrom(...words.headers), { minLength: 1, maxLength: 2 }),
           { maxKeys: 2 },
         ),
-        { nil: null, freq: 1 },
+        { nil: null, freq: 2 },
       ),
       regex_priority: fc.integer({ min: 0, max: 2 }),
       created_at: fc.integer({ min: 0, max: 2 }),
