@@ -19,7 +19,13 @@ async function run(settings: OperatorSettings): Promise<void> {
     await operator.close();
     await client.close();
   };
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void stop(signal));
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => {
+      stop(signal).catch((error: Error) => {
+        log.error({ err: error }, "cannot stop in order");
+        process.exitCode = 1;
+      });
+    });
 }
 
 function fail(fault: StartFault): void {

@@ -1,10 +1,11 @@
 /** The operator's own metrics, for Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { PushOutcome } from "./publish/node-loop.ts";
 
 export interface OperatorMetrics {
   readonly registry: Registry;
   reconciled(seconds: number): void;
-  pushed(outcome: "acknowledged" | "refused" | "failed", seconds: number): void;
+  pushed(outcome: PushOutcome, seconds: number): void;
   wroteStatus(outcome: "written" | "failed"): void;
 }
 

@@ -4,14 +4,15 @@ import { createResourceCache, type ResourceClient } from "@sluice/crds";
 import { CREDENTIAL_LABEL } from "@sluice/model";
 import type { Logger } from "pino";
 import { createOperatorMetrics } from "./metrics.ts";
-import { nodesBehind } from "./publish/discover.ts";
+import { type NodeService, nodesBehind } from "./publish/discover.ts";
 import { type NodeCredentials, nodeConnector } from "./publish/node-client.ts";
 import { createPublisher } from "./publish/publisher.ts";
 import { nothing } from "./reconcile/nothing.ts";
 import { createReconciler } from "./reconcile/reconciler.ts";
 import { createServer } from "./server.ts";
-import type { OperatorSettings } from "./settings.ts";
+import { type OperatorSettings, operatorSettings } from "./settings.ts";
 import { SettingsError } from "./start.ts";
+import { createTeller } from "./status/teller.ts";
 import { createStatusWriter } from "./status/writer.ts";
 import { createTranslator } from "./translate/translator.ts";
 import { createWaitingRoom } from "./wait/waiting-room.ts";
@@ -28,20 +29,25 @@ export interface OperatorOptions {
 
 export interface Operator {
   readonly address: { readonly host: string; readonly port: number };
-  /** Stops watching, pushing and answering; what the nodes have stays. */
+  /** Stops watching, pushing and answering; what the nodes have stays. Calls after the first wait for the same end. */
   close(): Promise<void>;
 }
 
-function nodeServiceOf(text: string | null): { namespace: string; name: string; port: string } | null {
-  if (text === null) return null;
-  const [namespace, name, ...rest] = text.split("/");
+function nodeServiceOf({ nodeService, namespaces }: OperatorSettings): NodeService | null {
+  if (nodeService === null) return null;
+  const { variable } = operatorSettings.nodeService;
+  const [namespace, name, ...rest] = nodeService.split("/");
   if (!namespace || !name || rest.length > 0)
-    throw new SettingsError(`SLUICE_NODE_SERVICE: expected namespace/name, not '${text}'`);
+    throw new SettingsError(`${variable}: expected namespace/name, not '${nodeService}'`);
+  if (namespaces.length > 0 && !namespaces.includes(namespace))
+    throw new SettingsError(
+      `${variable}: ${operatorSettings.namespaces.variable} does not name ${namespace}, so its nodes cannot be found`,
+    );
   return { namespace, name, port: "push" };
 }
 
 export async function startOperator({ settings, client, credentials, log }: OperatorOptions): Promise<Operator> {
-  const nodeService = nodeServiceOf(settings.nodeService);
+  const nodeService = nodeServiceOf(settings);
   const abort = new AbortController();
   const connector = nodeConnector(credentials);
   const scheme = credentials.tls ? "https" : "http";
@@ -68,12 +74,14 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     onWrite: metrics.wroteStatus,
   });
 
-  /** The nodes as the cluster knows them, when they are not a fixed list. */
+  const teller = createTeller({ client, reporter: MANAGER, log });
+
+  /** The nodes as the cluster knows them, when they are not a fixed list. Many changes in one turn are one look. */
+  let finding: NodeJS.Immediate | undefined;
   function findNodes(): void {
+    finding = undefined;
     if (!nodeService) return;
-    const found = nodesBehind(nodeService, cache.resources.EndpointSlice.values(), scheme);
-    const known = publisher.nodes().map(({ address }) => address);
-    if (found.join() !== known.toSorted().join()) publisher.setNodes(found);
+    publisher.setNodes(nodesBehind(nodeService, cache.resources.EndpointSlice.values(), scheme));
   }
 
   const cache = createResourceCache({
@@ -85,17 +93,17 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     log,
     onChange: (meaningful) => {
       if (!meaningful) return;
-      findNodes();
+      if (nodeService) finding ??= setImmediate(findNodes);
       reconciler.touch();
     },
   });
   const reconciler = createReconciler({
     cache,
-    client,
     translate: createTranslator({ homeNamespace: settings.homeNamespace, class: settings.class }),
     empty: nothing,
     publisher,
     writer,
+    teller,
     log,
     onReconcile: metrics.reconciled,
     onProgress: () => waitingRoom.look(),
@@ -110,9 +118,17 @@ export async function startOperator({ settings, client, credentials, log }: Oper
   const server = createServer({ publisher, waitingRoom, registry: metrics.registry, unsynced: cache.unsynced });
   publisher.setNodes(settings.nodes.map((address) => address.replace(/\/+$/, "")));
 
-  async function close(): Promise<void> {
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= closeAll();
+    return closing;
+  };
+
+  async function closeAll(): Promise<void> {
     abort.abort();
+    clearImmediate(finding);
     reconciler.close();
+    teller.close();
     waitingRoom.close();
     await server.close();
     await publisher.close();

@@ -4,6 +4,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import type { Publisher } from "./publish/publisher.ts";
 import type { WaitingRoom } from "./wait/waiting-room.ts";
+import { watchedKinds } from "./world/world.ts";
 
 export interface ServerOptions {
   readonly publisher: Publisher;
@@ -30,11 +31,11 @@ const waitSchema = {
           type: "object",
           required: ["kind", "namespace", "name"],
           properties: {
-            kind: { type: "string" },
+            kind: { type: "string", enum: watchedKinds },
             namespace: { type: "string" },
             name: { type: "string" },
             uid: { type: "string" },
-            generation: { type: "integer" },
+            generation: { type: "integer", minimum: 0 },
             resourceVersion: { type: "string" },
             deleted: { type: "boolean" },
           },

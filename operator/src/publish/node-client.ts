@@ -23,7 +23,16 @@ export interface NodeCredentials {
   readonly timeout?: number;
 }
 
-export type ConnectNode = (address: string) => NodeClient;
+/** The signal ends calls that are under way. */
+export type ConnectNode = (address: string, signal: AbortSignal) => NodeClient;
+
+interface Node {
+  readonly address: string;
+  readonly signal: AbortSignal;
+}
+
+/** Answers that stay the same for the same document: it has faults, or is too large. Others may pass by themselves. */
+const refusals: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /** Connections are kept and shared by all nodes; `close` lets go of them. */
 export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): {
@@ -40,11 +49,12 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
   });
   const authorization: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
 
-  async function call(address: string, method: "GET" | "PUT" | "PATCH", push?: PushDocument | PushChange) {
+  async function call(node: Node, method: "GET" | "PUT" | "PATCH", push?: PushDocument | PushChange) {
     const wait = push ? timeout * 10 : timeout;
-    const response = await request(`${address}/document`, {
+    const response = await request(`${node.address}/document`, {
       method,
       dispatcher,
+      signal: node.signal,
       headersTimeout: wait,
       bodyTimeout: wait,
       headers: push ? { ...authorization, "content-type": "application/json" } : authorization,
@@ -58,15 +68,16 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
     if (status === 200) return body as NodeState;
     const { message, violations = [] } = body as PushRefused;
     const first = violations[0];
-    throw new Refused(`${status}: ${message}${first ? ` (${first.path.join(".")}: ${first.message})` : ""}`);
+    const said = `${status}: ${message}${first ? ` (${first.path.join(".")}: ${first.message})` : ""}`;
+    throw refusals.has(status) ? new Refused(said) : new Error(said);
   }
 
   return {
-    connect: (address) => ({
-      state: async () => acknowledged(await call(address, "GET")),
-      put: async (push) => acknowledged(await call(address, "PUT", push)),
+    connect: (address, signal) => ({
+      state: async () => acknowledged(await call({ address, signal }, "GET")),
+      put: async (push) => acknowledged(await call({ address, signal }, "PUT", push)),
       patch: async (push) => {
-        const answer = await call(address, "PATCH", push);
+        const answer = await call({ address, signal }, "PATCH", push);
         return answer.status === 409 ? "stale" : acknowledged(answer);
       },
     }),

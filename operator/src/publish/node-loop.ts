@@ -7,6 +7,8 @@ import type { History, Published } from "./history.ts";
 import { type NodeClient, Refused } from "./node-client.ts";
 import { pause } from "./pause.ts";
 
+export type PushOutcome = "acknowledged" | "refused" | "failed";
+
 /** What the operator knows of a node. Times are Unix milliseconds. */
 export interface NodeView {
   readonly address: string;
@@ -24,11 +26,12 @@ export interface NodeLoopOptions {
   readonly signal: AbortSignal;
   /** Told after everything that was learned about the node. */
   readonly onView: (view: NodeView) => void;
-  readonly onPush?: (outcome: "acknowledged" | "refused" | "failed", seconds: number) => void;
+  readonly onPush?: (outcome: PushOutcome, seconds: number) => void;
   /** Milliseconds between looks at a node that has the newest document. Default 500. */
   readonly lookInterval?: number;
-  /** Milliseconds until the next try after a failure. Default 200. */
+  /** Milliseconds until the next try after a failure. Doubled with each push that fails, up to 5 s. Default 200. */
   readonly retryInterval?: number;
+  readonly now?: () => number;
 }
 
 export interface NodeLoop {
@@ -37,15 +40,34 @@ export interface NodeLoop {
   readonly done: Promise<void>;
 }
 
+/** What a node will not take, and why: sending it again would only repeat the answer. A new process may take it. */
+interface Refusal {
+  readonly hash: string;
+  readonly node: string | undefined;
+  readonly reason: string;
+}
+
+const LONGEST_RETRY = 5000;
+
 export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
-  const { address, client, history, signal, onView, onPush, lookInterval = 500, retryInterval = 200 } = options;
+  const { address, client, history, signal, onView, onPush, now = Date.now } = options;
+  const { lookInterval = 500, retryInterval = 200 } = options;
   let state: NodeState | null = null;
-  let seen = Date.now();
+  let seen = now();
   let waker = new AbortController();
-  /** What the node refused, and why: sending it again would only repeat the answer. */
-  let refused: { readonly hash: string; readonly reason: string } | null = null;
+  let refusal: Refusal | null = null;
+  let failedPushes = 0;
+  signal.addEventListener("abort", () => waker.abort(), { once: true });
 
   const learn = (trouble: string | null) => onView({ address, state, seen, trouble });
+  const refused = ({ snapshot }: Published) =>
+    refusal?.hash === snapshot.hash && refusal.node === state?.node ? refusal.reason : null;
+
+  /** The node runs the newest document, or will not take it. */
+  function current(): boolean {
+    const target = history.latest();
+    return !target || state?.hash === target.snapshot.hash || refused(target) !== null;
+  }
 
   /** The change from what the node runs, when that is known, else the whole document. */
   async function push({ revision, snapshot }: Published): Promise<NodeState> {
@@ -58,38 +80,45 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     return client.put({ revision, document: snapshotToDocument(snapshot) });
   }
 
-  /** The node runs the newest document, or will not take it. */
-  const current = () => {
+  async function look(): Promise<void> {
+    state = await client.state();
+    seen = now();
     const target = history.latest();
-    return !target || state?.hash === target.snapshot.hash || refused?.hash === target.snapshot.hash;
-  };
+    learn(target ? refused(target) : null);
+  }
+
+  async function bring(target: Published): Promise<PushOutcome> {
+    const node = state?.node;
+    const refuse = (reason: string) => {
+      refusal = { hash: target.snapshot.hash, node, reason };
+    };
+    let outcome: PushOutcome = "acknowledged";
+    try {
+      state = await push(target);
+      if (state.hash !== target.snapshot.hash) {
+        outcome = "refused";
+        refuse(`reads revision ${target.revision} in another way: it is of another version (${state.version})`);
+      }
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      outcome = "refused";
+      refuse(`refuses revision ${target.revision}: ${error.message}`);
+    }
+    seen = now();
+    learn(refused(target));
+    return outcome;
+  }
 
   async function step(): Promise<void> {
     const target = history.latest();
-    if (!target || !state || current()) {
-      state = await client.state();
-      seen = Date.now();
-      learn(refused && refused.hash === target?.snapshot.hash ? refused.reason : null);
-      return;
-    }
+    if (!target || !state || current()) return look();
     const started = performance.now();
-    const report = (outcome: "acknowledged" | "refused" | "failed") =>
-      onPush?.(outcome, (performance.now() - started) / 1000);
+    let outcome: PushOutcome = "failed";
     try {
-      state = await push(target);
-      seen = Date.now();
-      refused = null;
-      report("acknowledged");
-      learn(null);
-    } catch (error) {
-      if (!(error instanceof Refused)) {
-        report("failed");
-        throw error;
-      }
-      refused = { hash: target.snapshot.hash, reason: `refuses revision ${target.revision}: ${error.message}` };
-      seen = Date.now();
-      report("refused");
-      learn(refused.reason);
+      outcome = await bring(target);
+    } finally {
+      failedPushes = outcome === "failed" ? failedPushes + 1 : 0;
+      if (!signal.aborted) onPush?.(outcome, (performance.now() - started) / 1000);
     }
   }
 
@@ -98,13 +127,13 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
       waker = new AbortController();
       try {
         await step();
-        if (!signal.aborted && current()) await pause(lookInterval, AbortSignal.any([signal, waker.signal]));
+        if (!signal.aborted && current()) await pause(lookInterval, waker.signal);
       } catch (error) {
         if (signal.aborted) return;
         // What the node runs is unknown now: it may have restarted, so the next step looks first.
         state = null;
         learn((error as Error).message);
-        await pause(retryInterval, signal);
+        await pause(Math.min(retryInterval * 2 ** Math.max(0, failedPushes - 1), LONGEST_RETRY), signal);
       }
     }
   }

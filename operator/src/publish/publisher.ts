@@ -2,7 +2,7 @@
 import type { Snapshot } from "@sluice/model";
 import { createHistory } from "./history.ts";
 import type { ConnectNode } from "./node-client.ts";
-import { type NodeLoop, type NodeView, runNodeLoop } from "./node-loop.ts";
+import { type NodeLoop, type NodeView, type PushOutcome, runNodeLoop } from "./node-loop.ts";
 
 /** Milliseconds after which a node that does not answer is left out of every wait, and named. */
 export const SILENT_AFTER = 2000;
@@ -16,7 +16,7 @@ export interface Acknowledgement {
 }
 
 export interface Publisher {
-  /** Replaces the list of nodes (base addresses such as http://127.0.0.1:8005). */
+  /** Replaces the list of nodes (base addresses such as http://127.0.0.1:8005). The same list changes nothing. */
   setNodes(addresses: readonly string[]): void;
   /** Publishes a snapshot; returns its revision, which stays the same while the content does. */
   publish(snapshot: Snapshot): number;
@@ -35,29 +35,46 @@ export interface PublisherOptions {
   readonly connect: ConnectNode;
   /** Told whenever a node's view changed: an acknowledgement, a failure, a node that came or went. */
   readonly onChange: () => void;
-  readonly onPush?: (outcome: "acknowledged" | "refused" | "failed", seconds: number) => void;
+  readonly onPush?: (outcome: PushOutcome, seconds: number) => void;
+  /** See NodeLoopOptions. */
   readonly lookInterval?: number;
+  readonly retryInterval?: number;
   readonly now?: () => number;
 }
 
 export function createPublisher(options: PublisherOptions): Publisher {
-  const { connect, onChange, onPush, lookInterval, now = Date.now } = options;
+  const { connect, onChange, onPush, lookInterval, retryInterval, now = Date.now } = options;
   const history = createHistory();
   const loops = new Map<string, NodeLoop & { readonly abort: AbortController }>();
   const views = new Map<string, NodeView>();
   const silent = new Set<string>();
+  const alarms = new Map<string, NodeJS.Timeout>();
   let counter = 0;
 
   const isSilent = ({ seen }: NodeView) => now() - seen > SILENT_AFTER;
   const revisionOf = ({ state }: NodeView) => (state?.hash ? (history.byHash(state.hash)?.revision ?? 0) : 0);
 
+  /** A node may fall silent in the middle of a call, of which nothing is heard until it ends. */
+  function watchSilence(address: string): void {
+    clearTimeout(alarms.get(address));
+    const alarm = setTimeout(() => {
+      const view = views.get(address);
+      if (!view || silent.has(address) || !isSilent(view)) return;
+      silent.add(address);
+      onChange();
+    }, SILENT_AFTER + 1);
+    alarms.set(address, alarm.unref());
+  }
+
   function add(address: string): void {
     const abort = new AbortController();
     views.set(address, { address, state: null, seen: now(), trouble: null });
+    watchSilence(address);
     const onView = (view: NodeView) => {
       if (abort.signal.aborted) return;
       const before = views.get(address);
       views.set(address, view);
+      if (before?.seen !== view.seen) watchSilence(address);
       const same = before?.state?.hash === view.state?.hash && before?.trouble === view.trouble;
       if (same && silent.has(address) === isSilent(view)) return;
       if (isSilent(view)) silent.add(address);
@@ -66,12 +83,14 @@ export function createPublisher(options: PublisherOptions): Publisher {
     };
     const loop = runNodeLoop({
       address,
-      client: connect(address),
+      client: connect(address, abort.signal),
       history,
       signal: abort.signal,
       onView,
       ...(onPush ? { onPush } : {}),
+      now,
       ...(lookInterval ? { lookInterval } : {}),
+      ...(retryInterval ? { retryInterval } : {}),
     });
     loops.set(address, { ...loop, abort });
   }
@@ -81,11 +100,14 @@ export function createPublisher(options: PublisherOptions): Publisher {
     loops.delete(address);
     views.delete(address);
     silent.delete(address);
+    clearTimeout(alarms.get(address));
+    alarms.delete(address);
   }
 
   return {
     setNodes(addresses) {
       const wanted = new Set(addresses);
+      if (wanted.size === loops.size && addresses.every((address) => loops.has(address))) return;
       for (const address of loops.keys()) if (!wanted.has(address)) drop(address);
       for (const address of wanted) if (!loops.has(address)) add(address);
       onChange();
@@ -124,6 +146,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
         abort.abort();
         return done;
       });
+      for (const alarm of alarms.values()) clearTimeout(alarm);
       loops.clear();
       await Promise.all(ends);
     },

@@ -9,22 +9,23 @@ import type { Problem, Progress } from "../status/conditions.ts";
 interface Entry {
   readonly uid: string | undefined;
   readonly generation: number | undefined;
-  readonly faulty: boolean;
+  /** The problems as one text; empty when there are none. */
+  readonly faults: string;
   readonly revision: number;
   readonly since: number;
   programmed: boolean;
 }
 
 export interface ProgressBook {
-  /** The published document of this revision contains the resource as it stands. */
-  contained(key: string, resource: Resource, problems: readonly Problem[], revision: number): void;
+  /** The published document of this revision contains the resource as it stands. True when that is news. */
+  contained(key: string, resource: Resource, problems: readonly Problem[], revision: number): boolean;
   forget(alive: ReadonlyMap<string, unknown>): void;
   /** How far the resource is; undefined while it is too early to speak of waiting. */
   progress(key: string, acknowledged: number, waitingFor: string): Progress | undefined;
 }
 
 /** Milliseconds of waiting for nodes that are not worth a write of status. */
-const PATIENCE = 1000;
+export const PATIENCE = 1000;
 
 const saidProgrammed = ({ metadata, status }: Resource): boolean =>
   status?.conditions?.some(
@@ -32,18 +33,20 @@ const saidProgrammed = ({ metadata, status }: Resource): boolean =>
       type === "Programmed" && is === "True" && observedGeneration === metadata.generation,
   ) ?? false;
 
+const textOf = (problems: readonly Problem[]): string => (problems.length === 0 ? "" : JSON.stringify(problems));
+
 export function createProgressBook(now: () => number = Date.now): ProgressBook {
   const entries = new Map<string, Entry>();
   return {
     contained(key, resource, problems, revision) {
       const { uid, generation } = resource.metadata;
-      const faulty = problems.length > 0;
+      const faults = textOf(problems);
       const before = entries.get(key);
-      const same = before?.uid === uid && before?.generation === generation && before?.faulty === faulty;
-      if (before && same) return;
+      if (before?.uid === uid && before?.generation === generation && before?.faults === faults) return false;
       // After a restart of ours the resource itself tells what was acknowledged before.
-      const programmed = !before && !faulty && saidProgrammed(resource);
-      entries.set(key, { uid, generation, faulty, revision, since: now(), programmed });
+      const programmed = !before && faults === "" && saidProgrammed(resource);
+      entries.set(key, { uid, generation, faults, revision, since: now(), programmed });
+      return true;
     },
     forget(alive) {
       for (const key of entries.keys()) if (!alive.has(key)) entries.delete(key);

@@ -2,25 +2,26 @@
  * The operator's loop: from the world to a published document and back to conditions. It reacts to state, not to
  * events: whatever happened, it translates what is there now, so that a restart gives the same result.
  */
-import type { Kind, Resource, ResourceCache, ResourceClient } from "@sluice/crds";
-import { keyOf } from "@sluice/crds";
+import { type Kind, keyOf, type Resource, type ResourceCache } from "@sluice/crds";
 import type { WaitAnswer } from "@sluice/model";
 import type { Logger } from "pino";
 import type { Publisher } from "../publish/publisher.ts";
-import { conditionsOf, type Problem } from "../status/conditions.ts";
+import type { Problem } from "../status/conditions.ts";
+import type { Teller } from "../status/teller.ts";
 import type { StatusWriter } from "../status/writer.ts";
 import { type Owner, ownerKey, type Translation } from "../translate/translation.ts";
 import type { watchedKinds } from "../world/world.ts";
 import { type Built, build } from "./build.ts";
 import { createProgressBook } from "./progress.ts";
+import { createStatuses } from "./statuses.ts";
 
 export interface ReconcilerOptions {
   readonly cache: ResourceCache<(typeof watchedKinds)[number]>;
-  readonly client: Pick<ResourceClient, "recordEvent">;
   readonly translate: (world: ResourceCache<(typeof watchedKinds)[number]>["resources"]) => Translation;
   readonly empty: Built;
   readonly publisher: Publisher;
   readonly writer: StatusWriter;
+  readonly teller: Teller;
   readonly log: Logger;
   readonly onReconcile: (seconds: number) => void;
   /** The document or what the nodes run has changed. */
@@ -30,7 +31,7 @@ export interface ReconcilerOptions {
 export interface Reconciler {
   /** Something changed: translate and publish soon. Many calls in one turn of the event loop are one. */
   touch(): void;
-  /** What the nodes run changed, or it is time to look at statuses again. */
+  /** What the nodes run changed, or a status could not be written: look at the statuses that have not settled. */
   look(): void;
   /** Whether the published document contains all that the world holds. */
   upToDate(): boolean;
@@ -39,48 +40,49 @@ export interface Reconciler {
   close(): void;
 }
 
-const REPORTER = "sluice-operator";
-/** Milliseconds between looks at all statuses, for what other writers changed and for nodes that stay silent. */
+/** Milliseconds between looks at all statuses, for what other writers changed. */
 const RESYNC = 10_000;
+/** Milliseconds until the next look while it is too early to speak of waiting. */
+const SOON = 1000;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { cache, client, translate, publisher, writer, log, onReconcile, onProgress } = options;
+  const { cache, translate, publisher, writer, teller, log, onReconcile, onProgress } = options;
   const book = createProgressBook();
+  const statuses = createStatuses({ world: cache.resources, book, publisher, writer });
   let built = options.empty;
   let problems: ReadonlyMap<string, readonly Problem[]> = new Map();
   let owners: ReadonlyMap<string, Owner> = new Map();
   let dirty = true;
+  let closed = false;
   let scheduled: NodeJS.Immediate | undefined;
-  let later: NodeJS.Timeout | undefined;
+  let soon: NodeJS.Timeout | undefined;
   let waitedFor = "";
 
-  const resourceOf = ({ kind, namespace, name }: Owner): Resource | undefined =>
-    cache.resources[kind].get(keyOf(namespace, name));
+  const resync = setInterval(() => look(true), RESYNC).unref();
 
-  /** A problem that nobody was told of yet becomes an Event, which `kubectl describe` shows. */
-  function tell(
-    owner: Owner,
-    resource: Resource,
-    before: readonly Problem[] = [],
-    after: readonly Problem[] = [],
-  ): void {
-    for (const { condition, reason, message } of after) {
+  /** A problem that nobody was told of yet. */
+  function tellNews(owner: Owner, resource: Resource, before: readonly Problem[], after: readonly Problem[]): void {
+    for (const problem of after) {
+      const { condition, message } = problem;
       if (before.some((known) => known.message === message)) continue;
-      if (resource.status?.conditions?.some((said) => said.type === condition && said.message.includes(message)))
-        continue;
-      log.warn({ resource: ownerKey(owner), reason }, message);
-      const event = { type: "Warning", reason, message, reporter: REPORTER } as const;
-      client.recordEvent(owner, event).catch((error: Error) => {
-        log.warn({ resource: ownerKey(owner), reason: error.message }, "cannot write an event");
-      });
+      const said = resource.status?.conditions?.some(
+        (known) => known.type === condition && known.message.includes(message),
+      );
+      if (!said) teller.tell(owner, problem);
     }
   }
 
-  function merged(one: Translation["problems"], other: Translation["problems"]): Translation["problems"] {
-    if (other.size === 0) return one;
-    const all = new Map(one);
-    for (const [key, list] of other) all.set(key, [...(all.get(key) ?? []), ...list]);
-    return all;
+  /** Every resource's place in what was published; the statuses of those for which that is news are opened. */
+  function note(before: typeof problems, revision: number): void {
+    for (const [key, owner] of owners) {
+      const resource = cache.resources[owner.kind].get(keyOf(owner.namespace, owner.name));
+      if (!resource) continue;
+      const own = problems.get(key) ?? [];
+      if (!book.contained(key, resource, own, revision)) continue;
+      statuses.open(key);
+      tellNews(owner, resource, before.get(key) ?? [], own);
+    }
+    book.forget(owners);
   }
 
   function reconcile(): void {
@@ -91,60 +93,36 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       waitedFor = names;
       return;
     }
+    waitedFor = "";
     const started = performance.now();
     const translation = translate(cache.resources);
     const result = build(built, translation);
-    built = result.built;
     const before = problems;
+    built = result.built;
     problems = merged(translation.problems, result.problems);
     owners = translation.owners;
     dirty = false;
     const known = publisher.revision();
     const revision = publisher.publish(built.snapshot);
-    for (const [key, owner] of owners) {
-      const resource = resourceOf(owner);
-      if (!resource) continue;
-      book.contained(key, resource, problems.get(key) ?? [], revision);
-      tell(owner, resource, before.get(key), problems.get(key));
-    }
-    book.forget(owners);
+    note(before, revision);
     const seconds = (performance.now() - started) / 1000;
     onReconcile(seconds);
     if (revision !== known) log.info({ revision, hash: built.snapshot.hash, seconds }, "published a document");
-    look();
+    look(false);
   }
 
-  /** Says every resource's conditions; the writer writes what differs. */
-  function look(): void {
+  function look(all: boolean): void {
+    if (closed) return;
     onProgress();
     if (dirty) return;
-    const acknowledged = publisher.acknowledgedRevision();
-    const { lagging, silent } = publisher.acknowledgement(publisher.revision());
-    const late = [...lagging, ...silent];
-    const waitingFor =
-      late.length > 0 ? `Waiting for the nodes ${late.join(", ")}.` : "Waiting for a node to be ready.";
-    let tooEarly = false;
-    for (const [key, owner] of owners) {
-      const resource = resourceOf(owner);
-      if (!resource) continue;
-      const own = problems.get(key) ?? [];
-      const progress = book.progress(key, acknowledged, waitingFor);
-      if (!progress && own.length === 0) tooEarly = true;
-      else
-        writer.want(
-          owner,
-          resource,
-          conditionsOf(resource, own, progress ?? { programmed: false, message: waitingFor }),
-        );
-    }
-    clearTimeout(later);
-    later = setTimeout(look, tooEarly ? 1000 : RESYNC).unref();
+    clearTimeout(soon);
+    if (statuses.look(owners, problems, all)) soon = setTimeout(() => look(false), SOON).unref();
   }
 
   return {
     touch() {
       dirty = true;
-      if (scheduled) return;
+      if (scheduled || closed) return;
       scheduled = setImmediate(() => {
         scheduled = undefined;
         try {
@@ -155,7 +133,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         }
       });
     },
-    look,
+    look: () => look(false),
     upToDate: () => !dirty && cache.unsynced().length === 0,
     problemsOf(kind, namespace, name) {
       const own = problems.get(ownerKey({ kind, namespace, name })) ?? [];
@@ -163,8 +141,17 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     },
     problemCount: () => problems.size,
     close() {
-      clearTimeout(later);
+      closed = true;
+      clearInterval(resync);
+      clearTimeout(soon);
       if (scheduled) clearImmediate(scheduled);
     },
   };
+}
+
+function merged(one: Translation["problems"], other: Translation["problems"]): Translation["problems"] {
+  if (other.size === 0) return one;
+  const all = new Map(one);
+  for (const [key, list] of other) all.set(key, [...(all.get(key) ?? []), ...list]);
+  return all;
 }

@@ -1,0 +1,284 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, beforeEach, describe, test } from "node:test";
+import { type Condition, createDirectoryClient, type Resource, type ResourceClient } from "@sluice/crds";
+import { deriveId, readSettings, type WaitAnswer, type WaitRequest } from "@sluice/model";
+import { pino } from "pino";
+import { temporaryFolder, waitFor } from "../../test/process/index.ts";
+import { type Operator, startOperator } from "./operator.ts";
+import { operatorSettings } from "./settings.ts";
+import { startTestNode, type TestNode } from "./testing-node.ts";
+
+const TOKEN = "token-of-the-test";
+const log = pino({ level: "silent" });
+
+const service = (name: string, url = `http://${name}.test`) => ({
+  apiVersion: "sluice.dev/v1alpha1",
+  kind: "Service",
+  metadata: { name },
+  spec: { url },
+});
+const route = (name: string, paths: unknown = [`/${name}`]) => ({
+  apiVersion: "sluice.dev/v1alpha1",
+  kind: "Route",
+  metadata: { name },
+  spec: { serviceRef: { name: "users" }, paths },
+});
+const users = deriveId("services", "users");
+
+/** What a test started; ended in the reverse order, whatever happened. */
+const started: (() => Promise<unknown>)[] = [];
+const owned = <Part>(part: Part, stop: () => Promise<unknown>): Part => {
+  started.unshift(stop);
+  return part;
+};
+async function endAll(): Promise<void> {
+  for (const stop of started.splice(0)) await stop();
+}
+
+interface Scene {
+  readonly directory: string;
+  readonly nodes: readonly [TestNode, TestNode];
+  readonly client: ResourceClient;
+  readonly operator: Operator;
+  write(name: string, resource: object | string): void;
+}
+
+async function node(): Promise<TestNode> {
+  const made = await startTestNode(TOKEN);
+  return owned(made, () => made.stop());
+}
+
+async function runOperator(directory: string, nodes: readonly TestNode[]) {
+  const client = createDirectoryClient({ directory, log });
+  owned(client, () => client.close());
+  const settings = readSettings(operatorSettings, {
+    SLUICE_OPERATOR_LISTEN: "127.0.0.1:0",
+    SLUICE_DIRECTORY: directory,
+    SLUICE_NODES: nodes.map(({ address }) => address).join(","),
+    SLUICE_PUSH_TOKEN: TOKEN,
+  });
+  assert.ok(settings.value, JSON.stringify(settings.violations));
+  const operator = await startOperator({ settings: settings.value, client, log, credentials: { token: TOKEN } });
+  return { client, operator: owned(operator, () => operator.close()) };
+}
+
+function folder(...resources: (Resource | object)[]) {
+  const { path, remove } = temporaryFolder("operator");
+  owned(path, async () => remove());
+  const directory = join(path, "resources");
+  mkdirSync(directory);
+  const write = (name: string, resource: object | string) =>
+    writeFileSync(join(directory, `${name}.yaml`), typeof resource === "string" ? resource : JSON.stringify(resource));
+  for (const [index, resource] of resources.entries()) write(`${index}`, resource);
+  return { directory, write };
+}
+
+async function scene(...resources: object[]): Promise<Scene> {
+  const { directory, write } = folder(...resources);
+  const nodes = [await node(), await node()] as const;
+  return { directory, write, nodes, ...(await runOperator(directory, nodes)) };
+}
+
+async function get(operator: Operator, path: string): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(`http://127.0.0.1:${operator.address.port}${path}`);
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+async function wait(operator: Operator, request: WaitRequest): Promise<WaitAnswer> {
+  const response = await fetch(`http://127.0.0.1:${operator.address.port}/wait`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(request),
+  });
+  assert.equal(response.status, 200);
+  return (await response.json()) as WaitAnswer;
+}
+
+async function conditionsOf(client: ResourceClient, kind: "Service" | "Route", name: string) {
+  const resource = await client.get({ kind, namespace: "default", name });
+  const said = (resource?.status?.conditions ?? []) as readonly Condition[];
+  return Object.fromEntries(said.map((condition) => [condition.type, condition]));
+}
+
+const programmed = (client: ResourceClient, kind: "Service" | "Route", name: string) =>
+  waitFor(async () => (await conditionsOf(client, kind, name)).Programmed?.status === "True", {
+    what: `${kind} ${name} to be programmed`,
+  });
+
+const serves = ({ snapshot }: TestNode, routeName: string) =>
+  snapshot?.routes.has(deriveId("routes", routeName)) === true;
+
+const all = (nodes: readonly TestNode[], routeName: string) =>
+  waitFor(() => nodes.every((one) => serves(one, routeName)), { what: `both nodes to serve ${routeName}` });
+
+describe("the operator on a directory with two nodes", { concurrency: false }, () => {
+  beforeEach(endAll);
+  after(endAll);
+
+  test("publishes once it has read everything, as one whole document to each node, and writes conditions", async () => {
+    const { nodes, client, operator } = await scene(service("users"), route("users"));
+    await all(nodes, "users");
+    assert.deepEqual(
+      nodes.map(({ pushes }) => pushes),
+      [["PUT 1"], ["PUT 1"]],
+    );
+    await programmed(client, "Route", "users");
+    const { Accepted, ResolvedRefs, Programmed } = await conditionsOf(client, "Route", "users");
+    assert.deepEqual([Accepted?.status, ResolvedRefs?.status, Programmed?.reason], ["True", "True", "Programmed"]);
+    const generation = (await client.get({ kind: "Route", namespace: "default", name: "users" }))?.metadata.generation;
+    assert.equal(Programmed?.observedGeneration, generation);
+    assert.equal((await get(operator, "/readyz")).status, 200);
+  });
+
+  test("is not ready and publishes nothing while the directory cannot be read", async () => {
+    const { directory } = folder();
+    const [only] = [await node()];
+    rmSync(directory, { recursive: true });
+    const { operator } = await runOperator(directory, [only]);
+    const { status, body } = await get(operator, "/readyz");
+    assert.deepEqual([status, /Service, Route, Plugin/.test(`${body.message}`)], [503, true]);
+    mkdirSync(directory);
+    await waitFor(() => only.pushes.length > 0, { what: "the empty document" });
+    assert.equal((await get(operator, "/readyz")).status, 200);
+    assert.equal(only.snapshot?.services.size, 0);
+  });
+
+  test("pushes the change of one file to both nodes as a change", async () => {
+    const { nodes, client, write } = await scene(service("users"), route("users"));
+    await programmed(client, "Route", "users");
+    write("0", service("users", "http://elsewhere.test"));
+    await waitFor(() => nodes.every(({ snapshot }) => snapshot?.services.get(users)?.host === "elsewhere.test"), {
+      what: "the change on both nodes",
+    });
+    assert.deepEqual(
+      nodes.map(({ pushes }) => pushes),
+      [
+        ["PUT 1", "PATCH 2"],
+        ["PUT 1", "PATCH 2"],
+      ],
+    );
+  });
+
+  test("names a node that is down, and goes on with the other", async () => {
+    const { nodes, client, operator, write } = await scene(service("users"));
+    await programmed(client, "Service", "users");
+    await nodes[1].stop();
+    write("late", route("late"));
+    await all([nodes[0]], "late");
+    await programmed(client, "Route", "late");
+    const { body } = await get(operator, "/status");
+    assert.deepEqual([body.acknowledged, body.lagging, body.silent], [[nodes[0].address], [], [nodes[1].address]]);
+    await nodes[1].restart();
+    await all([nodes[1]], "late");
+  });
+
+  test("tells what a node answers that does not take the document, and goes on trying", async () => {
+    const { nodes, client, operator, write } = await scene(service("users"));
+    await programmed(client, "Service", "users");
+    nodes[1].answerWith(503);
+    write("late", route("late"));
+    await all([nodes[0]], "late");
+    const trouble = async () => {
+      const views = (await get(operator, "/status")).body.nodes as readonly {
+        address: string;
+        trouble: string | null;
+      }[];
+      return views.find(({ address }) => address === nodes[1].address)?.trouble;
+    };
+    await waitFor(async () => (await trouble()) === "503: as the test wants it", { what: "the node's trouble" });
+    nodes[1].answerWith(null);
+    await all(nodes, "late");
+    await programmed(client, "Route", "late");
+  });
+
+  test("gives a node that restarted the whole document, and writes no status for it", async () => {
+    const { nodes, client } = await scene(service("users"), route("users"));
+    await programmed(client, "Route", "users");
+    const before = await conditionsOf(client, "Route", "users");
+    await nodes[0].restart();
+    await all(nodes, "users");
+    assert.deepEqual(nodes[0].pushes, ["PUT 1", "PUT 1"]);
+    assert.deepEqual(await conditionsOf(client, "Route", "users"), before);
+  });
+
+  test("pushes nothing after a restart of its own when nothing changed", async () => {
+    const { directory, nodes, client, operator } = await scene(service("users"), route("users"));
+    await programmed(client, "Route", "users");
+    const file = join(directory, ".status", "route", "default_users.json");
+    const status = readFileSync(file, "utf8");
+    await operator.close();
+    const again = await runOperator(directory, nodes);
+    await waitFor(async () => ((await get(again.operator, "/status")).body.acknowledged as string[]).length === 2, {
+      what: "both nodes to be known as current",
+    });
+    const answer = await wait(again.operator, { resources: [{ kind: "Route", namespace: "default", name: "users" }] });
+    assert.equal(answer.programmed, true);
+    assert.deepEqual(
+      nodes.map(({ pushes }) => pushes),
+      [["PUT 1"], ["PUT 1"]],
+    );
+    assert.equal(readFileSync(file, "utf8"), status);
+  });
+
+  test("keeps serving the rest while one file is broken and one resource invalid", async () => {
+    const { nodes, client, write } = await scene(service("users"), route("users"), route("other"));
+    await programmed(client, "Route", "other");
+    write("1", "kind: Route\n  broken: [");
+    write("2", route("other", ["no-slash"]));
+    write("3", route("third"));
+    await all(nodes, "third");
+    assert.deepEqual([serves(nodes[0], "users"), serves(nodes[0], "other")], [true, false]);
+    await waitFor(async () => (await conditionsOf(client, "Route", "other")).Accepted?.status === "False", {
+      what: "the condition of the invalid route",
+    });
+    const { Accepted, Programmed } = await conditionsOf(client, "Route", "other");
+    assert.match(Accepted?.message ?? "", /spec\.paths\[0\]: should start with: \//);
+    assert.equal(Programmed?.status, "False");
+    write("2", route("other"));
+    await programmed(client, "Route", "other");
+  });
+
+  test("answers a wait once both nodes have what was written, and a deletion once it is gone", async () => {
+    const { nodes, client, operator } = await scene(service("users"));
+    const written = await client.apply(
+      "Route",
+      { ...route("fresh"), metadata: { name: "fresh", namespace: "default" } },
+      { manager: "test" },
+    );
+    const { name, namespace, uid, generation } = written.metadata;
+    const done = await wait(operator, { resources: [{ kind: "Route", namespace, name, uid, generation }] });
+    assert.deepEqual([done.programmed, done.problems, done.acknowledged.length], [true, [], 2]);
+    assert.ok(nodes.every((one) => serves(one, "fresh")));
+    await client.remove({ kind: "Route", namespace, name });
+    const gone = await wait(operator, { resources: [{ kind: "Route", namespace, name, uid, deleted: true }] });
+    assert.equal(gone.programmed, true);
+    assert.ok(nodes.every((one) => !serves(one, "fresh")));
+  });
+
+  test("answers a wait for something invalid with its problem", async () => {
+    const { client, operator } = await scene(service("users"));
+    const { metadata } = await client.apply(
+      "Route",
+      { ...route("bad", ["x"]), metadata: { name: "bad", namespace: "default" } },
+      { manager: "test" },
+    );
+    const { name, namespace, uid, generation } = metadata;
+    const answer = await wait(operator, { resources: [{ kind: "Route", namespace, name, uid, generation }] });
+    assert.equal(answer.programmed, false);
+    assert.deepEqual(
+      answer.problems.map(({ kind, reason }) => [kind, reason]),
+      [["Route", "Invalid"]],
+    );
+  });
+
+  test("stops at once although a node takes its call and never answers", async () => {
+    const { nodes, client, operator } = await scene(service("users"));
+    await programmed(client, "Service", "users");
+    nodes[0].freeze();
+    const before = performance.now();
+    await Promise.all([operator.close(), operator.close()]);
+    assert.ok(performance.now() - before < 1500, "it waited for the node");
+  });
+});

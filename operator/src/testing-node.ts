@@ -1,0 +1,107 @@
+/** A node for tests: speaks the push protocol over HTTP as @sluice/model's push.ts tells it, and remembers what came. */
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+  applyChange,
+  applyDocument,
+  type Checked,
+  emptySnapshot,
+  type NodeState,
+  type PushChange,
+  type PushDocument,
+  type Snapshot,
+} from "@sluice/model";
+
+export interface TestNode {
+  /** Base address of the push listener; the same after a restart. */
+  readonly address: string;
+  /** What was pushed: `PUT 1`, `PATCH 2`, in order. */
+  readonly pushes: readonly string[];
+  readonly snapshot: Snapshot | null;
+  /** Every answer from now on is this status, whatever is asked; null: as it should be. */
+  answerWith(status: number | null): void;
+  /** Takes calls and never answers them. */
+  freeze(): void;
+  stop(): Promise<void>;
+  /** A new process on the same address: it has no document. */
+  restart(): Promise<void>;
+}
+
+export async function startTestNode(token: string): Promise<TestNode> {
+  const pushes: string[] = [];
+  let snapshot: Snapshot | null = null;
+  let state: NodeState = { node: randomUUID(), hash: null, revision: 0, version: "test" };
+  let status: number | null = null;
+  let frozen = false;
+
+  function take(revision: number, next: Checked<Snapshot>): readonly [number, unknown] {
+    if (next.violations) return [400, { message: "the document is refused", violations: next.violations }];
+    snapshot = next.value;
+    state = { ...state, revision, hash: next.value.hash };
+    return [200, state];
+  }
+
+  function answer(method: string | undefined, body: string): readonly [number, unknown] {
+    if (status !== null) return [status, { message: "as the test wants it" }];
+    if (method === "GET") return [200, state];
+    const push = JSON.parse(body) as PushDocument | PushChange;
+    if ("base" in push && push.base !== state.hash) return [409, state];
+    pushes.push(`${method} ${push.revision}`);
+    const before = snapshot ?? emptySnapshot;
+    return take(
+      push.revision,
+      "base" in push ? applyChange(before, push.change) : applyDocument(before, push.document),
+    );
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    if (frozen) return;
+    const trusted = request.headers.authorization === `Bearer ${token}` && request.url === "/document";
+    const [code, body] = trusted
+      ? answer(request.method, Buffer.concat(parts).toString("utf8"))
+      : [401, { message: "not the operator" }];
+    response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(body));
+  }
+
+  const listen = async (port: number) => {
+    // A call that is cut off by the other side is no fault of the node.
+    const server = createServer((request, response) => void handle(request, response).catch(() => response.destroy()));
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, "127.0.0.1", resolve);
+    });
+    return server;
+  };
+
+  let server = await listen(0);
+  const { port } = server.address() as AddressInfo;
+
+  async function stop(): Promise<void> {
+    server.closeAllConnections();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+
+  return {
+    address: `http://127.0.0.1:${port}`,
+    pushes,
+    get snapshot() {
+      return snapshot;
+    },
+    answerWith(wanted) {
+      status = wanted;
+    },
+    freeze() {
+      frozen = true;
+    },
+    stop,
+    async restart() {
+      await stop();
+      snapshot = null;
+      state = { ...state, node: randomUUID(), hash: null, revision: 0 };
+      server = await listen(port);
+    },
+  };
+}
