@@ -1,0 +1,94 @@
+/** A core Service as upstream: its addresses are those of its EndpointSlices, whoever writes them. */
+import assert from "node:assert/strict";
+import { networkInterfaces } from "node:os";
+import { after, test } from "node:test";
+import { waitFor } from "../../process/index.ts";
+import { get, startUpstream, type Upstream } from "../client.ts";
+import { resource, route } from "../resources.ts";
+import { underLoad } from "../under-load.ts";
+import { startSuite } from "./suite.ts";
+
+/** The API server refuses loopback addresses in EndpointSlices: the machine's own address it must be. */
+const host = Object.values(networkInterfaces())
+  .flat()
+  .find((address) => address?.family === "IPv4" && !address.internal)?.address;
+assert.ok(host, "this suite needs an IPv4 address of this machine that is not loopback; it has none");
+
+const suite = await startSuite();
+after(() => suite.stop());
+const url = `http://${suite.chosen.proxy}/shop`;
+const upstreams = new Map<string, Upstream>();
+for (const name of ["one", "two"]) upstreams.set(name, await startUpstream(name, host));
+after(() => Promise.all([...upstreams.values()].map((upstream) => upstream.close())));
+
+/** A slice of the Service `shop` with one endpoint for each of these upstreams; an EndpointSlice has one port. */
+function slice(name: string, ready = true): object {
+  return {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: { name: `shop-${name}`, labels: { "kubernetes.io/service-name": "shop" } },
+    addressType: "IPv4",
+    ports: [{ name: "http", protocol: "TCP", port: upstreams.get(name)?.port }],
+    endpoints: [{ addresses: [host], conditions: { ready, serving: ready, terminating: false } }],
+  };
+}
+
+/** Who answers a number of requests, each with the times. */
+async function answering(requests: number): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (let count = 0; count < requests; count++) {
+    const { status, body } = await get(url);
+    assert.equal(status, 200, JSON.stringify(body));
+    const { name } = body as { name: string };
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}
+
+const answeredBy = (expected: Record<string, number>, what: string) =>
+  waitFor(
+    async () => {
+      assert.deepEqual(await answering(10), expected);
+      return true;
+    },
+    { what },
+  );
+
+test("a Service whose core Service is missing says so, and its route answers 503 meanwhile", async () => {
+  await suite.apply(resource("Service", "shop", { backendRef: { name: "shop", port: 80 } }), route("shop"));
+  await suite.plane.kubectl(["wait", "--for=condition=ResolvedRefs=False", "--timeout=20s", "gwsvc/shop"]);
+  assert.match(await suite.condition("gwsvc/shop", "ResolvedRefs"), /^False BackendNotFound .*shop/);
+  await waitFor(async () => (await get(url)).status === 503, { what: "the route to answer 503" });
+});
+
+test("requests go in turn to all addresses of the core Service", async () => {
+  const core = {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "shop" },
+    spec: { ports: [{ name: "http", port: 80, targetPort: "http" }] },
+  };
+  await suite.apply(core, slice("one"), slice("two"));
+  await suite.programmed("gwsvc/shop", "gwroute/shop");
+  await answeredBy({ one: 5, two: 5 }, "both upstreams to be asked in turn");
+});
+
+test("an address that is not ready gets no requests, and none is lost when it goes and comes", async () => {
+  const loads = await underLoad([url], async () => {
+    await suite.apply(slice("two", false));
+    await answeredBy({ one: 10 }, "only the ready upstream to be asked");
+    await suite.apply(slice("two"));
+    await waitFor(async () => (await answering(10)).two !== undefined, {
+      what: "the second upstream to be asked again",
+    });
+  });
+  assert.deepEqual(loads[url]?.failures, []);
+});
+
+test("endpoints that come and go write no status", async () => {
+  const version = () => suite.plane.kubectl(["get", "gwsvc/shop", "-o", "jsonpath={.metadata.resourceVersion}"]);
+  const before = await version();
+  await suite.apply(slice("one", false));
+  await answeredBy({ two: 10 }, "only the second upstream to be asked");
+  assert.equal(await version(), before);
+});

@@ -1,0 +1,133 @@
+/** Parts of the product die and come back under constant load: no request is lost and nothing is forgotten. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { waitFor } from "../../process/index.ts";
+import type { PartName } from "../../start/processes.ts";
+import { get, startUpstream } from "../client.ts";
+import { route, service } from "../resources.ts";
+import { type Load, underLoad } from "../under-load.ts";
+import { startSuite } from "./suite.ts";
+
+const suite = await startSuite();
+after(() => suite.stop());
+const { chosen } = suite;
+const { kubectl } = suite.plane;
+const first = `http://${chosen.proxy}`;
+const second = `http://${chosen.proxy2}`;
+
+const upstream = await startUpstream("echo");
+after(() => upstream.close());
+before(async () => {
+  await suite.apply(service("echo", upstream.port), route("echo"));
+  await suite.programmed("gwroute/echo");
+});
+
+const serves = async (path: string) => {
+  const answers = await Promise.all([first, second].map((node) => get(`${node}${path}`)));
+  return answers.every(({ status }) => status === 200);
+};
+const isServed = (path: string) =>
+  waitFor(() => serves(path), { what: `both nodes to serve ${path}`, timeout: 20_000 });
+
+function nothingLost(loads: Readonly<Record<string, Load>>): void {
+  for (const [url, { answered, failures }] of Object.entries(loads)) {
+    assert.deepEqual(failures.slice(0, 5), [], `${failures.length} of ${answered} requests to ${url} failed`);
+    assert.ok(answered > 50, `only ${answered} requests to ${url}`);
+  }
+}
+
+const bothUnderLoad = (work: () => Promise<unknown>) => underLoad([`${first}/echo`, `${second}/echo`], work);
+
+async function restarted(part: PartName): Promise<void> {
+  const process = await suite.start(part);
+  await process.waitForOutput(/ is up"/, { timeout: 20_000 });
+}
+
+test("the operator killed with -9 and restarted: no request is lost, and what changed meanwhile is live afterwards", async () => {
+  const loads = await bothUnderLoad(async () => {
+    await suite.kill9("operator");
+    await suite.apply(route("added", { serviceRef: { name: "echo" } }));
+    assert.equal((await get(`${first}/added`)).status, 404);
+    await restarted("operator");
+    await isServed("/added");
+    await suite.programmed("gwroute/added", "gwroute/echo", "gwsvc/echo");
+  });
+  nothingLost(loads);
+});
+
+test("a route deleted while the operator was down is gone afterwards, and nothing else is", async () => {
+  const loads = await bothUnderLoad(async () => {
+    await suite.kill9("operator");
+    await kubectl(["delete", "gwroute", "added"]);
+    await restarted("operator");
+    await waitFor(async () => (await get(`${second}/added`)).status === 404, { what: "the route to be gone" });
+  });
+  nothingLost(loads);
+});
+
+test("the API server restarted in the middle: no request is lost, and changes go on arriving", async () => {
+  const loads = await bothUnderLoad(async () => {
+    await suite.plane.restartApiServer();
+    await suite.apply(route("after-restart", { serviceRef: { name: "echo" } }));
+    await isServed("/after-restart");
+    await suite.programmed("gwroute/after-restart");
+  });
+  nothingLost(loads);
+});
+
+test("a node killed with -9 has its document before it is ready, and the other node lost nothing", async () => {
+  const loads = await underLoad([`${first}/echo`], async () => {
+    await suite.kill9("gateway-2");
+    await suite.apply(route("without-second", { serviceRef: { name: "echo" } }));
+    await suite.programmed("gwroute/without-second");
+    await suite.start("gateway-2");
+    await waitFor(
+      async () => {
+        const { status } = await get(`http://${chosen.status2}/status/ready`);
+        if (status !== 200) return false;
+        // From the first moment of readiness on: also what was written while it was down.
+        assert.equal((await get(`${second}/without-second`)).status, 200);
+        return true;
+      },
+      { what: "the second node to be ready", timeout: 20_000 },
+    );
+  });
+  nothingLost(loads);
+});
+
+test("a node without an operator never becomes ready", async () => {
+  await suite.kill9("operator");
+  await suite.kill9("gateway-2");
+  await suite.start("gateway-2");
+  const ready = () => get(`http://${chosen.status2}/status/ready`);
+  const { status, body } = await waitFor(ready, { what: "the status listener to answer" });
+  assert.equal(status, 503);
+  assert.match((body as { message: string }).message, /^no configuration available/);
+  await restarted("operator");
+  await waitFor(async () => (await ready()).status === 200, { what: "the node to be ready", timeout: 20_000 });
+});
+
+test("a route edited 50 times under load: no request fails, and the last edit is what both nodes serve", async () => {
+  const loads = await bothUnderLoad(async () => {
+    for (let edit = 1; edit <= 50; edit++) {
+      const patch = JSON.stringify({ spec: { paths: ["/echo", `/edit-${edit}`] } });
+      await kubectl(["patch", "gwroute", "echo", "--type=merge", "-p", patch]);
+    }
+    await isServed("/edit-50");
+  });
+  nothingLost(loads);
+  assert.equal((await get(`${first}/edit-49`)).status, 404);
+});
+
+test("the admin listener killed with -9 and restarted writes as before", async () => {
+  await suite.kill9("admin");
+  await restarted("admin");
+  const form = new URLSearchParams({ name: "by-admin", "paths[]": "/by-admin" });
+  const url = `http://${chosen.admin}/services/echo/routes`;
+  const post = async () => {
+    const response = await fetch(url, { method: "POST", body: form });
+    return response.status === 503 ? undefined : response.status;
+  };
+  assert.equal(await waitFor(post, { what: "the admin listener to have read its resources" }), 201);
+  await isServed("/by-admin");
+});
