@@ -1,0 +1,161 @@
+/** What an answer says of the nodes, and how the listener starts and stops. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createDirectoryClient } from "@sluice/crds";
+import { readSettings, type WaitAnswer } from "@sluice/model";
+import { adminSettings } from "../settings/admin.ts";
+import { startAdmin } from "./index.ts";
+import { quiet, type Rig, served, startRig } from "./testing.ts";
+import { programmedHeaders, waitForNodes } from "./wait.ts";
+
+const using = async (run: (rig: Rig) => Promise<void>, env: Record<string, string> = {}): Promise<void> => {
+  const rig = await startRig(env);
+  try {
+    await run(rig);
+  } finally {
+    await rig.close();
+  }
+};
+const problem = { kind: "Service", namespace: "default", name: "a", reason: "Conflicted", message: "é\r\nhas it" };
+
+describe("an answer to a write", () => {
+  const table: readonly (readonly [string, (Partial<WaitAnswer> | null)[], Record<string, string>])[] = [
+    ["every node has it", [{}], { "X-Sluice-Programmed": "true" }],
+    ["a node is silent", [{ silent: ["b"] }], { "X-Sluice-Programmed": "true", "X-Sluice-Silent": "b" }],
+    [
+      "nodes lag",
+      [{ programmed: false, lagging: ["a", "b"] }],
+      { "X-Sluice-Programmed": "pending", "X-Sluice-Lagging": "a, b" },
+    ],
+    [
+      "a resource is kept out",
+      [{ programmed: false, problems: [problem] }],
+      { "X-Sluice-Programmed": "false", "X-Sluice-Problem": "Service default/a: Conflicted: ?has it" },
+    ],
+    [
+      "the operator cannot be reached",
+      [null],
+      { "X-Sluice-Programmed": "pending", "X-Sluice-Problem": "the operator cannot be reached" },
+    ],
+    [
+      "one of several questions has no good answer",
+      [{}, { programmed: false, lagging: ["a"] }, {}],
+      { "X-Sluice-Programmed": "pending", "X-Sluice-Lagging": "a" },
+    ],
+  ];
+  for (const [when, answers, headers] of table) {
+    test(`says so when ${when}`, () =>
+      assert.deepEqual(programmedHeaders(answers.map((answer) => answer && { ...served, ...answer })), headers));
+  }
+
+  test("asks about more than a hundred resources in several questions", async () => {
+    const asked: number[] = [];
+    const written = Array.from({ length: 250 }, (_, index) => ({ kind: "Plugin", namespace: "a", name: `${index}` }));
+    const ask = async ({ resources }: { resources: readonly unknown[] }) => {
+      asked.push(resources.length);
+      return served;
+    };
+    assert.deepEqual(await waitForNodes(written, { ask, timeout: 1 }), { "X-Sluice-Programmed": "true" });
+    assert.deepEqual(asked, [100, 100, 50]);
+    assert.deepEqual(await waitForNodes([], { ask, timeout: 1 }), {});
+  });
+
+  test("keeps Kong's status whatever the nodes do", () =>
+    using(
+      async (rig) => {
+        rig.answer = { programmed: false, lagging: ["a"] };
+        const lagging = await rig.ask("POST", "/services", { form: "name=a&host=a" });
+        assert.deepEqual([lagging.status, lagging.headers["x-sluice-programmed"]], [201, "pending"]);
+        assert.equal(lagging.headers["x-sluice-lagging"], "a");
+        assert.equal(rig.waits[0]?.timeout, 250);
+        rig.answer = { programmed: false, problems: [problem] };
+        const kept = await rig.ask("DELETE", "/services/a");
+        assert.deepEqual([kept.status, kept.headers["x-sluice-programmed"]], [204, "false"]);
+        assert.deepEqual(
+          rig.waits[1]?.resources.map(({ kind, deleted }) => [kind, deleted]),
+          [["Service", true]],
+        );
+        rig.answer = null;
+        const alone = await rig.ask("POST", "/services", { form: "name=a&host=a" });
+        assert.deepEqual([alone.status, alone.headers["x-sluice-programmed"]], [201, "pending"]);
+        const { body } = await rig.ask("GET", "/status");
+        assert.partialDeepStrictEqual(body, { sluice: { operator: { reachable: false } } });
+      },
+      { SLUICE_ADMIN_WAIT: "250ms" },
+    ));
+});
+
+describe("the admin listener", () => {
+  test("lets exactly one of several POSTs have a name", () =>
+    using(async (rig) => {
+      const form = "name=users&host=a";
+      const replies = await Promise.all(Array.from({ length: 8 }, () => rig.ask("POST", "/services", { form })));
+      assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409, 409, 409]);
+    }));
+
+  test("makes up keys that differ, of 32 letters and digits", () =>
+    using(async (rig) => {
+      await rig.ask("POST", "/consumers", { form: "username=bob" });
+      const keys = new Set<string>();
+      for (let count = 0; count < 3; count++) {
+        const { body } = await rig.ask("POST", "/consumers/bob/key-auth");
+        const { key, ...rest } = body as { key: string };
+        assert.match(key, /^[A-Za-z0-9]{32}$/);
+        assert.ok(!Object.hasOwn(rest, "ttl"));
+        keys.add(key);
+      }
+      assert.equal(keys.size, 3);
+      const { body } = await rig.ask("POST", "/consumers/bob/key-auth", { form: "ttl=100" });
+      const { ttl } = body as { ttl: number };
+      assert.ok(ttl > 90 && ttl <= 100, "the seconds that are left");
+    }));
+
+  test("brings Kong's header names back on demand", () =>
+    using(
+      async (rig) => {
+        const { headers } = await rig.ask("GET", "/");
+        assert.equal(headers.server, "kong/3.9.1");
+        assert.match(String(headers["x-kong-admin-latency"]), /^\d+$/);
+        assert.equal(headers["x-sluice-admin-latency"], undefined);
+      },
+      { SLUICE_COMPAT: "kong" },
+    ));
+
+  test("ends while a write waits for nodes, and answers it", async () => {
+    const rig = await startRig();
+    // The operator takes the question and never answers.
+    const asked = new Promise<void>((resolve) => {
+      Object.defineProperty(rig, "answer", {
+        get() {
+          resolve();
+          return new Promise(() => {});
+        },
+      });
+    });
+    rig.waits.length = 0;
+    const reply = rig.ask("POST", "/services", { form: "name=a&host=a" });
+    await asked;
+    await rig.close();
+    assert.equal((await reply).status, 201);
+  });
+
+  const addresses = ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "example.org:0", "127.0.0.1.example.org:0"];
+  for (const address of addresses) {
+    test(`refuses to listen on ${address}, because anybody could write there`, async () => {
+      const settings = readSettings(adminSettings, { SLUICE_ADMIN_LISTEN: address });
+      assert.ok(settings.value);
+      const client = createDirectoryClient({ directory: "nowhere", log: quiet });
+      await assert.rejects(startAdmin({ settings: settings.value, client, log: quiet, version: "1" }), {
+        name: "SettingsError",
+        message: /^SLUICE_ADMIN_LISTEN is .*no authentication yet.*127\.0\.0\.1:8001/,
+      });
+      await client.close();
+    });
+  }
+
+  test("fails with the address when the port is taken", () =>
+    using(async (rig) => {
+      const { port } = rig.admin.address;
+      await assert.rejects(startRig({ SLUICE_ADMIN_LISTEN: `127.0.0.1:${port}` }), { code: "EADDRINUSE", port });
+    }));
+});

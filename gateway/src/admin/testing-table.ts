@@ -1,0 +1,69 @@
+/** Tables of requests and answers, each row a test against one listener that already holds some entities. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { deriveId } from "@sluice/model";
+import { type Asking, type Rig, startRig } from "./testing.ts";
+
+export interface Row extends Asking {
+  /** The behaviour, as a sentence. */
+  readonly does: string;
+  /** `POST /services` */
+  readonly ask: string;
+  readonly status: number;
+  /** The whole body. */
+  readonly body?: unknown;
+  /** A part of the body. */
+  readonly has?: object;
+  readonly message?: string | RegExp;
+  /** Headers by their lower-case names; undefined: absent. */
+  readonly sends?: Readonly<Record<string, string | RegExp | undefined>>;
+}
+
+export const ids = {
+  service: deriveId("services", "base"),
+  route: deriveId("routes", "base"),
+  consumer: deriveId("consumers", "base"),
+  key: "11111111-1111-4111-8111-111111111111",
+  plugin: deriveId("plugins", "base"),
+  unknown: "99999999-9999-4999-8999-999999999999",
+} as const;
+
+/** One of each: `base`, related to each other as far as they can be; the key is `base-key`. */
+const fixture: readonly (readonly [string, object])[] = [
+  ["/services", { name: "base", host: "base.example" }],
+  ["/services/base/routes", { name: "base", paths: ["/base"] }],
+  ["/consumers", { username: "base", custom_id: "base-42" }],
+  ["/consumers/base/key-auth", { id: ids.key, key: "base-key" }],
+  ["/services/base/plugins", { name: "cors", instance_name: "base" }],
+];
+
+export function describeTable(name: string, rows: readonly Row[]): void {
+  describe(name, () => {
+    let rig: Rig;
+    before(async () => {
+      rig = await startRig();
+      for (const [path, json] of fixture) {
+        const { status, body } = await rig.ask("POST", path, { json });
+        assert.equal(status, 201, JSON.stringify(body));
+      }
+    });
+    after(() => rig.close());
+
+    for (const row of rows) test(row.does, () => check(rig, row));
+  });
+}
+
+async function check(rig: Rig, { ask, status, body, has, message, sends = {}, ...asking }: Row): Promise<void> {
+  const [method = "", path = ""] = ask.split(" ");
+  const reply = await rig.ask(method, path, asking);
+  assert.equal(reply.status, status, JSON.stringify(reply.body));
+  if (body !== undefined) assert.deepEqual(reply.body, body);
+  if (has !== undefined) assert.partialDeepStrictEqual(reply.body, has);
+  const told = (reply.body as { message?: string } | undefined)?.message ?? "";
+  if (typeof message === "string") assert.equal(told, message);
+  if (message instanceof RegExp) assert.match(told, message);
+  for (const [header, value] of Object.entries(sends)) {
+    if (value instanceof RegExp) assert.match(String(reply.headers[header]), value, header);
+    else assert.equal(reply.headers[header], value, header);
+  }
+}

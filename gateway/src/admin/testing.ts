@@ -1,0 +1,123 @@
+/** The admin listener over a directory, with an operator that answers as a test says, for the suites of this folder. */
+import { createServer, type IncomingHttpHeaders, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createDirectoryClient, type Log } from "@sluice/crds";
+import { readSettings, type WaitAnswer, type WaitRequest } from "@sluice/model";
+import { temporaryFolder } from "../../../test/process/index.ts";
+import { adminSettings } from "../settings/admin.ts";
+import { type Admin, startAdmin } from "./index.ts";
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The parsed body; the text where it is not JSON; undefined where there is none. */
+  readonly body: unknown;
+}
+
+export interface Asking {
+  /** Sent as application/x-www-form-urlencoded. */
+  readonly form?: string;
+  /** Sent as application/json; a text as it stands. */
+  readonly json?: unknown;
+  readonly bytes?: Buffer;
+  /** As written, in this order: a name may stand twice. */
+  readonly headers?: readonly (readonly [string, string])[];
+}
+
+export interface Rig {
+  readonly admin: Admin;
+  readonly directory: string;
+  /** What the operator was asked to wait for. */
+  readonly waits: WaitRequest[];
+  /** The operator's next answers; null: none at all. */
+  answer: Partial<WaitAnswer> | null;
+  ask(method: string, path: string, asking?: Asking): Promise<Reply>;
+  close(): Promise<void>;
+}
+
+export const served: WaitAnswer = {
+  programmed: true,
+  revision: 1,
+  acknowledged: ["127.0.0.1:8005"],
+  lagging: [],
+  silent: [],
+  problems: [],
+};
+
+export const quiet: Log = { info() {}, warn() {}, error() {} };
+
+export async function startRig(env: Readonly<Record<string, string>> = {}): Promise<Rig> {
+  const folder = temporaryFolder("admin");
+  const waits: WaitRequest[] = [];
+  const operator = createServer(async (incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    if (rig.answer === null) return void outgoing.destroy();
+    outgoing.setHeader("content-type", "application/json");
+    if (incoming.url === "/status") {
+      return void outgoing.end(JSON.stringify({ revision: 7, lagging: ["b"], silent: [], nodes: [] }));
+    }
+    waits.push(JSON.parse(Buffer.concat(chunks).toString()));
+    outgoing.end(JSON.stringify({ ...served, ...rig.answer }));
+  });
+  await new Promise<void>((resolve) => operator.listen(0, "127.0.0.1", resolve));
+  const settings = readSettings(adminSettings, {
+    SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
+    SLUICE_STORE: "directory",
+    SLUICE_DIRECTORY: folder.path,
+    SLUICE_OPERATOR_URL: `http://127.0.0.1:${(operator.address() as AddressInfo).port}`,
+    ...env,
+  });
+  if (settings.violations) throw new Error(JSON.stringify(settings.violations));
+  const client = createDirectoryClient({ directory: folder.path, log: quiet });
+  const admin = await startAdmin({ settings: settings.value, client, log: quiet, version: "1.2.3" });
+  const rig: Rig = {
+    admin,
+    directory: folder.path,
+    waits,
+    answer: {},
+    ask: (method, path, asking = {}) => send(admin.address.port, { method, path, ...asking }),
+    async close() {
+      await admin.close();
+      await client.close();
+      operator.closeAllConnections();
+      await new Promise((resolve) => operator.close(resolve));
+      folder.remove();
+    },
+  };
+  return rig;
+}
+
+function send(port: number, asked: Asking & { method: string; path: string }): Promise<Reply> {
+  const { method, path, form, json, bytes, headers = [] } = asked;
+  const text = typeof json === "string" || json === undefined ? json : JSON.stringify(json);
+  const body = bytes ?? form ?? text;
+  const type =
+    form !== undefined ? "application/x-www-form-urlencoded" : json !== undefined ? "application/json" : undefined;
+  return new Promise((resolve, reject) => {
+    const all: [string, string][] = headers.map(([name, value]) => [name, value]);
+    const given = new Set(all.map(([name]) => name.toLowerCase()));
+    if (!given.has("host")) all.push(["Host", `127.0.0.1:${port}`]);
+    if (type && !given.has("content-type")) all.push(["Content-Type", type]);
+    if (body !== undefined) all.push(["Content-Length", String(Buffer.byteLength(body))]);
+    const outgoing = request(
+      { host: "127.0.0.1", port, method, path, agent: false, headers: all.flat() },
+      (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on("data", (chunk) => chunks.push(chunk));
+        incoming.on("end", () => {
+          const received = Buffer.concat(chunks).toString();
+          const isJson = incoming.headers["content-type"]?.startsWith("application/json");
+          resolve({
+            status: incoming.statusCode ?? 0,
+            headers: incoming.headers,
+            body: received === "" ? undefined : isJson ? JSON.parse(received) : received,
+          });
+        });
+      },
+    );
+    // A refused body may end the connection while it is still being sent; the answer counts.
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
