@@ -1,0 +1,133 @@
+/** RBAC of the chart on a real API server: what operator and admin listener may do, and what they may not. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { homeNamespace } from "../../cluster/product.ts";
+import { roleManifests, users } from "../../cluster/rbac.ts";
+import { waitFor } from "../../process/index.ts";
+import { resource, secret, service } from "../resources.ts";
+
+let plane: ControlPlane;
+const kubeconfigs: Record<keyof typeof users, string> = { operator: "", admin: "" };
+before(async () => {
+  plane = await startControlPlane();
+  await plane.kubectl(["apply", "--server-side", "-f", new URL("../../../crds", import.meta.url).pathname]);
+  await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests(homeNamespace));
+  await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+  for (const user of ["operator", "admin"] as const) kubeconfigs[user] = await plane.kubeconfigFor(users[user]);
+  const granted = () => plane.kubectl([`--kubeconfig=${kubeconfigs.admin}`, "get", "gwsvc"]);
+  await waitFor(granted, { what: "the roles to be in force", interval: 100 });
+});
+after(() => plane?.stop());
+
+const asUser = (user: keyof typeof users, args: readonly string[], input?: string) =>
+  plane.kubectl([`--kubeconfig=${kubeconfigs[user]}`, ...args], input);
+
+const kinds = ["services", "routes", "plugins", "consumers"].map((plural) => `${plural}.sluice.dev`);
+const all = "--all-namespaces";
+const home = `--namespace=${homeNamespace}`;
+const elsewhere = "--namespace=kube-system";
+
+const cases: readonly (readonly [
+  user: keyof typeof users,
+  may: "yes" | "no",
+  verb: string,
+  what: string,
+  where: string,
+])[] = [
+  ...kinds.flatMap((kind) => [
+    ["operator", "yes", "watch", kind, all] as const,
+    ["operator", "yes", "patch", `${kind}/status`, all] as const,
+    ["operator", "no", "create", kind, home] as const,
+    ["operator", "no", "patch", kind, home] as const,
+    ["operator", "no", "delete", kind, home] as const,
+    ["admin", "yes", "create", kind, all] as const,
+    ["admin", "yes", "patch", kind, all] as const,
+    ["admin", "yes", "delete", kind, all] as const,
+    ["admin", "no", "patch", `${kind}/status`, home] as const,
+    ["admin", "no", "update", `${kind}/status`, home] as const,
+    ["admin", "no", "deletecollection", kind, home] as const,
+  ]),
+  ["operator", "yes", "watch", "services", all],
+  ["operator", "yes", "watch", "endpointslices.discovery.k8s.io", all],
+  ["operator", "yes", "list", "secrets", all],
+  ["operator", "yes", "create", "events.events.k8s.io", all],
+  ["operator", "no", "get", "secrets", home],
+  ["operator", "no", "create", "secrets", home],
+  ["operator", "no", "patch", "secrets", home],
+  ["operator", "no", "patch", "services", home],
+  ["operator", "no", "create", "endpointslices.discovery.k8s.io", home],
+  ["operator", "no", "get", "configmaps", home],
+  ["operator", "no", "get", "pods", home],
+  ["admin", "yes", "create", "secrets", home],
+  ["admin", "yes", "delete", "secrets", home],
+  ["admin", "no", "get", "secrets", elsewhere],
+  ["admin", "no", "list", "secrets", all],
+  ["admin", "no", "create", "secrets", elsewhere],
+  ["admin", "no", "get", "services", home],
+  ["admin", "no", "create", "events.events.k8s.io", home],
+  ["admin", "no", "get", "pods", home],
+  ...(["operator", "admin"] as const).flatMap((user) => [
+    [user, "no", "create", "clusterroles.rbac.authorization.k8s.io", all] as const,
+    [user, "no", "patch", "customresourcedefinitions.apiextensions.k8s.io", all] as const,
+    [user, "no", "create", "pods/exec", home] as const,
+    [user, "no", "impersonate", "users", all] as const,
+    [user, "no", "create", "serviceaccounts/token", home] as const,
+  ]),
+];
+
+test("each may do what it does, and nothing else", async () => {
+  const wrong: string[] = [];
+  const look = async ([user, may, verb, what, where]: (typeof cases)[number]) => {
+    // kubectl ends with 1 on "no".
+    const [resourceName = "", subresource] = what.split("/");
+    const question = [
+      "auth",
+      "can-i",
+      verb,
+      resourceName,
+      where,
+      ...(subresource ? [`--subresource=${subresource}`] : []),
+    ];
+    const said = await asUser(user, question).then(
+      () => "yes",
+      (error: Error) => (error.cause && "code" in (error.cause as object) ? "no" : Promise.reject(error)),
+    );
+    if (said !== may) wrong.push(`${user} ${verb} ${what} ${where}: ${said}`);
+  };
+  // Four at a time: each is a process.
+  for (let at = 0; at < cases.length; at += 4) await Promise.all(cases.slice(at, at + 4).map(look));
+  assert.deepEqual(wrong, []);
+});
+
+test("the operator writes conditions and cannot touch a spec on the way", async () => {
+  await plane.kubectl(["create", "-f", "-"], JSON.stringify(service("kept", 4000)));
+  const condition = {
+    type: "Accepted",
+    status: "True",
+    reason: "Accepted",
+    message: "",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  };
+  const written = JSON.stringify({
+    ...resource("Service", "kept", { url: "http://elsewhere" }),
+    status: { conditions: [condition] },
+  });
+  const apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+  await assert.rejects(
+    asUser("operator", apply, written),
+    /cannot patch resource "services" in API group "sluice.dev"/,
+  );
+  await asUser("operator", [...apply, "--subresource=status"], written);
+  const path = "jsonpath={.spec.url} {.status.conditions[*].type}";
+  assert.equal(await plane.kubectl(["get", "gwsvc", "kept", "-o", path]), "http://127.0.0.1:4000 Accepted");
+});
+
+test("the admin listener's account writes resources and keys at home, and no key elsewhere", async () => {
+  const apply = (item: object) =>
+    asUser("admin", ["apply", "--server-side", "--field-manager=sluice-admin", "-f", "-"], JSON.stringify(item));
+  await apply(resource("Consumer", "made", { username: "made" }));
+  await apply(secret("made-key", { key: "made" }));
+  const away = { ...secret("away", { key: "away" }), metadata: { name: "away", namespace: "kube-system" } };
+  await assert.rejects(apply(away), /secrets "away" is forbidden/);
+});

@@ -1,0 +1,37 @@
+/** `npm run cluster` as a person meets it: the real script, its words, its end. */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { after, test } from "node:test";
+import { isFree, startProcess, temporaryFolder } from "../../process/index.ts";
+import { freeAddresses, settingsOf } from "../free-addresses.ts";
+import { readTour, typeInShell } from "../printed-tour.ts";
+
+const root = new URL("../../..", import.meta.url).pathname;
+
+test("prints a kubeconfig and three commands that do what it says, and ends with Ctrl-C", async () => {
+  const work = temporaryFolder("cluster-command");
+  after(() => work.remove());
+  const chosen = await freeAddresses();
+  const command = await startProcess("npm", ["run", "cluster"], {
+    name: "npm run cluster",
+    cwd: root,
+    env: { ...settingsOf(chosen), SLUICE_WORK: work.path },
+    ready: /Ctrl-C stops everything\./,
+    timeout: 90_000,
+  });
+  after(() => command.exit() ?? command.kill9());
+  const printed = command.output();
+  const { preparation, steps } = readTour(printed);
+  assert.equal(steps.length, 3, printed);
+  for (const { title, command: typed, output } of steps)
+    assert.equal(await typeInShell(preparation + typed), output, title);
+
+  const kubeconfig = /KUBECONFIG=(\S+)/.exec(preparation)?.[1] ?? "";
+  assert.ok(existsSync(kubeconfig), preparation);
+  process.kill(-command.pid, "SIGINT");
+  await command.ended();
+  assert.match(command.output(), /Stopping: requests under way are finished first\.\nStopped\.\n/);
+  assert.equal(existsSync(kubeconfig), false);
+  for (const address of Object.values(chosen))
+    assert.ok(await isFree(Number(address.split(":")[1])), `${address} still listens`);
+});
