@@ -53,7 +53,7 @@ for (const [place, scope] of precedence.entries()) {
   test(`a plugin of ${name} wins over all that are less specific`, () => {
     const all = precedence.slice(place).map((to) => attached("rate-limiting", to));
     for (const order of [all, all.toReversed()]) {
-      const chain = routeChains(tableOf(order), route).identified(demo, afterAuth);
+      const chain = routeChains(tableOf(order), route).http.identified(demo, afterAuth);
       assert.deepEqual(told(chain), [`rate-limiting ${name}`]);
     }
   });
@@ -67,7 +67,7 @@ test("plugins of a consumer wait until the consumer is known; one use of each na
     attached("key-auth", ["route"]),
     attached("cors", []),
   ]);
-  const chains = routeChains(table, route);
+  const chains = routeChains(table, route).http;
   const before = ["cors global", "key-auth route", "rate-limiting service", "prometheus global"];
   assert.deepEqual(told(chains.anonymous), before);
   assert.deepEqual(told(chains.identified(demo, afterAuth)), before.with(2, "rate-limiting consumer"));
@@ -76,12 +76,27 @@ test("plugins of a consumer wait until the consumer is known; one use of each na
 
 test("steps above the one that found the consumer stay as they ran", () => {
   const table = tableOf([attached("cors", []), attached("cors", ["consumer"]), attached("key-auth", [])]);
-  assert.deepEqual(told(routeChains(table, route).identified(demo, afterAuth)), ["cors global", "key-auth global"]);
+  assert.deepEqual(told(routeChains(table, route).http.identified(demo, afterAuth)), [
+    "cors global",
+    "key-auth global",
+  ]);
 });
 
 test("a disabled plugin is not there, so a wider one applies", () => {
   const table = tableOf([attached("cors", ["route"], { enabled: false }), attached("cors", ["service"])]);
-  assert.deepEqual(told(routeChains(table, route).anonymous), ["cors service"]);
+  assert.deepEqual(told(routeChains(table, route).http.anonymous), ["cors service"]);
+});
+
+test("a plugin acts on requests of its protocols only; on others a wider one applies", () => {
+  const table = tableOf([
+    attached("key-auth", ["route"], { protocols: ["https"] }),
+    attached("key-auth", ["service"]),
+    attached("cors", [], { protocols: ["grpc", "http"] }),
+    attached("prometheus", [], { protocols: ["grpcs"] }),
+  ]);
+  const { http, https } = routeChains(table, route);
+  assert.deepEqual(told(http.anonymous), ["cors global", "key-auth service"]);
+  assert.deepEqual(told(https.anonymous), ["key-auth route"]);
 });
 
 test("plugins of other routes, services and consumers do not apply", () => {
@@ -92,11 +107,11 @@ test("plugins of other routes, services and consumers do not apply", () => {
     pluginNamed("cors", { consumer: strange }),
     pluginNamed("cors", { route: own.route, service: strange }),
   ]);
-  assert.deepEqual(told(routeChains(table, route).identified(demo, afterAuth)), []);
+  assert.deepEqual(told(routeChains(table, route).http.identified(demo, afterAuth)), []);
 });
 
 test("chains are made once", () => {
-  const chains = routeChains(tableOf([attached("rate-limiting", ["consumer"])]), route);
+  const chains = routeChains(tableOf([attached("rate-limiting", ["consumer"])]), route).http;
   assert.equal(chains.anonymous, chains.anonymous);
   assert.equal(chains.identified(demo, afterAuth), chains.identified(demo, afterAuth));
 });

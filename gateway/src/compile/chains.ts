@@ -11,7 +11,7 @@ import {
   type SnapshotPlugin,
 } from "@sluice/model";
 import type { PluginHandlers, PluginInstance, PluginServices } from "../plugins/plugin.ts";
-import type { Chain, RouteChains, Step } from "../runtime/runtime.ts";
+import type { Chain, RouteChains, Scheme, Step } from "../runtime/runtime.ts";
 
 export interface PluginTools {
   readonly handlers: PluginHandlers;
@@ -29,13 +29,13 @@ const MAX_CHAINS = 1000;
 /** Instances of all enabled plugins, found by name and scope. An instance lives as long as its plugin is unchanged. */
 export class PluginTable {
   readonly #loaded: ReadonlyMap<string, Loaded>;
-  /** By name, in order of priority; inside by scope. */
-  readonly #scopes: ReadonlyMap<PluginName, ReadonlyMap<string, Step>>;
+  /** By the scheme of the requests that they act on. */
+  readonly #uses: Readonly<Record<Scheme, Uses>>;
   readonly #consumers: ReadonlySet<string>;
 
   private constructor(loaded: ReadonlyMap<string, Loaded>) {
     this.#loaded = loaded;
-    this.#scopes = scopesOf(loaded.values());
+    this.#uses = usesByScheme([...loaded.values()]);
     this.#consumers = new Set([...loaded.values()].flatMap(({ plugin }) => plugin.consumer?.id ?? []));
   }
 
@@ -59,9 +59,14 @@ export class PluginTable {
     return this.#consumers.has(consumer.id);
   }
 
-  select({ route, service, consumer }: Scope): Chain {
+  /** False when every plugin acts on every scheme: then one chain serves both. */
+  get tellsSchemesApart(): boolean {
+    return this.#uses.http !== this.#uses.https;
+  }
+
+  select({ scheme, route, service, consumer }: Scope): Chain {
     const scopes = precedence(route, service, consumer);
-    return [...this.#scopes.values()].flatMap((uses) => {
+    return [...this.#uses[scheme].values()].flatMap((uses) => {
       const winner = scopes.find((scope) => uses.has(scope));
       return (winner !== undefined && uses.get(winner)) || [];
     });
@@ -69,14 +74,20 @@ export class PluginTable {
 }
 
 export interface Scope {
+  readonly scheme: Scheme;
   readonly route: string | null;
   readonly service: string | null;
   readonly consumer: string | null;
 }
 
 /** Chains of one route, made at first use. */
-export function routeChains(table: PluginTable, route: Route): RouteChains {
-  const scope = { route: route.id, service: route.service?.id ?? null };
+export function routeChains(table: PluginTable, route: Route): Readonly<Record<Scheme, RouteChains>> {
+  const http = chainsFor(table, "http", route);
+  return { http, https: table.tellsSchemesApart ? chainsFor(table, "https", route) : http };
+}
+
+function chainsFor(table: PluginTable, scheme: Scheme, route: Route): RouteChains {
+  const scope = { scheme, route: route.id, service: route.service?.id ?? null };
   let anonymous: Chain | undefined;
   const identified = new Map<string, { readonly after: number; readonly chain: Chain }>();
   return {
@@ -116,7 +127,19 @@ function precedence(route: string | null, service: string | null, consumer: stri
 const scopeKey = (route: string | null, service: string | null, consumer: string | null): string =>
   `${route ?? ""}/${service ?? ""}/${consumer ?? ""}`;
 
-function scopesOf(loaded: Iterable<Loaded>): ReadonlyMap<PluginName, ReadonlyMap<string, Step>> {
+/** By name, in order of priority; inside by scope. */
+type Uses = ReadonlyMap<PluginName, ReadonlyMap<string, Step>>;
+
+/** A plugin whose protocols leave a scheme out is not there for its requests, so a wider one applies. */
+function usesByScheme(loaded: readonly Loaded[]): Readonly<Record<Scheme, Uses>> {
+  const actingOn = (scheme: Scheme) => loaded.filter(({ plugin }) => plugin.protocols.includes(scheme));
+  const [http, https] = [actingOn("http"), actingOn("https")];
+  const all = usesOf(http);
+  const same = http.length === loaded.length && https.length === loaded.length;
+  return { http: all, https: same ? all : usesOf(https) };
+}
+
+function usesOf(loaded: Iterable<Loaded>): Uses {
   const byName = new Map<PluginName, Map<string, Step>>();
   for (const { plugin, step } of loaded) {
     const name = plugin.name as PluginName;

@@ -34,7 +34,7 @@ test("an invalid rate limit answers 503 with its reason wherever it would act, a
       headerValues: () => [],
     });
     assert.ok(match);
-    const [step] = match.part.chains.anonymous;
+    const [step] = match.part.chains.http.anonymous;
     return step?.instance.access?.(fakeExchange());
   };
   assert.deepEqual(await answerOf("/closed"), { status: 503, message: "no minute" });

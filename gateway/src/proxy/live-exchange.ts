@@ -1,6 +1,6 @@
 /** An exchange while it runs: what plugins see of it (`Exchange`), and what the pipeline and an engine keep with it. */
 import type { Consumer, Service, SnapshotCredential, SnapshotRoute } from "@sluice/model";
-import type { Chain, Match, RoutePart, Runtime } from "../runtime/runtime.ts";
+import type { Chain, Match, RouteChains, RoutePart, Runtime } from "../runtime/runtime.ts";
 import type { Exchange, HeaderEdits, Identities, Timings } from "./exchange.ts";
 import { HeaderEditList } from "./header-edits.ts";
 import type { IncomingRequest } from "./request.ts";
@@ -21,6 +21,8 @@ export class LiveExchange implements Exchange {
   readonly part: RoutePart;
   readonly match: Match;
   readonly timings: { -readonly [Name in keyof Timings]: Timings[Name] };
+  /** Those of the request's scheme. */
+  readonly chains: RouteChains;
   /** Steps that respond and log; those of access run from it too. */
   chain: Chain;
   consumer: Consumer | null = null;
@@ -45,7 +47,8 @@ export class LiveExchange implements Exchange {
     this.runtime = options.runtime;
     this.match = options.match;
     this.part = options.match.part;
-    this.chain = this.part.chains.anonymous;
+    this.chains = this.part.chains[this.request.scheme];
+    this.chain = this.chains.anonymous;
     this.body = options.request.head.body;
     this.#traffic = options.traffic;
     this.timings = { started: options.started, forwarded: undefined, answered: undefined, ended: undefined };

@@ -198,5 +198,5 @@ export class Pipeline {
 
 /** From here on the consumer's own plugins apply. */
 function identify(exchange: LiveExchange, { priority }: Step): void {
-  if (exchange.consumer !== null) exchange.chain = exchange.part.chains.identified(exchange.consumer, priority);
+  if (exchange.consumer !== null) exchange.chain = exchange.chains.identified(exchange.consumer, priority);
 }

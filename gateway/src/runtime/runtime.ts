@@ -2,12 +2,14 @@
 import type { Consumer, Service, Snapshot, SnapshotCredential, SnapshotRoute } from "@sluice/model";
 import type { PluginInstance } from "../plugins/plugin.ts";
 
+export type Scheme = "http" | "https";
+
 /** What the router looks at. `ExchangeRequest` is one. */
 export interface MatchRequest {
   readonly method: string;
   /** Normalised path without query. */
   readonly path: string;
-  readonly scheme: "http" | "https";
+  readonly scheme: Scheme;
   /** Lower case, with its port if it has one; "" when the client sent none. */
   readonly host: string;
   readonly serverName: string | null;
@@ -74,7 +76,8 @@ export interface RoutePart {
   readonly route: SnapshotRoute;
   /** Null when the route has no service. */
   readonly upstream: Upstream | null;
-  readonly chains: RouteChains;
+  /** By the request's scheme, because a plugin may act on one of them only. */
+  readonly chains: Readonly<Record<Scheme, RouteChains>>;
 }
 
 /** Consumers and credentials, indexed for authentication. */
