@@ -73,6 +73,7 @@ export async function startGateway({ settings, log }: GatewayOptions): Promise<G
       version,
       naming: settings.compat,
       trustedIps: settings.trustedAddresses,
+      realIpHeader: settings.realIpHeader,
       allowedUpstreams: settings.allowedUpstreams,
       ownListeners: [settings.status, settings.push],
     },

@@ -86,6 +86,13 @@ export const gatewaySettings = defineSettings({
     default: [],
     description: "Addresses and CIDR blocks of proxies in front, whose X-Forwarded-* headers are believed.",
   },
+  realIpHeader: {
+    variable: "SLUICE_REAL_IP_HEADER",
+    kind: "choice",
+    words: ["x-real-ip", "x-forwarded-for"],
+    default: "x-real-ip",
+    description: "In which header those proxies name the client's address.",
+  },
   allowedUpstreams: {
     variable: "SLUICE_ALLOWED_UPSTREAMS",
     kind: "list",
