@@ -148,7 +148,6 @@ const urls: readonly (readonly [url: string, parts: readonly unknown[]])[] = [
   ["http://user:word@a:1/x?q=1#f", ["http", "a", 1, "/x"]],
   ["http://[::1]:4000/x", ["http", "::1", 4000, "/x"]],
   ["//a:443", ["https", "a", 443, null]],
-  ["grpc://a:50051", ["grpc", "a", 50_051, null]],
 ];
 
 for (const [url, parts] of urls) {

@@ -81,7 +81,21 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
     { url: "ftp://a" },
     "protocol: expected one of: grpc, grpcs, http, https, tcp, tls, tls_passthrough, udp",
   ],
-  ["services", { host: "a", protocol: "grpc", path: "/a" }, `path: ${NULL}`, `@entity: ${given("protocol")}`],
+  ["services", { host: "a", protocol: "grpc", path: "/a" }, "protocol: grpc is not supported yet: use http or https"],
+  ["services", { url: "grpcs://a:50051" }, "protocol: grpcs is not supported yet: use http or https"],
+  [
+    "services",
+    {
+      url: "https://a",
+      tls_verify: true,
+      tls_verify_depth: 2,
+      ca_certificates: [UUID],
+      client_certificate: { id: UUID },
+    },
+    "client_certificate: not supported yet: Sluice has no certificates to show to an upstream",
+    "tls_verify_depth: not supported yet: a chain of any length is verified",
+    "ca_certificates: not supported yet: upstreams are verified with the CA certificates that the gateway's machine trusts",
+  ],
   ["services", { host: "a", tls_verify: false }, `tls_verify: ${NULL}`, `@entity: ${given("protocol")}`],
   ["services", { host: "a", ca_certificates: [UUID] }, `ca_certificates: ${NULL}`, `@entity: ${given("protocol")}`],
   ...(["tcp", "tls", "tls_passthrough", "udp"] as const).map(
@@ -212,7 +226,7 @@ function badTag(tag: string, index: number): string {
 }
 
 function refused(protocol: string): string {
-  return `${protocol} is not supported: Sluice proxies http, https, grpc and grpcs only`;
+  return `${protocol} is not supported: Sluice proxies http and https only`;
 }
 
 function mustSet(names: string, protocol: string): string {

@@ -20,7 +20,10 @@ export const service = record(
       minimum: 0,
       maximum: 32_767,
     }),
-    protocol: choice(serviceProtocols, { description: "How to talk to the upstream.", default: "http" }),
+    protocol: choice(serviceProtocols, {
+      description: "How to talk to the upstream: http or https. The others are not supported yet.",
+      default: "http",
+    }),
     host: text({ description: "Host name or address of the upstream.", rule: "host", minLength: 1, maxLength: 255 }),
     port: integer({ description: "Port of the upstream.", default: 80, minimum: 0, maximum: 65_535 }),
     path: nullable(text({ description: "Put in front of the path of every request.", rule: "path", maxLength: 4096 })),
@@ -31,7 +34,10 @@ export const service = record(
     client_certificate: nullable(
       Type.Object(
         { id: text({ description: "The id of the certificate.", rule: "uuid" }) },
-        { additionalProperties: false, description: "The certificate that is shown to an https upstream." },
+        {
+          additionalProperties: false,
+          description: "The certificate that is shown to an https upstream. Not supported yet.",
+        },
       ),
     ),
     tls_verify: nullable(
@@ -40,7 +46,11 @@ export const service = record(
       }),
     ),
     tls_verify_depth: nullable(
-      integer({ description: "How long the upstream's certificate chain may be.", minimum: 0, maximum: 64 }),
+      integer({
+        description: "How long the upstream's certificate chain may be. Not supported yet.",
+        minimum: 0,
+        maximum: 64,
+      }),
     ),
     ca_certificates: certificateIds,
     enabled: flag({ description: "A disabled service's routes do not exist.", default: true }),

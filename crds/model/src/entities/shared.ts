@@ -22,7 +22,7 @@ export const name = (kind: string) =>
 
 export const certificateIds = nullable(
   list(text({ description: "The id of a CA certificate.", rule: "uuid" }), {
-    description: "Ids of the CA certificates that the upstream's certificate is verified with.",
+    description: "Ids of the CA certificates that the upstream's certificate is verified with. Not supported yet.",
     maxItems: 16,
   }),
 );

@@ -6,20 +6,32 @@ const L4 = new Set<unknown>(["tcp", "tls", "tls_passthrough", "udp"]);
 
 /** Why a protocol below HTTP is refused (house decision 16); undefined for the others. */
 export const refuseL4 = (protocol: unknown): string | undefined =>
-  L4.has(protocol) ? `${protocol} is not supported: Sluice proxies http, https, grpc and grpcs only` : undefined;
+  L4.has(protocol) ? `${protocol} is not supported: Sluice proxies http and https only` : undefined;
+
+/** Members about TLS, and why one is refused where there is TLS: what would do nothing must not look as if it did. */
+const TLS_MEMBERS: Readonly<Record<string, string | null>> = {
+  client_certificate: "not supported yet: Sluice has no certificates to show to an upstream",
+  tls_verify: null,
+  tls_verify_depth: "not supported yet: a chain of any length is verified",
+  ca_certificates:
+    "not supported yet: upstreams are verified with the CA certificates that the gateway's machine trusts",
+};
 
 export const service: RecordRule = (members) => {
-  const refused = refuseL4(members.protocol);
-  if (refused !== undefined) return [{ path: ["protocol"], message: refused }];
   const { protocol } = members;
-  const forbidden = [
-    ...(protocol === "grpc" || protocol === "grpcs" ? ["path"] : []),
-    ...(protocol === "https" ? [] : ["client_certificate", "tls_verify", "tls_verify_depth", "ca_certificates"]),
-  ];
-  return forbidden
-    .filter((name) => members[name] !== null)
-    .flatMap((name) => conditional("protocol", [name], "value must be null"));
+  const refused = refuseL4(protocol) ?? refuseGrpc(protocol);
+  if (refused !== undefined) return [{ path: ["protocol"], message: refused }];
+  const secure = protocol === "https";
+  return Object.entries(TLS_MEMBERS).flatMap(([name, unsupported]) => {
+    if (members[name] === null) return [];
+    if (!secure) return conditional("protocol", [name], "value must be null");
+    return unsupported === null ? [] : [{ path: [name], message: unsupported }];
+  });
 };
+
+/** Upstreams are spoken to in HTTP/1.1, which gRPC cannot use. */
+const refuseGrpc = (protocol: unknown): string | undefined =>
+  protocol === "grpc" || protocol === "grpcs" ? `${protocol} is not supported yet: use http or https` : undefined;
 
 export const consumer: RecordRule = (members) => atLeastOneOf(members, ["custom_id", "username"]);
 
