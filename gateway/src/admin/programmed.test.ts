@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createDirectoryClient } from "@sluice/crds";
 import { readSettings, type WaitAnswer } from "@sluice/model";
+import { waitFor } from "../../../test/process/index.ts";
 import { adminSettings } from "../settings/admin.ts";
 import { startAdmin } from "./index.ts";
 import { quiet, type Rig, served, startRig } from "./testing.ts";
@@ -123,20 +124,12 @@ describe("the admin listener", () => {
 
   test("ends while a write waits for nodes, and answers it", async () => {
     const rig = await startRig();
-    // The operator takes the question and never answers.
-    const asked = new Promise<void>((resolve) => {
-      Object.defineProperty(rig, "answer", {
-        get() {
-          resolve();
-          return new Promise(() => {});
-        },
-      });
-    });
-    rig.waits.length = 0;
+    rig.answer = "never";
     const reply = rig.ask("POST", "/services", { form: "name=a&host=a" });
-    await asked;
+    await waitFor(() => rig.waits.length === 1, { what: "the question to the operator" });
     await rig.close();
-    assert.equal((await reply).status, 201);
+    const { status, headers } = await reply;
+    assert.deepEqual([status, headers["x-sluice-programmed"]], [201, "pending"]);
   });
 
   const addresses = ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "example.org:0", "127.0.0.1.example.org:0"];
@@ -153,9 +146,14 @@ describe("the admin listener", () => {
     });
   }
 
-  test("fails with the address when the port is taken", () =>
+  test("fails with the port when it is taken", () =>
     using(async (rig) => {
       const { port } = rig.admin.address;
-      await assert.rejects(startRig({ SLUICE_ADMIN_LISTEN: `127.0.0.1:${port}` }), { code: "EADDRINUSE", port });
+      const settings = readSettings(adminSettings, { SLUICE_ADMIN_LISTEN: `127.0.0.1:${port}` });
+      assert.ok(settings.value);
+      const client = createDirectoryClient({ directory: rig.directory, log: quiet });
+      const start = startAdmin({ settings: settings.value, client, log: quiet, version: "1" });
+      await assert.rejects(start, { code: "EADDRINUSE", port });
+      await client.close();
     }));
 });

@@ -29,8 +29,8 @@ export interface Rig {
   readonly directory: string;
   /** What the operator was asked to wait for. */
   readonly waits: WaitRequest[];
-  /** The operator's next answers; null: none at all. */
-  answer: Partial<WaitAnswer> | null;
+  /** The operator's next answers; null: it ends the connection; `never`: it takes the question and says nothing. */
+  answer: Partial<WaitAnswer> | null | "never";
   ask(method: string, path: string, asking?: Asking): Promise<Reply>;
   close(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export async function startRig(env: Readonly<Record<string, string>> = {}): Prom
       return void outgoing.end(JSON.stringify({ revision: 7, lagging: ["b"], silent: [], nodes: [] }));
     }
     waits.push(JSON.parse(Buffer.concat(chunks).toString()));
-    outgoing.end(JSON.stringify({ ...served, ...rig.answer }));
+    if (rig.answer !== "never") outgoing.end(JSON.stringify({ ...served, ...rig.answer }));
   });
   await new Promise<void>((resolve) => operator.listen(0, "127.0.0.1", resolve));
   const settings = readSettings(adminSettings, {
