@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Condition, Resource } from "@sluice/crds";
+import { alreadySaid, conditionsOf, type Problem } from "./conditions.ts";
+
+const resource = (conditions?: readonly Condition[]): Resource => ({
+  apiVersion: "sluice.dev/v1alpha1",
+  kind: "Route",
+  metadata: { name: "users", namespace: "default", generation: 3 },
+  ...(conditions && { status: { conditions } }),
+});
+const invalid: Problem = { condition: "Accepted", reason: "Invalid", message: "spec.paths: wrong" };
+const missing: Problem = { condition: "ResolvedRefs", reason: "ServiceNotFound", message: "there is no Service users" };
+const done = { programmed: true, message: "" };
+const pending = { programmed: false, message: "Waiting for the nodes a." };
+
+const shown = (problems: readonly Problem[], progress: typeof done) =>
+  conditionsOf(resource(), problems, progress).map(({ status, reason }) => `${status} ${reason}`);
+
+const cases: readonly (readonly [string, readonly Problem[], typeof done, readonly string[]])[] = [
+  ["served everywhere", [], done, ["True Accepted", "True ResolvedRefs", "True Programmed"]],
+  ["on its way", [], pending, ["True Accepted", "True ResolvedRefs", "Unknown Pending"]],
+  ["invalid", [invalid], done, ["False Invalid", "True ResolvedRefs", "False Invalid"]],
+  ["lost", [missing], done, ["True Accepted", "False ServiceNotFound", "False ServiceNotFound"]],
+  ["both", [invalid, missing], done, ["False Invalid", "False ServiceNotFound", "False Invalid"]],
+];
+for (const [what, problems, progress, expected] of cases)
+  test(`conditions of a resource that is ${what}`, () => assert.deepEqual(shown(problems, progress), expected));
+
+test("conditions say what they were made of: all sentences, the generation, and what is waited for", () => {
+  const [accepted, , programmed] = conditionsOf(resource(), [invalid, { ...invalid, message: "more" }], pending);
+  assert.deepEqual([accepted?.message, accepted?.observedGeneration], ["spec.paths: wrong; more", 3]);
+  assert.equal(programmed?.message, "spec.paths: wrong");
+  assert.equal(conditionsOf(resource(), [], pending)[2]?.message, pending.message);
+  assert.deepEqual(
+    conditionsOf(resource(), [], done).map(({ message }) => message),
+    ["The resource is valid.", "Everything that the resource refers to was found.", "Every ready node serves it."],
+  );
+});
+
+test("a message is cut to what Kubernetes takes", () => {
+  const [accepted] = conditionsOf(resource(), [{ ...invalid, message: "x".repeat(40_000) }], done);
+  assert.equal(accepted?.message.length, 32_768);
+});
+
+test("what is said already is told apart by everything but the time of its change", () => {
+  const conditions = conditionsOf(resource(), [], done);
+  const timed = conditions.map((condition) => ({ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }));
+  const foreign: Condition = { type: "Foreign", status: "True", reason: "Other", message: "" };
+  assert.equal(alreadySaid(resource([foreign, ...timed]), conditions), true);
+  assert.equal(alreadySaid(resource(), conditions), false);
+  for (const change of [{ status: "False" as const }, { reason: "X" }, { message: "x" }, { observedGeneration: 2 }])
+    assert.equal(alreadySaid(resource(timed.map((one) => ({ ...one, ...change }))), conditions), false);
+});

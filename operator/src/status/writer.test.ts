@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { Condition, Ref, Resource } from "@sluice/crds";
+import { createStatusWriter, ECHO } from "./writer.ts";
+
+const ref = (name: string): Ref => ({ kind: "Route", namespace: "default", name });
+const saying = (reason: string): readonly Condition[] => [{ type: "Programmed", status: "True", reason, message: "" }];
+const resource = (name: string, conditions: readonly Condition[] = []): Resource => ({
+  apiVersion: "sluice.dev/v1alpha1",
+  kind: "Route",
+  metadata: { name, namespace: "default" },
+  status: { conditions },
+});
+
+interface Write {
+  readonly name: string;
+  readonly reason: string | undefined;
+  end(error?: Error): Promise<void>;
+}
+
+/** A writer whose writes end when the test says so, on a clock that stands still. */
+function scene(t: TestContext, parallel = 8) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const writes: Write[] = [];
+  const told = { retries: 0, outcomes: [] as string[], warnings: 0 };
+  let time = 0;
+  const writer = createStatusWriter({
+    client: {
+      setConditions: ({ name }, conditions) =>
+        new Promise((resolve, reject) => {
+          const end = async (error?: Error) => {
+            if (error) reject(error);
+            else resolve();
+            await turn();
+          };
+          writes.push({ name, reason: conditions[0]?.reason, end });
+        }),
+    },
+    manager: "test",
+    log: { warn: () => told.warnings++ } as never,
+    onRetry: () => told.retries++,
+    onWrite: (outcome) => told.outcomes.push(outcome),
+    parallel,
+    now: () => time,
+  });
+  return {
+    writer,
+    writes,
+    told,
+    pass(milliseconds: number) {
+      time += milliseconds;
+      t.mock.timers.tick(milliseconds);
+    },
+    want: (name: string, reason: string, read: readonly Condition[] = []) =>
+      writer.want(ref(name), resource(name, read), saying(reason)),
+    reasons: () => writes.map((write) => `${write.name} ${write.reason}`),
+  };
+}
+
+test("writes what differs and nothing that is said already", async (t) => {
+  const { want, reasons } = scene(t);
+  assert.equal(want("a", "Said", saying("Said")), true);
+  assert.equal(want("b", "New", saying("Old")), false);
+  assert.deepEqual(reasons(), ["b New"]);
+});
+
+test("does not write the same again before the watch has brought it back, and then has settled", async (t) => {
+  const { want, writes, reasons } = scene(t);
+  want("a", "New");
+  assert.equal(want("a", "New"), false, "while the write is under way");
+  await writes[0]?.end();
+  assert.equal(want("a", "New"), false, "from a copy that was read before the write");
+  assert.equal(want("a", "New", saying("New")), true, "when the copy has it");
+  assert.deepEqual(reasons(), ["a New"]);
+});
+
+test("writes again when the watch does not bring it back in time", async (t) => {
+  const { want, writes, reasons, pass } = scene(t);
+  want("a", "New");
+  await writes[0]?.end();
+  pass(ECHO);
+  want("a", "New");
+  assert.deepEqual(reasons(), ["a New", "a New"]);
+});
+
+test("of several words for one resource the newest is written", async (t) => {
+  const { want, writes, reasons } = scene(t);
+  for (const reason of ["One", "Two", "Three"]) want("a", reason);
+  assert.deepEqual(reasons(), ["a One"]);
+  await writes[0]?.end();
+  assert.deepEqual(reasons(), ["a One", "a Three"]);
+});
+
+test("a word that is taken back while it is being written is written over, though the copy that was read says it", async (t) => {
+  const { want, writes, reasons } = scene(t);
+  want("a", "New", saying("Old"));
+  assert.equal(want("a", "Old", saying("Old")), false);
+  await writes[0]?.end();
+  assert.deepEqual(reasons(), ["a New", "a Old"]);
+  await writes[1]?.end();
+  want("a", "New", saying("New"));
+  want("a", "Old", saying("New"));
+  assert.equal(reasons().length, 3, "what was written last is known for a moment");
+});
+
+test("writes a few at a time", async (t) => {
+  const { want, writes, reasons } = scene(t, 2);
+  for (const name of ["a", "b", "c"]) want(name, "New");
+  assert.deepEqual(reasons(), ["a New", "b New"]);
+  await writes[0]?.end();
+  assert.deepEqual(reasons(), ["a New", "b New", "c New"]);
+});
+
+test("asks to be told again after writes that failed, once for all of them, and says so in two lines", async (t) => {
+  const { want, writes, told, pass } = scene(t);
+  for (const name of ["a", "b", "c"]) want(name, "New");
+  for (const write of writes.slice(0, 3)) await write.end(new Error("the API server is away"));
+  assert.deepEqual([told.retries, told.warnings, told.outcomes], [0, 1, ["failed", "failed", "failed"]]);
+  pass(1000);
+  assert.deepEqual([told.retries, told.warnings], [1, 2]);
+  want("a", "New");
+  assert.equal(writes.length, 4);
+});
+
+test("closing waits for what is under way and begins nothing", async (t) => {
+  const { want, writer, writes, told, pass } = scene(t, 1);
+  want("a", "New");
+  want("b", "New");
+  let closed = false;
+  const closing = writer.close().then(() => {
+    closed = true;
+  });
+  await turn();
+  assert.equal(closed, false);
+  await writes[0]?.end(new Error("too late"));
+  await closing;
+  want("c", "New");
+  pass(5000);
+  assert.deepEqual([writes.length, told.retries, told.warnings], [1, 0, 0]);
+});

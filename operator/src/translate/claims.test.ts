@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Collection } from "@sluice/model";
+import { type Claimant, createClaims } from "./claims.ts";
+
+let count = 0;
+const claimant = (collection: Collection, entity: object, name = "older", namespace = "one"): Claimant => {
+  count++;
+  const kind = collection === "keyauth_credentials" ? "Consumer" : "Route";
+  return { collection, owner: { kind, namespace, name }, entity: { id: `id ${count}`, ...entity } };
+};
+const route = (members: object) => ({
+  paths: null,
+  hosts: null,
+  methods: null,
+  headers: null,
+  snis: null,
+  protocols: ["http", "https"],
+  ...members,
+});
+const credential = (namespaces: readonly string[] | undefined) => ({
+  _sluice: { key_hash: "hash", ...(namespaces && { namespaces }) },
+});
+const limit = (scope: object) => ({ name: "rate-limiting", service: null, route: null, consumer: null, ...scope });
+
+/** What two entities share or not: collection, the older one, the younger one, what the younger is told. */
+const cases: readonly (readonly [string, Collection, object, object, RegExp | null])[] = [
+  ["an id", "services", { id: "x" }, { id: "x" }, /the older Route one\/older has the id x/],
+  ["a name", "services", { name: "web" }, { name: "web" }, /has the name web/],
+  ["no name at all", "services", { name: null }, { name: null }, null],
+  ["a username", "consumers", { username: "a" }, { username: "a" }, /has the username a/],
+  ["a custom_id", "consumers", { custom_id: "a" }, { custom_id: "a" }, /has the custom_id a/],
+  ["a username that is the other's custom_id", "consumers", { username: "a" }, { custom_id: "a" }, null],
+  [
+    "a plugin's scope",
+    "plugins",
+    limit({ service: { id: "s" } }),
+    limit({ service: { id: "s" } }),
+    /has the plugin rate-limiting for the same target/,
+  ],
+  [
+    "a plugin's scope in part",
+    "plugins",
+    limit({ service: { id: "s" } }),
+    limit({ service: { id: "s" }, route: { id: "r" } }),
+    null,
+  ],
+  ["all requests", "plugins", limit({}), limit({}), /same target/],
+  ["a path", "routes", route({ paths: ["/a"] }), route({ paths: ["/a"] }), /matches the same requests: change hosts/],
+  ["all of its paths", "routes", route({ paths: ["/a", "/b"] }), route({ paths: ["/b"] }), /same requests/],
+  ["some of its paths", "routes", route({ paths: ["/a"] }), route({ paths: ["/a", "/b"] }), null],
+  [
+    "a path on another host",
+    "routes",
+    route({ paths: ["/a"], hosts: ["a"] }),
+    route({ paths: ["/a"], hosts: ["b"] }),
+    null,
+  ],
+  ["a host in capitals", "routes", route({ hosts: ["A.test"] }), route({ hosts: ["a.test"] }), /same requests/],
+  ["hosts in another order", "routes", route({ hosts: ["a", "b"] }), route({ hosts: ["b", "a"] }), /same requests/],
+  [
+    "headers in another case and order",
+    "routes",
+    route({ headers: { "X-B": ["1"], "x-a": ["2"] } }),
+    route({ headers: { "X-A": ["2"], "x-b": ["1"] } }),
+    /same requests/,
+  ],
+  ["a header with another value", "routes", route({ headers: { a: ["1"] } }), route({ headers: { a: ["2"] } }), null],
+  ["a path with other methods", "routes", route({ paths: ["/a"], methods: ["GET"] }), route({ paths: ["/a"] }), null],
+];
+
+for (const [what, collection, older, younger, told] of cases)
+  test(`${collection} that share ${what} are ${told ? "in each other's way" : "not in each other's way"}`, () => {
+    const claims = createClaims();
+    assert.equal(claims.take(claimant(collection, older)), null);
+    const answer = claims.take(claimant(collection, younger, "younger"));
+    if (told) assert.match(answer ?? "", told);
+    else assert.equal(answer, null);
+  });
+
+/** Namespaces of the older credential, its owner's, those of the younger one, its owner's, what is told. */
+const keys: readonly (readonly [
+  readonly string[] | undefined,
+  string,
+  readonly string[] | undefined,
+  string,
+  RegExp | null,
+])[] = [
+  [["one"], "one", ["one"], "one", /the older Consumer one\/older has this key/],
+  [["one"], "one", ["two"], "two", null],
+  [undefined, "home", ["two"], "two", /^a Consumer of another namespace has this key/],
+  [["two"], "two", undefined, "home", /^a Consumer of another namespace has this key/],
+  [["one", "two"], "one", ["two"], "two", /^a Consumer of another namespace/],
+];
+for (const [older, of, younger, by, told] of keys)
+  test(`a key for ${older ?? "all namespaces"} of ${of} and one for ${younger ?? "all"} of ${by}: ${told ? "the older has it" : "both"}`, () => {
+    const claims = createClaims();
+    assert.equal(claims.take(claimant("keyauth_credentials", credential(older), "older", of)), null);
+    const answer = claims.take(claimant("keyauth_credentials", credential(younger), "younger", by));
+    if (told) assert.match(answer ?? "", told);
+    else assert.equal(answer, null);
+  });
+
+test("who loses takes nothing", () => {
+  const claims = createClaims();
+  claims.take(claimant("services", { name: "web" }));
+  claims.take(claimant("services", { id: "free", name: "web" }, "loser"));
+  assert.equal(claims.take(claimant("services", { id: "free", name: "other" }, "third")), null);
+});
+
+test("a resource that collides with itself is told so", () => {
+  const claims = createClaims();
+  claims.take(claimant("keyauth_credentials", credential(["one"])));
+  const answer = claims.take(claimant("keyauth_credentials", credential(["one"])));
+  assert.equal(answer, "the resource gives this key twice: remove one of the two");
+});
+
+test("a reserved match is kept from other namespaces, and free for its own", () => {
+  const claims = createClaims();
+  claims.reserve(claimant("routes", route({ paths: ["/a"] }), "broken", "one"));
+  assert.match(claims.take(claimant("routes", route({ paths: ["/a"] }), "x", "two")) ?? "", /Route one\/broken/);
+  assert.equal(claims.take(claimant("routes", route({ paths: ["/a"] }), "heir", "one")), null);
+  assert.match(claims.take(claimant("routes", route({ paths: ["/a"] }), "x", "one")) ?? "", /Route one\/heir/);
+});
+
+test("the first to reserve a match has it, and nobody reserves what is taken", () => {
+  const claims = createClaims();
+  claims.take(claimant("routes", route({ paths: ["/taken"] }), "holder", "one"));
+  claims.reserve(claimant("routes", route({ paths: ["/taken", "/a"] }), "first", "two"));
+  claims.reserve(claimant("routes", route({ paths: ["/a"] }), "second", "three"));
+  assert.match(claims.take(claimant("routes", route({ paths: ["/a"] }), "x", "three")) ?? "", /Route two\/first/);
+  assert.match(claims.take(claimant("routes", route({ paths: ["/taken"] }), "x", "two")) ?? "", /Route one\/holder/);
+});
+
+test("a stand-in takes the scope that it has to close", () => {
+  const claims = createClaims();
+  const entity = { id: "p", ...limit({}) };
+  assert.equal(claims.holderOfScope(entity), undefined);
+  claims.take(claimant("plugins", entity));
+  assert.equal(claims.holderOfScope(entity), "p");
+  claims.overrideScope(claimant("plugins", { ...entity, id: "stand-in" }));
+  assert.equal(claims.holderOfScope(entity), "stand-in");
+});
+
+test("two thousand owners of one key in namespaces of their own are in nobody's way", () => {
+  const claims = createClaims();
+  for (let index = 0; index < 2000; index++) {
+    const own = claimant("keyauth_credentials", credential([`n${index}`]), "demo", `n${index}`);
+    assert.equal(claims.take(own), null);
+  }
+});

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createMemory, type Piece } from "./remember.ts";
+import { createStandIns, reasonFor } from "./stand-in.ts";
+import { testWorld } from "./testing-world.ts";
+import type { Item, Owner } from "./translation.ts";
+
+const owner: Owner = { kind: "Plugin", namespace: "default", name: "mine" };
+const never = () => false;
+
+/** The first piece of a resource in a world where every reference has the id of `services`. */
+function pieceOf(kind: "Plugin" | "Route", spec: object, namespace = "default"): Piece {
+  const { put } = testWorld();
+  const resource = put(kind, `${namespace}/mine`, { spec: { ...spec } });
+  const ask = { resolve: () => "11111111-1111-4111-8111-111111111111", read: () => undefined };
+  const [piece] = createMemory("default").translateOne(kind, resource, ask).pieces;
+  assert.ok(piece);
+  return piece;
+}
+const plugin = (piece: Piece, isTaken: (id: string) => boolean = never): Item["entity"] | undefined =>
+  createStandIns().plugin(piece, { owner, reason: "why", isTaken });
+
+const service = [{ kind: "Service", name: "users" }];
+/** What the stand-in is for; null: there is none. */
+const standIns: readonly (readonly [string, object, string, readonly string[] | null])[] = [
+  [
+    "an invalid key-auth",
+    { plugin: "key-auth", targetRefs: service, config: { key_names: 1 } },
+    "default",
+    ["service"],
+  ],
+  ["an invalid rate-limiting", { plugin: "rate-limiting", targetRefs: service }, "default", ["service"]],
+  [
+    "a rate-limiting for a consumer",
+    { plugin: "rate-limiting", targetRefs: [{ kind: "Consumer", name: "demo" }] },
+    "default",
+    ["consumer"],
+  ],
+  ["an invalid one for all requests", { plugin: "rate-limiting" }, "default", []],
+  ["one for all requests where that is not allowed", { plugin: "rate-limiting" }, "team", null],
+  ["one that keeps nobody out", { plugin: "cors", targetRefs: service, config: { methods: 1 } }, "default", null],
+  ["one that is switched off", { plugin: "rate-limiting", targetRefs: service, enabled: false }, "default", null],
+  [
+    "one whose switch is faulty",
+    { plugin: "rate-limiting", targetRefs: service, enabled: "no" },
+    "default",
+    ["service"],
+  ],
+  ["one that nobody knows", { plugin: "oauth2", targetRefs: service }, "default", null],
+  [
+    "key-auth for a consumer",
+    { plugin: "key-auth", targetRefs: [{ kind: "Consumer", name: "demo" }] },
+    "default",
+    null,
+  ],
+  ["targets that cannot be told", { plugin: "key-auth", targetRefs: [{ kind: "Rout", name: "x" }] }, "default", null],
+];
+for (const [what, spec, namespace, scope] of standIns)
+  test(`${what} ${scope ? "answers 503" : "has no stand-in"}`, () => {
+    const entity = plugin(pieceOf("Plugin", spec, namespace));
+    if (scope === null) return assert.equal(entity, undefined);
+    const targets = ["service", "route", "consumer"].filter((member) => entity?.[member]);
+    assert.deepEqual([targets, entity?._sluice, entity?.enabled], [scope, { unavailable: "why" }, true]);
+  });
+
+test("a stand-in has an id that nobody has, even if somebody foresaw it", () => {
+  const piece = pieceOf("Plugin", { plugin: "rate-limiting", targetRefs: service });
+  const taken = new Set<string>();
+  for (let round = 0; round < 3; round++) {
+    const entity = plugin(piece, (id) => taken.has(id));
+    assert.ok(entity && !taken.has(entity.id));
+    taken.add(entity.id);
+  }
+});
+
+test("the same stand-in is the same object, another reason another one", () => {
+  const standIns = createStandIns();
+  const piece = pieceOf("Plugin", { plugin: "rate-limiting", targetRefs: service });
+  const make = (reason: string) => standIns.plugin(piece, { owner, reason, isTaken: never });
+  const first = make("why");
+  assert.equal(make("why"), first);
+  assert.notEqual(make("other"), first);
+});
+
+test("a route with a fault beside its matching answers 503 without a service; one that matches nothing does not", () => {
+  const standIns = createStandIns();
+  const entity = standIns.route(pieceOf("Route", { paths: ["/a"], serviceRef: { name: "users" }, tag: [] }), "why");
+  assert.deepEqual([entity?.service, entity?._sluice], [null, { namespace: "default", unavailable: "why" }]);
+  assert.equal(standIns.route(pieceOf("Route", { paths: ["a"] }), "why"), undefined);
+});
+
+test("a reason names the resource and three faults, and fits the model", () => {
+  assert.equal(reasonFor(owner, ["a", "b", "c", "d"]), "Plugin default/mine: a; b; c");
+  const long = reasonFor(owner, [`${"x".repeat(972)}😀${"y".repeat(2000)}`]);
+  assert.ok(long.length <= 1024 && long.isWellFormed() && long.endsWith("…"));
+});

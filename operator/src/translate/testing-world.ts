@@ -1,0 +1,64 @@
+/** Worlds for tests: resources by kind and `namespace/name`, each a second younger than the one before. */
+
+import type { Kind, Resource } from "@sluice/crds";
+import { apiVersion } from "@sluice/model";
+import { type World, watchedKinds } from "../world/world.ts";
+
+export interface TestWorld {
+  readonly world: World;
+  /** Creates a resource, or changes it: its generation grows, and it becomes another object. */
+  put(kind: Kind, name: string, members: Partial<Resource>): Resource;
+  remove(kind: Kind, name: string): void;
+}
+
+/** @param name `name` (of the namespace default) or `namespace/name`. */
+const keyFor = (name: string): string => (name.includes("/") ? name : `default/${name}`);
+
+const coreVersions: Partial<Record<Kind, string>> = {
+  Secret: "v1",
+  CoreService: "v1",
+  EndpointSlice: "discovery.k8s.io/v1",
+};
+
+export function testWorld(): TestWorld {
+  const world = Object.fromEntries(watchedKinds.map((kind) => [kind, new Map()])) as unknown as Record<
+    Kind,
+    Map<string, Resource>
+  >;
+  let births = 0;
+  return {
+    world,
+    put(kind, name, members) {
+      const key = keyFor(name);
+      const before = world[kind].get(key);
+      const [namespace = "", short = ""] = key.split("/");
+      births++;
+      const { metadata } = members;
+      const resource: Resource = {
+        apiVersion: coreVersions[kind] ?? apiVersion,
+        kind: kind === "CoreService" ? "Service" : kind,
+        ...members,
+        metadata: {
+          uid: before?.metadata.uid ?? `uid ${births}`,
+          creationTimestamp:
+            before?.metadata.creationTimestamp ?? new Date(Date.UTC(2026, 0, 1) + births * 1000).toISOString(),
+          resourceVersion: `${births}`,
+          ...(coreVersions[kind] ? {} : { generation: (before?.metadata.generation ?? 0) + 1 }),
+          ...metadata,
+          namespace,
+          name: short,
+        },
+      };
+      world[kind].set(key, resource);
+      return resource;
+    },
+    remove(kind, name) {
+      world[kind].delete(keyFor(name));
+    },
+  };
+}
+
+export const secret = (key: string): Partial<Resource> => ({
+  metadata: { name: "", namespace: "", labels: { "sluice.dev/credential": "" } },
+  data: { key: Buffer.from(key).toString("base64") },
+});

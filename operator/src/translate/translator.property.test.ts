@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Resource } from "@sluice/crds";
+import { snapshotToDocument } from "@sluice/model";
+import fc from "fast-check";
+import { build } from "../reconcile/build.ts";
+import { nothing } from "../reconcile/nothing.ts";
+import { secret, type TestWorld, testWorld } from "./testing-world.ts";
+import { createTranslator } from "./translator.ts";
+
+type Members = Record<string, unknown>;
+
+/** Values as people write them by mistake, most of them near to what is meant. */
+const odd = fc.oneof(
+  fc.jsonValue({ maxDepth: 2 }),
+  fc.constantFrom("users", ["/users"], [{ kind: "Service", name: "users" }], { name: "users" }, "key-auth", 1, null),
+);
+const spec = fc.dictionary(
+  fc.constantFrom(
+    "name",
+    "url",
+    "host",
+    "port",
+    "paths",
+    "hosts",
+    "headers",
+    "serviceRef",
+    "plugin",
+    "targetRefs",
+    "config",
+    "configFrom",
+    "username",
+    "keyAuth",
+    "enabled",
+    "tags",
+    "id",
+    "class",
+    "backendRef",
+    "protocols",
+    "unknown",
+  ),
+  odd,
+) as fc.Arbitrary<Members>;
+const kinds = ["Service", "Route", "Consumer", "Plugin"] as const;
+const resources = fc.array(
+  fc.record({
+    kind: fc.constantFrom(...kinds),
+    name: fc.constantFrom("users", "a", "b", "team/a", "team/users"),
+    spec,
+  }),
+  { maxLength: 6 },
+);
+
+function fill(
+  { put }: TestWorld,
+  made: readonly { kind: (typeof kinds)[number]; name: string; spec: Members }[],
+): void {
+  put("Secret", "users", secret("some key"));
+  put("CoreService", "users", { spec: { ports: [{ port: 80 }] } });
+  put("EndpointSlice", "users", {
+    endpoints: 7,
+    metadata: { name: "", namespace: "", labels: { "kubernetes.io/service-name": "users" } },
+  });
+  for (const { kind, name, spec } of made) put(kind, name, { spec });
+  put("Service", "safe/good", { spec: { url: "http://good.test" } });
+  put("Route", "safe/good", { spec: { serviceRef: { name: "good" }, paths: ["/only/this/one"] } });
+}
+
+const translated = (world: TestWorld["world"]) =>
+  createTranslator({ homeNamespace: "default", class: "sluice" })(world);
+
+test("whatever resources hold, the rest is served, no plugin is for all requests outside of home, and order is nothing", () => {
+  fc.assert(
+    fc.property(resources, (made) => {
+      const scene = testWorld();
+      fill(scene, made);
+      const translation = translated(scene.world);
+      const { built, problems } = build(nothing, translation);
+      assert.equal(problems.size, 0, "the translation lets nothing through that the model refuses");
+      assert.ok(
+        [...built.snapshot.routes.values()].some(({ name }) => name === "safe.good"),
+        "the good route is gone",
+      );
+      for (const { owner, entity } of built.items.plugins.values())
+        if (owner.namespace !== "default") assert.ok(entity.service ?? entity.route ?? entity.consumer);
+
+      const reversed = Object.fromEntries(
+        Object.entries(scene.world).map(([kind, held]) => [
+          kind,
+          new Map([...(held as Map<string, Resource>)].reverse()),
+        ]),
+      ) as unknown as TestWorld["world"];
+      assert.deepEqual(
+        snapshotToDocument(build(nothing, translated(reversed)).built.snapshot),
+        snapshotToDocument(built.snapshot),
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("a route with a key-auth that is not switched off is never open, whatever the key-auth holds", () => {
+  fc.assert(
+    fc.property(spec, (members) => {
+      const { world, put } = testWorld();
+      put("Service", "users", { spec: { url: "http://users.test" } });
+      put("Route", "users", { spec: { serviceRef: { name: "users" }, paths: ["/users"] } });
+      const { enabled: _enabled, class: _class, ...rest } = members;
+      const targetRefs = [{ kind: "Service", name: "users" }];
+      put("Plugin", "auth", { spec: { ...rest, plugin: "key-auth", targetRefs } });
+      const { snapshot } = build(nothing, translated(world)).built;
+      const [only] = [...snapshot.plugins.values()];
+      const [service] = snapshot.services.keys();
+      assert.deepEqual([only?.name, only?.service?.id, only?.enabled], ["key-auth", service, true]);
+    }),
+    { numRuns: 300 },
+  );
+});

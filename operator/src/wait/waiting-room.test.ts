@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { Resource } from "@sluice/crds";
+import type { WaitAnswer, Written } from "@sluice/model";
+import type { Acknowledgement } from "../publish/publisher.ts";
+import { testWorld } from "../translate/testing-world.ts";
+import { createWaitingRoom, seen } from "./waiting-room.ts";
+
+const written: Written = { kind: "Route", namespace: "default", name: "users" };
+const resource = (metadata: Partial<Resource["metadata"]>): Resource => ({
+  apiVersion: "sluice.dev/v1alpha1",
+  kind: "Route",
+  metadata: { name: "users", namespace: "default", uid: "u", generation: 2, resourceVersion: "100", ...metadata },
+});
+
+/** What the world holds, what was written, whether that is seen. */
+const sights: readonly (readonly [string, Resource | undefined, Partial<Written>, boolean])[] = [
+  ["the generation", resource({}), { generation: 2 }, true],
+  ["a later generation", resource({ generation: 3 }), { generation: 2 }, true],
+  ["an earlier generation", resource({ generation: 1 }), { generation: 2 }, false],
+  ["nothing", undefined, { generation: 1 }, false],
+  ["another object of the name", resource({ uid: "other" }), { uid: "u", generation: 1 }, false],
+  ["a Secret's version", resource({}), { resourceVersion: "100" }, true],
+  ["a later version", resource({ resourceVersion: "1000" }), { resourceVersion: "999" }, true],
+  ["an earlier version", resource({ resourceVersion: "99" }), { resourceVersion: "100" }, false],
+  ["the version of a directory", resource({ resourceVersion: "hash" }), { resourceVersion: "hash" }, true],
+  ["another version of a directory", resource({ resourceVersion: "hash" }), { resourceVersion: "other" }, false],
+  ["anything, when nothing is asked for", resource({}), {}, true],
+  ["a deletion", undefined, { deleted: true }, true],
+  ["a deletion that has not come yet", resource({}), { deleted: true, uid: "u" }, false],
+  ["a deletion, and a new object of the name", resource({ uid: "new" }), { deleted: true, uid: "u" }, true],
+];
+for (const [what, held, wanted, expected] of sights)
+  test(`the world ${expected ? "shows what was written" : "does not yet show it"}: ${what}`, () => {
+    assert.equal(seen(held, { ...written, ...wanted }), expected);
+  });
+
+function scene(t: TestContext) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const state = {
+    upToDate: true,
+    revision: 1,
+    problems: [] as WaitAnswer["problems"],
+    acknowledged: 1,
+  };
+  const { world, put, remove } = testWorld();
+  const room = createWaitingRoom({
+    world,
+    upToDate: () => state.upToDate,
+    revision: () => state.revision,
+    acknowledgement: (revision): Acknowledgement => {
+      const has = state.acknowledged >= revision;
+      return {
+        programmed: has,
+        acknowledged: has ? ["a", "b"] : ["a"],
+        lagging: has ? [] : ["b"],
+        silent: ["c"],
+      };
+    },
+    problemsOf: () => state.problems,
+  });
+  const wait = (wanted: Partial<Written> = {}, timeout?: number) => {
+    const result: { answer?: WaitAnswer } = {};
+    const request = { resources: [{ ...written, ...wanted }], ...(timeout === undefined ? {} : { timeout }) };
+    void room.wait(request).then((answer) => {
+      result.answer = answer;
+    });
+    return result;
+  };
+  return { room, state, put, remove, wait, tick: (time: number) => t.mock.timers.tick(time) };
+}
+const spec = { spec: { paths: ["/users"] } };
+
+test("who wrote what every node serves already is answered at once", async (t) => {
+  const { put, wait, room } = scene(t);
+  put("Route", "users", spec);
+  const result = wait({ generation: 1 });
+  await turn();
+  assert.deepEqual(result.answer, {
+    programmed: true,
+    revision: 1,
+    acknowledged: ["a", "b"],
+    lagging: [],
+    silent: ["c"],
+    problems: [],
+  });
+  assert.equal(room.size, 0);
+});
+
+test("the wait is for the revision that contains what was written, not for an earlier one", async (t) => {
+  const { put, wait, room, state } = scene(t);
+  const result = wait({ generation: 1 });
+  state.upToDate = false;
+  put("Route", "users", spec);
+  room.look();
+  await turn();
+  assert.equal(result.answer, undefined, "the document does not contain it yet");
+  Object.assign(state, { upToDate: true, revision: 2 });
+  room.look();
+  await turn();
+  assert.equal(result.answer, undefined, "the nodes do not have it yet");
+  state.acknowledged = 2;
+  room.look();
+  await turn();
+  assert.equal(result.answer?.programmed, true);
+});
+
+test("a deletion is waited for until it is gone from the nodes", async (t) => {
+  const { put, remove, wait, room, state } = scene(t);
+  const { metadata } = put("Route", "users", spec);
+  const result = wait({ deleted: true, ...(metadata.uid && { uid: metadata.uid }) });
+  remove("Route", "users");
+  Object.assign(state, { revision: 2, acknowledged: 1 });
+  room.look();
+  await turn();
+  assert.equal(result.answer, undefined);
+  state.acknowledged = 2;
+  room.look();
+  await turn();
+  assert.equal(result.answer?.programmed, true);
+});
+
+test("when the time is over the answer names who lags and who is silent", async (t) => {
+  const { put, wait, state, tick, room } = scene(t);
+  put("Route", "users", spec);
+  Object.assign(state, { revision: 2, acknowledged: 1 });
+  const result = wait({ generation: 1 }, 700);
+  tick(699);
+  await turn();
+  assert.equal(result.answer, undefined);
+  tick(1);
+  await turn();
+  const { programmed, lagging, silent } = result.answer ?? {};
+  assert.deepEqual([programmed, lagging, silent, room.size], [false, ["b"], ["c"], 0]);
+});
+
+test("what the world never shows is waited for until the time is over: five seconds when none is given", async (t) => {
+  const { wait, tick } = scene(t);
+  const result = wait({ generation: 1 });
+  tick(4999);
+  await turn();
+  assert.equal(result.answer, undefined);
+  tick(1);
+  await turn();
+  assert.equal(result.answer?.programmed, false);
+});
+
+test("what is kept out of the document is answered with its problems", async (t) => {
+  const { put, wait, state } = scene(t);
+  put("Route", "users", spec);
+  state.problems = [{ ...written, reason: "Invalid", message: "wrong" }];
+  const result = wait({ generation: 1 });
+  await turn();
+  assert.deepEqual([result.answer?.programmed, result.answer?.problems], [false, state.problems]);
+});
+
+test("all are answered when the room closes", async (t) => {
+  const { wait, room } = scene(t);
+  const results = [wait({ generation: 1 }), wait({ generation: 2 })];
+  assert.equal(room.size, 2);
+  room.close();
+  await turn();
+  assert.deepEqual([room.size, results.map(({ answer }) => answer?.programmed)], [0, [false, false]]);
+});
