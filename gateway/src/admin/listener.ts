@@ -1,26 +1,15 @@
 /** The HTTP side of the admin listener: what every answer has in common. */
-
 import type { Log } from "@sluice/crds";
 import type { Written } from "@sluice/model";
-import { type Collection, collections } from "@sluice/model";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { type Store, Unavailable } from "../stores/store.ts";
+import type { Store } from "../stores/store.ts";
 import { decodeBody } from "./body.ts";
-import { credentials } from "./credentials.ts";
-import { type Endpoint, endpoints } from "./endpoints.ts";
-import {
-  badRequest,
-  forbidden,
-  HttpError,
-  methodNotAllowed,
-  notFound,
-  storeUnavailable,
-  tooLarge,
-  unexpected,
-  unsupportedType,
-} from "./errors.ts";
+import { endpoints } from "./endpoints.ts";
+import { badRequest, forbidden, type HttpError, methodNotAllowed, notFound } from "./errors.ts";
+import { httpErrorOf } from "./failure.ts";
 import { refusal } from "./guard.ts";
-import { type Answer, type Call, deriveOperations, type Operations } from "./operations.ts";
+import { type Handlers, handlersOf, METHODS, type Method } from "./handlers.ts";
+import type { Call } from "./operations.ts";
 import type { Headers } from "./wait.ts";
 
 export interface ListenerOptions {
@@ -36,27 +25,9 @@ export interface ListenerOptions {
 }
 
 const BODY_LIMIT = 10 * 1024 * 1024;
-const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
-type Method = (typeof METHODS)[number];
 
 /** Longer than any key, percent-encoded. */
 const MAX_PARAMETER = 8192;
-
-/** Collections that do something differently. */
-const special: Partial<Record<Collection, (derived: Operations) => Partial<Operations>>> = {
-  keyauth_credentials: credentials,
-};
-
-const operations = Object.fromEntries(
-  collections.map((collection) => [collection, deriveOperations(special[collection])]),
-) as Record<Collection, Operations>;
-
-type Handlers = Partial<Record<Method, (call: Call) => Promise<Answer>>>;
-
-const handlersOf = ({ collection, one }: Endpoint): Handlers => {
-  const { list, create, show, remove } = operations[collection];
-  return one ? { GET: show, DELETE: remove } : { GET: list, POST: create };
-};
 
 export function createListener(options: ListenerOptions): FastifyInstance {
   const { store, log, host, serverName, latencyName, information, awaitNodes } = options;
@@ -109,7 +80,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     serve(url, { GET: async () => ({ status: 200, body: await body() }) }, () => undefined as never);
   }
   app.setNotFoundHandler((request, reply) => answerError(notFound(), request, reply));
-  app.setErrorHandler((error, request, reply) => answerError(asHttpError(error), request, reply));
+  app.setErrorHandler((error, request, reply) => answerError(httpErrorOf(error, log), request, reply));
   return app;
 
   /** One route for all methods, because a wrong one is answered 405 and not 404. */
@@ -132,20 +103,6 @@ export function createListener(options: ListenerOptions): FastifyInstance {
         return body === undefined ? reply.code(status).send() : sendJson(reply.code(status), body);
       },
     });
-  }
-
-  function asHttpError(error: unknown): HttpError {
-    if (error instanceof HttpError) return error;
-    if (error instanceof Unavailable) {
-      log.error({ error: error.message, cause: reasonOf(error.cause) }, "a request was not done: no store");
-      return storeUnavailable(error.message);
-    }
-    const { statusCode = 500 } = error as { statusCode?: number };
-    if (statusCode === 413) return tooLarge();
-    if (statusCode === 415) return unsupportedType();
-    if (statusCode < 500) return badRequest((error as Error).message);
-    log.error({ error }, "a request failed");
-    return unexpected();
   }
 }
 
@@ -170,5 +127,3 @@ function preflight(reply: FastifyReply, allowed: string, headers: FastifyRequest
 
 const repeats = (rawHeaders: readonly string[], wanted: string): boolean =>
   rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === wanted).length > 1;
-
-const reasonOf = (cause: unknown): string | undefined => (cause instanceof Error ? cause.message : undefined);

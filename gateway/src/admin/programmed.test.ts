@@ -1,5 +1,6 @@
 /** What an answer says of the nodes, and how the listener starts and stops. */
 import assert from "node:assert/strict";
+import { mkdir, rm } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { createDirectoryClient } from "@sluice/crds";
 import { readSettings, type WaitAnswer } from "@sluice/model";
@@ -92,6 +93,19 @@ describe("the admin listener", () => {
       const form = "name=users&host=a";
       const replies = await Promise.all(Array.from({ length: 8 }, () => rig.ask("POST", "/services", { form })));
       assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409, 409, 409]);
+    }));
+
+  test("says that the store is away, and no more, and goes on when it is back", () =>
+    using(async (rig) => {
+      await rm(rig.directory, { recursive: true });
+      const form = "name=users&host=a";
+      const { status, body } = await rig.ask("POST", "/services", { form });
+      assert.deepEqual(
+        [status, body],
+        [500, { code: 8, name: "database error", message: "the resources cannot be read or written" }],
+      );
+      await mkdir(rig.directory);
+      assert.equal((await rig.ask("POST", "/services", { form })).status, 201);
     }));
 
   test("makes up keys that differ, of 32 letters and digits", () =>
