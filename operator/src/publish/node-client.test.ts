@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { applyChange, changeBetween, emptySnapshot, snapshotToDocument } from "@sluice/model";
+import { startTestNode } from "../testing-node.ts";
+import { nodeConnector, Refused } from "./node-client.ts";
+
+const { value: snapshot = emptySnapshot } = applyChange(emptySnapshot, {
+  put: { services: [{ name: "users", url: "http://users.test" }] },
+  remove: {},
+});
+const document = snapshotToDocument(snapshot);
+
+async function scene(t: TestContext, token = "token", timeout = 2000) {
+  const node = await startTestNode("token");
+  const connector = nodeConnector({ token, timeout });
+  const abort = new AbortController();
+  t.after(async () => {
+    await node.stop();
+    await connector.close();
+  });
+  return { node, abort, client: connector.connect(node.address, abort.signal) };
+}
+
+test("a document is acknowledged by the hash that the node runs from then on", async (t) => {
+  const { client, node } = await scene(t);
+  assert.equal((await client.state()).hash, null);
+  assert.equal((await client.put({ revision: 4, document })).hash, snapshot.hash);
+  assert.deepEqual([(await client.state()).revision, node.snapshot?.hash], [4, snapshot.hash]);
+});
+
+test("a change from another hash than the node runs is stale", async (t) => {
+  const { client } = await scene(t);
+  const change = changeBetween(emptySnapshot, snapshot);
+  assert.equal(await client.patch({ revision: 1, base: emptySnapshot.hash, change }), "stale");
+});
+
+test("a document that the node refuses is Refused with the first fault", async (t) => {
+  const { client } = await scene(t);
+  const push = { revision: 1, document: { _format_version: "3.0", services: [{ name: "users" }] } };
+  await assert.rejects(client.put(push), (error: Error) => {
+    assert.ok(error instanceof Refused);
+    assert.match(error.message, /^400: the document is refused \(services\.0\.host: required field missing\)$/);
+    return true;
+  });
+});
+
+for (const status of [401, 408, 429, 500, 503])
+  test(`an answer of ${status} may pass by itself: it is no refusal`, async (t) => {
+    const { client, node } = await scene(t);
+    node.answerWith(status);
+    await assert.rejects(client.put({ revision: 1, document }), (error: Error) => {
+      assert.deepEqual([error instanceof Refused, error.message], [false, `${status}: as the test wants it`]);
+      return true;
+    });
+  });
+
+test("without the node's token nothing is told", async (t) => {
+  const { client } = await scene(t, "another");
+  await assert.rejects(client.state(), /^Error: 401: not the operator$/);
+});
+
+test("a call that is under way ends when the node is dropped", async (t) => {
+  const { client, node, abort } = await scene(t);
+  await client.state();
+  node.freeze();
+  const call = client.put({ revision: 1, document });
+  abort.abort();
+  await assert.rejects(call, { name: "AbortError" });
+});

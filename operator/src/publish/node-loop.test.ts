@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { applyChange, emptySnapshot, type NodeState } from "@sluice/model";
+import { createHistory } from "./history.ts";
+import { runNodeLoop } from "./node-loop.ts";
+
+const state: NodeState = { node: "n", hash: null, revision: 0, version: "0" };
+const snapshotOf = (name: string) => {
+  const { value } = applyChange(emptySnapshot, { put: { services: [{ name, url: "http://x.test" }] }, remove: {} });
+  assert.ok(value);
+  return value;
+};
+
+/** A loop whose pushes end when the test says so, on a clock of the test's. */
+async function scene(t: TestContext) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const history = createHistory();
+  const abort = new AbortController();
+  t.after(() => abort.abort());
+  const pushes: { readonly revision: number; end(error?: Error): Promise<void> }[] = [];
+  const outcomes: string[] = [];
+  const push = (revision: number, hash: string | undefined) =>
+    new Promise<NodeState>((resolve, reject) => {
+      const end = async (error?: Error) => {
+        if (error) reject(error);
+        else resolve({ ...state, revision, hash: hash ?? null });
+        await settle();
+      };
+      pushes.push({ revision, end });
+    });
+  const hashes = new Map<number, string>();
+  const loop = runNodeLoop({
+    address: "http://a",
+    client: {
+      state: async () => state,
+      put: ({ revision }) => push(revision, hashes.get(revision)),
+      patch: ({ revision }) => push(revision, hashes.get(revision)),
+    },
+    history,
+    signal: abort.signal,
+    onView: () => {},
+    onPush: (outcome) => outcomes.push(outcome),
+  });
+  await settle();
+  return {
+    pushes,
+    outcomes,
+    abort,
+    loop,
+    async publish(revision: number) {
+      const snapshot = snapshotOf(`s${revision}`);
+      hashes.set(revision, snapshot.hash);
+      history.add({ revision, snapshot });
+      loop.wake();
+      await settle();
+    },
+    async pass(milliseconds: number) {
+      t.mock.timers.tick(milliseconds);
+      await settle();
+    },
+  };
+}
+
+/** Lets everything run that waits for nothing but promises. */
+async function settle(): Promise<void> {
+  for (let round = 0; round < 5; round++) await turn();
+}
+
+test("an idle node gets a document at once, one that is busy the newest right after", async (t) => {
+  const { publish, pushes } = await scene(t);
+  await publish(1);
+  await publish(2);
+  await publish(3);
+  assert.deepEqual(
+    pushes.map(({ revision }) => revision),
+    [1],
+  );
+  await pushes[0]?.end();
+  assert.deepEqual(
+    pushes.map(({ revision }) => revision),
+    [1, 3],
+  );
+});
+
+test("pushes that fail are tried again, later and later", async (t) => {
+  const { publish, pushes, outcomes, pass } = await scene(t);
+  await publish(1);
+  for (const [index, delay] of [200, 400, 800, 1600, 3200, 5000, 5000].entries()) {
+    await pushes[index]?.end(new Error("reset"));
+    await pass(delay - 1);
+    assert.equal(pushes.length, index + 1, `the next try comes after ${delay} ms`);
+    await pass(1);
+    assert.equal(pushes.length, index + 2);
+  }
+  await pushes.at(-1)?.end();
+  await publish(2);
+  await pushes.at(-1)?.end(new Error("reset"));
+  await pass(200);
+  assert.equal(pushes.length, 10, "after a success the patience is new");
+  assert.deepEqual(outcomes.slice(-2), ["acknowledged", "failed"]);
+});
+
+test("the loop ends with its signal, in a pause and in a push", async (t) => {
+  const idle = await scene(t);
+  idle.abort.abort();
+  await idle.loop.done;
+  t.mock.timers.reset();
+  const busy = await scene(t);
+  await busy.publish(1);
+  busy.abort.abort();
+  await busy.pushes[0]?.end(new Error("aborted"));
+  await busy.loop.done;
+  assert.deepEqual(busy.outcomes, []);
+});

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { WaitRequest } from "@sluice/model";
+import { Registry } from "prom-client";
+import type { Publisher } from "./publish/publisher.ts";
+import { createServer } from "./server.ts";
+
+const acknowledgement = { programmed: true, acknowledged: ["http://a"], lagging: [], silent: ["http://b"] };
+const publisher: Publisher = {
+  setNodes: () => {},
+  publish: () => 7,
+  revision: () => 7,
+  hash: () => "abc",
+  acknowledgement: () => acknowledgement,
+  acknowledgedRevision: () => 7,
+  nodes: () => [
+    { address: "http://a", state: { node: "n", hash: "abc", revision: 7, version: "1" }, seen: 0, trouble: null },
+    { address: "http://b", state: null, seen: 0, trouble: "connection refused" },
+  ],
+  close: async () => {},
+};
+
+function scene({ unsynced = [] as readonly string[], waiting = 0 } = {}) {
+  const requests: WaitRequest[] = [];
+  const server = createServer({
+    publisher,
+    registry: new Registry(),
+    unsynced: () => unsynced,
+    waitingRoom: {
+      wait: async (request) => {
+        requests.push(request);
+        return { ...acknowledgement, revision: 7, problems: [] };
+      },
+      look: () => {},
+      size: waiting,
+      close: () => {},
+    },
+  });
+  return {
+    requests,
+    get: async (url: string) => {
+      const { statusCode, body } = await server.inject({ url });
+      return [statusCode, body] as const;
+    },
+    wait: async (payload: object) => {
+      const { statusCode, body } = await server.inject({ method: "POST", url: "/wait", payload });
+      return [statusCode, JSON.parse(body) as { message?: string; programmed?: boolean }] as const;
+    },
+  };
+}
+const written = { kind: "Route", namespace: "default", name: "users" };
+
+test("the operator is alive before it is ready, and says what it has not read", async () => {
+  const { get } = scene({ unsynced: ["Route", "Secret"] });
+  assert.equal((await get("/healthz"))[0], 200);
+  assert.deepEqual(await get("/readyz"), [503, '{"message":"not yet read: Route, Secret"}']);
+  assert.equal((await scene().get("/readyz"))[0], 200);
+});
+
+test("the status tells every node, what it runs and why it does not", async () => {
+  const [code, body] = await scene().get("/status");
+  const { programmed: _, ...nodes } = acknowledgement;
+  assert.deepEqual(
+    [code, JSON.parse(body)],
+    [
+      200,
+      {
+        revision: 7,
+        hash: "abc",
+        ...nodes,
+        nodes: [
+          { address: "http://a", node: "n", hash: "abc", revision: 7, version: "1", trouble: null },
+          { address: "http://b", trouble: "connection refused" },
+        ],
+      },
+    ],
+  );
+});
+
+test("a wait is answered as the waiting room answers", async () => {
+  const { wait, requests } = scene();
+  const [code, { programmed }] = await wait({ resources: [{ ...written, generation: 1 }], timeout: 10 });
+  assert.deepEqual([code, programmed], [200, true]);
+  assert.deepEqual(requests, [{ resources: [{ ...written, generation: 1 }], timeout: 10 }]);
+});
+
+const refused: readonly (readonly [string, object, RegExp])[] = [
+  ["without resources", {}, /required property 'resources'/],
+  ["for nothing", { resources: [] }, /must NOT have fewer than 1 items/],
+  ["for too much", { resources: Array.from({ length: 101 }, () => written) }, /must NOT have more than 100 items/],
+  ["for a resource without a name", { resources: [{ kind: "Route", namespace: "default" }] }, /'name'/],
+  ["for a kind that nobody watches", { resources: [{ ...written, kind: "constructor" }] }, /allowed values/],
+  ["for longer than half a minute", { resources: [written], timeout: 30_001 }, /must be <= 30000/],
+  ["for a generation that there cannot be", { resources: [{ ...written, generation: -1 }] }, /must be >= 0/],
+];
+for (const [what, payload, message] of refused)
+  test(`a wait ${what} is refused`, async () => {
+    const { wait, requests } = scene();
+    const [code, body] = await wait(payload);
+    assert.deepEqual([code, requests], [400, []]);
+    assert.match(body.message ?? "", message);
+  });
+
+test("not more than a thousand wait at once", async () => {
+  assert.deepEqual(await scene({ waiting: 1000 }).wait({ resources: [written] }), [
+    503,
+    { message: "too many are waiting" },
+  ]);
+});
