@@ -50,7 +50,7 @@ async function node(): Promise<TestNode> {
   return owned(made, () => made.stop());
 }
 
-async function runOperator(directory: string, nodes: readonly TestNode[]) {
+async function runOperator(directory: string, nodes: readonly TestNode[], env: Readonly<Record<string, string>> = {}) {
   const client = createDirectoryClient({ directory, log });
   owned(client, () => client.close());
   const settings = readSettings(operatorSettings, {
@@ -58,6 +58,7 @@ async function runOperator(directory: string, nodes: readonly TestNode[]) {
     SLUICE_DIRECTORY: directory,
     SLUICE_NODES: nodes.map(({ address }) => address).join(","),
     SLUICE_PUSH_TOKEN: TOKEN,
+    ...env,
   });
   assert.ok(settings.value, JSON.stringify(settings.violations));
   const operator = await startOperator({ settings: settings.value, client, log, credentials: { token: TOKEN } });
@@ -130,7 +131,40 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     const generation = (await client.get({ kind: "Route", namespace: "default", name: "users" }))?.metadata.generation;
     assert.equal(Programmed?.observedGeneration, generation);
     assert.equal((await get(operator, "/readyz")).status, 200);
+    const metrics = await fetch(`http://127.0.0.1:${operator.address.port}/metrics`).then((answer) => answer.text());
+    for (const line of [/^sluice_operator_revision 1$/m, /^sluice_operator_nodes\{state="current"\} 2$/m])
+      assert.match(metrics, line);
   });
+
+  test("finds its nodes behind a headless Service, and those that come later", async () => {
+    const nodes = [await node(), await node()] as const;
+    const slice = (...addresses: readonly TestNode[]) =>
+      addresses.map(({ address }, index) => ({
+        apiVersion: "discovery.k8s.io/v1",
+        kind: "EndpointSlice",
+        metadata: { name: `nodes-${index}`, labels: { "kubernetes.io/service-name": "nodes" } },
+        addressType: "IPv4",
+        ports: [{ name: "push", port: Number(new URL(address).port) }],
+        endpoints: [{ addresses: ["127.0.0.1"] }],
+      }));
+    const { directory, write } = folder(service("users"), route("users"), ...slice(nodes[0]));
+    await runOperator(directory, [], { SLUICE_NODE_SERVICE: "default/nodes" });
+    await all([nodes[0]], "users");
+    assert.deepEqual(nodes[1].pushes, []);
+    write("later", JSON.stringify(slice(...nodes)[1]));
+    await all(nodes, "users");
+    assert.deepEqual(nodes[0].pushes, ["PUT 1"]);
+  });
+
+  for (const [value, message] of [
+    ["nodes", /SLUICE_NODE_SERVICE: expected namespace\/name, not 'nodes'/],
+    ["sluice/nodes", /SLUICE_NODE_SERVICE: SLUICE_NAMESPACES does not name sluice/],
+  ] as const)
+    test(`refuses to start with the node Service ${value}`, async () => {
+      const { directory } = folder();
+      const env = { SLUICE_NODE_SERVICE: value, SLUICE_NAMESPACES: "default" };
+      await assert.rejects(runOperator(directory, [], env), message);
+    });
 
   test("is not ready and publishes nothing while the directory cannot be read", async () => {
     const { directory } = folder();

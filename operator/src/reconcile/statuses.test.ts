@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Ref } from "@sluice/crds";
+import type { Problem } from "../status/conditions.ts";
+import { testWorld } from "../translate/testing-world.ts";
+import { type Owner, ownerKey } from "../translate/translation.ts";
+import { createProgressBook } from "./progress.ts";
+import { createStatuses } from "./statuses.ts";
+
+const problem: Problem = { condition: "Accepted", reason: "Invalid", message: "wrong" };
+
+function scene() {
+  const { world, put, remove } = testWorld();
+  const nodes = { acknowledged: 0, lagging: ["http://a"], silent: ["http://b"] };
+  const said: string[] = [];
+  const settled = new Set<string>();
+  let time = 0;
+  const book = createProgressBook(() => time);
+  const statuses = createStatuses({
+    world,
+    book,
+    publisher: {
+      revision: () => 1,
+      acknowledgedRevision: () => nodes.acknowledged,
+      acknowledgement: () => ({ programmed: false, acknowledged: [], ...nodes }),
+    },
+    writer: {
+      want({ name }: Ref, _, conditions) {
+        said.push(`${name} ${conditions[2]?.status} ${conditions[2]?.message}`);
+        return settled.has(name);
+      },
+      close: async () => {},
+    },
+  });
+  const owners = new Map<string, Owner>();
+  const problems = new Map<string, readonly Problem[]>();
+  return {
+    nodes,
+    settled,
+    remove,
+    add(name: string, own: readonly Problem[] = []) {
+      const owner: Owner = { kind: "Route", namespace: "default", name };
+      const key = ownerKey(owner);
+      const resource = put("Route", name, { spec: {} });
+      owners.set(key, owner);
+      problems.set(key, own);
+      book.contained(key, resource, own, 1);
+      statuses.open(key);
+    },
+    look(all = false) {
+      said.length = 0;
+      const tooEarly = statuses.look(owners, problems, all);
+      return { said: [...said], tooEarly };
+    },
+    pass(milliseconds: number) {
+      time += milliseconds;
+    },
+  };
+}
+
+test("what has settled is not looked at again, except when all are", () => {
+  const { add, look, nodes, settled } = scene();
+  add("a");
+  add("b");
+  nodes.acknowledged = 1;
+  settled.add("a");
+  assert.equal(look().said.length, 2);
+  assert.deepEqual(look().said, ["b True Every ready node serves it."]);
+  settled.add("b");
+  look();
+  assert.deepEqual(look().said, []);
+  assert.equal(look(true).said.length, 2);
+  settled.delete("a");
+  look(true);
+  assert.equal(look().said.length, 1, "what another writer changed is open again");
+});
+
+test("nothing is said of waiting too early, and then who is waited for, until it is programmed", () => {
+  const { add, look, nodes, settled, pass } = scene();
+  add("a");
+  assert.deepEqual(look(), { said: [], tooEarly: true });
+  pass(1000);
+  settled.add("a");
+  assert.deepEqual(look(), { said: ["a Unknown Waiting for the nodes http://a, http://b."], tooEarly: false });
+  nodes.acknowledged = 1;
+  assert.deepEqual(look().said, ["a True Every ready node serves it."]);
+  assert.deepEqual(look().said, []);
+});
+
+test("a problem is said at once, whatever the nodes run", () => {
+  const { add, look, settled } = scene();
+  add("a", [problem]);
+  settled.add("a");
+  assert.deepEqual(look(), { said: ["a False wrong"], tooEarly: false });
+  assert.deepEqual(look().said, []);
+});
+
+test("what is gone is not spoken of", () => {
+  const { add, look, nodes, remove } = scene();
+  add("a");
+  nodes.acknowledged = 1;
+  remove("Route", "a");
+  assert.deepEqual(look().said, []);
+});
