@@ -86,13 +86,11 @@ export function deriveOperations(special: (derived: Operations) => Partial<Opera
     },
 
     async remove(call) {
-      const { store, endpoint, query } = call;
-      const entity = await entityOf(call);
-      if (!entity && endpoint.parent) throw notFound();
-      if (!entity) return { status: 204 };
-      const { awaits, fault } = await store.remove(endpoint.collection, entity.id, {
-        force: query.get("force") === "1",
-      });
+      const { store, endpoint, params, query } = call;
+      const entity = endpoint.parent && (await entityOf(call));
+      if (entity === null) throw notFound();
+      const by = entity ? { id: entity.id } : lookupOf(endpoint.collection, params.entity ?? "");
+      const { awaits, fault } = await store.remove(endpoint.collection, by, { force: query.get("force") === "1" });
       if (fault) throw refusalOf(fault);
       return { status: 204, awaits };
     },

@@ -61,9 +61,10 @@ export interface Store {
   create<Name extends Collection>(collection: Name, entity: Entities[Name]): Promise<Outcome<Entities[Name]>>;
   /**
    * Removes an entity, and with it its plugins and its credentials; a service with routes is refused. The value is
-   * false when there was none.
+   * false when there was none. Also removes what is too faulty to be found or listed, such as a route whose service
+   * somebody took away behind the store's back: its name would stay taken for ever.
    */
-  remove(collection: Collection, id: string, options?: RemoveOptions): Promise<Outcome<boolean>>;
+  remove(collection: Collection, by: Lookup, options?: RemoveOptions): Promise<Outcome<boolean>>;
   /** What cannot be read for now; empty when all is well. */
   unready(): readonly string[];
 }

@@ -6,7 +6,7 @@ import { createResourceStore } from "../../../gateway/src/stores/resources/index
 import type { Store, WriteFault } from "../../../gateway/src/stores/store.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { waitFor } from "../../process/index.ts";
-import { consumer, credential, plugin } from "./entities.ts";
+import { consumer, credential, plugin, route, service } from "./entities.ts";
 import { describeStore, type StoreHolder } from "./suite.ts";
 
 const crds = new URL("../../../crds/", import.meta.url);
@@ -105,8 +105,7 @@ describe("a cluster that people write to as well", () => {
       // The person goes on as before, and our key stays.
       await apply("Consumer", "ann", { username: "ann", tags: ["b"] }, "gitops");
       assert.equal(((await get("consumers", "ann")).spec.keyAuth as unknown[]).length, 1);
-      const key = await store.find("keyauth_credentials", { member: "key", value: "one" });
-      assert.equal((await store.remove("keyauth_credentials", key?.id ?? "")).value, true);
+      assert.equal((await store.remove("keyauth_credentials", { member: "key", value: "one" })).value, true);
       const after = (await get("consumers", "ann")).spec;
       assert.deepEqual([after.username, after.tags, after.keyAuth], ["ann", ["b"], undefined]);
     }));
@@ -120,8 +119,7 @@ describe("a cluster that people write to as well", () => {
       const bob = await found(store, "consumers", "username", "bob");
       const { fault } = await store.create("keyauth_credentials", credential(bob, "mine"));
       assert.deepEqual(owned(fault), [{ manager: "kubectl-client-side-apply", field: ".spec.keyAuth" }]);
-      const key = await store.find("keyauth_credentials", { member: "key", value: "theirs" });
-      const removal = await store.remove("keyauth_credentials", key?.id ?? "");
+      const removal = await store.remove("keyauth_credentials", { member: "key", value: "theirs" });
       assert.deepEqual(owned(removal.fault), [{ manager: "kubectl-client-side-apply", field: ".spec.keyAuth" }]);
       assert.equal((await kubectl("get", "secrets", "-o", "name")).trim(), "secret/bob");
     }));
@@ -132,11 +130,25 @@ describe("a cluster that people write to as well", () => {
       const users = await found(store, "services", "name", "users");
       const ours = plugin("cors", { service: { id: users.id } });
       assert.equal((await store.create("plugins", ours)).fault, undefined);
-      const { fault } = await store.remove("services", users.id);
+      const { fault } = await store.remove("services", { id: users.id });
       assert.deepEqual(owned(fault), [{ manager: "gitops", field: ".spec" }]);
       assert.ok(await store.find("plugins", { id: ours.id }), "nothing is removed before all owners were looked at");
-      assert.equal((await store.remove("services", users.id, { force: true })).value, true);
+      assert.equal((await store.remove("services", { id: users.id }, { force: true })).value, true);
       assert.equal((await kubectl("get", "services.sluice.dev,plugins.sluice.dev", "-o", "name")).trim(), "");
+    }));
+
+  test("removes a route whose service was taken away, so that its name is free again", () =>
+    using(async (store, { kubectl }) => {
+      const users = service("users");
+      await store.create("services", users);
+      const made = () => store.create("routes", route({ name: "web", service: { id: users.id } }));
+      assert.equal((await made()).fault, undefined);
+      await kubectl("delete", "services.sluice.dev", "--all");
+      const web = { member: "name", value: "web" };
+      await waitFor(async () => (await store.find("routes", web)) === null, { what: "the route to be faulty" });
+      assert.equal((await store.remove("routes", web)).value, true);
+      await store.create("services", users);
+      assert.equal((await made()).fault, undefined);
     }));
 
   test("adds keys while somebody else keeps writing the resource's status", () =>

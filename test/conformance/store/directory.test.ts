@@ -88,6 +88,10 @@ describe("a directory of people's files", () => {
           entities.map(({ name }) => name),
           ["good"],
         );
+        // What is faulty can be removed all the same, but not what is another Sluice's.
+        const named = (value: string) => ({ member: "name", value });
+        assert.equal((await store.remove("services", named("bad"))).value, true);
+        assert.equal((await store.remove("services", named("other"))).value, false);
       },
       {
         "good.yaml": `${head("Service", "good")}spec: { url: "http://a" }\n`,
@@ -125,8 +129,7 @@ describe("a directory of people's files", () => {
         assert.ok(demo);
         const added = await store.create("keyauth_credentials", credential(demo, "added"));
         assert.equal(added.fault, undefined);
-        const theirs = await store.find("keyauth_credentials", { member: "key", value: "demo-key" });
-        assert.equal((await store.remove("keyauth_credentials", theirs?.id ?? "")).value, true);
+        assert.equal((await store.remove("keyauth_credentials", { member: "key", value: "demo-key" })).value, true);
         const { entities } = await store.list("keyauth_credentials", { size: 10 });
         assert.deepEqual(
           entities.map(({ key }) => key),
@@ -162,7 +165,7 @@ describe("a directory of people's files", () => {
       const [file = ""] = await readdir(join(holder.directory, "service"));
       const path = join("service", file);
       await holder.write(path, "kind: [");
-      const { fault } = await store.remove("services", users.id);
+      const { fault } = await store.remove("services", { id: users.id });
       assert.equal(fault?.kind, "invalid");
       assert.match(JSON.stringify(fault), /yaml:1:\d+: .*repair the file first/);
     }, {}));

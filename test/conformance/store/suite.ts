@@ -35,7 +35,7 @@ export function describeStore(name: string, hold: () => Promise<StoreHolder>): v
     const all = async (collection: Collection) => (await store.list(collection, { size: 1000 })).entities;
     const ids = async (collection: Collection) => (await all(collection)).map(({ id }) => id);
     const remove = async (collection: Collection, id: string) => {
-      const { value, fault } = await store.remove(collection, id);
+      const { value, fault } = await store.remove(collection, { id });
       assert.deepEqual(fault, undefined);
       return value;
     };
@@ -165,7 +165,7 @@ export function describeStore(name: string, hold: () => Promise<StoreHolder>): v
       await put("plugins", plugin("rate-limiting", { config: { minute: 1 }, ...scope }));
       const stays = await put("plugins", plugin("prometheus"));
 
-      assert.deepEqual(faultOf(await store.remove("services", users.id)), {
+      assert.deepEqual(faultOf(await store.remove("services", { id: users.id })), {
         kind: "referenced",
         by: "routes",
         collection: "services",
@@ -213,9 +213,9 @@ export function describeStore(name: string, hold: () => Promise<StoreHolder>): v
       assert.equal(secret?.kind, "Secret");
       assert.ok(secret?.resourceVersion);
       await put("plugins", plugin("cors", { service: { id: users.id } }));
-      assert.equal(kinds(await told(store.remove("services", users.id))), "no Plugin, no Service");
-      assert.equal(kinds(await told(store.remove("keyauth_credentials", key.id))), "Consumer, no Secret");
-      assert.deepEqual(await told(store.remove("services", users.id)), []);
+      assert.equal(kinds(await told(store.remove("services", { id: users.id }))), "no Plugin, no Service");
+      assert.equal(kinds(await told(store.remove("keyauth_credentials", { id: key.id }))), "Consumer, no Secret");
+      assert.deepEqual(await told(store.remove("services", { id: users.id })), []);
     });
 
     test("hides a key whose time is over", async () => {

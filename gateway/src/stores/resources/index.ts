@@ -112,9 +112,9 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
       return { value: (held?.entity ?? entity) as typeof entity, awaits: outcome.awaits };
     },
 
-    remove: (collection, id, removal = {}) =>
+    remove: (collection, by, removal = {}) =>
       write<boolean>(async (before) => {
-        const held = before.byId[collection].get(id);
+        const held = lookUp(before, collection, by) ?? before.faulty.get(claimKey(collection, asClaim(by)));
         if (!held) return { value: false, awaits: [] };
         return collection === "keyauth_credentials"
           ? removeCredential(context(before), held)
@@ -127,8 +127,10 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
 
 function lookUp(view: View, collection: Collection, by: Lookup): Held | undefined {
   if ("id" in by) return view.byId[collection].get(by.id);
-  return view.byClaim.get(claimKey(collection, { [by.member]: by.value }));
+  return view.byClaim.get(claimKey(collection, asClaim(by)));
 }
+
+const asClaim = (by: Lookup) => ("id" in by ? { id: by.id } : { [by.member]: by.value });
 
 const memberOf = (entity: Entity, member: string) =>
   (entity as unknown as Readonly<Record<string, { readonly id: string } | null>>)[member];

@@ -1,6 +1,6 @@
 /** All entities of the resources at one moment, with the resources that they stand in. Pure. */
 import { type CheckedTranslation, classOf, identityOf, keyOf, type Resource, type SluiceKind } from "@sluice/crds";
-import { type Collection, collections, type Entity, type ResourceKind, resourceKinds } from "@sluice/model";
+import { type Collection, collections, type Entity, entities, type ResourceKind, resourceKinds } from "@sluice/model";
 import { claimKey, claimsOf } from "./claims.ts";
 import type { Ask, TranslateOne } from "./remember.ts";
 
@@ -19,6 +19,8 @@ export interface View {
   readonly byId: Readonly<Record<Collection, ReadonlyMap<string, Held>>>;
   /** By `claimKey`. Of several that claim the same, the one of the oldest resource. */
   readonly byClaim: ReadonlyMap<string, Held>;
+  /** What has faults, by the `claimKey` of its id and of its name: it is neither found nor listed, but can be removed. */
+  readonly faulty: ReadonlyMap<string, Held>;
   /** In the order of ids. */
   readonly sorted: (collection: Collection) => readonly Held[];
 }
@@ -30,13 +32,14 @@ export interface ViewOptions {
   readonly translateOne: TranslateOne;
 }
 
-/** An entity with a fault is left out: its resource's conditions tell what is wrong. */
+/** The conditions of a faulty entity's resource tell what is wrong. */
 export function buildView(resources: Resources, options: ViewOptions): View {
   const byId = Object.fromEntries(collections.map((name) => [name, new Map<string, Held>()])) as Record<
     Collection,
     Map<string, Held>
   >;
   const byClaim = new Map<string, Held>();
+  const faulty = new Map<string, Held>();
   const ask: Ask = {
     resolve(kind, namespace, name) {
       const resource = resources[kind].get(keyOf(namespace, name));
@@ -49,8 +52,15 @@ export function buildView(resources: Resources, options: ViewOptions): View {
   for (const kind of resourceKinds) {
     const ours = [...resources[kind].values()].filter((resource) => classOf(resource) === options.class);
     for (const resource of ours.sort(byAge)) {
-      for (const { collection, entity, base } of options.translateOne(resource, ask)) {
-        if (!entity || byId[collection].has(entity.id)) continue;
+      for (const { collection, entity, item, base } of options.translateOne(resource, ask)) {
+        if (!entity) {
+          for (const member of ["id", entities[collection].key]) {
+            const held = { entity: item as unknown as Entity, resource, kind, base };
+            faulty.set(claimKey(collection, { [member]: item[member] }), held);
+          }
+          continue;
+        }
+        if (byId[collection].has(entity.id)) continue;
         const held = { entity, resource, kind, base };
         byId[collection].set(entity.id, held);
         for (const claim of claimsOf(collection, entity)) {
@@ -64,6 +74,7 @@ export function buildView(resources: Resources, options: ViewOptions): View {
   return {
     byId,
     byClaim,
+    faulty,
     sorted(collection) {
       const list =
         sorted.get(collection) ??
