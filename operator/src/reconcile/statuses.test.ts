@@ -22,7 +22,7 @@ function scene() {
     publisher: {
       revision: () => 1,
       acknowledgedRevision: () => nodes.acknowledged,
-      acknowledgement: () => ({ programmed: false, acknowledged: [], ...nodes }),
+      acknowledgement: () => ({ ...nodes, programmed: false, acknowledged: [] }),
     },
     writer: {
       want({ name }: Ref, _, conditions) {

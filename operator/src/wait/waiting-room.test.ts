@@ -61,12 +61,13 @@ function scene(t: TestContext) {
     problemsOf: () => state.problems,
   });
   const wait = (wanted: Partial<Written> = {}, timeout?: number) => {
-    const result: { answer?: WaitAnswer } = {};
+    let answer: WaitAnswer | undefined;
     const request = { resources: [{ ...written, ...wanted }], ...(timeout === undefined ? {} : { timeout }) };
-    void room.wait(request).then((answer) => {
-      result.answer = answer;
+    void room.wait(request).then((given) => {
+      answer = given;
     });
-    return result;
+    /** Undefined while it waits. */
+    return () => answer;
   };
   return { room, state, put, remove, wait, tick: (time: number) => t.mock.timers.tick(time) };
 }
@@ -77,7 +78,7 @@ test("who wrote what every node serves already is answered at once", async (t) =
   put("Route", "users", spec);
   const result = wait({ generation: 1 });
   await turn();
-  assert.deepEqual(result.answer, {
+  assert.deepEqual(result(), {
     programmed: true,
     revision: 1,
     acknowledged: ["a", "b"],
@@ -95,15 +96,15 @@ test("the wait is for the revision that contains what was written, not for an ea
   put("Route", "users", spec);
   room.look();
   await turn();
-  assert.equal(result.answer, undefined, "the document does not contain it yet");
+  assert.equal(result(), undefined, "the document does not contain it yet");
   Object.assign(state, { upToDate: true, revision: 2 });
   room.look();
   await turn();
-  assert.equal(result.answer, undefined, "the nodes do not have it yet");
+  assert.equal(result(), undefined, "the nodes do not have it yet");
   state.acknowledged = 2;
   room.look();
   await turn();
-  assert.equal(result.answer?.programmed, true);
+  assert.equal(result()?.programmed, true);
 });
 
 test("a deletion is waited for until it is gone from the nodes", async (t) => {
@@ -114,11 +115,11 @@ test("a deletion is waited for until it is gone from the nodes", async (t) => {
   Object.assign(state, { revision: 2, acknowledged: 1 });
   room.look();
   await turn();
-  assert.equal(result.answer, undefined);
+  assert.equal(result(), undefined);
   state.acknowledged = 2;
   room.look();
   await turn();
-  assert.equal(result.answer?.programmed, true);
+  assert.equal(result()?.programmed, true);
 });
 
 test("when the time is over the answer names who lags and who is silent", async (t) => {
@@ -128,11 +129,11 @@ test("when the time is over the answer names who lags and who is silent", async 
   const result = wait({ generation: 1 }, 700);
   tick(699);
   await turn();
-  assert.equal(result.answer, undefined);
+  assert.equal(result(), undefined);
   tick(1);
   await turn();
-  const { programmed, lagging, silent } = result.answer ?? {};
-  assert.deepEqual([programmed, lagging, silent, room.size], [false, ["b"], ["c"], 0]);
+  const answer = result();
+  assert.deepEqual([answer?.programmed, answer?.lagging, answer?.silent, room.size], [false, ["b"], ["c"], 0]);
 });
 
 test("what the world never shows is waited for until the time is over: five seconds when none is given", async (t) => {
@@ -140,10 +141,10 @@ test("what the world never shows is waited for until the time is over: five seco
   const result = wait({ generation: 1 });
   tick(4999);
   await turn();
-  assert.equal(result.answer, undefined);
+  assert.equal(result(), undefined);
   tick(1);
   await turn();
-  assert.equal(result.answer?.programmed, false);
+  assert.equal(result()?.programmed, false);
 });
 
 test("what is kept out of the document is answered with its problems", async (t) => {
@@ -152,7 +153,7 @@ test("what is kept out of the document is answered with its problems", async (t)
   state.problems = [{ ...written, reason: "Invalid", message: "wrong" }];
   const result = wait({ generation: 1 });
   await turn();
-  assert.deepEqual([result.answer?.programmed, result.answer?.problems], [false, state.problems]);
+  assert.deepEqual([result()?.programmed, result()?.problems], [false, state.problems]);
 });
 
 test("all are answered when the room closes", async (t) => {
@@ -161,5 +162,5 @@ test("all are answered when the room closes", async (t) => {
   assert.equal(room.size, 2);
   room.close();
   await turn();
-  assert.deepEqual([room.size, results.map(({ answer }) => answer?.programmed)], [0, [false, false]]);
+  assert.deepEqual([room.size, results.map((result) => result()?.programmed)], [0, [false, false]]);
 });
