@@ -26,13 +26,11 @@ export interface ClusterProductOptions {
   readonly work: string;
   /** Told warnings and errors of the parts. Default: nobody. */
   readonly show?: (line: string) => void;
-  /** Settings of each node besides those of the layout. */
-  readonly node?: Env;
 }
 
 /** Starts a control plane with the CRDs and roles of this project, and every part of the product on it. */
 export async function startClusterProduct(options: ClusterProductOptions): Promise<ClusterProduct> {
-  const { chosen, work, show, node = {} } = options;
+  const { chosen, work, show } = options;
   mkdirSync(work, { recursive: true });
   const plane = await startControlPlane({ controllers: true });
   try {
@@ -56,7 +54,7 @@ export async function startClusterProduct(options: ClusterProductOptions): Promi
         root,
         chosen,
         resources: { operator: access(operator), admin: access(admin) },
-        push: { node: { ...push.node, ...node }, operator: push.operator },
+        push,
         pushScheme: "https",
       }),
       logs: join(work, "logs"),

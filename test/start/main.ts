@@ -1,11 +1,11 @@
 /** `npm start`: the whole product on this machine, on a folder of custom resources. Ctrl-C drains and stops it. */
-import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
-import { answerThrough, everyPartAnswers } from "./answers.ts";
+import { answerThrough } from "./answers.ts";
+import { startDirectoryProduct } from "./directory-product.ts";
 import { greeting } from "./greeting.ts";
 import { refuseTakenPorts, StartError } from "./ports.ts";
-import { chosenAddresses, parts } from "./processes.ts";
-import { runProduct, untilStopped } from "./product.ts";
+import { chosenAddresses } from "./processes.ts";
+import { untilStopped } from "./product.ts";
 import { keepSamples } from "./samples.ts";
 import { tour } from "./tour.ts";
 import { typed } from "./typed.ts";
@@ -19,22 +19,7 @@ async function main(): Promise<number> {
   const chosen = chosenAddresses(process.env);
   await refuseTakenPorts(chosen);
   keepSamples({ samples: join(root, "crds/samples"), folder, userApi: chosen.userApi });
-  const token = { SLUICE_PUSH_TOKEN: randomBytes(32).toString("hex") };
-  const resources = { SLUICE_DIRECTORY: folder, SLUICE_STORE: "directory" };
-  const product = await runProduct({
-    parts: parts({
-      root,
-      chosen,
-      resources: { operator: resources, admin: resources },
-      push: { node: token, operator: token },
-      pushScheme: "http",
-      users: join(work, "users"),
-    }),
-    logs: join(work, "logs"),
-    show: (line) => console.error(line),
-    what: "all parts to be ready",
-    ready: () => everyPartAnswers(chosen),
-  });
+  const product = await startDirectoryProduct({ chosen, work, folder, show: (line) => console.error(line) });
   const places = [
     ["custom resources", typed(folder)],
     ["logs", typed(join(work, "logs"))],

@@ -3,15 +3,15 @@ import { mkdirSync } from "node:fs";
 import { type Process, startProcess, waitFor } from "../process/index.ts";
 import { createLog } from "./logs.ts";
 import { StartError } from "./ports.ts";
-import type { Part, PartName } from "./processes.ts";
+import type { Env, Part, PartName } from "./processes.ts";
 
 export interface Product {
   /** The process that is this part now. */
   part(name: PartName): Process;
   /** Ends a part with KILL, as a crash would; it is not reported as failed. */
   kill9(name: PartName): Promise<void>;
-  /** Starts a part again with the same settings, after it was ended. Answers at once. */
-  start(name: PartName): Promise<Process>;
+  /** Starts a part again, after it was ended, with its settings and these. Answers at once. */
+  start(name: PartName, env?: Env): Promise<Process>;
   /** Settles when a part ends that nobody stopped: its name and last lines. */
   readonly failed: Promise<string>;
   /** Drains and stops everything: who takes requests before who answers them. */
@@ -49,11 +49,15 @@ export async function runProduct(options: RunOptions): Promise<Product> {
     return process;
   }
 
-  async function start(name: PartName): Promise<Process> {
+  async function start(name: PartName, env: Env = {}): Promise<Process> {
     const known = parts.find((candidate) => candidate.name === name);
     if (!known) throw new Error(`the product has no part ${name}`);
     const onOutput = createLog(name, { folder: logs, show });
-    const started = await startProcess(process.execPath, known.args, { name, env: known.env, onOutput });
+    const started = await startProcess(process.execPath, known.args, {
+      name,
+      env: { ...known.env, ...env },
+      onOutput,
+    });
     processes.set(name, started);
     void started.exited.then(({ code, signal }) => {
       if (stopping || ended.has(started)) return;

@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import { type ClusterProduct, startClusterProduct } from "../../cluster/product.ts";
 import { temporaryFolder } from "../../process/index.ts";
-import type { Env } from "../../start/processes.ts";
 import { keepSamples } from "../../start/samples.ts";
 import { freeAddresses } from "../free-addresses.ts";
 
@@ -19,10 +18,11 @@ export interface Suite extends ClusterProduct {
   condition(name: string, type: string): Promise<string>;
 }
 
-export async function startSuite({ node }: { readonly node?: Env } = {}): Promise<Suite> {
+/** `show` is told warnings and errors of the parts, one line each. */
+export async function startSuite(options: { readonly show?: (line: string) => void } = {}): Promise<Suite> {
   const folder = temporaryFolder("product");
   const chosen = await freeAddresses();
-  const product = await startClusterProduct({ chosen, work: folder.path, ...(node ? { node } : {}) });
+  const product = await startClusterProduct({ chosen, work: folder.path, ...options });
   const { kubectl } = product.plane;
   const folderOfSamples = join(folder.path, "samples");
   keepSamples({ samples, folder: folderOfSamples, userApi: chosen.userApi });

@@ -1,0 +1,92 @@
+/** Bad input in a folder of resources: each fault is told where the person looks, and the valid rest works. */
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { createDirectoryClient } from "@sluice/crds";
+import { temporaryFolder, waitFor } from "../process/index.ts";
+import { startDirectoryProduct } from "../start/directory-product.ts";
+import { provesBadInput } from "./bad-input.ts";
+import { get, startUpstream } from "./client.ts";
+import { freeAddresses } from "./free-addresses.ts";
+import { route, service } from "./resources.ts";
+
+const work = temporaryFolder("bad-input");
+after(() => work.remove());
+const folder = join(work.path, "resources");
+mkdirSync(folder);
+const upstream = await startUpstream("echo");
+after(() => upstream.close());
+
+let files = 0;
+/** Writes resources as one file; JSON is YAML. */
+async function put(...items: readonly object[]): Promise<void> {
+  const text = items.map((item) => JSON.stringify(item, undefined, 2)).join("\n---\n");
+  writeFileSync(join(folder, `${++files}.yaml`), text);
+}
+await put(service("echo", upstream.port), route("echo"));
+
+const chosen = await freeAddresses();
+const shown: string[] = [];
+const product = await startDirectoryProduct({ chosen, work: work.path, folder, show: (line) => shown.push(line) });
+after(() => product.stop());
+const client = createDirectoryClient({ directory: folder, log: { info() {}, warn() {}, error() {} } });
+after(() => client.close());
+const conditions = async (kind: "Service" | "Route" | "Plugin" | "Consumer", name: string) =>
+  (await client.get({ kind, namespace: "default", name }))?.status?.conditions ?? [];
+const nodes = [`http://${chosen.proxy}`, `http://${chosen.proxy2}`] as const;
+const statusOf = async (path: string) => (await get(`${nodes[0]}${path}`)).status;
+const isShown = (pattern: RegExp) =>
+  waitFor(() => shown.some((line) => pattern.test(line)), { what: `a line on the terminal like ${pattern}` });
+
+before(() => assert.deepEqual(shown, [], "a good start says nothing but its greeting"));
+
+provesBadInput({ nodes, put, conditions }, { refusedBySchema: false });
+
+test("a fault is on the terminal with its resource, too", async () => {
+  await isShown(/^operator: .*spec\.stripPaths: unknown field.*unknown-field/);
+});
+
+test("YAML that is broken in the middle of a file is told with its place, and what stood there goes on", async () => {
+  const file = join(folder, "many.yaml");
+  const good = (name: string, path: string) =>
+    `apiVersion: sluice.dev/v1alpha1\nkind: Route\nmetadata:\n  name: ${name}\nspec:\n  serviceRef:\n    name: echo\n  paths:\n    - ${path}\n`;
+  writeFileSync(file, [good("one", "/one"), good("two", "/two"), good("three", "/three")].join("---\n"));
+  await waitFor(async () => (await statusOf("/three")) === 200, { what: "the file to be served" });
+
+  const whole = readFileSync(file, "utf8");
+  writeFileSync(file, whole.replace("    - /two\n", '    - "/two\n').replace("- /one", "- /changed"));
+  await isShown(/^operator: .*many\.yaml:\d+:\d+/);
+  const line = shown.find((words) => words.includes("many.yaml")) ?? "";
+  const at = Number(/many\.yaml:(\d+):/.exec(line)?.[1]);
+  assert.ok(at >= 18, `line ${at} is before the fault in line 19: ${line}`);
+  // All documents of the file stay what they last were, and other files go on changing.
+  await put(route("beside", { serviceRef: { name: "echo" } }));
+  await waitFor(async () => (await statusOf("/beside")) === 200, { what: "another file to be served" });
+  for (const path of ["/one", "/two", "/three", "/echo"]) assert.equal(await statusOf(path), 200, path);
+  assert.equal(await statusOf("/changed"), 404);
+
+  writeFileSync(file, whole.replace("- /one", "- /changed"));
+  await waitFor(async () => (await statusOf("/changed")) === 200, { what: "the mended file to be served" });
+});
+
+test("a resource of an unknown kind is told with its place", async () => {
+  await put({ apiVersion: "sluice.dev/v1alpha1", kind: "Rout", metadata: { name: "typo" } });
+  await isShown(/^operator: .*\.yaml:1:1.*unknown kind Rout/);
+});
+
+test("while no node answers, Programmed names them; the one that comes back is enough", async () => {
+  await Promise.all([product.kill9("gateway-1"), product.kill9("gateway-2")]);
+  await put(route("waiting", { serviceRef: { name: "echo" } }));
+  const programmed = async () => (await conditions("Route", "waiting")).find(({ type }) => type === "Programmed");
+  const said = await waitFor(programmed, { what: "Programmed to be told" });
+  assert.deepEqual([said.status, said.reason], ["Unknown", "Pending"]);
+  for (const node of [chosen.push, chosen.push2]) assert.ok(said.message.includes(node), said.message);
+
+  await product.start("gateway-1");
+  await waitFor(async () => (await programmed())?.status === "True", { what: "Programmed to be True" });
+  assert.equal(await statusOf("/waiting"), 200);
+  const { body } = await get(`http://${chosen.operator}/status`);
+  assert.deepEqual((body as { silent: string[] }).silent, [`http://${chosen.push2}`]);
+  await product.start("gateway-2");
+});

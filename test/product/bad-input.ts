@@ -1,0 +1,181 @@
+/**
+ * Bad input, one table for every holder of resources: what a person writes, what the condition says and how requests
+ * fare. After each the valid rest must answer as before.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Condition, SluiceKind } from "@sluice/crds";
+import { waitFor } from "../process/index.ts";
+import { get } from "./client.ts";
+import { consumer, resource, route, secret } from "./resources.ts";
+
+/** A product whose resources are kept somewhere, with a service `echo` and a route `/echo` in it. */
+export interface Form {
+  /** Base addresses of the proxies. */
+  readonly nodes: readonly [string, string];
+  /** Writes resources; rejects when their holder refuses them. */
+  put(...items: readonly object[]): Promise<unknown>;
+  conditions(kind: SluiceKind, name: string): Promise<readonly Condition[]>;
+}
+
+interface Case {
+  readonly what: string;
+  readonly items: readonly object[];
+  /** The resource at fault. */
+  readonly kind: SluiceKind;
+  readonly name: string;
+  readonly condition: "Accepted" | "ResolvedRefs";
+  readonly reason: string;
+  readonly message: RegExp;
+  /** Requests and the status that they get: path, status, key. */
+  readonly answers?: readonly (readonly [path: string, status: number, key?: string])[];
+  /** What the API server says already, when it has a schema for it. */
+  readonly refusal?: RegExp;
+}
+
+const to = (kind: SluiceKind, name: string) => ({ targetRefs: [{ kind, name }] });
+const echo = { serviceRef: { name: "echo" } };
+const protectedRoute = (name: string, plugin: object) => [
+  route(name, echo),
+  resource("Plugin", name, { ...plugin, ...to("Route", name) }),
+];
+
+const cases: readonly Case[] = [
+  {
+    what: "an unknown field",
+    items: [route("unknown-field", { ...echo, stripPaths: false })],
+    kind: "Route",
+    name: "unknown-field",
+    condition: "Accepted",
+    reason: "Invalid",
+    message: /spec\.stripPaths: unknown field/,
+    refusal: /unknown field "(spec\.)?stripPaths"/,
+  },
+  {
+    what: "a wrong type",
+    items: [route("wrong-type", { ...echo, stripPath: "yes" })],
+    kind: "Route",
+    name: "wrong-type",
+    condition: "Accepted",
+    reason: "Invalid",
+    message: /spec\.stripPath: expected a boolean/,
+    refusal: /spec\.stripPath.*boolean/,
+  },
+  {
+    what: "an unknown field in the config of a plugin that protects: its route is closed",
+    items: protectedRoute("unknown-config", { plugin: "rate-limiting", config: { minute: 5, minutes: 5 } }),
+    kind: "Plugin",
+    name: "unknown-config",
+    condition: "Accepted",
+    reason: "Invalid",
+    message: /spec\.config\.minutes: unknown field/,
+    answers: [["/unknown-config", 503]],
+  },
+  {
+    what: "a wrong type in the config of a plugin that protects: its route is closed",
+    items: protectedRoute("wrong-config", { plugin: "rate-limiting", config: { minute: "sixty" } }),
+    kind: "Plugin",
+    name: "wrong-config",
+    condition: "Accepted",
+    reason: "Invalid",
+    message: /spec\.config\.minute: expected a number/,
+    answers: [["/wrong-config", 503]],
+  },
+  {
+    what: "a wrong type in the config of a plugin that does not protect: its route is served without it",
+    items: protectedRoute("wrong-cors", { plugin: "cors", config: { max_age: "long" } }),
+    kind: "Plugin",
+    name: "wrong-cors",
+    condition: "Accepted",
+    reason: "Invalid",
+    message: /spec\.config\.max_age: expected an integer/,
+    answers: [["/wrong-cors", 200]],
+  },
+  {
+    what: "a route to a missing service: it answers 503",
+    items: [route("lost")],
+    kind: "Route",
+    name: "lost",
+    condition: "ResolvedRefs",
+    reason: "ServiceNotFound",
+    message: /spec\.serviceRef\.name: .*Service lost/,
+    answers: [["/lost", 503]],
+  },
+  {
+    what: "a plugin for a missing route",
+    items: [resource("Plugin", "lost", { plugin: "key-auth", ...to("Route", "nowhere") })],
+    kind: "Plugin",
+    name: "lost",
+    condition: "ResolvedRefs",
+    reason: "RouteNotFound",
+    message: /spec\.targetRefs\[0\]\.name: .*Route nowhere/,
+  },
+  {
+    what: "a Secret without the key: the consumer's other key works",
+    items: [
+      ...protectedRoute("keys", { plugin: "key-auth" }),
+      secret("half-key", { key: "half" }),
+      secret("other-key", { wrong: "other" }),
+      resource("Consumer", "half", {
+        username: "half",
+        keyAuth: [{ secretRef: { name: "half-key", key: "key" } }, { secretRef: { name: "other-key", key: "key" } }],
+      }),
+    ],
+    kind: "Consumer",
+    name: "half",
+    condition: "ResolvedRefs",
+    reason: "SecretNotFound",
+    message: /spec\.keyAuth\[1\]\.secretRef\.key: the Secret other-key has no entry key in its data/,
+    answers: [
+      ["/keys", 200, "half"],
+      ["/keys", 401, "other"],
+    ],
+  },
+  {
+    what: "two routes with the same match: the older one has the requests",
+    items: [route("same-a", { ...echo, paths: ["/same"] }), route("same-b", { ...echo, paths: ["/same"] })],
+    kind: "Route",
+    name: "same-b",
+    condition: "Accepted",
+    reason: "Conflicted",
+    message: /the older Route default\/same-a matches the same requests: change hosts, paths, methods or headers/,
+    answers: [["/same", 200]],
+  },
+  {
+    what: "a key used twice: it stays the older consumer's",
+    items: [...consumer("twin-a", "twin"), ...consumer("twin-b", "twin")],
+    kind: "Consumer",
+    name: "twin-b",
+    condition: "Accepted",
+    reason: "Conflicted",
+    message: /the older Consumer default\/twin-a has this key: choose another/,
+    answers: [["/keys", 200, "twin"]],
+  },
+];
+
+const allNodes = async (form: Form, path: string, key?: string) =>
+  Promise.all(form.nodes.map(async (node) => (await get(`${node}${path}`, key ? { apikey: key } : {})).status));
+
+/** Writes the table's faults one after the other; none is taken back, so that they pile up. */
+export function provesBadInput(form: Form, { refusedBySchema }: { readonly refusedBySchema: boolean }): void {
+  for (const { what, items, kind, name, condition, reason, message, answers = [], refusal } of cases) {
+    test(`${what}: told, and everything else works`, async () => {
+      if (refusal && refusedBySchema) await assert.rejects(form.put(...items), refusal);
+      else {
+        await form.put(...items);
+        const said = await waitFor(
+          async () =>
+            (await form.conditions(kind, name)).find(({ type, status }) => type === condition && status === "False"),
+          { what: `${kind} ${name} to be told` },
+        );
+        assert.equal(said.reason, reason);
+        assert.match(said.message, message);
+        for (const [path, status, key] of answers)
+          await waitFor(async () => (await allNodes(form, path, key)).every((is) => is === status), {
+            what: `${path} to answer ${status}`,
+          });
+      }
+      assert.deepEqual(await allNodes(form, "/echo"), [200, 200]);
+    });
+  }
+}

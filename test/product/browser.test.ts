@@ -1,0 +1,116 @@
+/** A page of another origin in a real Chromium: what the cors plugin allows, and what the browser refuses without it. */
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { temporaryFolder, waitFor } from "../process/index.ts";
+import { startDirectoryProduct } from "../start/directory-product.ts";
+import { keepSamples } from "../start/samples.ts";
+import { launchBrowser } from "../tools/browser.ts";
+import { get } from "./client.ts";
+import { freeAddresses } from "./free-addresses.ts";
+import { resource, route } from "./resources.ts";
+
+const work = temporaryFolder("browser");
+after(() => work.remove());
+const chosen = await freeAddresses();
+const folder = join(work.path, "resources");
+keepSamples({ samples: new URL("../../crds/samples", import.meta.url).pathname, folder, userApi: chosen.userApi });
+
+const pages = createServer((_request, response) => {
+  response.setHeader("content-type", "text/html");
+  response.end("<title>another origin</title>");
+});
+await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
+after(() => pages.close());
+const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
+
+// The same user API behind a route for this origin alone, and behind one without the cors plugin.
+const service = (name: string) => resource("Service", name, { url: `http://${chosen.userApi}` });
+const plugin = (name: string, target: string, config: object = {}) =>
+  resource("Plugin", `${target}-${name}`, { plugin: name, targetRefs: [{ kind: "Service", name: target }], config });
+const items = [
+  service("chosen"),
+  route("chosen"),
+  plugin("key-auth", "chosen"),
+  plugin("cors", "chosen", { origins: [origin], credentials: true, exposed_headers: ["X-Sluice-Request-Id"] }),
+  service("closed"),
+  route("closed"),
+  plugin("key-auth", "closed"),
+];
+mkdirSync(folder, { recursive: true });
+writeFileSync(join(folder, "more.yaml"), items.map((item) => JSON.stringify(item)).join("\n---\n"));
+
+const product = await startDirectoryProduct({ chosen, work: work.path, folder });
+after(() => product.stop());
+const browser = await launchBrowser();
+after(() => browser.close());
+
+interface Seen {
+  readonly status?: number;
+  readonly body?: string;
+  /** The header that only a page may read to which it is exposed. */
+  readonly id?: string | null;
+  readonly error?: string;
+}
+
+/** Asks the user API from a page of the other origin, as a script of the page would. */
+async function askFromPage(path: string, { key = "demo-key", credentials = "omit" } = {}): Promise<Seen> {
+  const page = await browser.newPage();
+  try {
+    await page.goto(origin);
+    // A text: what runs in the page has the page's types.
+    return await page.evaluate<Seen>(`
+      fetch(${JSON.stringify(`http://${chosen.proxy}${path}/graphql`)}, {
+        method: "POST",
+        credentials: ${JSON.stringify(credentials)},
+        headers: { apikey: ${JSON.stringify(key)}, "content-type": "application/json" },
+        body: JSON.stringify({ query: "{ users { name } }" }),
+      }).then(
+        async (response) => ({
+          status: response.status,
+          body: await response.text(),
+          id: response.headers.get("x-sluice-request-id"),
+        }),
+        (error) => ({ error: String(error) }),
+      )`);
+  } finally {
+    await page.close();
+  }
+}
+
+test("a page of any origin reads the answer of the samples' route, after a preflight", async () => {
+  const seen = await askFromPage("/users");
+  assert.deepEqual(seen, { status: 200, body: '{"data":{"users":[]}}', id: null });
+  const { body } = await get(`http://${chosen.status}/metrics`);
+  // key-auth answers a preflight with 401: cors must have answered it before.
+  assert.doesNotMatch(String(body), /service="users".*code="401"/);
+});
+
+test("a page reads an error of the gateway, too", async () => {
+  const seen = await askFromPage("/users", { key: "wrong-key" });
+  assert.equal(seen.status, 401);
+  assert.equal(JSON.parse(seen.body ?? "").message, "Unauthorized");
+});
+
+test("a page of the chosen origin may send credentials and reads the exposed header", async () => {
+  const seen = await askFromPage("/chosen", { credentials: "include" });
+  assert.deepEqual([seen.status, seen.error], [200, undefined]);
+  assert.match(String(seen.id), /^[0-9a-f]{32}$/);
+});
+
+test("without the cors plugin the browser refuses the same request", async () => {
+  assert.deepEqual(await askFromPage("/closed"), { error: "TypeError: Failed to fetch" });
+  const answer = await fetch(`http://${chosen.proxy}/closed/graphql?query={users{name}}`, {
+    headers: { apikey: "demo-key" },
+  });
+  assert.deepEqual(await answer.json(), { data: { users: [] } });
+});
+
+test("an edit of the origins changes what the same page may do", async () => {
+  const cors = plugin("cors", "users", { origins: ["http://elsewhere.example"] });
+  writeFileSync(join(folder, "cors.yaml"), JSON.stringify(cors));
+  await waitFor(async () => (await askFromPage("/users")).error !== undefined, { what: "the browser to refuse" });
+});

@@ -1,0 +1,37 @@
+/** The product on a folder of custom resources. */
+import { randomBytes } from "node:crypto";
+import { join, resolve } from "node:path";
+import { everyPartAnswers } from "./answers.ts";
+import { type Chosen, parts } from "./processes.ts";
+import { type Product, runProduct } from "./product.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+
+export interface DirectoryProductOptions {
+  readonly chosen: Chosen;
+  /** Where users and logs are kept. */
+  readonly work: string;
+  /** The folder of custom resources. */
+  readonly folder: string;
+  /** Told warnings and errors of the parts, one line each. Default: nobody. */
+  readonly show?: (line: string) => void;
+}
+
+export function startDirectoryProduct({ chosen, work, folder, show }: DirectoryProductOptions): Promise<Product> {
+  const token = { SLUICE_PUSH_TOKEN: randomBytes(32).toString("hex") };
+  const resources = { SLUICE_DIRECTORY: folder, SLUICE_STORE: "directory" };
+  return runProduct({
+    parts: parts({
+      root,
+      chosen,
+      resources: { operator: resources, admin: resources },
+      push: { node: token, operator: token },
+      pushScheme: "http",
+      users: join(work, "users"),
+    }),
+    logs: join(work, "logs"),
+    ...(show ? { show } : {}),
+    what: "all parts to be ready",
+    ready: () => everyPartAnswers(chosen),
+  });
+}
