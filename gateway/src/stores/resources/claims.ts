@@ -1,5 +1,6 @@
 /** What no two entities of a collection may share. */
-import { type Collection, canonical, type Entity, entities } from "@sluice/model";
+import { type Collection, canonical, collections, type Entity, entities } from "@sluice/model";
+import { remember } from "./remember.ts";
 
 /** Members with their values: `{ name: "users" }`. */
 export type Claim = Readonly<Record<string, unknown>>;
@@ -17,3 +18,14 @@ export function claimsOf(collection: Collection, entity: Entity): readonly Claim
 }
 
 export const claimKey = (collection: Collection, claim: Claim): string => `${collection} ${canonical(claim)}`;
+
+/** The keys of an entity's claims, worked out once for each entity. */
+export function rememberClaims(): (collection: Collection, entity: Entity) => readonly string[] {
+  const keysOf = new Map(
+    collections.map((collection) => [
+      collection,
+      remember((entity: Entity) => claimsOf(collection, entity).map((claim) => claimKey(collection, claim))),
+    ]),
+  );
+  return (collection, entity) => keysOf.get(collection)?.(entity) ?? [];
+}

@@ -1,5 +1,5 @@
 /** The store over custom resources: in a cluster or in a directory, whatever the client reads and writes. */
-import type { Log, ResourceClient } from "@sluice/crds";
+import { identityOf, type Log, type Resource, type ResourceClient } from "@sluice/crds";
 import {
   type Collection,
   type Credential,
@@ -9,12 +9,12 @@ import {
   type Written,
 } from "@sluice/model";
 import { type Lookup, type Outcome, type Store, Unavailable } from "../store.ts";
-import { claimKey } from "./claims.ts";
+import { claimKey, rememberClaims } from "./claims.ts";
 import type { Attempt, WriteContext } from "./context.ts";
 import { clashOf, createResource } from "./create.ts";
 import { createCredential, removeCredential } from "./credential.ts";
 import { followResources, isSeen } from "./live.ts";
-import { createTranslateOne } from "./remember.ts";
+import { createTranslateOne, remember } from "./remember.ts";
 import { removeResources } from "./remove.ts";
 import { createTurns } from "./turns.ts";
 import { buildView, type Held, type View } from "./view.ts";
@@ -35,7 +35,12 @@ const patience = 5000;
 
 export function createResourceStore(options: ResourceStoreOptions): Store {
   const { client, homeNamespace, log, signal } = options;
-  const translateOne = createTranslateOne(homeNamespace);
+  const viewOptions = {
+    class: options.class,
+    translateOne: createTranslateOne(homeNamespace),
+    idOf: remember((resource: Resource) => identityOf(resource, homeNamespace).id),
+    claimKeysOf: rememberClaims(),
+  };
   const inTurn = createTurns();
   let built: View | undefined;
   const live = followResources({
@@ -52,7 +57,7 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
     if (!(await live.until(() => live.unsynced().length === 0, patience))) {
       throw new Unavailable(`resources cannot be read for now: ${live.unsynced().join(", ")}`);
     }
-    built ??= buildView(live.resources, { homeNamespace, class: options.class, translateOne });
+    built ??= buildView(live.resources, viewOptions);
     return built;
   }
 

@@ -9,6 +9,18 @@ interface Remembered {
   readonly result: readonly CheckedTranslation[];
 }
 
+/** A function of an object that is called again and again with the same ones. They must not change. */
+export function remember<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+  const known = new WeakMap<Key, { readonly value: Value }>();
+  return (key) => {
+    const before = known.get(key);
+    if (before) return before.value;
+    const value = compute(key);
+    known.set(key, { value });
+    return value;
+  };
+}
+
 /** By the object itself: a cache gives the same object for as long as the resource is unchanged. */
 export function createTranslateOne(homeNamespace: string): TranslateOne {
   const remembered = new WeakMap<Resource, Remembered>();

@@ -1,7 +1,7 @@
 /** All entities of the resources at one moment, with the resources that they stand in. Pure. */
-import { type CheckedTranslation, classOf, identityOf, keyOf, type Resource, type SluiceKind } from "@sluice/crds";
+import { type CheckedTranslation, classOf, keyOf, type Resource, type SluiceKind } from "@sluice/crds";
 import { type Collection, collections, type Entity, entities, type ResourceKind, resourceKinds } from "@sluice/model";
-import { claimKey, claimsOf } from "./claims.ts";
+import { claimKey } from "./claims.ts";
 import type { Ask, TranslateOne } from "./remember.ts";
 
 export type WatchedKind = SluiceKind | "Secret";
@@ -26,10 +26,13 @@ export interface View {
 }
 
 export interface ViewOptions {
-  readonly homeNamespace: string;
   /** Resources with another spec.class belong to another Sluice. */
   readonly class: string;
   readonly translateOne: TranslateOne;
+  /** The id of the resource's entity. */
+  readonly idOf: (resource: Resource) => string;
+  /** The `claimKey` of all that the entity claims. */
+  readonly claimKeysOf: (collection: Collection, entity: Entity) => readonly string[];
 }
 
 /** The conditions of a faulty entity's resource tell what is wrong. */
@@ -44,7 +47,7 @@ export function buildView(resources: Resources, options: ViewOptions): View {
     resolve(kind, namespace, name) {
       const resource = resources[kind].get(keyOf(namespace, name));
       if (!resource || classOf(resource) !== options.class) return undefined;
-      return identityOf(resource, options.homeNamespace).id;
+      return options.idOf(resource);
     },
     // Core Services are never looked for by the admin listener.
     read: (kind, namespace, name) => (kind === "Secret" ? resources.Secret.get(keyOf(namespace, name)) : undefined),
@@ -63,10 +66,7 @@ export function buildView(resources: Resources, options: ViewOptions): View {
         if (byId[collection].has(entity.id)) continue;
         const held = { entity, resource, kind, base };
         byId[collection].set(entity.id, held);
-        for (const claim of claimsOf(collection, entity)) {
-          const key = claimKey(collection, claim);
-          if (!byClaim.has(key)) byClaim.set(key, held);
-        }
+        for (const key of options.claimKeysOf(collection, entity)) if (!byClaim.has(key)) byClaim.set(key, held);
       }
     }
   }
@@ -87,7 +87,11 @@ export function buildView(resources: Resources, options: ViewOptions): View {
 
 /** As the operator ranks them: the older resource has what two resources claim. */
 function byAge({ metadata: one }: Resource, { metadata: other }: Resource): number {
-  const [a, b] = [one.creationTimestamp ?? "", other.creationTimestamp ?? ""];
-  if (a !== b) return a < b ? -1 : 1;
-  return keyOf(one.namespace, one.name) < keyOf(other.namespace, other.name) ? -1 : 1;
+  return (
+    compare(one.creationTimestamp ?? "", other.creationTimestamp ?? "") ||
+    compare(one.namespace, other.namespace) ||
+    compare(one.name, other.name)
+  );
 }
+
+const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
