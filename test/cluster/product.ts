@@ -1,6 +1,7 @@
 /** The product on a real control plane: CRDs, roles, and the same processes as `npm start`. */
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { waitFor } from "../process/index.ts";
 import { everyPartAnswers } from "../start/answers.ts";
 import { type Chosen, type Env, parts } from "../start/processes.ts";
 import { type Product, runProduct } from "../start/product.ts";
@@ -42,6 +43,8 @@ export async function startClusterProduct(options: ClusterProductOptions): Promi
       plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests(homeNamespace)),
     ]);
     await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+    // Established says that the API server knows the kinds; their storage comes a moment later.
+    await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
     // Unset: what the environment says about a folder of resources is meant for `npm start`.
     const access = (kubeconfig: string): Env => ({
       KUBECONFIG: kubeconfig,
@@ -56,6 +59,7 @@ export async function startClusterProduct(options: ClusterProductOptions): Promi
         resources: { operator: access(operator), admin: access(admin) },
         push,
         pushScheme: "https",
+        users: join(work, "users"),
       }),
       logs: join(work, "logs"),
       ...(show ? { show } : {}),

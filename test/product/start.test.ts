@@ -1,12 +1,17 @@
 /** `npm start` as a person meets it: the real script, its words, its end. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
-import { createServer } from "node:net";
+import { once } from "node:events";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
+import { WebSocket } from "ws";
 import { isFree, type Process, startProcess, temporaryFolder, waitFor } from "../process/index.ts";
+import { get } from "./client.ts";
 import { freeAddresses, settingsOf } from "./free-addresses.ts";
 import { readTour, typeInShell } from "./printed-tour.ts";
+import { route, service } from "./resources.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 const work = temporaryFolder("start");
@@ -64,6 +69,19 @@ async function endsInOrder(product: Process): Promise<void> {
     assert.ok(await isFree(portOf(address)), `${name} still listens`);
 }
 
+/** A server that answers its requests when it is told to. */
+async function startSlowUpstream(): Promise<{ port: number; asked: Promise<unknown>; answer(): void }> {
+  let answer = () => {};
+  const told = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const server = createHttpServer((_request, response) => void told.then(() => response.end("late")));
+  const asked = once(server, "request");
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  after(() => server.close());
+  return { port: (server.address() as AddressInfo).port, asked, answer };
+}
+
 async function followTour(printed: string): Promise<void> {
   const { steps } = readTour(printed);
   assert.equal(steps.length, 3, printed);
@@ -71,8 +89,10 @@ async function followTour(printed: string): Promise<void> {
 }
 
 test("the first start copies the samples, prints three commands that do what it says, and ends with Ctrl-C", async () => {
+  const began = performance.now();
   const product = await npmStart("first start");
   const printed = await greetingOf(product);
+  assert.ok(performance.now() - began < 15_000, "ready within 15 s");
   const kept = readdirSync(join(work.path, "resources")).filter((name) => !name.startsWith("."));
   assert.deepEqual(kept, readdirSync(join(root, "crds/samples")));
   for (const address of Object.values(chosen)) assert.ok(printed.includes(`http://${address}`), address);
@@ -81,7 +101,7 @@ test("the first start copies the samples, prints three commands that do what it 
   await endsInOrder(product);
 });
 
-test("a later start keeps the folder and its users, and its commands are true again", async () => {
+test("a later start keeps folder and users, drains what is under way at Ctrl-C, and its commands are true again", async () => {
   const product = await npmStart("second start");
   const printed = await greetingOf(product);
   assert.match(printed, /name=people-2/);
@@ -90,8 +110,22 @@ test("a later start keeps the folder and its users, and its commands are true ag
   const headers = { apikey: "demo-key", "content-type": "application/json" };
   const made = await fetch(`http://${chosen.proxy2}/people/graphql`, { method: "POST", headers, body: users });
   assert.deepEqual(await made.json(), { data: { createUser: { name: "Ann" } } });
+
+  const slow = await startSlowUpstream();
+  const items = [service("slow", slow.port), route("slow")].map((item) => JSON.stringify(item));
+  writeFileSync(join(work.path, "resources/slow.yaml"), items.join("\n---\n"));
+  const underWay = waitFor(() => get(`http://${chosen.proxy}/slow`).then((answer) => answer.status !== 404 && answer), {
+    what: "the slow route",
+  });
+  await slow.asked;
+  const socket = new WebSocket(`ws://${chosen.proxy}/users/graphql?apikey=demo-key`, "graphql-transport-ws");
+  await once(socket, "open");
+  const closed = once(socket, "close");
   pressCtrlC(product);
-  await endsInOrder(product);
+  await product.waitForOutput(/Stopping/);
+  slow.answer();
+  assert.equal((await underWay).status, 200);
+  await Promise.all([endsInOrder(product), closed]);
 
   const third = await npmStart("third start");
   const again = await greetingOf(third);
