@@ -43,8 +43,11 @@ export function describeStore(name: string, hold: () => Promise<StoreHolder>): v
     test("shows what was created at once, by id and by each unique member, with every member", async () => {
       const users = await put("services", service("users", { tags: ["a b"], read_timeout: 5 }));
       const web = await put("routes", route({ name: "web", service: { id: users.id }, headers: { "x-a": ["1"] } }));
-      const bob = await put("consumers", consumer("bob", { custom_id: "42" }));
-      const key = await put("keyauth_credentials", credential(bob, "secret", { tags: ["t"], ttl: 1000 }));
+      const made = await put("consumers", consumer("bob", { custom_id: "42" }));
+      const key = await put("keyauth_credentials", credential(made, "secret", { tags: ["t"], ttl: 1000 }));
+      // A key stands in its consumer's resource: adding one may count as a change of the consumer.
+      const bob = await store.find("consumers", { id: made.id });
+      assert.deepEqual({ ...bob, updated_at: made.updated_at }, made);
       const limit = await put(
         "plugins",
         plugin("rate-limiting", { instance_name: "limit", config: { minute: 5 }, service: { id: users.id } }),
@@ -52,7 +55,7 @@ export function describeStore(name: string, hold: () => Promise<StoreHolder>): v
       const lookups = [
         ["services", users, { name: "users" }],
         ["routes", web, { name: "web" }],
-        ["consumers", bob, { username: "bob", custom_id: "42" }],
+        ["consumers", bob ?? made, { username: "bob", custom_id: "42" }],
         ["keyauth_credentials", key, { key: "secret" }],
         ["plugins", limit, { instance_name: "limit" }],
       ] as const;
@@ -84,7 +87,7 @@ export function describeStore(name: string, hold: () => Promise<StoreHolder>): v
       const key = `"'\\ \t${"k".repeat(200)}€`;
       await put("keyauth_credentials", credential(bob, key));
       assert.equal((await store.find("keyauth_credentials", { member: "key", value: key }))?.key, key);
-      assert.deepEqual(await store.find("consumers", { member: "username", value: "__proto__" }), bob);
+      assert.equal((await store.find("consumers", { member: "username", value: "__proto__" }))?.id, bob.id);
     });
 
     test("lists in the order of ids, a page at a time, and only those that refer to something", async () => {
