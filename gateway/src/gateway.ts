@@ -56,6 +56,7 @@ export async function startGateway({ settings, log }: GatewayOptions): Promise<G
   const intake = createIntake({
     node,
     version,
+    statusPort: () => status.address.port,
     serve(snapshot: Snapshot) {
       holder.swap(compile(holder.current, snapshot, tools));
     },

@@ -45,6 +45,11 @@ const waitSchema = {
   },
 };
 
+/** The node's status listener: on the host of its push listener, without TLS. */
+function statusAddress(address: string, port: number): string {
+  return `http://${new URL(address).hostname}:${port}`;
+}
+
 export function createServer({ publisher, waitingRoom, registry, unsynced }: ServerOptions): FastifyInstance {
   const server = Fastify({ forceCloseConnections: true });
   server.get("/healthz", async () => ({ message: "alive" }));
@@ -64,7 +69,12 @@ export function createServer({ publisher, waitingRoom, registry, unsynced }: Ser
       acknowledged,
       lagging,
       silent,
-      nodes: publisher.nodes().map(({ address, state, trouble }) => ({ address, ...state, trouble })),
+      nodes: publisher.nodes().map(({ address, state, trouble }) => ({
+        address,
+        status: state?.statusPort === undefined ? null : statusAddress(address, state.statusPort),
+        ...state,
+        trouble,
+      })),
     };
   });
   server.post<{ Body: WaitRequest }>("/wait", { schema: waitSchema }, async ({ body }, reply) => {

@@ -22,6 +22,8 @@ export interface NodeState {
   readonly revision: number;
   /** Version of the node's software. */
   readonly version: string;
+  /** Port of its status listener, on the host of its push listener; absent when it has none. */
+  readonly statusPort?: number;
 }
 
 export interface PushDocument {

@@ -8,6 +8,7 @@ import { createResourceStore } from "../stores/resources/index.ts";
 import { isLoopback } from "./guard.ts";
 import { type Facts, KONG_VERSION, rootBody, statusBody } from "./information.ts";
 import { createListener } from "./listener.ts";
+import { nodesMetrics } from "./metrics.ts";
 import { createOperator } from "./operator.ts";
 import { waitForNodes } from "./wait.ts";
 
@@ -61,6 +62,7 @@ export async function startAdmin({ settings, client, log, version }: AdminOption
     serverName: kong ? `kong/${KONG_VERSION}` : `sluice/${version}`,
     latencyName: kong ? "X-Kong-Admin-Latency" : "X-Sluice-Admin-Latency",
     information: { "/": () => rootBody(facts), "/status": () => statusBody(facts) },
+    metrics: () => nodesMetrics(operator),
     awaitNodes: (written) => waitForNodes(written, { ask: operator.wait, timeout: wait }),
   });
   app.server.on("connection", (socket) => {

@@ -9,6 +9,7 @@ import { badRequest, forbidden, type HttpError, methodNotAllowed, notFound } fro
 import { httpErrorOf } from "./failure.ts";
 import { refusal } from "./guard.ts";
 import { type Handlers, handlersOf, METHODS, type Method } from "./handlers.ts";
+import type { RenderedMetrics } from "./metrics.ts";
 import type { Call } from "./operations.ts";
 import type { Headers } from "./wait.ts";
 
@@ -21,6 +22,7 @@ export interface ListenerOptions {
   /** Name of the header with the milliseconds that the answer took. */
   readonly latencyName: string;
   readonly information: Readonly<Record<string, () => Promise<object>>>;
+  readonly metrics: () => Promise<RenderedMetrics>;
   readonly awaitNodes: (written: readonly Written[]) => Promise<Headers>;
 }
 
@@ -30,7 +32,7 @@ const BODY_LIMIT = 10 * 1024 * 1024;
 const MAX_PARAMETER = 8192;
 
 export function createListener(options: ListenerOptions): FastifyInstance {
-  const { store, log, host, serverName, latencyName, information, awaitNodes } = options;
+  const { store, log, host, serverName, latencyName, information, metrics, awaitNodes } = options;
   const app = Fastify({
     bodyLimit: BODY_LIMIT,
     exposeHeadRoutes: false,
@@ -79,6 +81,10 @@ export function createListener(options: ListenerOptions): FastifyInstance {
   for (const [url, body] of Object.entries(information)) {
     serve(url, { GET: async () => ({ status: 200, body: await body() }) }, () => undefined as never);
   }
+  app.get("/metrics", async (_request, reply) => {
+    const { contentType, text } = await metrics();
+    return reply.header("content-type", contentType).send(text);
+  });
   app.setNotFoundHandler((request, reply) => answerError(notFound(), request, reply));
   app.setErrorHandler((error, request, reply) => answerError(httpErrorOf(error, log), request, reply));
   return app;

@@ -5,18 +5,26 @@ import type { Intake } from "../sources/source.ts";
 export interface IntakeOptions {
   readonly node: string;
   readonly version: string;
+  /** Port of the status listener; asked whenever the state is told. */
+  readonly statusPort?: () => number;
   /** Compiles the snapshot and serves it from now on. When it throws, what was served goes on. */
   readonly serve: (snapshot: Snapshot) => void;
   /** Told what is served after every update that was taken. */
   readonly onUpdate?: (state: NodeState) => void;
 }
 
-export function createIntake({ node, version, serve, onUpdate }: IntakeOptions): Intake {
+export function createIntake({ node, version, statusPort, serve, onUpdate }: IntakeOptions): Intake {
   /** Null before the first document: an empty one that was delivered is something else than none. */
   let snapshot: Snapshot | null = null;
   let revision = 0;
 
-  const state = (): NodeState => ({ node, hash: snapshot?.hash ?? null, revision, version });
+  const state = (): NodeState => ({
+    node,
+    hash: snapshot?.hash ?? null,
+    revision,
+    version,
+    ...(statusPort && { statusPort: statusPort() }),
+  });
 
   return {
     state,

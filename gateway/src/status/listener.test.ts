@@ -7,7 +7,11 @@ const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
   trouble: () => null,
   draining: () => false,
   connections: () => ({ accepted: 5, handled: 5, active: 2, reading: 0, writing: 1, waiting: 1, requests: 9 }),
-  metrics: { render: async () => "metric 1\n", contentType: "text/plain; version=0.0.4" },
+  metrics: {
+    render: async () => "metric 1\n",
+    json: async () => [{ name: "metric" }],
+    contentType: "text/plain; version=0.0.4",
+  },
   ...changes,
 });
 const empty = () => ({ node: "n", hash: null, revision: 0, version: "0.1.0" });
@@ -56,6 +60,10 @@ test("the listener answers status, readiness, metrics and 404", async () => {
     const metrics = await at("/metrics");
     assert.equal(await metrics.text(), "metric 1\n");
     assert.match(metrics.headers.get("content-type") ?? "", /text\/plain/);
+    const data = await fetch(`http://127.0.0.1:${listener.address.port}/metrics`, {
+      headers: { accept: "application/json" },
+    });
+    assert.deepEqual(await data.json(), [{ name: "metric" }]);
     const missing = await at("/nothing");
     assert.deepEqual([missing.status, await missing.json()], [404, { message: "Not found" }]);
   } finally {

@@ -5,7 +5,7 @@
 import type { AddressInfo } from "node:net";
 import type { NodeState } from "@sluice/model";
 import Fastify from "fastify";
-import type { Connections } from "../plugins/prometheus/metrics.ts";
+import type { Connections, Metrics } from "../plugins/prometheus/metrics.ts";
 
 export interface StatusFacts {
   readonly state: () => NodeState;
@@ -13,7 +13,7 @@ export interface StatusFacts {
   readonly trouble: () => string | null;
   readonly draining: () => boolean;
   readonly connections: () => Connections;
-  readonly metrics: { render(): Promise<string>; readonly contentType: string };
+  readonly metrics: Pick<Metrics, "render" | "json" | "contentType">;
 }
 
 /** Kong's word for "nothing yet": 32 zeros. */
@@ -58,9 +58,11 @@ export async function startStatusListener(
     const reason = notReady(facts);
     return reply.code(reason ? 503 : 200).send({ message: reason ?? "ready" });
   });
-  app.get("/metrics", async (_request, reply) =>
-    reply.header("content-type", facts.metrics.contentType).send(await facts.metrics.render()),
-  );
+  app.get("/metrics", async (request, reply) => {
+    // The admin listener, which adds up the nodes.
+    if (request.headers.accept === "application/json") return facts.metrics.json();
+    return reply.header("content-type", facts.metrics.contentType).send(await facts.metrics.render());
+  });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
   await app.listen({ host: listen.host, port: listen.port });
   const { address, port } = app.server.address() as AddressInfo;

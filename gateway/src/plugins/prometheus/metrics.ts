@@ -37,6 +37,8 @@ export interface Metrics {
   setConfig(config: { readonly hash: string; readonly revision: number }): void;
   /** Everything, as `GET /metrics` answers it. */
   render(): Promise<string>;
+  /** The same as data, for whoever adds up several nodes (prom-client's AggregatorRegistry). */
+  json(): Promise<readonly object[]>;
   /** The Content-Type of `render`. */
   readonly contentType: string;
 }
@@ -168,6 +170,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
       config.set({ node_id: nodeId, hash }, revision);
     },
     render: () => registry.metrics(),
+    json: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,
   };
 }

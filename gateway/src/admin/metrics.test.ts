@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createMetrics } from "../plugins/index.ts";
+import { startStatusListener } from "../status/listener.ts";
+import { nodesMetrics } from "./metrics.ts";
+import type { Operator } from "./operator.ts";
+
+async function startNode(nodeId: string, requests: number) {
+  const metrics = createMetrics({ compat: false, nodeId, version: "1" });
+  for (let n = 0; n < requests; n++)
+    metrics.countRequest({ service: "users", route: "users", consumer: "" }, { code: 200, source: "service" });
+  metrics.observeLatency({ service: "users", route: "users" }, "request", 3);
+  return startStatusListener(
+    {
+      state: () => ({ node: nodeId, hash: null, revision: 0, version: "1" }),
+      trouble: () => null,
+      draining: () => false,
+      connections: () => ({ accepted: 0, handled: 0, active: 0, reading: 0, writing: 0, waiting: 0, requests: 0 }),
+      metrics,
+    },
+    { host: "127.0.0.1", port: 0 },
+  );
+}
+
+const operatorOf = (nodes: readonly object[] | null): Operator => ({
+  wait: async () => null,
+  status: async () => (nodes ? { nodes } : null),
+});
+
+test("the metrics of all nodes are added up, and a node that gives none is named", async () => {
+  const [one, two] = [await startNode("one", 2), await startNode("two", 3)];
+  try {
+    const { text, contentType } = await nodesMetrics(
+      operatorOf([
+        { address: "http://one", status: `http://127.0.0.1:${one.address.port}` },
+        { address: "http://two", status: `http://127.0.0.1:${two.address.port}` },
+        { address: "http://gone", status: "http://127.0.0.1:1" },
+        { address: "http://silent", status: null },
+      ]),
+    );
+    assert.match(contentType, /^text\/plain/);
+    assert.match(text, /^sluice_http_requests_total\{service="users",.*code="200".*\} 5$/m);
+    assert.match(text, /^sluice_request_latency_ms_count\{.*\} 2$/m);
+    for (const node of ["one", "two"])
+      assert.match(text, new RegExp(`^sluice_node_info\\{node_id="${node}".*\\} 1$`, "m"));
+    const scraped = [...text.matchAll(/^sluice_node_scraped\{node="(.*)"\} (\d)$/gm)].map(([, node, is]) => [node, is]);
+    assert.deepEqual(scraped, [
+      ["http://one", "1"],
+      ["http://two", "1"],
+      ["http://gone", "0"],
+      ["http://silent", "0"],
+    ]);
+  } finally {
+    await one.close();
+    await two.close();
+  }
+});
+
+test("without an operator there are no nodes to add up, and no error", async () => {
+  const { text } = await nodesMetrics(operatorOf(null));
+  assert.doesNotMatch(text, /sluice_node_scraped\{/);
+});
