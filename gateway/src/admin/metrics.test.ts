@@ -9,7 +9,7 @@ async function startNode(nodeId: string, requests: number) {
   const metrics = createMetrics({ compat: false, nodeId, version: "1" });
   for (let n = 0; n < requests; n++)
     metrics.countRequest({ service: "users", route: "users", consumer: "" }, { code: 200, source: "service" });
-  metrics.observeLatency({ service: "users", route: "users" }, "request", 3);
+  metrics.observeLatency({ service: "users", route: "users", consumer: "" }, "request", 3);
   return startStatusListener(
     {
       state: () => ({ node: nodeId, hash: null, revision: 0, version: "1" }),
