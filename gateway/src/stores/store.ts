@@ -50,7 +50,7 @@ export interface RemoveOptions {
 }
 
 /**
- * Every method sees all writes that resolved before it was called.
+ * Every method sees all writes that this store had resolved before it was called; those of others come soon after.
  *
  * @throws Unavailable while entities cannot be read or written.
  */

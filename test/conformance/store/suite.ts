@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import type { Collection, Entities } from "@sluice/model";
 import type { Outcome, Store, WriteFault } from "../../../gateway/src/stores/store.ts";
+import { waitFor } from "../../process/index.ts";
 import { consumer, credential, plugin, route, service } from "./entities.ts";
 
 export interface StoreHolder {
@@ -240,6 +241,8 @@ export function describeStore(name: string, hold: () => Promise<StoreHolder>): v
       assert.equal(made.filter(({ fault }) => fault === undefined).length, 1);
       for (const { fault } of made)
         if (fault) assert.ok(["unique", "primary-key"].includes(fault.kind), JSON.stringify(fault));
+      // The other store's writes come by the watch.
+      await waitFor(async () => (await all("services")).length > 0, { what: "the service to be seen" });
       assert.equal((await all("services")).length, 1);
     });
 
