@@ -249,7 +249,7 @@ export function describeStore(name: string, hold: () => Promise<StoreHolder>): v
     test("loses no key when several are added at once", async () => {
       const bob = await put("consumers", consumer("bob"));
       const other = holder.open();
-      await other.find("consumers", { id: bob.id });
+      await waitFor(() => other.find("consumers", { id: bob.id }), { what: "the consumer to be seen by the other" });
       const outcomes = await Promise.all(
         Array.from({ length: 6 }, (_, index) =>
           (index % 2 ? store : other).create("keyauth_credentials", credential(bob, `key-${index}`)),
