@@ -7,4 +7,5 @@ export * from "./endpoints.ts";
 export { isOurs, type KindNames, kindNames, kindOf } from "./kinds.ts";
 export type { Log } from "./log.ts";
 export * from "./resource.ts";
+export { isSeen } from "./seen.ts";
 export * from "./translate/index.ts";

@@ -3,21 +3,8 @@
  * was asked for (references, Secrets, core Services) still has the same answer; then the very same objects come back,
  * by which the next stages see that nothing changed.
  */
-import {
-  type CheckedTranslation,
-  type Resource,
-  type SluiceKind,
-  type TranslateOptions,
-  translate,
-} from "@sluice/crds";
+import { type Ask, type CheckedTranslation, type Resource, type SluiceKind, translateNoted } from "@sluice/crds";
 import { type Item, type Owner, ownerKey } from "./translation.ts";
-
-type Ask = Pick<TranslateOptions, "resolve" | "read">;
-
-interface Question {
-  readonly ask: (from: Ask) => unknown;
-  readonly answer: unknown;
-}
 
 /** One entity of a resource, and what the translation of the whole needs of it again and again. */
 export interface Piece extends CheckedTranslation {
@@ -37,7 +24,8 @@ export interface Remembered {
 interface Entry extends Remembered {
   readonly uid: string | undefined;
   readonly version: number | string | undefined;
-  readonly questions: readonly Question[];
+  /** Whether all that was asked for still has the same answer. */
+  readonly holds: (ask: Ask) => boolean;
 }
 
 export interface Memory {
@@ -61,38 +49,22 @@ export function createMemory(homeNamespace: string): Memory {
   /** The shorter way to an entry for a resource that is the very same object as before. */
   const entries = new WeakMap<Resource, Entry>();
 
-  const holds = ({ questions }: Entry, ask: Ask) => questions.every(({ ask: again, answer }) => again(ask) === answer);
-
-  function translateAnew(owner: Owner, resource: Resource, ask: Ask): Pick<Entry, "questions" | "pieces"> {
-    const questions: Question[] = [];
-    const note = <Answer>(question: (from: Ask) => Answer): Answer => {
-      const answer = question(ask);
-      questions.push({ ask: question, answer });
-      return answer;
-    };
-    const translated = translate(resource, {
-      homeNamespace,
-      audience: "nodes",
-      resolve: (kind, namespace, name) => note((from) => from.resolve(kind, namespace, name)),
-      read: (kind, namespace, name) => note((from) => from.read(kind, namespace, name)),
-    });
-    return { questions, pieces: translated.map((checked) => pieceOf(owner, checked)) };
-  }
-
   return {
     translateOne(kind, resource, ask) {
       const same = entries.get(resource);
-      if (same && holds(same, ask)) return same;
+      if (same?.holds(ask)) return same;
       const { namespace, name, uid, generation, resourceVersion } = resource.metadata;
       const version = generation ?? resourceVersion;
       const key = ownerKey({ kind, namespace, name });
       const before = remembered.get(key);
-      if (before && before !== same && before.uid === uid && before.version === version && holds(before, ask)) {
+      if (before && before !== same && before.uid === uid && before.version === version && before.holds(ask)) {
         entries.set(resource, before);
         return before;
       }
       const owner: Owner = before?.owner ?? { kind, namespace, name };
-      const entry: Entry = { owner, key, uid, version, ...translateAnew(owner, resource, ask) };
+      const { translated, holds } = translateNoted(resource, { homeNamespace, audience: "nodes" }, ask);
+      const pieces = translated.map((checked) => pieceOf(owner, checked));
+      const entry: Entry = { owner, key, uid, version, holds, pieces };
       remembered.set(key, entry);
       entries.set(resource, entry);
       return entry;

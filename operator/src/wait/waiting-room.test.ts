@@ -5,37 +5,9 @@ import type { Resource } from "@sluice/crds";
 import type { WaitAnswer, Written } from "@sluice/model";
 import type { Acknowledgement } from "../publish/publisher.ts";
 import { testWorld } from "../translate/testing-world.ts";
-import { createWaitingRoom, seen } from "./waiting-room.ts";
+import { createWaitingRoom } from "./waiting-room.ts";
 
 const written: Written = { kind: "Route", namespace: "default", name: "users" };
-const resource = (metadata: Partial<Resource["metadata"]>): Resource => ({
-  apiVersion: "sluice.dev/v1alpha1",
-  kind: "Route",
-  metadata: { name: "users", namespace: "default", uid: "u", generation: 2, resourceVersion: "100", ...metadata },
-});
-
-/** What the world holds, what was written, whether that is seen. */
-const sights: readonly (readonly [string, Resource | undefined, Partial<Written>, boolean])[] = [
-  ["the generation", resource({}), { generation: 2 }, true],
-  ["a later generation", resource({ generation: 3 }), { generation: 2 }, true],
-  ["an earlier generation", resource({ generation: 1 }), { generation: 2 }, false],
-  ["nothing", undefined, { generation: 1 }, false],
-  ["another object of the name", resource({ uid: "other" }), { uid: "u", generation: 1 }, false],
-  ["a Secret's version", resource({}), { resourceVersion: "100" }, true],
-  ["a later version", resource({ resourceVersion: "1000" }), { resourceVersion: "999" }, true],
-  ["an earlier version", resource({ resourceVersion: "99" }), { resourceVersion: "100" }, false],
-  ["the version of a directory", resource({ resourceVersion: "hash" }), { resourceVersion: "hash" }, true],
-  ["another version of a directory", resource({ resourceVersion: "hash" }), { resourceVersion: "other" }, false],
-  ["anything, when nothing is asked for", resource({}), {}, true],
-  ["a deletion", undefined, { deleted: true }, true],
-  ["a deletion that has not come yet", resource({}), { deleted: true, uid: "u" }, false],
-  ["a deletion, and a new object of the name", resource({ uid: "new" }), { deleted: true, uid: "u" }, true],
-];
-for (const [what, held, wanted, expected] of sights)
-  test(`the world ${expected ? "shows what was written" : "does not yet show it"}: ${what}`, () => {
-    assert.equal(seen(held, { ...written, ...wanted }), expected);
-  });
-
 function scene(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const state = {

@@ -1,5 +1,5 @@
 /** Those who wait until what they wrote is served by every node (the words stand in @sluice/model, wait.ts). */
-import { type Kind, keyOf, type Resource } from "@sluice/crds";
+import { isSeen, type Kind, keyOf } from "@sluice/crds";
 import type { WaitAnswer, WaitRequest, Written } from "@sluice/model";
 import type { Acknowledgement } from "../publish/publisher.ts";
 import type { World } from "../world/world.ts";
@@ -21,18 +21,6 @@ export interface WaitingRoom {
   close(): void;
 }
 
-/** Kubernetes versions of one resource are comparable numbers (KEP-5504); a directory's are not numbers at all. */
-const atLeast = (is: string | undefined, wanted: string): boolean =>
-  is === wanted || (/^\d+$/.test(is ?? "") && /^\d+$/.test(wanted) && BigInt(is ?? 0) >= BigInt(wanted));
-
-/** Whether the world holds the resource as its writer left it, or something newer. */
-export function seen(resource: Resource | undefined, written: Written): boolean {
-  if (written.deleted) return !resource || (written.uid !== undefined && resource.metadata.uid !== written.uid);
-  if (!resource || (written.uid !== undefined && resource.metadata.uid !== written.uid)) return false;
-  if (written.generation !== undefined) return (resource.metadata.generation ?? 0) >= written.generation;
-  return written.resourceVersion === undefined || atLeast(resource.metadata.resourceVersion, written.resourceVersion);
-}
-
 interface Waiter {
   readonly request: WaitRequest;
   /** The revision that contains what was written; unknown until the world holds it. */
@@ -45,7 +33,7 @@ export function createWaitingRoom(options: WaitingRoomOptions): WaitingRoom {
   const waiters = new Set<Waiter>();
 
   const inWorld = (written: Written) =>
-    seen(world[written.kind as Kind]?.get(keyOf(written.namespace, written.name)), written);
+    isSeen(world[written.kind as Kind]?.get(keyOf(written.namespace, written.name)), written);
 
   function answer({ request, revision: wanted }: Waiter): WaitAnswer {
     const { programmed, ...nodes } = acknowledgement(wanted ?? Number.POSITIVE_INFINITY);

@@ -292,3 +292,15 @@ test("tells an event in the log, and equal ones once", () =>
     for (let count = 0; count < 3; count++) await client.recordEvent(ref("a"), event);
     assert.deepEqual(log, ["Wrong."]);
   }));
+
+test("a file that is empty for a moment, as while it is written anew, keeps what it held; an emptied one does not", () =>
+  bench(async ({ client, write }) => {
+    write("web.yaml", service("web"));
+    assert.equal(await names(client), "web");
+    write("web.yaml", "");
+    assert.equal(await names(client), "web");
+    write("web.yaml", service("shop"));
+    assert.equal(await names(client), "shop");
+    write("web.yaml", "");
+    await waitFor(async () => (await names(client)) === "", { what: "the emptied file to count" });
+  }));

@@ -29,6 +29,12 @@ interface Known<Value> {
 /** File times are coarse: two changes within this many milliseconds may look like one. */
 const granularity = 100;
 
+/**
+ * Milliseconds for which a file that became empty counts as what it was: many editors, and a shell's `>`, empty a file
+ * before they write it anew, and a look in between would take everything in it down.
+ */
+const emptyForAMoment = 500;
+
 /** `parse` also gets the value before, of the same path. */
 export function createFileCache<Value>(
   parse: (text: string, before: Read<Value> | undefined) => Value,
@@ -47,6 +53,8 @@ export function createFileCache<Value>(
       const readAt = Date.now();
       const text = await readFile(path, "utf8").catch(absent);
       if (text === undefined) return undefined;
+      const justEmptied = text === "" && (facts.size > 0n || readAt - Number(facts.ctimeMs) < emptyForAMoment);
+      if (before && justEmptied) return before.read;
       const digest = createHash("sha256").update(text).digest("base64");
       const recent = readAt - Number(facts.ctimeMs) < granularity;
       const read =

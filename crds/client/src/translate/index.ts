@@ -1,5 +1,6 @@
 /** Translation between custom resources and entities, both ways. Pure. */
 export { classOf, type Identity, identityOf, qualifiedName, sluiceKind } from "./identity.ts";
+export { type Ask, type NotedTranslation, translateNoted } from "./noted.ts";
 export { describeResourceViolation, formatPath, resourcePath, resourceViolations } from "./paths.ts";
 export type { Placement } from "./references-of.ts";
 export { resourceName } from "./resource-name.ts";

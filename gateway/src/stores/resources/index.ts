@@ -1,5 +1,5 @@
 /** The store over custom resources: in a cluster or in a directory, whatever the client reads and writes. */
-import { identityOf, type Log, type Resource, type ResourceClient } from "@sluice/crds";
+import { identityOf, isSeen, keyOf, type Log, type Resource, type ResourceClient } from "@sluice/crds";
 import {
   type Collection,
   type Credential,
@@ -13,11 +13,11 @@ import { claimKey, rememberClaims } from "./claims.ts";
 import type { Attempt, WriteContext } from "./context.ts";
 import { clashOf, createResource } from "./create.ts";
 import { createCredential, removeCredential } from "./credential.ts";
-import { followResources, isSeen } from "./live.ts";
+import { followResources } from "./live.ts";
 import { createTranslateOne, remember } from "./remember.ts";
 import { removeResources } from "./remove.ts";
 import { createTurns } from "./turns.ts";
-import { buildView, type Held, type View } from "./view.ts";
+import { buildView, type Held, type View, type WatchedKind } from "./view.ts";
 
 export interface ResourceStoreOptions {
   readonly client: ResourceClient;
@@ -70,7 +70,9 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
 
   /** Whoever reads after a write must see it; a watch that lags behind for long must not hold up the writer for ever. */
   async function settle(awaits: readonly Written[]): Promise<void> {
-    const seen = () => awaits.every((written) => isSeen(live.resources, written));
+    const held = ({ kind, namespace, name }: Written) =>
+      live.resources[kind as WatchedKind].get(keyOf(namespace, name));
+    const seen = () => awaits.every((written) => isSeen(held(written), written));
     if (!(await live.until(seen, patience))) log.warn({ awaits }, "a write is not yet to be seen in what is read back");
   }
 

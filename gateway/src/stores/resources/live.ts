@@ -1,7 +1,7 @@
 /** The resources of a client, kept in memory, and a way to wait for them. */
 
-import { createResourceCache, keyOf, type Log, type Resource, type ResourceClient } from "@sluice/crds";
-import { CREDENTIAL_LABEL, type Written } from "@sluice/model";
+import { createResourceCache, type Log, type ResourceClient } from "@sluice/crds";
+import { CREDENTIAL_LABEL } from "@sluice/model";
 import type { Resources, WatchedKind } from "./view.ts";
 
 export interface LiveResources {
@@ -51,20 +51,4 @@ export function followResources({ client, homeNamespace, log, signal, onChange }
       });
     },
   };
-}
-
-/** Whether the resources hold what was written, or something newer. */
-export function isSeen(resources: Resources, written: Written): boolean {
-  const { kind, namespace, name, uid, generation, resourceVersion } = written;
-  const held = resources[kind as WatchedKind].get(keyOf(namespace, name));
-  if (written.deleted) return !held || (uid !== undefined && held.metadata.uid !== uid);
-  if (!held || held.metadata.uid !== uid) return false;
-  if (generation !== undefined) return (held.metadata.generation ?? 0) >= generation;
-  return atLeast(held, resourceVersion ?? "");
-}
-
-/** Versions of a cluster are numbers that grow (KEP-5504); a directory's are texts. */
-function atLeast({ metadata: { resourceVersion: is = "" } }: Resource, wanted: string): boolean {
-  const numbers = /^\d+$/.test(is) && /^\d+$/.test(wanted);
-  return is === wanted || (numbers && BigInt(is) >= BigInt(wanted));
 }
