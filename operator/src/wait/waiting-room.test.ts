@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Resource } from "@sluice/crds";
 import type { WaitAnswer, Written } from "@sluice/model";
 import type { Acknowledgement } from "../publish/publisher.ts";
 import { testWorld } from "../translate/testing-world.ts";
