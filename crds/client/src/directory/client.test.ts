@@ -304,3 +304,32 @@ test("a file that is empty for a moment, as while it is written anew, keeps what
     write("web.yaml", "");
     await waitFor(async () => (await names(client)) === "", { what: "the emptied file to count" });
   }));
+
+test("who lists without a pause does not keep a watch from being told", () =>
+  bench(async ({ client, write }) => {
+    write("web.yaml", service("web"));
+    const seen: string[] = [];
+    const abort = new AbortController();
+    client.watch(
+      "Service",
+      {
+        replaced: () => void seen.push("all"),
+        changed: ({ metadata }) => void seen.push(metadata.name),
+        removed() {},
+      },
+      { signal: abort.signal },
+    );
+    await waitFor(() => seen.includes("all"), { what: "the first list" });
+    let over = false;
+    const lister = (async () => {
+      while (!over) await client.list("Service");
+    })();
+    write("shop.yaml", service("shop"));
+    try {
+      await waitFor(() => seen.includes("shop"), { what: "the new file to be told" });
+    } finally {
+      over = true;
+      await lister;
+      abort.abort();
+    }
+  }));

@@ -71,20 +71,22 @@ export function createFolder(directory: string, log: Log): Folder {
     for (const solved of known) log.info({ directory }, `solved: ${solved}`);
   }
 
+  function start(): Promise<View> {
+    running = scan().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
   /** Those who ask while a scan runs share the next one: theirs must begin after they asked. */
   function look(): Promise<View> {
-    if (!running) {
-      running = scan().finally(() => {
-        running = undefined;
-      });
-      return running;
-    }
-    const current = running;
-    next ??= (async () => {
-      await current.catch(() => undefined);
+    if (next) return next;
+    if (!running) return start();
+    const again = () => {
       next = undefined;
-      return look();
-    })();
+      return start();
+    };
+    next = running.then(again, again);
     return next;
   }
 
