@@ -5,6 +5,9 @@ import type { LiveExchange } from "./live-exchange.ts";
 /** Flat: name, value, name, value; bytes are Latin-1 as Node's parsers give them. */
 export type RawHeaders = readonly (Buffer | string)[];
 
+/** It has no length (RFC 9110 section 8.6). */
+const NO_CONTENT = 204;
+
 /** Flat, with the plugins' edits. Framing headers (Connection, Transfer-Encoding) are the engine's own. */
 export function clientHeaders(
   exchange: LiveExchange,
@@ -21,6 +24,7 @@ export function clientHeaders(
     const value = text(raw[at + 1]);
     if (lower === "connection") listed = connectionNames(value);
     else if (lower === "via") hops.push(value);
+    else if (lower === "content-length" && exchange.status === NO_CONTENT) continue;
     else if (!names.all.has(lower) && (!hopByHop.has(lower) || (trailers && lower === "trailer"))) {
       headers.push(name, value);
     }

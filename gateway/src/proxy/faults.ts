@@ -14,6 +14,8 @@ export const faults = {
   badRequest: { status: 400, message: "Bad request", transport: true },
   requestTimeout: { status: 408, message: "Request timeout", transport: true },
   headTooLarge: { status: 431, message: "Request header or cookie too large", transport: true },
+  unknownCoding: { status: 501, message: "Not implemented", transport: true },
+  unknownVersion: { status: 505, message: "HTTP version not supported", transport: true },
   noRoute: { status: 404, message: "no Route matched with those values" },
   noService: { status: 503, message: "no Service found with those values" },
   needsHttps: { status: 426, message: "Please use HTTPS protocol", headers: upgradeTo("TLS/1.2, HTTP/1.1") },

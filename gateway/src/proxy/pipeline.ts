@@ -40,7 +40,12 @@ export interface Forward {
 /** A request that matched no route is no exchange: no plugin sees it. */
 export type Opened =
   | { readonly exchange: LiveExchange; readonly refusal?: undefined }
-  | { readonly exchange?: undefined; readonly refusal: OwnResponse };
+  | {
+      readonly exchange?: undefined;
+      readonly refusal: OwnResponse;
+      /** True when the head is faulty: then nothing that follows on its connection can be trusted. */
+      readonly last: boolean;
+    };
 
 export type Outcome =
   | { readonly forward: Forward; readonly answer?: undefined }
@@ -64,10 +69,10 @@ export class Pipeline {
   open(head: RequestHead, traffic: Traffic): Opened {
     const started = performance.now();
     const request = IncomingRequest.of(head, this.#trust);
-    if (request === null) return { refusal: this.#refuse("badRequest", { request: null, started }) };
+    if (typeof request === "string") return { refusal: this.#refuse(request, { request: null, started }), last: true };
     const runtime = this.#runtime();
     const match = runtime.match(request);
-    if (match === null) return { refusal: this.#refuse("noRoute", { request, started }) };
+    if (match === null) return { refusal: this.#refuse("noRoute", { request, started }), last: false };
     return { exchange: new LiveExchange({ request, runtime, match, traffic, started }) };
   }
 

@@ -1,6 +1,7 @@
 /** The request as router and plugins see it, from what any engine knows when the head has arrived. */
 import type { MatchRequest } from "../runtime/runtime.ts";
 import type { ExchangeRequest } from "./exchange.ts";
+import type { FaultName } from "./faults.ts";
 import { parseTarget, type RequestTarget } from "./path.ts";
 import type { RequestBody } from "./request-body.ts";
 import { plainAddress, type Trust } from "./trust.ts";
@@ -39,11 +40,11 @@ export class IncomingRequest implements ExchangeRequest, MatchRequest {
   /** Whether the peer's X-Forwarded-* headers are believed. */
   readonly trusted: boolean;
 
-  /** Null when the request target is none that a gateway serves, or the host is told twice (RFC 9112 section 3.2). */
-  static of(head: RequestHead, trust: Trust): IncomingRequest | null {
+  /** The fault of a head that parsers let through although nobody may serve it. */
+  static of(head: RequestHead, trust: Trust): IncomingRequest | FaultName {
     const target = parseTarget(head.target);
-    if (target === null || countHosts(head.rawHeaders) > 1) return null;
-    return new IncomingRequest(head, target, trust);
+    if (target === null) return "badRequest";
+    return headFault(head, target) ?? new IncomingRequest(head, target, trust);
   }
 
   private constructor(head: RequestHead, target: RequestTarget, trust: Trust) {
@@ -81,6 +82,21 @@ export class IncomingRequest implements ExchangeRequest, MatchRequest {
     return this.head.body === null ? Buffer.alloc(0) : this.head.body.read(limit);
   }
 }
+
+/** Version, framing and host of a request; null when all is well. */
+function headFault({ httpVersion, headers, rawHeaders }: RequestHead, { authority }: RequestTarget): FaultName | null {
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return "unknownVersion";
+  const coding = headers["transfer-encoding"];
+  // Of HTTP/1.0 its framing counts as faulty (RFC 9112 section 6.1); other codings are not for us to undo.
+  if (coding !== undefined && httpVersion === "1.0") return "badRequest";
+  if (coding !== undefined && String(coding).toLowerCase() !== "chunked") return "unknownCoding";
+  if (!HOST.test(String(headers.host ?? "")) || !HOST.test(authority ?? "")) return "badRequest";
+  const hosts = countHosts(rawHeaders);
+  return hosts > 1 || (hosts === 0 && httpVersion === "1.1") ? "badRequest" : null;
+}
+
+/** RFC 3986: a name or an address, and perhaps a port; it may be empty. */
+const HOST = /^(?:\[[\da-f:.]+\]|[\w\-.~%!$&'()*+,;=]*)(?::\d*)?$/i;
 
 function countHosts(rawHeaders: readonly string[]): number {
   let hosts = 0;

@@ -124,8 +124,26 @@ export function answerSuite(engine: Engine): void {
         400,
         "Bad request",
       ],
-      ["two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n", 400, "Bad request"],
-      ["a target that is no path", "OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 400, "Bad request"],
+      [
+        "a transfer coding that it does not know",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        501,
+        "Not implemented",
+      ],
+      [
+        "chunks in a version that has none",
+        "POST / HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        400,
+        "Bad request",
+      ],
+      ["a version that is not HTTP/1's", "GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505, "HTTP version not supported"],
+      ["a request of HTTP/0.9", "GET /\r\n\r\n", 505, "HTTP version not supported"],
+      ["no host", "GET / HTTP/1.1\r\n\r\n", 400, "Bad request"],
+      ["a host that is none", "GET / HTTP/1.1\r\nHost: a b/c\r\n\r\n", 400, "Bad request"],
+      ["a host with a user", "GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", 400, "Bad request"],
+      ["a tunnel to somewhere", "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", 400, "Bad request"],
+      ["two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "Bad request"],
+      ["a target that is no path", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 400, "Bad request"],
     ];
     for (const [says, text, status, message] of broken) {
       it(`refuses ${says} with ${status} and closes`, async (test) => {

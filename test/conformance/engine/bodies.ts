@@ -113,6 +113,22 @@ export function bodySuite(engine: Engine): void {
       });
     }
 
+    for (const status of [204, 304]) {
+      it(`takes the length that an upstream tells with ${status} for that of another response`, async (test) => {
+        const { port } = await startRig(test, engine, {
+          upstream: (request) => {
+            request.socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 5\r\nETag: "a"\r\n\r\n`);
+          },
+        });
+        const { status: got, headers, complete } = await send(port);
+        const length = status === 304 ? "5" : undefined;
+        assert.deepEqual(
+          { got, complete, etag: headers.etag, length: headers["content-length"] },
+          { got: status, complete: true, etag: '"a"', length },
+        );
+      });
+    }
+
     it("passes trailers on to a client that takes them", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_request, response) => {

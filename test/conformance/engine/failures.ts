@@ -1,12 +1,14 @@
 /** Upstreams that fail: what the client is told, and what is tried again (kong-contract 2.4, house decision 13). */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { makeAuthority } from "../../tools/certificates.ts";
-import { send } from "./client.ts";
+import { dial, send, until } from "./client.ts";
 import { closedPort, type Engine, listen, portOf, type Rig, type RigOptions, startRig, startUpstream } from "./rig.ts";
 
 /** A listener that does with connections what the test says, and speaks no HTTP. */
@@ -68,6 +70,46 @@ export function failureSuite(engine: Engine): void {
       const body = Buffer.alloc(32 * 1024 * 1024);
       const { status } = await send(port, { method: "POST", body });
       assert.equal(status, 504);
+    });
+
+    it("keeps the service's timeouts to within a moment, not a second", async (test) => {
+      const deaf = await startBare(test, () => {});
+      const late: readonly (readonly [RigOptions, number])[] = [
+        [{ upstream: () => {}, service: { read_timeout: 300 } }, 300],
+        [{ upstream: deaf, service: { protocol: "https", connect_timeout: 300, retries: 0 } }, 300],
+        [{ upstream: deaf, service: { protocol: "https", connect_timeout: 100, retries: 2 } }, 300],
+      ];
+      for (const [options, expected] of late) {
+        const { port } = await startRig(test, engine, options);
+        const started = performance.now();
+        assert.equal((await send(port)).status, 504);
+        const taken = performance.now() - started;
+        assert.ok(taken >= expected - 5 && taken < expected + 250, `${taken} ms instead of ${expected}`);
+      }
+    });
+
+    it("waits for read_timeout only once the request has been sent, and not while the client takes nothing", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (request, response) => {
+          const body = Buffer.alloc(16 * 1024 * 1024);
+          request.resume().on("end", () => response.end(body));
+        },
+        service: { read_timeout: 200 },
+      });
+      const socket = await dial(test, port);
+      socket.write("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\n1");
+      await setTimeout(450);
+      socket.write("2");
+      await until(socket, "200 OK");
+      socket.pause();
+      await setTimeout(450);
+      let received = 0;
+      socket.on("data", (chunk: Buffer) => {
+        received += chunk.length;
+      });
+      socket.resume();
+      await once(socket, "close");
+      assert.ok(received > 15 * 1024 * 1024, `${received} bytes`);
     });
 
     it("breaks off when the response pauses for longer than read_timeout", async (test) => {

@@ -121,6 +121,22 @@ export function upgradeSuite(engine: Engine): void {
       assert.match(await until(socket, "request_id"), /^HTTP\/1\.1 504 /);
     });
 
+    const plain: readonly (readonly [what: string, request: string])[] = [
+      ["with a body", `${HANDSHAKE.slice(0, -2)}Content-Length: 2\r\n\r\nhi`],
+      ["with chunks", `${HANDSHAKE.slice(0, -2)}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`],
+      ["of HTTP/1.0", HANDSHAKE.replace("HTTP/1.1", "HTTP/1.0")],
+    ];
+    for (const [what, request] of plain) {
+      it(`serves a handshake ${what} as a request like any other`, async (test) => {
+        const upstream = await startEcho(test);
+        const { port } = await startRig(test, engine, { upstream: upstream.port });
+        const socket = await dial(test, port);
+        socket.write(request);
+        assert.match(await until(socket, "no upgrade here"), /^HTTP\/1\.1 200 /);
+        assert.deepEqual(upstream.requests, []);
+      });
+    }
+
     it("serves another upgrade as if the client had not asked", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (request, response) => response.end(`upgrade: ${request.headers.upgrade}`),

@@ -6,15 +6,14 @@ import replyFrom from "@fastify/reply-from";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { countConnections } from "../connection-counts.ts";
 import type { CreateProxy } from "../engine.ts";
-import type { OwnResponse } from "../own-response.ts";
-import { Pipeline } from "../pipeline.ts";
+import { type Opened, Pipeline } from "../pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../settings.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { Pools } from "../upstream/pools.ts";
 import { type Answered, Delivery, type DeliveryContext } from "./delivery.ts";
 import { headOf, SocketTraffic } from "./head.ts";
 import { linger, writeOwn } from "./node-response.ts";
-import { rejectHead } from "./rejection.ts";
+import { rejectHead, writeRejection } from "./rejection.ts";
 import { serveUpgrade, wantsWebSocket } from "./upgrade.ts";
 
 declare module "fastify" {
@@ -25,6 +24,7 @@ declare module "fastify" {
 
 /** reply-from wants a URL; where the request really goes stands in the delivery. */
 const UPSTREAM = "http://upstream/";
+type Refused = Extract<Opened, { readonly exchange?: undefined }>;
 const DELIVERY = Symbol("delivery");
 type Marked = { readonly [DELIVERY]?: Delivery };
 
@@ -64,9 +64,9 @@ export const createProxy: CreateProxy = async ({ listen, settings, log, runtime 
     const incoming = request.raw;
     pools.follow(runtime());
     const traffic = new SocketTraffic(incoming.socket);
-    const { exchange, refusal } = pipeline.open(headOf(incoming), traffic);
-    if (refusal) return refuse(reply, refusal, traffic);
-    const delivery = new Delivery(context, { exchange, traffic, reply });
+    const opened = pipeline.open(headOf(incoming), traffic);
+    if (opened.exchange === undefined) return refuse(reply, opened, traffic);
+    const delivery = new Delivery(context, { exchange: opened.exchange, traffic, reply });
     request.delivery = delivery;
     delivery.run(send);
   });
@@ -75,14 +75,17 @@ export const createProxy: CreateProxy = async ({ listen, settings, log, runtime 
     else serveUpgrade({ pipeline, guard, log, tunnels }, incoming, first);
   });
 
-  function refuse(reply: FastifyReply, refusal: OwnResponse, traffic: SocketTraffic): void {
+  // Else Node hangs up without a word.
+  server.on("connect", (incoming: IncomingMessage) => writeRejection(incoming.socket, pipeline.refuse("badRequest")));
+
+  function refuse(reply: FastifyReply, { refusal, last }: Refused, traffic: SocketTraffic): void {
     reply.hijack();
     reply.raw.once("close", () => {
       linger(reply.request.raw);
       traffic.end();
       context.ended();
     });
-    writeOwn(reply.raw, refusal, draining);
+    writeOwn(reply.raw, refusal, last || draining);
   }
 
   await app.listen({ host: listen.host, port: listen.port });
@@ -133,6 +136,8 @@ function createApp(settings: ProxySettings, clientError: (error: Error, socket: 
     // One route for all: which route a request belongs to is our router's to say.
     rewriteUrl: () => "/",
     http: {
+      // The pipeline looks after it, and answers in our words.
+      requireHostHeader: false,
       headersTimeout: settings.headersTimeout,
       connectionsCheckingInterval: Math.min(settings.headersTimeout, 5000),
       maxHeaderSize: settings.maxHeaderSize,

@@ -16,7 +16,11 @@ export function rejectHead(error: Error, socket: Socket, refuse: (fault: FaultNa
     socket.destroy();
     return;
   }
-  const { status, headers, body } = refuse(faultNames[codeOf(error)] ?? "badRequest");
+  writeRejection(socket, refuse(faultNames[codeOf(error)] ?? "badRequest"));
+}
+
+/** Writes the response on a bare socket and ends it. */
+export function writeRejection(socket: Socket, { status, headers, body }: OwnResponse): void {
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n`;
   for (let at = 0; at < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`;
   socket.end(`${head}\r\n${body}`);

@@ -21,9 +21,16 @@ export interface UpgradeContext {
   readonly tunnels: Set<Duplex>;
 }
 
-/** Other upgrades (h2c) are served as if the client had not asked (kong-contract 2.3). */
-export const wantsWebSocket = ({ method, headers }: IncomingMessage): boolean =>
-  method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
+/**
+ * Other upgrades (h2c), those of HTTP/1.0 and those with a body are served as if the client had not asked
+ * (kong-contract 2.3, RFC 9110 section 7.8): what follows a body could be taken for frames, and frames for a request.
+ */
+export const wantsWebSocket = ({ method, headers, httpVersion }: IncomingMessage): boolean =>
+  method === "GET" &&
+  httpVersion === "1.1" &&
+  headers.upgrade?.toLowerCase() === "websocket" &&
+  headers["transfer-encoding"] === undefined &&
+  (headers["content-length"] ?? "0") === "0";
 
 export function serveUpgrade(context: UpgradeContext, incoming: IncomingMessage, first: Buffer): void {
   const { pipeline } = context;

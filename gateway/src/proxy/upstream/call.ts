@@ -1,10 +1,11 @@
 /** One request to an upstream over undici: tries targets until one answers, then passes the response on as it comes. */
+import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { RawHeaders } from "../client-headers.ts";
 import type { FaultName } from "../faults.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
-import { faultOf, mayRetry } from "./failure.ts";
+import { codeOf, faultOf, mayRetry } from "./failure.ts";
 import type { Pools } from "./pools.ts";
 
 /** Who gets the response. */
@@ -28,12 +29,22 @@ export interface CallOptions {
 
 type Controller = Dispatcher.DispatchController;
 
+class ReadTimeoutError extends Error {
+  override readonly name = "ReadTimeoutError";
+  readonly code = "SLUICE_READ_TIMEOUT";
+}
+
 export class UpstreamCall implements Dispatcher.DispatchHandler {
   readonly #exchange: LiveExchange;
   readonly #forward: Forward;
   readonly #pools: Pools;
   readonly #listener: CallListener;
   #controller: Controller | null = null;
+  #body: Buffer | Readable | null = null;
+  /** Runs while the upstream owes us something. undici's own timers may be a second late. */
+  #silence: NodeJS.Timeout | undefined;
+  #paused = false;
+  #status = 0;
   #triesLeft: number;
   #state: "waiting" | "answered" | "over" = "waiting";
 
@@ -54,61 +65,96 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
       this.#listener.failed("noPeer", null);
       return;
     }
-    const { service } = upstream;
     this.#controller = null;
+    this.#openBody();
     const request: Dispatcher.DispatchOptions & { servername?: string } = {
       method,
       path,
       headers: headers as string[],
-      body: this.#exchange.body?.open(service.write_timeout) ?? null,
-      headersTimeout: service.read_timeout,
-      bodyTimeout: service.read_timeout,
+      body: this.#body,
+      headersTimeout: 0,
+      bodyTimeout: 0,
     };
     // Else undici takes the server name from the Host header, which with preserve_host is the client's word.
     if (target.serverName !== null) request.servername = target.serverName;
     this.#pools.of(target).dispatch(request, this);
   }
 
+  /** The same body at every try. */
+  #openBody(): void {
+    if (this.#body !== null) return;
+    this.#body = this.#exchange.body?.open(this.#forward.upstream.service.write_timeout) ?? null;
+    if (this.#body instanceof Readable) this.#body.once("end", () => this.#silence?.refresh());
+  }
+
   resume(): void {
+    this.#paused = false;
+    this.#silence?.refresh();
     this.#controller?.resume();
   }
 
   /** The client is gone: the upstream's connection is closed with it. */
   abort(): void {
     if (this.#state === "over") return;
-    this.#state = "over";
+    this.#end();
     this.#controller?.abort(new Error("the client went away"));
+  }
+
+  #end(): void {
+    this.#state = "over";
+    clearTimeout(this.#silence);
+    this.#silence = undefined;
+  }
+
+  /** While the client has not sent all, or takes nothing, the upstream owes nothing. */
+  #silent(): void {
+    const sending = this.#state === "waiting" && this.#body instanceof Readable && !this.#body.readableEnded;
+    if (sending || this.#paused) return;
+    this.#controller?.abort(new ReadTimeoutError("the upstream sent nothing for read_timeout"));
   }
 
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
     if (this.#state === "over") controller.abort(new Error("the client went away"));
+    else this.#silence = setTimeout(() => this.#silent(), this.#forward.upstream.service.read_timeout);
   }
 
   onResponseStart(controller: Controller, status: number, _headers: object, statusText = ""): void {
     if (status < 200 || this.#state === "over") return;
     this.#state = "answered";
+    this.#status = status;
+    this.#silence?.refresh();
     this.#listener.head(status, flat(controller.rawHeaders), statusText);
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
     if (this.#state === "over") return;
-    if (!this.#listener.data(chunk)) controller.pause();
+    this.#silence?.refresh();
+    if (this.#listener.data(chunk)) return;
+    this.#paused = true;
+    controller.pause();
   }
 
   onResponseEnd(controller: Controller): void {
     if (this.#state === "over") return;
-    this.#state = "over";
+    this.#end();
     this.#listener.end(flat(controller.rawTrailers));
   }
 
   onResponseError(_controller: Controller | undefined, error: Error): void {
     if (this.#state === "over") return;
+    clearTimeout(this.#silence);
     if (this.#state === "waiting" && this.#retries(error)) return;
     const answered = this.#state === "answered";
-    this.#state = "over";
-    if (answered) this.#listener.broken(error);
+    this.#end();
+    if (answered && this.#hasNoBody(error)) this.#listener.end([]);
+    else if (answered) this.#listener.broken(error);
     else this.#listener.failed(faultOf(error), error);
+  }
+
+  /** undici misses the bytes that a Content-Length tells of also where there are none (RFC 9110 section 8.6). */
+  #hasNoBody(error: Error): boolean {
+    return (this.#status === 204 || this.#status === 304) && codeOf(error) === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH";
   }
 
   #retries(error: Error): boolean {

@@ -15,7 +15,7 @@ const tries: readonly (readonly [when: string, Partial<FailedTry>, boolean])[] =
   ["a byte of the body may have left", { bodyBegun: true }, false],
   ["the connection broke under an idempotent request", { error: broken, connected: true }, true],
   ["the connection broke under another request", { error: broken, connected: true, method: "POST" }, false],
-  ["the response did not begin in time", { error: errorWith("UND_ERR_HEADERS_TIMEOUT"), connected: true }, false],
+  ["the response did not begin in time", { error: errorWith("SLUICE_READ_TIMEOUT"), connected: true }, false],
   ["the response was none", { error: errorWith("HPE_INVALID_CONSTANT"), connected: true }, false],
 ];
 for (const [when, members, expected] of tries) {

@@ -1,5 +1,5 @@
 /** Connection pools, one for each service and target. A pool outlives runtimes as long as its target does. */
-import { buildConnector, Pool } from "undici";
+import { buildConnector, errors, Pool } from "undici";
 import type { Runtime, Target } from "../../runtime/runtime.ts";
 import type { Guard } from "./guard.ts";
 
@@ -56,9 +56,9 @@ export class Pools {
 }
 
 function poolOf(target: Target, { guard, keepAlive }: PoolsOptions): Pool {
-  const { host, port, scheme } = target;
+  const { host, port, scheme, connectTimeout } = target;
   const connect = buildConnector({
-    timeout: target.connectTimeout,
+    timeout: connectTimeout,
     lookup: guard.lookup(port),
     rejectUnauthorized: target.verify,
     ...(target.serverName !== null && { servername: target.serverName }),
@@ -74,7 +74,17 @@ function poolOf(target: Target, { guard, keepAlive }: PoolsOptions): Pool {
       } catch (error) {
         return done(error as Error, null);
       }
-      return connect(options, done);
+      // The connector's own timer may be a second late; it clears away what this one gave up.
+      let late = false;
+      const timer = setTimeout(() => {
+        late = true;
+        done(new errors.ConnectTimeoutError(), null);
+      }, connectTimeout);
+      connect(options, (...outcome) => {
+        clearTimeout(timer);
+        if (late) outcome[1]?.destroy();
+        else done(...outcome);
+      });
     },
   });
 }
