@@ -14,7 +14,12 @@ const publisher: Publisher = {
   acknowledgement: () => acknowledgement,
   acknowledgedRevision: () => 7,
   nodes: () => [
-    { address: "http://a", state: { node: "n", hash: "abc", revision: 7, version: "1" }, seen: 0, trouble: null },
+    {
+      address: "http://a",
+      state: { node: "n", hash: "abc", revision: 7, version: "1", statusPort: 8007 },
+      seen: 0,
+      trouble: null,
+    },
     { address: "http://b", state: null, seen: 0, trouble: "connection refused" },
   ],
   close: async () => {},
@@ -69,8 +74,17 @@ test("the status tells every node, what it runs and why it does not", async () =
         hash: "abc",
         ...nodes,
         nodes: [
-          { address: "http://a", node: "n", hash: "abc", revision: 7, version: "1", trouble: null },
-          { address: "http://b", trouble: "connection refused" },
+          {
+            address: "http://a",
+            status: "http://a:8007",
+            node: "n",
+            hash: "abc",
+            revision: 7,
+            version: "1",
+            statusPort: 8007,
+            trouble: null,
+          },
+          { address: "http://b", status: null, trouble: "connection refused" },
         ],
       },
     ],
