@@ -1,7 +1,8 @@
 /** Writes files so that a reader sees the old or the new one and never a part, also after a power cut. */
 import { randomBytes } from "node:crypto";
-import { open, realpath, rename, rm, stat } from "node:fs/promises";
+import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { Conflict } from "../resource.ts";
 
 export interface WriteOptions {
   /** For a new file; an existing one keeps its own. */
@@ -10,12 +11,21 @@ export interface WriteOptions {
   readonly after?: number;
   /** Whether it must survive a power cut. Default true. */
   readonly durable?: boolean;
+  /** The text that is to be replaced. Rejects with `Edited` when the file holds another by now. */
+  readonly replaces?: string;
+}
+
+/** Somebody saved the file since it was read: people and their editors hold no lock. */
+export class Edited extends Conflict {
+  constructor(path: string) {
+    super("changed", `${path} was edited in the meantime`);
+  }
 }
 
 export async function writeAtomically(
   path: string,
   text: string,
-  { mode = 0o644, after = 0, durable = true }: WriteOptions = {},
+  { mode = 0o644, after = 0, durable = true, replaces }: WriteOptions = {},
 ): Promise<void> {
   // A rename would replace a symbolic link by the file.
   const target = await realpath(path).catch(() => path);
@@ -32,6 +42,9 @@ export async function writeAtomically(
     } finally {
       await file.close();
     }
+    // As late as can be: what is saved between this look and the next step is lost.
+    if (replaces !== undefined && (await readFile(target, "utf8").catch(() => undefined)) !== replaces)
+      throw new Edited(path);
     await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true });

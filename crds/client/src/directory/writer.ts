@@ -1,5 +1,5 @@
 /** Changes to the files of a directory. Every one runs under the lock and returns once it is on the disk. */
-import { mkdir, readFile, rm, stat } from "node:fs/promises";
+import { mkdir, readFile, rm, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { canonical } from "@sluice/model";
 import { mergeConditions, seconds } from "../conditions.ts";
@@ -12,18 +12,56 @@ import {
   Rejected,
   type Resource,
 } from "../resource.ts";
-import { syncFolder, writeAtomically } from "./atomic.ts";
+import { Edited, syncFolder, writeAtomically } from "./atomic.ts";
 import { applyTo, faultOf } from "./content.ts";
+import { absent } from "./files.ts";
 import type { Folder } from "./folder.ts";
-import { parseResources } from "./parse.ts";
+import { type Parsed, parseResources } from "./parse.ts";
 import { printRecord, recordPath, type StatusRecord } from "./record.ts";
 import { printResource, removeDocument, replaceDocument } from "./rewrite.ts";
 import { type Held, refOf, specHash } from "./view.ts";
 
-export async function applyResource(
-  { directory, folder }: { directory: string; folder: Folder },
-  { kind, resource, expect }: { kind: Kind; resource: Resource; expect: ApplyOptions["expect"] },
-): Promise<Resource> {
+interface Place {
+  readonly directory: string;
+  readonly folder: Folder;
+}
+
+interface Application {
+  readonly kind: Kind;
+  readonly resource: Resource;
+  readonly expect: ApplyOptions["expect"];
+}
+
+interface Removal {
+  readonly ref: Ref;
+  readonly uid: string | undefined;
+}
+
+export const applyResource = (place: Place, application: Application): Promise<Resource> =>
+  whileEdited(() => applyOnce(place, application));
+
+/** Removes it from every file in which it stands: else the next file's would come to life. */
+export async function removeResource(place: Place, removal: Removal): Promise<boolean> {
+  let removed = false;
+  while (await whileEdited(() => removeOnce(place, removal))) removed = true;
+  if (removed) await rm(recordPath(place.directory, removal.ref), { force: true });
+  return removed;
+}
+
+const attempts = 8;
+
+/** Works the write out anew from what the file holds now, all its checks included. */
+async function whileEdited<Result>(write: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof Edited) || attempt === attempts) throw error;
+    }
+  }
+}
+
+async function applyOnce({ directory, folder }: Place, { kind, resource, expect }: Application): Promise<Resource> {
   const fault = faultOf(kind, resource);
   if (fault) throw new Rejected(fault);
   const ref: Ref = { kind, namespace: resource.metadata.namespace, name: resource.metadata.name };
@@ -66,16 +104,12 @@ async function freePath(directory: string, { kind, namespace, name }: Ref): Prom
   }
 }
 
-export async function removeResource(
-  { directory, folder }: { directory: string; folder: Folder },
-  { ref, uid }: { ref: Ref; uid: string | undefined },
-): Promise<boolean> {
+async function removeOnce({ directory, folder }: Place, { ref, uid }: Removal): Promise<boolean> {
   const held = await folder.find(ref);
   if (!held) return false;
   if (uid !== undefined && held.resource.metadata.uid !== uid)
     throw new Conflict("changed", `${ref.kind} ${ref.namespace}/${ref.name} is another one by now`);
   await rewriteFile(directory, held, (text) => removeDocument(text, held.placed.document), null);
-  await rm(recordPath(directory, ref), { force: true });
   return true;
 }
 
@@ -91,15 +125,24 @@ async function rewriteFile(
   if (file.value.broken && first)
     throw new Rejected(`${path}:${first.line}:${first.column}: ${first.message}: repair the file first`);
   const full = join(directory, path);
-  const text = change(await readFile(full, "utf8"));
+  const before = await readFile(full, "utf8").catch(absent);
+  if (before === undefined || !holds(parseResources(before), file.value.good)) throw new Edited(path);
+  const text = change(before);
   if (text === null) {
-    await rm(full);
+    await unlink(full);
     return syncFolder(dirname(full));
   }
   checkOutcome(path, text, { held, content });
   // The new file has a new time of birth: what stood in the old one must not get younger.
   for (const placed of file.value.good.resources) await keepAge(directory, refOf(placed), file.bornAt);
-  await writeAtomically(full, text, { after: file.changedAt });
+  await writeAtomically(full, text, { after: file.changedAt, replaces: before });
+}
+
+/** Whether the same resources stand at the same places. */
+function holds(now: Parsed, good: Parsed): boolean {
+  const places = ({ resources }: Parsed) =>
+    canonical(resources.map(({ document, content }) => ({ document, content })));
+  return !now.broken && places(now) === places(good);
 }
 
 /** A rewrite that loses or changes anything else must not reach the disk, whatever the file's tricks. */

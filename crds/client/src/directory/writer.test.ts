@@ -1,0 +1,101 @@
+/** Writes beside people who edit the same files and know of no lock. */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Conflict } from "../resource.ts";
+import { writeAtomically } from "./atomic.ts";
+import { createFolder, type Folder } from "./folder.ts";
+import { applyResource, removeResource } from "./writer.ts";
+
+const service = (name: string, more = ""): string =>
+  `apiVersion: sluice.dev/v1alpha1\nkind: Service\nmetadata:\n  name: ${name}\nspec:\n  url: http://x${more}\n`;
+const apiVersion = "sluice.dev/v1alpha1";
+const asked = { apiVersion, kind: "Service", metadata: { name: "a", namespace: "default" }, spec: { url: "http://y" } };
+const ref = { kind: "Service", namespace: "default", name: "a" } as const;
+
+async function bench(run: (directory: string, file: string) => Promise<void>): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "sluice-writer-"));
+  mkdirSync(join(directory, ".status"));
+  try {
+    await run(directory, join(directory, "all.yaml"));
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** A folder in which somebody saves a file right after each of the first looks. */
+function edited(directory: string, edits: (() => void)[]): Folder {
+  const quiet = () => {};
+  const folder = createFolder(directory, { info: quiet, warn: quiet, error: quiet });
+  return {
+    async look() {
+      const view = await folder.look();
+      edits.shift()?.();
+      return view;
+    },
+    async find(wanted) {
+      const held = await folder.find(wanted);
+      edits.shift()?.();
+      return held;
+    },
+  };
+}
+
+test("an update keeps what somebody saved while it was worked out", () =>
+  bench(async (directory, file) => {
+    writeFileSync(file, `${service("a")}---\n${service("b")}`);
+    const folder = edited(directory, [
+      () => writeFileSync(file, `${service("a")}---\n${service("b", "/edited")}`),
+      () => writeFileSync(file, `${service("c")}---\n${service("a")}---\n${service("b", "/edited")}`),
+    ]);
+    await applyResource({ directory, folder }, { kind: "Service", resource: asked, expect: undefined });
+    const written = service("a").replace("http://x", "http://y");
+    assert.equal(readFileSync(file, "utf8"), `${service("c")}---\n${written}---\n${service("b", "/edited")}`);
+  }));
+
+test("a removal keeps what somebody saved while it was worked out", () =>
+  bench(async (directory, file) => {
+    writeFileSync(file, service("a"));
+    const folder = edited(directory, [() => writeFileSync(file, `${service("b")}---\n${service("a")}`)]);
+    assert.equal(await removeResource({ directory, folder }, { ref, uid: undefined }), true);
+    assert.equal(readFileSync(file, "utf8"), service("b"));
+  }));
+
+test("who saves without a pause is told as a conflict", () =>
+  bench(async (directory, file) => {
+    let count = 0;
+    const save = () => writeFileSync(file, service("a", `/${count++}`));
+    save();
+    const folder = edited(
+      directory,
+      Array.from({ length: 100 }, () => save),
+    );
+    const update = applyResource({ directory, folder }, { kind: "Service", resource: asked, expect: undefined });
+    await assert.rejects(update, (error) => error instanceof Conflict && error.reason === "changed");
+  }));
+
+test("a file is replaced only while it holds what was read", () =>
+  bench(async (directory, file) => {
+    writeFileSync(file, "edited");
+    await assert.rejects(
+      writeAtomically(file, "new", { replaces: "read" }),
+      (error) => error instanceof Conflict && error.reason === "changed",
+    );
+    assert.equal(readFileSync(file, "utf8"), "edited");
+    await writeAtomically(file, "new", { replaces: "edited" });
+    assert.equal(readFileSync(file, "utf8"), "new");
+    assert.deepEqual(readdirSync(directory).sort(), [".status", "all.yaml"]);
+  }));
+
+test("a removed resource does not come back from another file that holds it too", () =>
+  bench(async (directory, file) => {
+    const other = join(directory, "other.yaml");
+    writeFileSync(file, service("a"));
+    writeFileSync(other, `${service("a", "/twin")}---\n${service("b")}`);
+    const folder = edited(directory, []);
+    assert.equal(await removeResource({ directory, folder }, { ref, uid: undefined }), true);
+    assert.equal(await folder.find(ref), undefined);
+    assert.equal(readFileSync(other, "utf8"), `---\n${service("b")}`);
+  }));
