@@ -64,6 +64,13 @@ describeTable("a body", [
     body: unparsable,
   },
   {
+    does: "must not ask for an answer of very many places",
+    ask: "POST /routes",
+    form: "paths[999999999999]=/a",
+    status: 400,
+    message: /paths: list positions are between 1 and 1000/,
+  },
+  {
     does: "must not be a form of very many parts",
     ask: "POST /services",
     form: "a=1&".repeat(2000),

@@ -55,8 +55,10 @@ function plant(root: Branch, pair: string): readonly Violation[] {
   if (text === undefined) return fault(path, "not percent-encoded UTF-8").violations;
   if (path.includes("__proto__")) return fault(path, "unknown field").violations;
   if (steps.length > MAX_STEPS) return fault(path, `nested deeper than ${MAX_STEPS} levels`).violations;
-  if (steps.some((step) => typeof step === "number" && (step < 1 || step > MAX_INDEX))) {
-    return fault(path, `list positions are between 1 and ${MAX_INDEX}`).violations;
+  const beyond = steps.findIndex((step) => typeof step === "number" && (step < 1 || step > MAX_INDEX));
+  if (beyond >= 0) {
+    const message = `list positions are between 1 and ${MAX_INDEX}, not ${steps[beyond]}`;
+    return fault(path.slice(0, beyond), message).violations;
   }
   const target = branchAt(root, steps);
   target.texts.push(text);
