@@ -64,6 +64,13 @@ describeTable("a body", [
     body: unparsable,
   },
   {
+    does: "must not hold very many values",
+    ask: "POST /services",
+    json: Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`k${index}`, index])),
+    status: 400,
+    body: { message: "the body holds more than 10000 values" },
+  },
+  {
     does: "must not ask for an answer of very many places",
     ask: "POST /routes",
     form: "paths[999999999999]=/a",

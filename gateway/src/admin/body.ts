@@ -1,6 +1,6 @@
 /** Request bodies as plain data that nobody has checked yet (kong-contract 1.3). */
 import { type Collection, decodeForm } from "@sluice/model";
-import { invalidEntity, unparsable, unsupportedType } from "./errors.ts";
+import { badRequest, invalidEntity, unparsable, unsupportedType } from "./errors.ts";
 
 export type Raw = Readonly<Record<string, unknown>>;
 
@@ -11,6 +11,9 @@ export interface ReceivedBody {
 
 /** Deeper than any entity; what is nested deeper is no entity but an attack on whoever walks it. */
 const MAX_DEPTH = 64;
+
+/** More than any entity has: every one may be a fault, and all faults are told. */
+const MAX_VALUES = 10_000;
 
 /** @throws HttpError 400 or 415. */
 export function decodeBody({ contentType, bytes = Buffer.alloc(0) }: ReceivedBody, collection: Collection): Raw {
@@ -32,7 +35,8 @@ function parseJson(bytes: Buffer): Raw {
   } catch {
     throw unparsable();
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value) || isTooDeep(value)) throw unparsable();
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw unparsable();
+  refuseBeyondBounds(value);
   return value as Raw;
 }
 
@@ -45,11 +49,14 @@ function decodeUtf8(bytes: Buffer): string | undefined {
 }
 
 /** Level by level, not by recursion: the depth is what is doubted. */
-function isTooDeep(value: object): boolean {
+function refuseBeyondBounds(value: object): void {
   let level: object[] = [value];
+  let values = 0;
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) return true;
-    level = level.flatMap((at) => Object.values(at).filter((inner) => typeof inner === "object" && inner !== null));
+    if (depth > MAX_DEPTH) throw unparsable();
+    const inner = level.flatMap((at) => Object.values(at));
+    values += inner.length;
+    if (values > MAX_VALUES) throw badRequest(`the body holds more than ${MAX_VALUES} values`);
+    level = inner.filter((one) => typeof one === "object" && one !== null);
   }
-  return false;
 }

@@ -102,7 +102,14 @@ describe("the admin listener", () => {
       const { status, body } = await rig.ask("POST", "/services", { form });
       assert.deepEqual(
         [status, body],
-        [500, { code: 8, name: "database error", message: "the resources cannot be read or written" }],
+        [
+          500,
+          {
+            code: 8,
+            name: "database error",
+            message: "the resources cannot be read or written: the log of the admin listener says why",
+          },
+        ],
       );
       await mkdir(rig.directory);
       assert.equal((await rig.ask("POST", "/services", { form })).status, 201);

@@ -39,7 +39,7 @@ export function faultOf(error: unknown, { kind, name }: { kind: Kind; name: stri
 }
 
 export function unreachable(cause: unknown): never {
-  throw new Unavailable("the resources cannot be read or written", { cause });
+  throw new Unavailable("the resources cannot be read or written: the log of the admin listener says why", { cause });
 }
 
 export const refOf = (kind: Kind, { metadata: { namespace, name } }: Pick<Resource, "metadata">) => ({
