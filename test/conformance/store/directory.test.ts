@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -99,6 +100,19 @@ describe("a directory of people's files", () => {
         "broken.yaml": "kind: [",
         "other.yaml": `${head("Service", "other")}spec: { url: "http://a", class: other }\n`,
       },
+    ));
+
+  test("refuses the name of what is faulty: its resource is older, and would push the new one out once it is mended", () =>
+    using(
+      async (store) => {
+        const taken = await store.create("services", service("bad", { id: randomUUID() }));
+        assert.deepEqual(taken.fault, { kind: "unique", members: { name: "bad" } });
+        const same = await store.create("services", service("bad"));
+        assert.equal(same.fault?.kind, "primary-key");
+        await store.remove("services", { member: "name", value: "bad" });
+        assert.equal((await store.create("services", service("bad"))).fault, undefined);
+      },
+      { "bad.yaml": `${head("Service", "bad")}spec: { url: "http://a", retries: -1 }\n` },
     ));
 
   test("writes beside the resource that a reference leads to, and keys in the home namespace only", () =>

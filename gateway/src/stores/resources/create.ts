@@ -24,8 +24,12 @@ export function clashOf(view: View, collection: Collection, entity: Entity): Wri
     const id = members[member]?.id;
     if (id !== undefined && !view.byId[to].has(id)) return { kind: "foreign-key", member, to, id };
   }
-  if (view.byId[collection].has(entity.id)) return { kind: "primary-key", id: entity.id };
-  const taken = claimsOf(collection, entity).find((claim) => view.byClaim.has(claimKey(collection, claim)));
+  // What is faulty is older: once it is mended it would push the new entity out.
+  const isTaken = (key: string): boolean => view.byClaim.has(key) || view.faulty.has(key);
+  const { id } = entity;
+  if (view.byId[collection].has(id) || view.faulty.has(claimKey(collection, { id })))
+    return { kind: "primary-key", id };
+  const taken = claimsOf(collection, entity).find((claim) => isTaken(claimKey(collection, claim)));
   return taken && { kind: "unique", members: taken };
 }
 

@@ -19,7 +19,7 @@ export interface View {
   readonly byId: Readonly<Record<Collection, ReadonlyMap<string, Held>>>;
   /** By `claimKey`. Of several that claim the same, the one of the oldest resource. */
   readonly byClaim: ReadonlyMap<string, Held>;
-  /** What has faults, by the `claimKey` of its id and of its name: it is neither found nor listed, but can be removed. */
+  /** What has faults, by the `claimKey` of its id and of its name: it is neither found nor listed, but keeps both and can be removed. */
   readonly faulty: ReadonlyMap<string, Held>;
   /** In the order of ids. */
   readonly sorted: (collection: Collection) => readonly Held[];
