@@ -11,6 +11,7 @@ import {
   applyDocument,
   type Checked,
   checkChange,
+  checkFlatDocument,
   type NodeState,
   type PushChange,
   type PushDocument,
@@ -81,12 +82,14 @@ export function createPushSource({ listen, token, tls, maxBytes = 256 * 1024 * 1
         if (reason) await reply.code(401).send({ message: `not the operator: ${reason}` });
       });
       server.get("/document", async () => intake.state());
-      server.put<{ Body: PushDocument }>("/document", { schema: bodySchema("document") }, async ({ body }, reply) =>
-        answer(
+      server.put<{ Body: PushDocument }>("/document", { schema: bodySchema("document") }, async ({ body }, reply) => {
+        const document = checkFlatDocument(body.document);
+        if (document.violations) return answer(reply, document);
+        return answer(
           reply,
-          intake.update(body.revision, (previous) => applyDocument(previous, body.document)),
-        ),
-      );
+          intake.update(body.revision, (previous) => applyDocument(previous, document.value)),
+        );
+      });
       server.patch<{ Body: PushChange }>("/document", { schema: bodySchema("change") }, async ({ body }, reply) => {
         if (intake.state().hash !== body.base) return reply.code(409).send(intake.state());
         const change = checkChange(body.change);

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import type { Snapshot } from "@sluice/model";
 import { pino } from "pino";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import { createFileSource } from "../../../gateway/src/sources/file.ts";
@@ -72,6 +74,53 @@ const faults: [string, (file: string) => void, RegExp][] = [
 ];
 for (const [what, change, expected] of faults)
   test(`the file source names ${what}`, async () => assert.match(await troubleAfter(good, change), expected));
+
+test("the file source does not take a file that is still being written, though what stands there is a document", async () => {
+  const folder = temporaryFolder("source");
+  const file = join(folder.path, "sluice.yaml");
+  writeFileSync(file, good);
+  const source = createFileSource({ file, log: silent, interval: 5 });
+  const served: number[] = [];
+  const serve = ({ services }: Snapshot) => void served.push(services.size);
+  try {
+    await source.start(createIntake({ node: "n", version: "0", serve }));
+    const lines = Array.from({ length: 40 }, (_, at) => `- name: s${at}\n  url: http://up.test\n`);
+    writeFileSync(file, '_format_version: "3.0"\nservices:\n');
+    for (const line of lines) {
+      appendFileSync(file, line);
+      await setTimeout(2);
+    }
+    await waitFor(() => served.at(-1) === lines.length, { what: "the whole file" });
+    assert.deepEqual(served, [1, lines.length]);
+  } finally {
+    await source.stop();
+    folder.remove();
+  }
+});
+
+test("the file source goes on after a text that only a bug of ours cannot take", async () => {
+  const folder = temporaryFolder("source");
+  const file = join(folder.path, "sluice.yaml");
+  writeFileSync(file, good);
+  const source = createFileSource({ file, log: silent, interval: 10 });
+  const intake = createIntake({
+    node: "n",
+    version: "0",
+    serve({ services }) {
+      if (services.size === 2) assert.fail("a bug");
+    },
+  });
+  try {
+    await source.start(intake);
+    writeFileSync(file, `${good}- name: b\n  url: http://up.test\n`);
+    await waitFor(() => source.trouble()?.includes("a bug") === true, { what: "trouble" });
+    writeFileSync(file, good.replace("name: a", "name: c"));
+    await waitFor(() => source.trouble() === null, { what: "the next text" });
+  } finally {
+    await source.stop();
+    folder.remove();
+  }
+});
 
 test("a file source with a broken file at the start says every fault and does not start", async () => {
   const folder = temporaryFolder("source");

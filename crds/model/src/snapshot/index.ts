@@ -2,5 +2,6 @@
 export { applyChange, applyDocument } from "./apply.ts";
 export { changeBetween, documentToChange, snapshotToDocument } from "./change.ts";
 export { checkChange } from "./check-change.ts";
+export { checkFlatDocument } from "./check-document.ts";
 export { digestOf } from "./hash.ts";
 export { emptySnapshot } from "./make.ts";

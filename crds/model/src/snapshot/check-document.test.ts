@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { describeViolation } from "../document/describe.ts";
+import { checkFlatDocument } from "./check-document.ts";
+
+test("takes the outline of a document", () => {
+  const document = { _format_version: "3.0", services: [{}], _sluice: { endpoints: { x: [] } } };
+  assert.equal(checkFlatDocument(document).value, document);
+  assert.deepEqual(checkFlatDocument({}).value, {});
+});
+
+for (const [data, expected] of [
+  [null, ["expected a record"]],
+  [
+    { services: {}, routes: 5, plugins: "x", consumers: null },
+    [
+      "services: expected an array",
+      "routes: expected an array",
+      "plugins: expected an array",
+      "consumers: expected an array",
+    ],
+  ],
+  [
+    { _format_version: 3, _transform: "yes", _sluice: [] },
+    ["_format_version: expected a string", "_transform: expected a boolean", "_sluice: expected a record"],
+  ],
+  [
+    { upstreams: [], constructor: 1, _sluice: { endpoints: "x", more: 1 } },
+    [
+      "upstreams: unknown field",
+      "constructor: unknown field",
+      "_sluice.endpoints: expected a record",
+      "_sluice.more: unknown field",
+    ],
+  ],
+] as const) {
+  test(`refuses ${JSON.stringify(data)}`, () =>
+    assert.deepEqual(checkFlatDocument(data).violations?.map(describeViolation), expected));
+}
