@@ -49,7 +49,8 @@ async function startSluice(
   const file = join(folder, `${name}.json`);
   writeFileSync(file, JSON.stringify(document));
   const [port, status] = [await freePort(), await freePort()];
-  const started = await startProcess(process.execPath, [join(root, "gateway/src/main.ts"), "gateway"], {
+  // The command itself, so that its first line chooses Node's flags.
+  const started = await startProcess(join(root, "gateway/src/main.ts"), ["gateway"], {
     name,
     ready: `http://127.0.0.1:${status}/status/ready`,
     timeout: 120_000,
@@ -99,10 +100,13 @@ export async function benchProxy({ rounds, seconds }: { rounds: number; seconds:
     const url = `http://127.0.0.1:${upstream.port}`;
     const sluice = async (name: string, routes: number, withPlugins: boolean) =>
       contestant(name, keep(await startSluice(name, documentWith(routes, url, withPlugins), folder.path)), seconds);
-    const peer = keep(await startPeer("reply-from", [join(import.meta.dirname, "peers/reply-from.ts"), url]));
+    const handler = join(import.meta.dirname, "peers/reply-from.ts");
+    const peer = keep(await startPeer("reply-from", [handler, url]));
+    const equal = keep(await startPeer("reply-from-16MB", ["--min-semi-space-size=16", handler, url]));
     const samples = await inTurn(
       [
         contestant("reply-from", peer, seconds),
+        contestant("reply-from-16MB", equal, seconds),
         await sluice("sluice-10-routes", 10, false),
         await sluice("sluice-10000-routes", 10_000, false),
         await sluice("sluice-10000-routes-4-plugins", 10_000, true),
@@ -111,10 +115,16 @@ export async function benchProxy({ rounds, seconds }: { rounds: number; seconds:
     );
     return reportOf({
       title: "CPU of the proxy per request",
-      method: `${CONNECTIONS} keep-alive connections, GET of a 100-byte JSON answer, ${rounds} rounds of ${seconds} s each in turn after a warm-up, medians; CPU (user + system) of the proxy process from /proc, divided by its requests; upstream and load on the same machine.`,
+      method: `${CONNECTIONS} keep-alive connections, GET of a 100-byte JSON answer, ${rounds} rounds of ${seconds} s each in turn after a warm-up, medians; CPU (user + system) of the proxy process from /proc, divided by its requests; upstream and load on the same machine. Sluice runs as its command does, with a young generation of 16 MB; reply-from-16MB is the bare handler with the same, reply-from with Node's defaults.`,
       samples,
       ratios: [
-        { name: "sluice-10-routes / reply-from", of: "sluice-10-routes", to: "reply-from", bound: 1.15 },
+        {
+          name: "sluice-10-routes / reply-from with the same memory setting",
+          of: "sluice-10-routes",
+          to: "reply-from-16MB",
+          bound: 1.15,
+        },
+        { name: "sluice-10-routes / reply-from with Node's defaults", of: "sluice-10-routes", to: "reply-from" },
         { name: "10,000 / 10 routes", of: "sluice-10000-routes", to: "sluice-10-routes", bound: 1.1 },
         { name: "with four plugins / without", of: "sluice-10000-routes-4-plugins", to: "sluice-10000-routes" },
       ],

@@ -60,7 +60,8 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Layo
   const gateway = join(root, "gateway/src/main.ts");
   const node = (name: PartName, proxy: string, pushListen: string, status: string): Part => ({
     name,
-    args: [gateway, "gateway"],
+    // As the command's first line has it.
+    args: ["--min-semi-space-size=16", gateway, "gateway"],
     env: {
       SLUICE_PROXY_LISTEN: proxy,
       SLUICE_PUSH_LISTEN: pushListen,
