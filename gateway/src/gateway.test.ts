@@ -1,0 +1,167 @@
+/** A whole node with its real plugins, as requests see it. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { readSettings } from "@sluice/model";
+import { pino } from "pino";
+import { dial, type Received, type Sent, send, until } from "../../test/conformance/engine/client.ts";
+import { portOf, startUpstream } from "../../test/conformance/engine/rig.ts";
+import { temporaryFolder } from "../../test/process/index.ts";
+import { startGateway } from "./gateway.ts";
+import { gatewaySettings } from "./settings/gateway.ts";
+
+interface Node {
+  readonly port: number;
+  readonly send: (sent: Sent) => Promise<Received>;
+  readonly metrics: () => Promise<string>;
+}
+
+/** A node in front of an upstream that tells the headers and the target of every request, also of an upgrade. */
+async function startNode(
+  context: TestContext,
+  { service, settings = {}, ...rest }: { service: object; consumers?: object[]; settings?: Record<string, string> },
+): Promise<Node> {
+  const tell = ({ url, headers }: { url?: string; headers: object }) => JSON.stringify({ url, headers });
+  const upstream = await startUpstream(context, (incoming, response) => response.end(tell(incoming)));
+  upstream.on("upgrade", (incoming, socket) => {
+    socket.end(`HTTP/1.1 101 OK\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n${tell(incoming)}`);
+  });
+  const folder = temporaryFolder("node");
+  const file = join(folder.path, "sluice.json");
+  const url = `http://127.0.0.1:${portOf(upstream)}`;
+  writeFileSync(file, JSON.stringify({ _format_version: "3.0", services: [{ name: "up", url, ...service }], ...rest }));
+  const read = readSettings(gatewaySettings, {
+    SLUICE_SOURCE: "file",
+    SLUICE_FILE: file,
+    SLUICE_PROXY_LISTEN: "127.0.0.1:0",
+    SLUICE_STATUS_LISTEN: "127.0.0.1:0",
+    SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+    SLUICE_DRAIN_TIMEOUT: "10ms",
+    ...settings,
+  });
+  assert.ok(read.value, JSON.stringify(read.violations));
+  const node = await startGateway({ settings: read.value, log: pino({ level: "silent" }) });
+  context.after(async () => {
+    await node.close();
+    folder.remove();
+  });
+  return {
+    port: node.proxy.port,
+    send: (sent) => send(node.proxy.port, sent),
+    metrics: async () => (await send(node.status.port, { path: "/metrics" })).body,
+  };
+}
+
+const demo = { username: "demo", keyauth_credentials: [{ key: "demo-key" }] };
+const seen = ({ body }: Received): { url: string; headers: Record<string, string> } => JSON.parse(body);
+
+for (const [header, expected] of [
+  ["x-real-ip", "1.1.1.1"],
+  ["x-forwarded-for", "2.2.2.2"],
+] as const) {
+  test(`takes the client's address from ${header} of a trusted proxy when told so`, async (context) => {
+    const { send } = await startNode(context, {
+      service: { routes: [{ paths: ["/"] }] },
+      settings: { SLUICE_TRUSTED_IPS: "127.0.0.1", SLUICE_REAL_IP_HEADER: header },
+    });
+    const told = await send({ headers: { "X-Real-IP": "1.1.1.1", "X-Forwarded-For": "2.2.2.2" } });
+    assert.equal(seen(told).headers["x-real-ip"], expected);
+  });
+}
+
+test("a plugin for https leaves plain http to a wider one", async (context) => {
+  const { send } = await startNode(context, {
+    service: {
+      routes: [{ paths: ["/"], plugins: [{ name: "key-auth", protocols: ["https"] }] }],
+      plugins: [{ name: "rate-limiting", protocols: ["http"], config: { hour: 5 } }],
+    },
+    settings: { SLUICE_TRUSTED_IPS: "127.0.0.1" },
+  });
+  const plain = await send({});
+  assert.deepEqual([plain.status, plain.headers["ratelimit-limit"]], [200, "5"]);
+  const secure = await send({ headers: { "X-Forwarded-Proto": "https" } });
+  assert.deepEqual([secure.status, secure.headers["ratelimit-limit"]], [401, undefined]);
+});
+
+test("key-auth guards upgrades: without a key there is none, with one the key stays behind", async (context) => {
+  const { send, port } = await startNode(context, {
+    service: { routes: [{ paths: ["/ws"] }], plugins: [{ name: "key-auth", config: { hide_credentials: true } }] },
+    consumers: [demo],
+  });
+  const upgrade = { Connection: "Upgrade", Upgrade: "websocket", "X-Consumer-Username": "admin" };
+  const refused = await send({ path: "/ws", headers: upgrade });
+  assert.deepEqual([refused.status, JSON.parse(refused.body).message], [401, "No API key found in request"]);
+  const socket = await dial(context, port);
+  socket.write(
+    "GET /ws?apikey=demo-key&room=1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+      "X-Consumer-Username: admin\r\n\r\n",
+  );
+  const opened = await until(socket, "}}");
+  assert.match(opened, /^HTTP\/1\.1 101 .*"url":"\/\?room=1".*"x-consumer-username":"demo"/s);
+  assert.ok(!opened.includes("demo-key") && !opened.includes("admin"), opened);
+});
+
+test("no spelling of a path goes around the key of a longer prefix", async (context) => {
+  const guarded = { name: "guarded", paths: ["/open/secret"], plugins: [{ name: "key-auth" }] };
+  const { send } = await startNode(context, { service: { routes: [{ name: "open", paths: ["/open"] }, guarded] } });
+  for (const path of [
+    "/open/secret",
+    "/open/%73ecret",
+    "/open//secret",
+    "//open/secret/x",
+    "/open/./secret",
+    "/open/%2e/secret",
+    "/open/x/../secret",
+    "/open/x/%2E%2e/secret",
+    "/../open/secret",
+    "/open/secret;a=b",
+    "/open/secret%00",
+    "/open/secret?/../..",
+    "http://other/open/secret",
+  ]) {
+    assert.equal((await send({ path })).status, 401, path);
+  }
+});
+
+test("a preflight needs no key where cors stands in front of key-auth, and the refusal can be read", async (context) => {
+  const { send } = await startNode(context, {
+    service: { routes: [{ paths: ["/"] }], plugins: [{ name: "key-auth" }, { name: "cors" }] },
+  });
+  const headers = { Origin: "http://a.example", "Access-Control-Request-Method": "GET" };
+  const preflight = await send({ method: "OPTIONS", headers });
+  assert.deepEqual([preflight.status, preflight.headers["content-length"], preflight.body], [200, "0", ""]);
+  const refused = await send({ headers: { Origin: "http://a.example" } });
+  assert.deepEqual([refused.status, refused.headers["access-control-allow-origin"]], [401, "*"]);
+});
+
+test("of a hundred requests at once exactly the limit is admitted, each told another rest", async (context) => {
+  const { send } = await startNode(context, {
+    service: { routes: [{ paths: ["/"] }], plugins: [{ name: "rate-limiting", config: { year: 30 } }] },
+  });
+  const answers = await Promise.all(Array.from({ length: 100 }, () => send({})));
+  const admitted = answers.filter(({ status }) => status === 200);
+  assert.equal(admitted.length, 30);
+  assert.equal(new Set(admitted.map(({ headers }) => headers["x-ratelimit-remaining-year"])).size, 30);
+  assert.ok(answers.every(({ status }) => status === 200 || status === 429));
+});
+
+test("metrics carry Kong's names when told so, and any username; the proxy does not have them", async (context) => {
+  const strange = { username: 'q"uo\\te\n', keyauth_credentials: [{ key: "k" }] };
+  const config = { status_code_metrics: true, per_consumer: true };
+  const { send, metrics } = await startNode(context, {
+    service: {
+      routes: [{ name: "r", paths: ["/r"] }],
+      plugins: [{ name: "key-auth" }, { name: "prometheus", config }],
+    },
+    consumers: [strange],
+    settings: { SLUICE_COMPAT: "kong" },
+  });
+  assert.equal((await send({ path: "/r", headers: { apikey: "k" } })).status, 200);
+  assert.equal((await send({ path: "/metrics" })).status, 404);
+  const line = (await metrics()).split("\n").find((text) => text.startsWith("kong_http_requests_total{"));
+  assert.equal(
+    line,
+    'kong_http_requests_total{service="up",route="r",code="200",source="service",workspace="default",consumer="q\\"uo\\\\te\\n"} 1',
+  );
+});
