@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { KubeconfigError } from "@sluice/crds";
 import { readSettings } from "@sluice/model";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 import { pushCredentials, SettingsError, startFault } from "./start.ts";
@@ -53,5 +54,6 @@ test("a port in use names the port and the setting, and a bug keeps its stack", 
     "port 8088 is in use: choose another address with SLUICE_OPERATOR_LISTEN",
   ]);
   assert.match(startFault(new Error("bug"), settings).lines[0] ?? "", /Error: bug\n\s+at /);
-  assert.deepEqual(startFault(new SettingsError("this and that"), settings).lines, ["this and that"]);
+  for (const known of [SettingsError, KubeconfigError])
+    assert.deepEqual(startFault(new known("this and that"), settings).lines, ["this and that"]);
 });

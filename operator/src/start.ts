@@ -1,5 +1,6 @@
 /** What can be wrong when the operator starts, in words for the person who starts it. */
 import { readFile } from "node:fs/promises";
+import { KubeconfigError } from "@sluice/crds";
 import type { NodeCredentials } from "./publish/node-client.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 
@@ -42,6 +43,6 @@ export function startFault(error: SystemError, { listen }: OperatorSettings): St
       lines: [`port ${listen.port} is in use: choose another address with ${operatorSettings.listen.variable}`],
     };
   if (error.code === "ENOENT" || error.code === "EACCES") return { lines: [error.message] };
-  if (error instanceof SettingsError) return { lines: [error.message] };
+  if (error instanceof SettingsError || error instanceof KubeconfigError) return { lines: [error.message] };
   return { lines: [error.stack ?? error.message] };
 }

@@ -1,6 +1,7 @@
 /** Custom resources: reading and writing them, wherever they are kept. */
 export * from "./cache.ts";
 export { type ClusterClientOptions, createClusterClient } from "./cluster/client.ts";
+export { KubeconfigError } from "./cluster/credentials.ts";
 export { mergeConditions } from "./conditions.ts";
 export { createDirectoryClient, type DirectoryClientOptions } from "./directory/client.ts";
 export * from "./endpoints.ts";

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createClusterClient } from "./client.ts";
+import { KubeconfigError } from "./credentials.ts";
 
 const log = { info() {}, warn() {}, error() {} };
 
@@ -60,3 +61,17 @@ test("names the contexts there are when the one asked for is not among them", ()
     assert.throws(() => createClusterClient({ kubeconfig, context: "there", log }), /no context there; it has here/);
     assert.throws(() => createClusterClient({ kubeconfig: `${kubeconfig}.absent`, log }), /ENOENT/);
   }));
+
+for (const [what, text] of [
+  ["no YAML", "{["],
+  ["no kubeconfig", "hello"],
+  ["one without a cluster", "apiVersion: v1"],
+] as const)
+  test(`a kubeconfig that is ${what} is told in one line`, () =>
+    withKubeconfig("https://127.0.0.1:1", async (kubeconfig) => {
+      writeFileSync(kubeconfig, text);
+      assert.throws(
+        () => createClusterClient({ kubeconfig, log }),
+        (error) => error instanceof KubeconfigError && /^the kubeconfig .*KUBECONFIG[^\n]*$/.test(error.message),
+      );
+    }));

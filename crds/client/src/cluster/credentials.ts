@@ -11,18 +11,33 @@ export interface KubeconfigOptions {
   readonly context?: string;
 }
 
-/** Throws when the file or the context does not exist. */
+/** What a person who starts a process can mend; one line. */
+export class KubeconfigError extends Error {
+  override readonly name = "KubeconfigError";
+}
+
+/** @throws KubeconfigError when the file or the context does not exist, or the file is no kubeconfig. */
 export function loadKubeconfig(options: KubeconfigOptions): KubeConfig {
   const config = new KubeConfig();
-  if (options.kubeconfig) config.loadFromFile(options.kubeconfig);
-  else config.loadFromDefault();
+  try {
+    if (options.kubeconfig) config.loadFromFile(options.kubeconfig);
+    else config.loadFromDefault();
+  } catch (error) {
+    const [reason] = (error instanceof Error ? error.message : String(error)).split("\n");
+    throw new KubeconfigError(`the kubeconfig cannot be read: ${reason}; KUBECONFIG says which one it is`);
+  }
   if (options.context !== undefined) {
     const names = config.getContexts().map(({ name }) => name);
     if (!names.includes(options.context))
-      throw new Error(`the kubeconfig has no context ${options.context}; it has ${names.join(", ") || "none"}`);
+      throw new KubeconfigError(
+        `the kubeconfig has no context ${options.context}; it has ${names.join(", ") || "none"}`,
+      );
     config.setCurrentContext(options.context);
   }
-  if (!config.getCurrentCluster()) throw new Error("the kubeconfig names no cluster for its current context");
+  if (!config.getCurrentCluster()) {
+    const message = "the kubeconfig names no cluster for its current context; KUBECONFIG says which one is read";
+    throw new KubeconfigError(message);
+  }
   return config;
 }
 
