@@ -42,7 +42,7 @@ export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): G
       return `${withPort} is a listener of the gateway's own`;
     }
     if (!inSet(closed, address) || inSet(allowed, address)) return null;
-    return `${withPort} is a loopback or link-local address, which the settings do not allow as an upstream`;
+    return `${withPort} is a loopback or link-local address, which no entry of SLUICE_ALLOWED_UPSTREAMS allows as an upstream`;
   }
 
   return {
@@ -69,7 +69,7 @@ const canonical = (address: string): string =>
   isIP(address) === 6 ? plainAddress(new SocketAddress({ address, family: "ipv6" }).address) : address;
 
 const refusalOf = (hostname: string, addresses: readonly LookupAddress[]): string =>
-  `${hostname} stands for ${addresses.map(({ address }) => address).join(", ")}, which the settings do not allow as an upstream`;
+  `${hostname} stands for ${addresses.map(({ address }) => address).join(", ")}, which no entry of SLUICE_ALLOWED_UPSTREAMS allows as an upstream`;
 
 /** `1.2.3.4:80` or `[::1]:80`, but not `::1`. */
 const hasPort = (entry: string): boolean => /^(?:[^:/]+|\[[^\]]+\]):\d+$/.test(entry);
