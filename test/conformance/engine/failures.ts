@@ -84,7 +84,8 @@ export function failureSuite(engine: Engine): void {
         const started = performance.now();
         assert.equal((await send(port)).status, 504);
         const taken = performance.now() - started;
-        assert.ok(taken >= expected - 5 && taken < expected + 250, `${taken} ms instead of ${expected}`);
+        // Half a second leaves room for a busy machine, and none for timers that only tick once a second.
+        assert.ok(taken >= expected - 5 && taken < expected + 500, `${taken} ms instead of ${expected}`);
       }
     });
 
