@@ -1,6 +1,7 @@
 /** An exchange without an HTTP engine, for the tests of plugins: it records what a plugin does to it. */
 import { hash } from "node:crypto";
 import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
+import { consumerNamed, routeNamed, serviceNamed } from "../compile/testing-entities.ts";
 import type { Exchange, HeaderEdits, Timings } from "../proxy/exchange.ts";
 import type { PluginScope, PluginServices } from "./plugin.ts";
 import { createMetrics } from "./prometheus/metrics.ts";
@@ -70,54 +71,16 @@ export interface FakeExchange extends Exchange {
 
 const known = { created_at: 1_700_000_000, updated_at: 1_700_000_000, tags: null };
 
-export const fakeService = (members: Partial<Service> = {}): Service => ({
-  ...known,
-  id: "11111111-1111-4111-8111-111111111111",
-  name: "users",
-  retries: 5,
-  protocol: "http",
-  host: "users.test",
-  port: 80,
-  path: null,
-  connect_timeout: 60_000,
-  write_timeout: 60_000,
-  read_timeout: 60_000,
-  client_certificate: null,
-  tls_verify: null,
-  tls_verify_depth: null,
-  ca_certificates: null,
-  enabled: true,
-  ...members,
-});
+export const fakeService = (members: Partial<Service> = {}): Service =>
+  serviceNamed("users", { ...known, id: "11111111-1111-4111-8111-111111111111", host: "users.test", ...members });
 
-export const fakeRoute = (members: Partial<Route> = {}): Route => ({
-  ...known,
-  id: "22222222-2222-4222-8222-222222222222",
-  name: "users-route",
-  protocols: ["http", "https"],
-  methods: null,
-  hosts: null,
-  paths: ["/users"],
-  headers: null,
-  snis: null,
-  sources: null,
-  destinations: null,
-  https_redirect_status_code: 426,
-  strip_path: true,
-  preserve_host: false,
-  regex_priority: 0,
-  path_handling: "v0",
-  request_buffering: true,
-  response_buffering: true,
-  service: null,
-  ...members,
-});
+export const fakeRoute = (members: Partial<Route> = {}): Route =>
+  routeNamed("users-route", { ...known, id: "22222222-2222-4222-8222-222222222222", paths: ["/users"], ...members });
 
 export const fakeConsumer = (members: Partial<Consumer> = {}): Consumer => ({
+  ...consumerNamed("demo"),
   ...known,
   id: "33333333-3333-4333-8333-333333333333",
-  username: "demo",
-  custom_id: null,
   ...members,
 });
 
