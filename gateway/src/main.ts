@@ -7,13 +7,12 @@
  */
 import { type Address, type Checked, readSettings } from "@sluice/model";
 import { type Logger, pino } from "pino";
-import { startAdmin } from "./admin/index.ts";
-import { startGateway } from "./gateway.ts";
 import { type AdminSettings, adminSettings } from "./settings/admin.ts";
 import { SettingsError } from "./settings/error.ts";
 import { type GatewaySettings, gatewaySettings } from "./settings/gateway.ts";
-import { openResources } from "./stores/resources/open.ts";
 import { version } from "./version.ts";
+
+// What a command runs is loaded by it alone: a node has no use for a Kubernetes client, nor for the memory it takes.
 
 interface Running {
   close(): Promise<void>;
@@ -29,12 +28,17 @@ Settings are environment variables; docs/reference/settings.md lists them.
 `;
 
 async function gateway(settings: GatewaySettings, log: Logger): Promise<Running> {
+  const { startGateway } = await import("./gateway.ts");
   const running = await startGateway({ settings, log });
   log.info({ proxy: running.proxy, status: running.status }, "gateway is up");
   return running;
 }
 
 async function admin(settings: AdminSettings, log: Logger): Promise<Running> {
+  const [{ startAdmin }, { openResources }] = await Promise.all([
+    import("./admin/index.ts"),
+    import("./stores/resources/open.ts"),
+  ]);
   const client = openResources(settings, log);
   const running = await startAdmin({ settings, client, log, version });
   log.info({ address: running.address }, "admin is up");
