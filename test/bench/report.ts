@@ -52,7 +52,7 @@ export function reportOf({
 
 /** What the figures were measured on. */
 export const machine = (): string =>
-  `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}, Node ${process.version}`;
+  `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release().split("-")[0]}, Node ${process.version}`;
 
 export function renderReport({ title, method, rows, verdicts }: BenchReport): string {
   const columns = Object.keys(rows[0] ?? {});
