@@ -99,6 +99,7 @@ export function failureSuite(engine: Engine): void {
       });
       const socket = await dial(test, port);
       socket.write("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\n1");
+      // The passing of time is what is tested: both pauses are longer than two timeouts.
       await setTimeout(450);
       socket.write("2");
       await until(socket, "200 OK");
