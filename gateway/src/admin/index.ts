@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import type { Log, ResourceClient } from "@sluice/crds";
+import { countConnections } from "../proxy/connection-counts.ts";
 import { type AdminSettings, adminSettings } from "../settings/admin.ts";
 import { SettingsError } from "../settings/error.ts";
 import { createResourceStore } from "../stores/resources/index.ts";
@@ -43,7 +44,6 @@ export async function startAdmin({ settings, client, log, version }: AdminOption
   const [asking, following] = [new AbortController(), new AbortController()];
   const operator = createOperator({ url: settings.operator, log, signal: asking.signal });
   const store = createResourceStore({ client, homeNamespace, class: settings.class, log, signal: following.signal });
-  const counts = { accepted: 0, active: 0, requests: 0 };
   let address = listen;
   const facts: Facts = {
     node: randomUUID(),
@@ -52,7 +52,7 @@ export async function startAdmin({ settings, client, log, version }: AdminOption
     store,
     operator,
     address: () => address,
-    connections: () => counts,
+    connections: () => connections(),
   };
   const kong = compat === "kong";
   const app = createListener({
@@ -65,12 +65,7 @@ export async function startAdmin({ settings, client, log, version }: AdminOption
     metrics: () => nodesMetrics(operator),
     awaitNodes: (written) => waitForNodes(written, { ask: operator.wait, timeout: wait }),
   });
-  app.server.on("connection", (socket) => {
-    counts.accepted++;
-    counts.active++;
-    socket.once("close", () => counts.active--);
-  });
-  app.server.on("request", () => counts.requests++);
+  const connections = countConnections(app.server);
   try {
     await app.listen({ host: listen.host, port: listen.port });
   } catch (error) {

@@ -1,7 +1,9 @@
 /** GET / and GET /status (kong-contract 1.6). */
 import { hostname } from "node:os";
 import { pluginNames, plugins } from "@sluice/model";
+import type { Connections } from "../plugins/prometheus/metrics.ts";
 import type { AdminSettings } from "../settings/admin.ts";
+import { processMembers } from "../status/listener.ts";
 import type { Store } from "../stores/store.ts";
 import type { Operator } from "./operator.ts";
 
@@ -15,7 +17,8 @@ export interface Facts {
   readonly store: Store;
   readonly operator: Operator;
   readonly address: () => { readonly host: string; readonly port: number };
-  readonly connections: () => { readonly accepted: number; readonly active: number; readonly requests: number };
+  /** Of the admin listener itself. */
+  readonly connections: () => Connections;
 }
 
 export async function rootBody({ node, version, settings, store, address }: Facts): Promise<object> {
@@ -60,21 +63,10 @@ async function pluginsInUse(store: Store): Promise<readonly string[]> {
 }
 
 export async function statusBody({ node, version, store, operator, connections }: Facts): Promise<object> {
-  const { accepted, active, requests } = connections();
-  const { rss, heapTotal, heapUsed } = process.memoryUsage();
   const unread = store.unready();
   const told = await operator.status();
   return {
-    server: {
-      connections_accepted: accepted,
-      connections_handled: accepted,
-      connections_active: active,
-      connections_reading: 0,
-      connections_writing: active,
-      connections_waiting: 0,
-      total_requests: requests,
-    },
-    memory: { rss, heap_total: heapTotal, heap_used: heapUsed },
+    ...processMembers(connections()),
     database: { reachable: unread.length === 0 },
     sluice: { node, version, unread, operator: { reachable: told !== null, ...told } },
   };

@@ -19,10 +19,8 @@ export interface StatusFacts {
 /** Kong's word for "nothing yet": 32 zeros. */
 const NO_HASH = "0".repeat(32);
 
-/** The body of GET /status: Kong's members, with the node's own beside them. */
-export function statusBody(facts: StatusFacts): Readonly<Record<string, unknown>> {
-  const { requests, ...connections } = facts.connections();
-  const { node, hash, revision, version } = facts.state();
+/** What Kong's GET /status tells of a process, whatever it does. */
+export function processMembers({ requests, ...connections }: Connections) {
   const { rss, heapTotal, heapUsed } = process.memoryUsage();
   return {
     server: {
@@ -30,6 +28,14 @@ export function statusBody(facts: StatusFacts): Readonly<Record<string, unknown>
       total_requests: requests,
     },
     memory: { rss, heap_total: heapTotal, heap_used: heapUsed },
+  };
+}
+
+/** The body of GET /status: Kong's members, with the node's own beside them. */
+export function statusBody(facts: StatusFacts): Readonly<Record<string, unknown>> {
+  const { node, hash, revision, version } = facts.state();
+  return {
+    ...processMembers(facts.connections()),
     configuration_hash: hash ?? NO_HASH,
     sluice: { node, version, revision, trouble: facts.trouble() },
   };
