@@ -1,22 +1,22 @@
 /**
- * `npm test`: all stages in order, or those that the arguments name. A failed stage does not keep the next ones from
- * running; the exit code tells it, and the last line has the totals.
+ * `npm test`: all stages in order, or those that the arguments name (see `chosen`). A failed stage does not keep the
+ * next ones from running; the exit code tells it, and the last line has the totals.
  */
 import { runChecks } from "./check/run-checks.ts";
 import { sourcePaths } from "./check/source-files.ts";
 import { hasFailed, type Result, summary } from "./stages/result.ts";
 import { runSuites } from "./stages/run-suites.ts";
 import { chosen, suites, testFiles } from "./stages/stages.ts";
-import { tool, toolNames } from "./tools/tool.ts";
+import { type ToolName, tool } from "./tools/tool.ts";
 
-const { names, unknown } = chosen(process.argv.slice(2));
+const paths = sourcePaths();
+const { names, folders, unknown } = chosen(process.argv.slice(2), paths);
 if (unknown.length > 0) {
   const all = ["check", ...suites.map(({ name }) => name)].join(", ");
   console.error(`no stage is called ${unknown.join(", ")}; the stages are ${all}`);
   process.exit(2);
 }
 
-const paths = sourcePaths();
 const results: Result[] = [];
 for (const name of names) {
   const stage = suites.find((candidate) => candidate.name === name);
@@ -24,8 +24,8 @@ for (const name of names) {
   const began = performance.now();
   const result = await attempt(name, async () => {
     if (stage === undefined) return { stage: name, ...(await runChecks()), faults: [] };
-    const faults = name === "tools" ? await fetchTools() : [];
-    const ran = await runSuites(stage, testFiles(stage, paths));
+    const faults = await fetchTools(stage.tools ?? []);
+    const ran = await runSuites(stage, testFiles({ ...stage, folders: folders ?? stage.folders }, paths));
     return { ...ran, faults: [...faults, ...ran.faults] };
   });
   const seconds = (performance.now() - began) / 1000;
@@ -45,10 +45,10 @@ async function attempt(stage: string, work: () => Promise<Omit<Result, "seconds"
   }
 }
 
-/** Has every tool now, with its progress in sight, so that no suite's time goes into a build. */
-async function fetchTools(): Promise<readonly string[]> {
+/** Has the tools now, with their progress in sight, so that no suite's time goes into a build. */
+async function fetchTools(names: readonly ToolName[]): Promise<readonly string[]> {
   const faults: string[] = [];
-  for (const name of toolNames) {
+  for (const name of names) {
     try {
       console.log(`${name}: ${await tool(name)}`);
     } catch (error) {

@@ -11,6 +11,7 @@ const paths = [
   "test/clusters/d.test.ts",
   "test/cluster/e.test.ts",
   "test/cluster/deep/f.test.ts",
+  "test/e2e/admin/i.test.ts",
   "test/e2e/g.test.ts",
   "test/tools/h.test.ts",
 ];
@@ -31,10 +32,20 @@ test("every test file belongs to exactly one stage, what no folder claims to uni
 
 test("without arguments all stages run but e2e, with arguments those, in the order of the stages", () => {
   const all = ["check", "tools", "unit", "conformance", "cluster", "product", "golden"];
-  assert.deepEqual(chosen([]), { names: all, unknown: [] });
-  assert.deepEqual(chosen(["golden", "check"]), { names: ["check", "golden"], unknown: [] });
-  assert.deepEqual(chosen(["e2e"]), { names: ["e2e"], unknown: [] });
-  assert.deepEqual(chosen(["units"]).unknown, ["units"]);
+  assert.deepEqual(chosen([], paths), { names: all, unknown: [] });
+  assert.deepEqual(chosen(["golden", "check"], paths), { names: ["check", "golden"], unknown: [] });
+  assert.deepEqual(chosen(["e2e"], paths), { names: ["e2e"], unknown: [] });
+  assert.deepEqual(chosen(["units"], paths).unknown, ["units"]);
+});
+
+test("words after e2e are folders of it that have tests, and only their files run", () => {
+  const { names, folders, unknown } = chosen(["e2e", "admin"], paths);
+  assert.deepEqual({ names, unknown }, { names: ["e2e"], unknown: [] });
+  const files = suites
+    .filter(({ name }) => names.includes(name))
+    .flatMap((stage) => testFiles({ ...stage, folders }, paths));
+  assert.deepEqual(files, ["test/e2e/admin/i.test.ts"]);
+  assert.deepEqual(chosen(["e2e", "admin", "adm", "g.test.ts"], paths).unknown, ["adm", "g.test.ts"]);
 });
 
 const counts: Counts = { tests: 2, passed: 2, cancelled: 0, skipped: 0, todo: 0 };

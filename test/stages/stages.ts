@@ -1,3 +1,5 @@
+import type { ToolName } from "../tools/tool.ts";
+
 /** A part of `npm test` that runs suites. */
 export interface Suites {
   readonly name: string;
@@ -9,6 +11,8 @@ export interface Suites {
   readonly concurrency: number;
   /** Minutes until all that still runs is ended and has failed. A single test has half of it. */
   readonly minutes: number;
+  /** What is built or installed before its time begins, in this order. */
+  readonly tools?: readonly ToolName[];
   /** Runs only when it is named. */
   readonly onlyByName?: true;
 }
@@ -21,6 +25,7 @@ export const suites: readonly Suites[] = [
     folders: ["test/tools", "test/process"],
     concurrency: 1,
     minutes: 3,
+    tools: ["redis-server", "chromium", "kube"],
   },
   { name: "unit", what: "the test files beside the sources", concurrency: 2, minutes: 8 },
   {
@@ -53,10 +58,11 @@ export const suites: readonly Suites[] = [
   },
   {
     name: "e2e",
-    what: "from a clean clone",
+    what: "Kong's own clients, and a clean clone",
     folders: ["test/e2e"],
     concurrency: 1,
     minutes: 30,
+    tools: ["kube", "deck", "go-kong"],
     onlyByName: true,
   },
 ];
@@ -71,11 +77,30 @@ export function testFiles(stage: Suites, paths: readonly string[]): readonly str
     .toSorted();
 }
 
-/** The stages that arguments name, in their own order; without arguments all that do not have to be named. */
-export function chosen(args: readonly string[]): {
+/** What the arguments of a run choose. */
+export interface Chosen {
+  /** The stages, in their own order. */
   readonly names: readonly string[];
+  /** The only folders whose test files run. Absent: all of the stages. */
+  readonly folders?: readonly string[];
+  /** Arguments that name nothing. */
   readonly unknown: readonly string[];
-} {
+}
+
+/**
+ * Without arguments all stages that do not have to be named, with arguments those that they name. Words after a first
+ * `e2e` name folders below test/e2e instead: `e2e admin` runs test/e2e/admin alone.
+ *
+ * @param paths all paths of the repository.
+ */
+export function chosen(args: readonly string[], paths: readonly string[]): Chosen {
+  const [first, ...rest] = args;
+  if (first === "e2e" && rest.length > 0) {
+    const holdsTests = (name: string) =>
+      paths.some((path) => path.startsWith(`test/e2e/${name}/`) && path.endsWith(".test.ts"));
+    const unknown = rest.filter((name) => !holdsTests(name));
+    return { names: ["e2e"], folders: rest.map((name) => `test/e2e/${name}`), unknown };
+  }
   const all = ["check", ...suites.map(({ name }) => name)];
   const byDefault = all.filter((name) => !suites.some((stage) => stage.name === name && stage.onlyByName));
   const unknown = args.filter((name) => !all.includes(name));

@@ -1,4 +1,5 @@
 import { fromApt } from "./apt.ts";
+import { deck, goKong } from "./clients.ts";
 import { kube } from "./kube.ts";
 
 /** A line of progress, on stderr, so that it never mixes with what a command prints. */
@@ -15,12 +16,11 @@ const tools = {
     size: "about 90 MB, a minute",
   }),
   kube,
+  deck,
+  "go-kong": goKong,
 } satisfies Record<string, (say: (line: string) => void) => Promise<string>>;
 
 export type ToolName = keyof typeof tools;
-
-/** The names of all tools, in the order in which it is best to fetch them. */
-export const toolNames = Object.keys(tools) as readonly ToolName[];
 
 /**
  * The path of a tool's executable. What is missing is built or installed first, with lines of progress on stderr.

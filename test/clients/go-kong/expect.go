@@ -1,0 +1,51 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/kong/go-kong/kong"
+)
+
+// all is the first error of several.
+func all(found ...error) error {
+	for _, err := range found {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func holds(what string, condition bool) error {
+	if condition {
+		return nil
+	}
+	return fmt.Errorf("expected %s", what)
+}
+
+func same(what string, found, wanted any) error {
+	if reflect.DeepEqual(found, wanted) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s instead of %s", what, asJSON(found), asJSON(wanted))
+}
+
+// hasStatus is nil when the error is an answer with this status.
+func hasStatus(err error, status int) error {
+	var answer *kong.APIError
+	if errors.As(err, &answer) && answer.Code() == status {
+		return nil
+	}
+	return fmt.Errorf("expected status %d, not %v", status, err)
+}
+
+func asJSON(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

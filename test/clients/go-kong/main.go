@@ -1,0 +1,78 @@
+// A program on Kong's Go client that does everything with every entity, as the programs of Kong's users do.
+//
+// usage: go-kong http://127.0.0.1:8001
+//
+// The admin listener at the address must have no entities. Each step is one line of JSON on stdout:
+// {"step": "services: ...", "ok": true} or {"step": "...", "ok": false, "error": "..."}. The exit code is 1 when a
+// step has failed, 2 when the program cannot begin.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/kong/go-kong/kong"
+)
+
+// run is one pass through all steps.
+type run struct {
+	ctx    context.Context
+	client *kong.Client
+	failed bool
+}
+
+type line struct {
+	Step  string `json:"step"`
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
+// step does one thing and reports it. A step whose predecessor has failed fails as well, with its own words.
+func (r *run) step(name string, work func() error) {
+	report := line{Step: name, OK: true}
+	if err := guarded(work); err != nil {
+		report = line{Step: name, Error: err.Error()}
+		r.failed = true
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(report); err != nil {
+		panic(err)
+	}
+}
+
+// guarded turns a nil that an answer should not have into an error of the step.
+func guarded(work func() error) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("%v", reason)
+		}
+	}()
+	return work()
+}
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: go-kong ADDRESS")
+		os.Exit(2)
+	}
+	client, err := kong.NewClient(&os.Args[1], nil)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	r := &run{ctx: context.Background(), client: client}
+	r.information()
+	r.services()
+	r.routes()
+	r.consumers()
+	r.keyAuths()
+	r.plugins()
+	r.upstreams()
+	r.targets()
+	r.certificates()
+	r.tagsOfAll()
+	if r.failed {
+		os.Exit(1)
+	}
+}
