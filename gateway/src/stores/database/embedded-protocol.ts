@@ -1,0 +1,23 @@
+/** What the thread that runs PGlite and the thread that uses it say to each other. */
+import type { FaultFacts, Row } from "./driver.ts";
+
+export interface Call {
+  readonly id: number;
+  readonly method: "query" | "script" | "listen" | "close";
+  /** A statement or several; the channel of `listen`. */
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** An answer to the call `id`, where 0 is the start; or the name of a channel on which something was said. */
+export type Said =
+  | { readonly id: number; readonly rows: readonly Row[] }
+  | { readonly id: number; readonly failure: string; readonly facts?: FaultFacts }
+  | { readonly channel: string };
+
+/** What the thread is started with. */
+export interface Start {
+  /** Where the files live; in memory when unset. */
+  readonly files: string | undefined;
+  readonly schema: string;
+}

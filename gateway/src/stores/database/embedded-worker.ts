@@ -1,0 +1,49 @@
+/** Runs PGlite in a thread of its own: it is Postgres in WebAssembly, and a statement blocks the thread it runs in. */
+import { parentPort, workerData } from "node:worker_threads";
+import { PGlite, types } from "@electric-sql/pglite";
+import type { Row } from "./driver.ts";
+import type { Call, Said, Start } from "./embedded-protocol.ts";
+import { factsOf } from "./fault-facts.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("embedded-worker.ts is started by embedded.ts as a thread, not by itself");
+const say = (said: Said): void => port.postMessage(said);
+
+function sayFailure(id: number, error: unknown): void {
+  const facts = factsOf(error);
+  const failure = error instanceof Error ? error.message : String(error);
+  say({ id, failure, ...(facts && { facts }) });
+}
+
+const { files, schema } = workerData as Start;
+const pglite = new PGlite(files, { parsers: { [types.INT8]: Number } });
+
+async function run({ method, text, values }: Call): Promise<readonly Row[]> {
+  switch (method) {
+    case "query":
+      return (await pglite.query<Row>(text, [...values])).rows;
+    case "script":
+      await pglite.exec(text);
+      return [];
+    case "listen":
+      await pglite.listen(text, () => say({ channel: text }));
+      return [];
+    case "close":
+      await pglite.close();
+      return [];
+  }
+}
+
+port.on("message", (call: Call) => {
+  run(call).then(
+    (rows) => say({ id: call.id, rows }),
+    (error: unknown) => sayFailure(call.id, error),
+  );
+});
+
+pglite.waitReady
+  .then(() => pglite.query("select set_config('search_path', quote_ident($1), false)", [schema]))
+  .then(
+    () => say({ id: 0, rows: [] }),
+    (error: unknown) => sayFailure(0, error),
+  );

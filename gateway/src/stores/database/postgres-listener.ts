@@ -1,0 +1,110 @@
+/** The connection that listens: found again when it is lost, and whoever listens is told so. */
+import type pg from "pg";
+
+export interface ListenerOptions {
+  /** A new client, not yet connected. */
+  readonly connect: () => pg.Client;
+  readonly onLost: (reason: string) => void;
+}
+
+export interface Listener {
+  /** Resolves once it listens, to what ends it. */
+  listen(channel: string, onSignal: () => void): Promise<() => void>;
+  /** Why nothing is heard for now; null when all is well. */
+  trouble(): string | null;
+  close(): Promise<void>;
+}
+
+/** Milliseconds between attempts: doubling from the first to the longest, each up to twice as long by chance. */
+const FIRST = 50;
+const LONGEST = 2500;
+
+export function createListener({ connect, onLost }: ListenerOptions): Listener {
+  const channels = new Map<string, Set<() => void>>();
+  let client: pg.Client | undefined;
+  let connecting: Promise<pg.Client> | undefined;
+  let trouble: string | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let wait = FIRST;
+  let closed = false;
+
+  const tell = (channel: string) => {
+    for (const onSignal of channels.get(channel) ?? []) onSignal();
+  };
+
+  function lost(which: pg.Client, reason: string): void {
+    if (client !== which) return;
+    client = undefined;
+    void which.end().catch(() => undefined);
+    if (closed) return;
+    trouble = `changes are not heard of: ${reason}`;
+    onLost(trouble);
+    again();
+  }
+
+  async function open(): Promise<pg.Client> {
+    const made = connect();
+    made.on("error", (error) => lost(made, error.message));
+    made.on("end", () => lost(made, "the connection ended"));
+    made.on("notification", ({ channel }) => tell(channel));
+    try {
+      await made.connect();
+      for (const channel of channels.keys()) await made.query(`LISTEN ${made.escapeIdentifier(channel)}`);
+    } catch (error) {
+      void made.end().catch(() => undefined);
+      throw error;
+    }
+    client = made;
+    wait = FIRST;
+    trouble = null;
+    return made;
+  }
+
+  /** One attempt for all who ask at a time. */
+  function attach(): Promise<pg.Client> {
+    connecting ??= open().finally(() => {
+      connecting = undefined;
+    });
+    return connecting;
+  }
+
+  /** Tries until there is a connection, and tells everybody then: something may have been missed. */
+  function again(): void {
+    clearTimeout(timer);
+    const pause = wait * (1 + Math.random());
+    wait = Math.min(wait * 2, LONGEST);
+    timer = setTimeout(() => {
+      attach().then(
+        () => [...channels.keys()].forEach(tell),
+        (error: Error) => {
+          trouble = `changes are not heard of: ${error.message}`;
+          if (!closed) again();
+        },
+      );
+    }, pause);
+  }
+
+  return {
+    async listen(channel, onSignal) {
+      const known = channels.get(channel);
+      const all = known ?? new Set();
+      channels.set(channel, all);
+      all.add(onSignal);
+      try {
+        if (!client) await attach();
+        else if (!known) await client.query(`LISTEN ${client.escapeIdentifier(channel)}`);
+      } catch (error) {
+        all.delete(onSignal);
+        throw error;
+      }
+      return () => void all.delete(onSignal);
+    },
+    trouble: () => trouble,
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await connecting?.catch(() => undefined);
+      await client?.end();
+    },
+  };
+}

@@ -1,0 +1,153 @@
+/** A database server, through a pool of connections and one that listens. */
+import { hash } from "node:crypto";
+import pg from "pg";
+import {
+  type Connection,
+  type Database,
+  DatabaseFault,
+  DatabaseUnreachable,
+  DEFAULT_SCHEMA,
+  type Row,
+} from "./driver.ts";
+import { factsOf } from "./fault-facts.ts";
+import { createListener } from "./postgres-listener.ts";
+
+export interface PostgresOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password?: string;
+  readonly database: string;
+  readonly schema?: string;
+  /** Milliseconds for a connection attempt, and for a statement. Default 5000. */
+  readonly timeout?: number;
+  /** Connections at most, beside the one that listens. Default 10. */
+  readonly poolSize?: number;
+  /** Absent: no TLS. */
+  readonly tls?: { readonly verify: boolean /** PEM text; absent: Node's own authorities. */; readonly ca?: string };
+  /** Told of every connection that breaks. */
+  readonly onLost?: (reason: string) => void;
+}
+
+/** SQLSTATE classes and codes that tell of the server's state, not of the statement. */
+const UNREACHABLE = /^(08|57P|53|28|3D)|^(57014|25006)$/;
+
+/** Connects on first use. */
+export function openPostgres(options: PostgresOptions): Database {
+  const { onLost = () => undefined } = options;
+  const config = clientConfig(options);
+  const pool = new pg.Pool({ ...config, max: options.poolSize ?? 10, min: 0 });
+  const listener = createListener({
+    connect: () => new pg.Client({ ...config, query_timeout: 0, statement_timeout: 0 }),
+    onLost,
+  });
+  let trouble: string | null = null;
+  // The pool replaces an idle connection that breaks; without a listener the process would end.
+  pool.on("error", (error) => onLost(error.message));
+
+  function refusal(error: unknown): Error {
+    const facts = factsOf(error);
+    const message = messageOf(error);
+    if (facts && !UNREACHABLE.test(facts.code)) return new DatabaseFault(message, facts);
+    trouble = `the database at ${options.host}:${options.port} gives no answer: ${message}`;
+    return new DatabaseUnreachable(trouble, { cause: error });
+  }
+
+  /** A connection that broke in the middle is not used again. */
+  async function using<Result>(run: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw refusal(error);
+    });
+    const broken = (error: Error) => onLost(error.message);
+    client.on("error", broken);
+    let spoilt = false;
+    try {
+      const result = await run(client);
+      trouble = null;
+      return result;
+    } catch (error) {
+      spoilt = error instanceof DatabaseUnreachable;
+      throw error;
+    } finally {
+      client.off("error", broken);
+      client.release(spoilt);
+    }
+  }
+
+  const connectionOf = (client: pg.PoolClient): Connection => ({
+    async query(text, values = []) {
+      try {
+        return (await client.query<Row>({ name: nameOf(text), text, values: [...values] })).rows;
+      } catch (error) {
+        throw refusal(error);
+      }
+    },
+    async script(text) {
+      // Without parameters pg uses the simple protocol, in which many statements are one implicit transaction.
+      await client.query(text).catch((error: unknown) => {
+        throw refusal(error);
+      });
+    },
+  });
+
+  return {
+    query: (text, values) => using((client) => connectionOf(client).query(text, values)),
+    script: (text) => using((client) => connectionOf(client).script(text)),
+    transaction: (run) =>
+      using(async (client) => {
+        const connection = connectionOf(client);
+        await connection.script("BEGIN");
+        try {
+          const result = await run(connection);
+          await connection.script("COMMIT");
+          return result;
+        } catch (error) {
+          // A connection that is lost has rolled back already.
+          if (!(error instanceof DatabaseUnreachable)) await connection.script("ROLLBACK");
+          throw error;
+        }
+      }),
+    listen: (channel, onSignal) =>
+      listener.listen(channel, onSignal).catch((error: unknown) => {
+        throw refusal(error);
+      }),
+    trouble: () => trouble ?? listener.trouble(),
+    async close() {
+      await Promise.all([listener.close(), pool.end()]);
+    },
+  };
+}
+
+/** What a prepared statement is known by in its connection: equal texts are one statement. */
+const nameOf = (text: string): string => hash("sha1", text);
+
+/** Attempts at several addresses fail as one error without a message. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
+  return error instanceof Error ? error.message : String(error);
+}
+
+function clientConfig(options: PostgresOptions): pg.ClientConfig {
+  const { host, port, user, password, database, schema = DEFAULT_SCHEMA, timeout = 5000, tls } = options;
+  return {
+    host,
+    port,
+    user,
+    // Absent, pg would look for one in the environment and in a file.
+    password: password ?? "",
+    database,
+    application_name: "sluice",
+    options: `-c search_path=${schema}`,
+    ssl: tls ? { rejectUnauthorized: tls.verify, ...(tls.ca !== undefined && { ca: tls.ca }) } : false,
+    connectionTimeoutMillis: timeout,
+    statement_timeout: timeout,
+    // The server ends a statement by itself; a server that is gone does not.
+    query_timeout: timeout + 500,
+    keepAlive: true,
+    types: { getTypeParser },
+  };
+}
+
+/** Revisions are int8 and far from 2^53. */
+const getTypeParser: pg.CustomTypesConfig["getTypeParser"] = (id, format) =>
+  id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format);

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { DatabaseUnreachable } from "../../../gateway/src/stores/database/driver.ts";
+import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
+import { FolderInUse } from "../../../gateway/src/stores/database/folder-lock.ts";
+import { startProcess, temporaryFolder } from "../../process/index.ts";
+import { describeDatabase } from "./suite.ts";
+
+describeDatabase("the embedded database", async () => {
+  const database = await openEmbedded();
+  return { database, close: () => database.close() };
+});
+
+test("an embedded database keeps what was written in its folder, which nobody else may read", async () => {
+  const folder = temporaryFolder("embedded");
+  const path = join(folder.path, "database");
+  try {
+    const first = await openEmbedded({ folder: path });
+    assert.equal(statSync(path).mode & 0o777, 0o700);
+    await first.script("create schema sluice; create table kept (word text); insert into kept values ('kept')");
+
+    const source = new URL("../../../gateway/src/stores/database/embedded.ts", import.meta.url).href;
+    const script = `const { openEmbedded } = await import(${JSON.stringify(source)});
+      await openEmbedded({ folder: ${JSON.stringify(path)} }).catch((error) => console.log(error.name, error.message));`;
+    const other = await startProcess(process.execPath, ["--input-type=module", "-e", script], { name: "other" });
+    assert.equal((await other.ended()).code, 0);
+    assert.match(other.tail(), /FolderInUse the embedded database in .* is in use by another process/);
+    await assert.rejects(openEmbedded({ folder: path }), FolderInUse);
+
+    await first.close();
+    await assert.rejects(first.query("select 1"), DatabaseUnreachable);
+    assert.match(first.trouble() ?? "", /has ended/);
+    const second = await openEmbedded({ folder: path });
+    assert.deepEqual(await second.query("select word from kept"), [{ word: "kept" }]);
+    await second.close();
+  } finally {
+    folder.remove();
+  }
+});
+
+test("an embedded database leaves the event loop free while it works", async () => {
+  const database = await openEmbedded();
+  try {
+    const working = database.query(
+      "select count(*) from generate_series(1, 300000) a, lateral (select md5(a::text)) b",
+    );
+    let turns = 0;
+    const done = working.then(() => true);
+    const turn = () => new Promise<boolean>((resolve) => setImmediate(resolve, false));
+    while (!(await Promise.race([done, turn()]))) turns++;
+    assert.ok(turns > 100, `${turns} turns of the event loop`);
+  } finally {
+    await database.close();
+  }
+});

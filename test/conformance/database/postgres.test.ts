@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { DatabaseUnreachable } from "../../../gateway/src/stores/database/driver.ts";
+import { openPostgres, type PostgresOptions } from "../../../gateway/src/stores/database/postgres.ts";
+import { freePort, waitFor } from "../../process/index.ts";
+import { type Postgres, startPostgres } from "../../tools/postgres.ts";
+import { describeDatabase } from "./suite.ts";
+
+let server: Postgres;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server.stop());
+
+function options(more: Partial<PostgresOptions> = {}): PostgresOptions {
+  const { hostname: host, port, username: user, password } = new URL(server.url);
+  return { host, port: Number(port), user, password, database: "postgres", timeout: 2000, ...more };
+}
+
+describeDatabase("Postgres", async () => {
+  const database = openPostgres(options({ poolSize: 3 }));
+  return { database, close: () => database.close() };
+});
+
+const terminate = `select pg_terminate_backend(pid) from pg_stat_activity
+  where application_name = 'sluice' and pid <> pg_backend_pid() and query like $1`;
+
+test("a lost listening connection is found again, and whoever listens is told that something may have been missed", async () => {
+  const lost: string[] = [];
+  const database = openPostgres(options({ onLost: (reason) => lost.push(reason) }));
+  const killer = openPostgres(options());
+  try {
+    let heard = 0;
+    await database.listen("signals", () => void heard++);
+    assert.equal((await killer.query(terminate, ["LISTEN%"])).length, 1);
+    await waitFor(() => database.trouble() !== null || heard > 0, { what: "the loss to be seen" });
+    await waitFor(() => heard === 1, { what: "the signal after the loss" });
+    assert.equal(database.trouble(), null);
+    assert.match(lost.join("\n"), /changes are not heard of: /);
+    await killer.query("select pg_notify('signals', '')");
+    await waitFor(() => heard === 2, { what: "a signal on the new connection" });
+  } finally {
+    await Promise.all([database.close(), killer.close()]);
+  }
+});
+
+test("a connection that is lost in the middle of a transaction fails it, and the next one has another", async () => {
+  const database = openPostgres(options({ poolSize: 1 }));
+  const killer = openPostgres(options());
+  try {
+    const broken = database.transaction(async (connection) => {
+      await connection.query("select 'in the middle'");
+      await killer.query(terminate, ["%in the middle%"]);
+      await connection.query("select 1");
+    });
+    await assert.rejects(broken, DatabaseUnreachable);
+    assert.deepEqual(await database.query("select 1 as one"), [{ one: 1 }]);
+    assert.equal(database.trouble(), null);
+  } finally {
+    await Promise.all([database.close(), killer.close()]);
+  }
+});
+
+test("a statement that takes too long is ended", async () => {
+  const database = openPostgres(options({ timeout: 100 }));
+  try {
+    await assert.rejects(database.query("select pg_sleep(5)"), /gives no answer: .*timeout/);
+  } finally {
+    await database.close();
+  }
+});
+
+for (const [what, more, message] of [
+  ["a wrong password", { password: "wrong" }, /password authentication failed/],
+  ["a database that is not there", { database: "nowhere" }, /database "nowhere" does not exist/],
+  ["TLS that the server does not speak", { tls: { verify: true } }, /does not support SSL/],
+] as const)
+  test(`${what} makes a database unreachable, with the server's words`, async () => {
+    const database = openPostgres(options(more));
+    try {
+      await assert.rejects(database.query("select 1"), (error) => {
+        assert.ok(error instanceof DatabaseUnreachable);
+        assert.match(error.message, message);
+        assert.match(database.trouble() ?? "", message);
+        return true;
+      });
+      await assert.rejects(
+        database.listen("a", () => {}),
+        DatabaseUnreachable,
+      );
+    } finally {
+      await database.close();
+    }
+  });
+
+test("a server that is not there makes a database unreachable", async () => {
+  const database = openPostgres(options({ port: await freePort() }));
+  try {
+    await assert.rejects(database.query("select 1"), /ECONNREFUSED/);
+  } finally {
+    await database.close();
+  }
+});
