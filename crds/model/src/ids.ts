@@ -1,6 +1,6 @@
 /** Ids that follow from names, equal in every form of the configuration (house decision 1, kong-contract 4). */
 import { createHash } from "node:crypto";
-import { type Collection, collections } from "./entities/index.ts";
+import { type Collection, collections, entities, nameOf } from "./entities/index.ts";
 
 /** The root that Kong's declarative files, go-kong and the ingress controller share. */
 const ROOT = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
@@ -23,6 +23,19 @@ const namespaces = Object.fromEntries(collections.map((name) => [name, uuidV5(RO
 
 /** The id of an entity by its key: service, route name, consumer username, credential key, plugin instance_name. */
 export const deriveId = (collection: Collection, key: string): string => uuidV5(namespaces[collection], key);
+
+/**
+ * The id that follows from an entity's own members: from its name (within its parent, where names are unique only
+ * there), or from its parent and its content when it has no name.
+ */
+export function idOf(collection: Collection, members: Readonly<Record<string, unknown>>): string {
+  const { within } = entities[collection];
+  const name = nameOf(collection, members);
+  const parents = within === undefined ? ["service", "route", "consumer"] : [within];
+  const parent = parents.map((member) => Object(members[member]).id).find((id) => typeof id === "string") ?? null;
+  if (name === undefined) return deriveNamelessId(collection, parent, members);
+  return within === undefined ? deriveId(collection, name) : uuidV5(uuidV5(parent ?? ROOT, collection), name);
+}
 
 /**
  * The id of an entity without a key: from its parent's id (null for none) and its content, whatever the order of

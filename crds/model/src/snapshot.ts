@@ -1,6 +1,16 @@
 /** The snapshot: a checked, frozen, indexed document with a content hash. */
 import type { CredentialExtras, Endpoint, PluginExtras, RouteExtras } from "./document.ts";
-import type { Consumer, Credential, Plugin, Route, Service } from "./entities/index.ts";
+import type {
+  Certificate,
+  Consumer,
+  Credential,
+  Plugin,
+  Route,
+  Service,
+  Sni,
+  Target,
+  Upstream,
+} from "./entities/index.ts";
 
 export type SnapshotRoute = Route & { readonly _sluice?: RouteExtras };
 export type SnapshotPlugin = Plugin & { readonly _sluice?: PluginExtras };
@@ -10,6 +20,10 @@ export type SnapshotCredential = Credential & { readonly _sluice: CredentialExtr
 export interface Snapshot {
   /** Hex; equal content gives an equal hash on every node, whatever the order and the way it came. */
   readonly hash: string;
+  readonly certificates: ReadonlyMap<string, Certificate>;
+  readonly snis: ReadonlyMap<string, Sni>;
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly targets: ReadonlyMap<string, Target>;
   readonly services: ReadonlyMap<string, Service>;
   readonly routes: ReadonlyMap<string, SnapshotRoute>;
   readonly plugins: ReadonlyMap<string, SnapshotPlugin>;

@@ -96,6 +96,7 @@ const told: Told = {
     });
   },
   changed: ({ message }) => plain(409, message),
+  "read-only": () => coded(405, 12, "operation unsupported", { message: "the store takes no writes" }),
 };
 
 /** The answer to a write that the store did not do. */

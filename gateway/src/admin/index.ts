@@ -5,13 +5,13 @@ import type { Log, ResourceClient } from "@sluice/crds";
 import { countConnections } from "../proxy/connection-counts.ts";
 import { type AdminSettings, adminSettings } from "../settings/admin.ts";
 import { SettingsError } from "../settings/error.ts";
+import { awaitNodes } from "../stores/resources/await-nodes.ts";
 import { createResourceStore } from "../stores/resources/index.ts";
 import { isLoopback } from "./guard.ts";
 import { type Facts, KONG_VERSION, rootBody, statusBody } from "./information.ts";
 import { createListener } from "./listener.ts";
 import { nodesMetrics } from "./metrics.ts";
 import { createOperator } from "./operator.ts";
-import { waitForNodes } from "./wait.ts";
 
 export interface AdminOptions {
   readonly settings: AdminSettings;
@@ -43,7 +43,14 @@ export async function startAdmin({ settings, client, log, version }: AdminOption
   }
   const [asking, following] = [new AbortController(), new AbortController()];
   const operator = createOperator({ url: settings.operator, log, signal: asking.signal });
-  const store = createResourceStore({ client, homeNamespace, class: settings.class, log, signal: following.signal });
+  const store = createResourceStore({
+    client,
+    homeNamespace,
+    class: settings.class,
+    log,
+    awaitNodes: (written, timeout) => awaitNodes(written, { ask: operator.wait, timeout }),
+    signal: following.signal,
+  });
   let address = listen;
   const facts: Facts = {
     node: randomUUID(),
@@ -63,7 +70,7 @@ export async function startAdmin({ settings, client, log, version }: AdminOption
     latencyName: kong ? "X-Kong-Admin-Latency" : "X-Sluice-Admin-Latency",
     information: { "/": () => rootBody(facts), "/status": () => statusBody(facts) },
     metrics: () => nodesMetrics(operator),
-    awaitNodes: (written) => waitForNodes(written, { ask: operator.wait, timeout: wait }),
+    wait,
   });
   const connections = countConnections(app.server);
   try {

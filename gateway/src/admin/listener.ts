@@ -1,6 +1,5 @@
 /** The HTTP side of the admin listener: what every answer has in common. */
 import type { Log } from "@sluice/crds";
-import type { Written } from "@sluice/model";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Store } from "../stores/store.ts";
 import { decodeBody } from "./body.ts";
@@ -11,7 +10,7 @@ import { refusal } from "./guard.ts";
 import { type Handlers, handlersOf, METHODS, type Method } from "./handlers.ts";
 import type { RenderedMetrics } from "./metrics.ts";
 import type { Call } from "./operations.ts";
-import type { Headers } from "./wait.ts";
+import { programmedHeaders } from "./wait.ts";
 
 export interface ListenerOptions {
   readonly store: Store;
@@ -23,7 +22,8 @@ export interface ListenerOptions {
   readonly latencyName: string;
   readonly information: Readonly<Record<string, () => Promise<object>>>;
   readonly metrics: () => Promise<RenderedMetrics>;
-  readonly awaitNodes: (written: readonly Written[]) => Promise<Headers>;
+  /** Milliseconds that a write waits for the nodes. */
+  readonly wait: number;
 }
 
 const BODY_LIMIT = 10 * 1024 * 1024;
@@ -32,7 +32,7 @@ const BODY_LIMIT = 10 * 1024 * 1024;
 const MAX_PARAMETER = 8192;
 
 export function createListener(options: ListenerOptions): FastifyInstance {
-  const { store, log, host, serverName, latencyName, information, metrics, awaitNodes } = options;
+  const { store, log, host, serverName, latencyName, information, metrics, wait } = options;
   const app = Fastify({
     bodyLimit: BODY_LIMIT,
     exposeHeadRoutes: false,
@@ -104,8 +104,8 @@ export function createListener(options: ListenerOptions): FastifyInstance {
           reply.header("allow", allowed);
           throw methodNotAllowed();
         }
-        const { status, body, awaits } = await handler(callOf(request));
-        if (awaits) reply.headers(await awaitNodes(awaits));
+        const { status, body, programmed } = await handler(callOf(request));
+        if (programmed) reply.headers(programmedHeaders(await programmed(wait)));
         return body === undefined ? reply.code(status).send() : sendJson(reply.code(status), body);
       },
     });

@@ -1,6 +1,6 @@
 /** What can be done at an endpoint: one handler for each operation, for all collections (kong-contract 1.1). */
-import { type Collection, checkEntity, type Entities, type Entity, entities, type Written } from "@sluice/model";
-import type { Lookup, Store } from "../stores/store.ts";
+import { type Collection, checkEntity, type Entities, type Entity, entities } from "@sluice/model";
+import type { Lookup, Outcome, Store } from "../stores/store.ts";
 import type { Raw } from "./body.ts";
 import type { Endpoint } from "./endpoints.ts";
 import { invalidEntity, notFound, refusalOf } from "./errors.ts";
@@ -24,7 +24,7 @@ export interface Answer {
   readonly status: number;
   readonly body?: unknown;
   /** Writes: what every node must have before the answer is sent. */
-  readonly awaits?: readonly Written[];
+  readonly programmed?: Outcome["programmed"];
 }
 
 export interface Operations {
@@ -42,7 +42,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** A segment that is no UUID is looked up by the collection's naming member. */
 const lookupOf = (collection: Collection, segment: string): Lookup =>
-  UUID.test(segment) ? { id: segment.toLowerCase() } : { member: entities[collection].key, value: segment };
+  UUID.test(segment) ? { id: segment.toLowerCase() } : { member: entities[collection].key ?? "id", value: segment };
 
 /** The operations of a collection, with `special` in place of what it does differently. */
 export function deriveOperations(special: (derived: Operations) => Partial<Operations> = () => ({})): Operations {
@@ -69,14 +69,13 @@ export function deriveOperations(special: (derived: Operations) => Partial<Opera
       const named = await resolveReferences(raw, collection, store);
       const given = parent ? { ...named, [parent.member]: { id: parent.id } } : named;
       const entity = check(collection, given);
-      const outcome = await store.create(collection, entity);
+      const create = (made: Entity) => store.write([{ op: "create", collection, entity: made }]);
+      const outcome = await create(entity);
       // An id that follows from a name may be taken by an entity that has been renamed, or by a twin without a name.
       const taken = outcome.fault?.kind === "primary-key" && (given.id ?? null) === null;
-      const { value, awaits, fault } = taken
-        ? await store.create(collection, { ...entity, id: crypto.randomUUID() })
-        : outcome;
+      const { effects, programmed, fault } = taken ? await create({ ...entity, id: crypto.randomUUID() }) : outcome;
       if (fault) throw refusalOf(fault);
-      return { status: 201, body: operations.present(value), awaits };
+      return { status: 201, body: operations.present(effects[0]?.after ?? entity), programmed };
     },
 
     async show(call) {
@@ -90,9 +89,10 @@ export function deriveOperations(special: (derived: Operations) => Partial<Opera
       const entity = endpoint.parent && (await entityOf(call));
       if (entity === null) throw notFound();
       const by = entity ? { id: entity.id } : lookupOf(endpoint.collection, params.entity ?? "");
-      const { awaits, fault } = await store.remove(endpoint.collection, by, { force: query.get("force") === "1" });
+      const write = { op: "remove", collection: endpoint.collection, by } as const;
+      const { programmed, fault } = await store.write([write], { force: query.get("force") === "1" });
       if (fault) throw refusalOf(fault);
-      return { status: 204, awaits };
+      return { status: 204, programmed };
     },
 
     present: (entity) => entity,

@@ -1,6 +1,18 @@
 /** Filled entities for tests: every member has the model's default unless the test gives it. */
 import { createHash } from "node:crypto";
-import type { Consumer, Plugin, Route, Service, Snapshot, SnapshotCredential, SnapshotRoute } from "@sluice/model";
+import type {
+  Certificate,
+  Consumer,
+  Plugin,
+  Route,
+  Service,
+  Snapshot,
+  SnapshotCredential,
+  SnapshotRoute,
+  Sni,
+  Target,
+  Upstream,
+} from "@sluice/model";
 
 /** A stable UUID for a word. */
 export function idOf(word: string): string {
@@ -102,6 +114,10 @@ export const credentialOf = (
 
 /** A snapshot of these entities. Its hash is made up: nothing under test reads it. */
 export function snapshotOf(content: {
+  readonly certificates?: readonly Certificate[];
+  readonly snis?: readonly Sni[];
+  readonly upstreams?: readonly Upstream[];
+  readonly targets?: readonly Target[];
   readonly services?: readonly Service[];
   readonly routes?: readonly SnapshotRoute[];
   readonly plugins?: readonly Plugin[];
@@ -113,6 +129,10 @@ export function snapshotOf(content: {
     new Map(items.map((item) => [item.id, item]));
   return {
     hash: "00",
+    certificates: byId(content.certificates),
+    snis: byId(content.snis),
+    upstreams: byId(content.upstreams),
+    targets: byId(content.targets),
     services: byId(content.services),
     routes: byId(content.routes),
     plugins: byId(content.plugins),

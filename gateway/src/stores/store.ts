@@ -1,5 +1,5 @@
-/** Where the admin listener reads and writes entities. Implementations: resources (cluster, directory); one suite. */
-import type { Collection, Entities, Violation, Written } from "@sluice/model";
+/** Where the admin listener reads and writes entities. Implementations: resources (cluster, directory), database, file; one suite. */
+import type { Collection, Entities, Entity, Violation, WaitAnswer } from "@sluice/model";
 
 export interface ListOptions {
   /** At most so many entities. */
@@ -7,7 +7,21 @@ export interface ListOptions {
   /** Only those after this id. Entities come in the order of their ids. */
   readonly after?: string;
   /** Only those whose member refers to this id. */
-  readonly where?: { readonly member: string; readonly id: string };
+  readonly where?: Referring;
+  /** Only those with these tags. */
+  readonly tags?: TagFilter;
+}
+
+/** A member that refers to an id: `{ member: "service", id }`. */
+export interface Referring {
+  readonly member: string;
+  readonly id: string;
+}
+
+export interface TagFilter {
+  readonly tags: readonly string[];
+  /** `every`: all of the tags; `some`: any of them. */
+  readonly match: "every" | "some";
 }
 
 export interface Page<Name extends Collection> {
@@ -16,8 +30,43 @@ export interface Page<Name extends Collection> {
   readonly more: boolean;
 }
 
-/** By id, or by a member that no two entities share (`unique` in the table of entities). */
-export type Lookup = { readonly id: string } | { readonly member: string; readonly value: string };
+/**
+ * By id, or by a member that no two entities share (`unique` in the table of entities); `within` one parent where
+ * names are unique only there (targets).
+ */
+export type Lookup =
+  | { readonly id: string }
+  | { readonly member: string; readonly value: string; readonly within?: Referring };
+
+/** One thing to write. Entities are filled, as `checkEntity` gives them. */
+export type Write =
+  | { readonly op: "create"; readonly collection: Collection; readonly entity: Entity }
+  /** The entity of this id takes this form. With `etag` only if it still is what was read (`etagOf`). */
+  | { readonly op: "replace"; readonly collection: Collection; readonly entity: Entity; readonly etag?: string }
+  /**
+   * Removes an entity, and with it what refers to it and goes along (`onDelete` in the references); what forbids it
+   * is a fault. No fault when there is none. Also removes what is too faulty to be found or listed, such as a route
+   * whose service somebody took away behind the store's back: its name would stay taken for ever.
+   */
+  | { readonly op: "remove"; readonly collection: Collection; readonly by: Lookup; readonly etag?: string };
+
+/** What a write did, or with `plan` would do. */
+export interface Effect {
+  readonly collection: Collection;
+  /** Null: there was none. */
+  readonly before: Entity | null;
+  /** As every later reader sees it; null: there is none any more. */
+  readonly after: Entity | null;
+  /** What went along with a removal. */
+  readonly along: readonly { readonly collection: Collection; readonly entity: Entity }[];
+}
+
+export interface WriteOptions {
+  /** Also what other managers own. */
+  readonly force?: boolean;
+  /** Check everything and tell the effects, but write nothing. */
+  readonly plan?: boolean;
+}
 
 /** Why a write was not done. Nothing has been written then. */
 export type WriteFault =
@@ -31,23 +80,33 @@ export type WriteFault =
   | { readonly kind: "invalid"; readonly violations: readonly Violation[] }
   /** Somebody else manages what should be changed. */
   | { readonly kind: "owned"; readonly what: string; readonly owners: readonly Owner[] }
-  /** Somebody else changed it in the meantime. */
-  | { readonly kind: "changed"; readonly message: string };
+  /** Somebody else changed or removed it in the meantime: it is not what the etag says, or not there. */
+  | { readonly kind: "changed"; readonly message: string }
+  /** The store takes no writes. */
+  | { readonly kind: "read-only" };
 
 export interface Owner {
   readonly manager: string;
   readonly field: string;
 }
 
-/** What was written and what its reader must wait for until every node has it; or the fault. */
-export type Outcome<Value> =
-  | { readonly value: Value; readonly awaits: readonly Written[]; readonly fault?: undefined }
-  | { readonly fault: WriteFault; readonly value?: undefined; readonly awaits?: undefined };
-
-export interface RemoveOptions {
-  /** Also what other managers own. */
-  readonly force?: boolean;
-}
+/** One effect for each write, in their order; or the first fault and the write that it is of. */
+export type Outcome =
+  | {
+      readonly effects: readonly Effect[];
+      /**
+       * Resolves when every node has what was written, or `timeout` milliseconds later with those that lag; null when
+       * nobody can tell. Absent when nothing was written.
+       */
+      readonly programmed?: (timeout: number) => Promise<WaitAnswer | null>;
+      readonly fault?: undefined;
+    }
+  | {
+      readonly fault: WriteFault;
+      readonly index: number;
+      readonly effects?: undefined;
+      readonly programmed?: undefined;
+    };
 
 /**
  * Every method sees all writes that this store had resolved before it was called; those of others come soon after.
@@ -57,14 +116,8 @@ export interface RemoveOptions {
 export interface Store {
   list<Name extends Collection>(collection: Name, options: ListOptions): Promise<Page<Name>>;
   find<Name extends Collection>(collection: Name, by: Lookup): Promise<Entities[Name] | null>;
-  /** Takes a filled entity, as `checkEntity` gives it. */
-  create<Name extends Collection>(collection: Name, entity: Entities[Name]): Promise<Outcome<Entities[Name]>>;
-  /**
-   * Removes an entity, and with it its plugins and its credentials; a service with routes is refused. The value is
-   * false when there was none. Also removes what is too faulty to be found or listed, such as a route whose service
-   * somebody took away behind the store's back: its name would stay taken for ever.
-   */
-  remove(collection: Collection, by: Lookup, options?: RemoveOptions): Promise<Outcome<boolean>>;
+  /** All of the writes, in their order, each seeing those before it; or none of them. */
+  write(writes: readonly Write[], options?: WriteOptions): Promise<Outcome>;
   /** What cannot be read for now; empty when all is well. */
   unready(): readonly string[];
 }

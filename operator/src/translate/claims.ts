@@ -2,7 +2,7 @@
  * What an entity has for itself alone: its names, its id, a plugin's scope, a key within its scope, a route's match.
  * The older resource has it; the younger is told whose it is. Claims are made in the order of age.
  */
-import type { Collection, CredentialExtras, Route } from "@sluice/model";
+import { type Collection, type CredentialExtras, entities, type Route } from "@sluice/model";
 import { matchesOf } from "./matches.ts";
 import { type Owner, ownerKey } from "./translation.ts";
 
@@ -59,21 +59,13 @@ function claimsOf({ collection, entity }: Claimant): readonly Claim[] {
   if (before) return before;
   const scope = { key: scopeOf(entity), what: `the plugin ${entity.name} for the same target` };
   const claims = [
-    ...named(collection, entity, unique[collection]),
+    ...named(collection, entity, collection === "keyauth_credentials" ? [] : entities[collection].unique),
     ...(collection === "plugins" ? [scope] : []),
     { key: `${collection} id=${entity.id}`, what: `the id ${entity.id}` },
   ];
   known.set(entity, claims);
   return claims;
 }
-
-const unique: Readonly<Record<Collection, readonly string[]>> = {
-  services: ["name"],
-  routes: ["name"],
-  consumers: ["username", "custom_id"],
-  plugins: ["instance_name"],
-  keyauth_credentials: [],
-};
 
 function keyOf({ collection, entity }: Claimant): ScopedClaim | undefined {
   if (collection !== "keyauth_credentials") return undefined;

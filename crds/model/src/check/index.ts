@@ -1,6 +1,6 @@
 /** Checking entities: plain data in, a filled entity or all of its faults out, in Kong's words. */
 import { type Collection, type Entities, entities } from "../entities/index.ts";
-import { deriveId, deriveNamelessId } from "../ids.ts";
+import { idOf } from "../ids.ts";
 import { type PluginConfigs, type PluginName, plugins } from "../plugins/index.ts";
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
 import { isRecord, memberOf } from "../schema/walk.ts";
@@ -101,14 +101,6 @@ function withTimes(schema: SchemaNode, members: Members, now: number): Members {
     (name) => memberOf(schema, name) && (own(members, name) ?? null) === null,
   );
   return { ...members, ...Object.fromEntries(unset.map((name) => [name, now])) };
-}
-
-/** A key of a wrong type gives a worthless id, but then the entity has a fault. */
-function idOf(collection: Collection, entity: Members): string {
-  const key = entity[entities[collection].key];
-  if (typeof key === "string") return deriveId(collection, key);
-  const parent = ["service", "route", "consumer"].map((name) => entity[name]).find(isRecord);
-  return deriveNamelessId(collection, typeof parent?.id === "string" ? parent.id : null, entity);
 }
 
 const own = (members: Members, name: string): unknown => (Object.hasOwn(members, name) ? members[name] : undefined);

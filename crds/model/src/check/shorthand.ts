@@ -3,6 +3,7 @@ import type { Collection } from "../entities/index.ts";
 import type { PluginName } from "../plugins/index.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
+import { withPort } from "./rules/hosts.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -11,9 +12,12 @@ export interface Expanded {
   readonly violations: readonly Violation[];
 }
 
-/** Also the one default that depends on another member: gRPC routes keep their path. */
+/** Also the port of a target, and the one default that depends on another member: gRPC routes keep their path. */
 export function expandEntity(collection: Collection, members: Members): Expanded {
   if (collection === "services") return expandUrl(members);
+  if (collection === "targets" && typeof members.target === "string") {
+    return { members: { ...members, target: withPort(members.target) }, violations: [] };
+  }
   if (collection === "routes" && isGrpc(members.protocols)) {
     return { members: { ...members, strip_path: members.strip_path ?? false }, violations: [] };
   }

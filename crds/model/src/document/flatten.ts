@@ -6,10 +6,10 @@
  */
 import { checkEntity } from "../check/index.ts";
 import type { Document } from "../document.ts";
-import { type Collection, collections, entities } from "../entities/index.ts";
+import { type Collection, collections, entities, nameOf } from "../entities/index.ts";
 import { type PerCollection, perCollection } from "../entities/per-collection.ts";
 import { references } from "../entities/references.ts";
-import { deriveId, deriveNamelessId } from "../ids.ts";
+import { deriveId, deriveNamelessId, idOf } from "../ids.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
 import { type Entry, gatherEntries } from "./gather.ts";
@@ -63,10 +63,10 @@ class Resolver {
       return [member, id === undefined ? this.#refer(own[member], { to, member, entry }) : { id }];
     });
     const item = { ...own, ...Object.fromEntries(resolved.filter(([, value]) => value !== undefined)) };
-    const id = typeof item.id === "string" ? item.id.toLowerCase() : idOf(entry, item);
-    const key = item[entities[collection].key];
+    const id = typeof item.id === "string" ? item.id.toLowerCase() : idIn(entry, item);
+    const key = nameOf(collection, item);
     this.#ids.set(entry, id);
-    for (const name of typeof key === "string" ? [key, id] : [id]) {
+    for (const name of key === undefined ? [id] : [key, id]) {
       const place = `${collection}/${name}`;
       if (!this.#known.has(place)) this.#known.set(place, id);
     }
@@ -75,7 +75,7 @@ class Resolver {
 
   /** A reference as the flat form has it. Forms that say neither an id nor a name are left to the entity's check. */
   #refer(value: unknown, at: { readonly to: Collection; readonly member: string; readonly entry: Entry }): unknown {
-    const named = isRecord(value) && typeof value.id !== "string" ? value[entities[at.to].key] : value;
+    const named = isRecord(value) && typeof value.id !== "string" ? nameOf(at.to, value) : value;
     if (typeof named !== "string") return value;
     const id = this.#known.get(`${at.to}/${UUID.test(named) ? named.toLowerCase() : named}`);
     if (id !== undefined) return { id };
@@ -86,8 +86,8 @@ class Resolver {
 }
 
 /** The id that the entity's check would give. One with faults gets an id of its place, so that its children find it. */
-function idOf({ collection, path }: Entry, item: Readonly<Record<string, unknown>>): string {
-  const key = item[entities[collection].key];
-  if (typeof key === "string") return deriveId(collection, key);
+function idIn({ collection, path }: Entry, item: Readonly<Record<string, unknown>>): string {
+  if (nameOf(collection, item) !== undefined && entities[collection].within === undefined)
+    return idOf(collection, item);
   return checkEntity(collection, item).value?.id ?? deriveNamelessId(collection, null, { path });
 }

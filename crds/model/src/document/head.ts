@@ -10,7 +10,6 @@ export const unsupportedCollections: ReadonlySet<string> = new Set([
   "acls",
   "basicauth_credentials",
   "ca_certificates",
-  "certificates",
   "clustering_data_planes",
   "consumer_groups",
   "filter_chains",
@@ -20,10 +19,7 @@ export const unsupportedCollections: ReadonlySet<string> = new Set([
   "keys",
   "oauth2_credentials",
   "parameters",
-  "snis",
   "tags",
-  "targets",
-  "upstreams",
   "vaults",
   "workspaces",
 ]);

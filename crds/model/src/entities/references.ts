@@ -1,4 +1,5 @@
 /** Which entity refers to which, read from the schemas' `reference` marks. */
+import { schemaNode } from "../schema/node.ts";
 import { type Collection, collections, entities } from "./index.ts";
 import { perCollection } from "./per-collection.ts";
 
@@ -6,6 +7,8 @@ export interface Reference {
   /** The member that holds the reference: `service`. */
   readonly member: string;
   readonly to: Collection;
+  /** What becomes of the holder when the other entity is removed. */
+  readonly onDelete: "cascade" | "restrict";
 }
 
 export interface NestedList {
@@ -17,8 +20,10 @@ export interface NestedList {
 
 /** The references that an entity of a collection may hold. */
 export const references = perCollection((collection): readonly Reference[] => {
-  const members = entities[collection].schema.properties as Readonly<Record<string, { reference?: Collection }>>;
-  return Object.entries(members).flatMap(([member, { reference: to }]) => (to === undefined ? [] : [{ member, to }]));
+  const { properties = {} } = schemaNode(entities[collection].schema);
+  return Object.entries(properties).flatMap(([member, { reference: to, onDelete = "cascade" }]) =>
+    to === undefined ? [] : [{ member, to, onDelete }],
+  );
 });
 
 /** The lists that may stand inside an entity in a person's file. */

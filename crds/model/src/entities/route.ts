@@ -96,7 +96,7 @@ export const route = record(
       default: true,
     }),
     tags,
-    service: reference("services", "The service that matching requests go to."),
+    service: reference("services", "The service that matching requests go to.", "restrict"),
   },
   { description: "Which requests go to a service.", rule: "route" },
 );

@@ -1,6 +1,6 @@
 /** A service: an upstream that requests are forwarded to (kong-contract 1.4). */
-import Type, { type Static } from "typebox";
-import { choice, flag, integer, nullable, record, text } from "../schema/member.ts";
+import type { Static } from "typebox";
+import { choice, flag, integer, nullable, record, reference, text } from "../schema/member.ts";
 import { certificateIds, created_at, id, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
 
 const timeout = (what: string) =>
@@ -31,15 +31,7 @@ export const service = record(
     write_timeout: timeout("between two writes to the upstream"),
     read_timeout: timeout("between two reads from the upstream"),
     tags,
-    client_certificate: nullable(
-      Type.Object(
-        { id: text({ description: "The id of the certificate.", rule: "uuid" }) },
-        {
-          additionalProperties: false,
-          description: "The certificate that is shown to an https upstream. Not supported yet.",
-        },
-      ),
-    ),
+    client_certificate: reference("certificates", "The certificate that is shown to an https upstream.", "restrict"),
     tls_verify: nullable(
       flag({
         description: "Whether an https upstream's certificate is verified. Unset means yes; false switches it off.",

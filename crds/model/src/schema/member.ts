@@ -59,8 +59,16 @@ export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Unsafe<Static<Schema> | null>({ default: null, ...schema, nullable: true } as object);
 }
 
-/** A reference to another entity by its id; on the way in also by its unique name. */
-export function reference(kind: "services" | "routes" | "consumers", description: string) {
+/** The collections that entities may refer to. */
+export type Referable = "certificates" | "upstreams" | "services" | "routes" | "consumers";
+
+/**
+ * A reference to another entity by its id; on the way in also by its unique name.
+ *
+ * @param onDelete what happens to the holder when the other entity is to be removed: it goes along (`cascade`), or it
+ * forbids the removal (`restrict`). Default `cascade`.
+ */
+export function reference(kind: Referable, description: string, onDelete: "cascade" | "restrict" = "cascade") {
   return Type.Unsafe<{ id: string } | null>({
     type: "object",
     properties: { id: { type: "string", rule: "uuid", description: `The id of the ${kind.slice(0, -1)}.` } },
@@ -69,6 +77,7 @@ export function reference(kind: "services" | "routes" | "consumers", description
     nullable: true,
     default: null,
     reference: kind,
+    onDelete,
     description,
   });
 }

@@ -1,4 +1,5 @@
 import type { TSchema } from "typebox";
+import type { Referable } from "./member.ts";
 
 /** A schema as those read it who derive something from it: the JSON Schema keywords in use, and ours. */
 export interface SchemaNode {
@@ -25,7 +26,9 @@ export interface SchemaNode {
   /** A schema for the values of free names; false: no other members. */
   readonly additionalProperties?: boolean | SchemaNode;
   /** The collection that the member refers to. */
-  readonly reference?: "services" | "routes" | "consumers";
+  readonly reference?: Referable;
+  /** With `reference`: what becomes of the holder when the other entity is removed. */
+  readonly onDelete?: "cascade" | "restrict";
   /** The name of a check with a sentence of its own. */
   readonly rule?: string;
 }

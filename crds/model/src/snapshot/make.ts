@@ -1,5 +1,6 @@
 /** Putting maps together into a snapshot, and the hash that goes with it. */
 import { collections } from "../entities/index.ts";
+import { perCollection } from "../entities/per-collection.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { freezeMap } from "./freeze.ts";
 import { digestOf, emptyTree, type HashTree, type Leaf, rootOf, updateTree } from "./hash.ts";
@@ -15,11 +16,7 @@ const trees = new WeakMap<Snapshot, HashTree>();
 /** The snapshot that has nothing in it. */
 export const emptySnapshot: Snapshot = register(
   {
-    services: freezeMap(new Map()),
-    routes: freezeMap(new Map()),
-    plugins: freezeMap(new Map()),
-    consumers: freezeMap(new Map()),
-    keyauth_credentials: freezeMap(new Map()),
+    ...perCollection(() => freezeMap(new Map<string, never>())),
     endpoints: freezeMap(new Map()),
   },
   emptyTree,

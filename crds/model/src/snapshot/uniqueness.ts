@@ -30,6 +30,13 @@ const pluginClaim: Claim = {
   },
 };
 
+/** Members that no two entities may share all of. */
+const togetherClaim = (members: readonly string[]): Claim => ({
+  claimed: (entity) => JSON.stringify(members.map((member) => referred(entity, member) ?? entity[member] ?? null)),
+  say: (entity) =>
+    members.map((member) => `${member} set to '${referred(entity, member) ?? entity[member]}'`).join(" and "),
+});
+
 /** One key opens one scope for one consumer (house decision 3). The key itself is never shown. */
 const keyClaim: Claim = {
   claimed: (credential) => extrasOf(credential).key_hash,
@@ -47,8 +54,12 @@ const special: Partial<Record<Collection, readonly Claim[]>> = {
   keyauth_credentials: [keyClaim],
 };
 
-const claimsOf = (collection: Collection): readonly Claim[] =>
-  special[collection] ?? entities[collection].unique.map(memberClaim);
+function claimsOf(collection: Collection): readonly Claim[] {
+  const { unique, uniqueTogether } = entities[collection];
+  return (
+    special[collection] ?? [...unique.map(memberClaim), ...(uniqueTogether ? [togetherClaim(uniqueTogether)] : [])]
+  );
+}
 
 /** Put entities that claim what another one has, before or in the same change. */
 export function findClashes(

@@ -5,15 +5,13 @@ import { remember } from "./remember.ts";
 /** Members with their values: `{ name: "users" }`. */
 export type Claim = Readonly<Record<string, unknown>>;
 
-/** Unset members claim nothing. A plugin also claims its name for what it is attached to. */
+/** Unset members claim nothing, except where several are unique together. */
 export function claimsOf(collection: Collection, entity: Entity): readonly Claim[] {
   const members = entity as unknown as Claim;
-  const scope = ({ name, route, service, consumer }: Claim): Claim => ({ name, route, service, consumer });
+  const { unique, uniqueTogether } = entities[collection];
   return [
-    ...entities[collection].unique
-      .filter((member) => typeof members[member] === "string")
-      .map((member) => ({ [member]: members[member] })),
-    ...(collection === "plugins" ? [scope(members)] : []),
+    ...unique.filter((member) => typeof members[member] === "string").map((member) => ({ [member]: members[member] })),
+    ...(uniqueTogether ? [Object.fromEntries(uniqueTogether.map((member) => [member, members[member]]))] : []),
   ];
 }
 

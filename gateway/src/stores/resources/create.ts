@@ -6,6 +6,7 @@ import {
   type Entity,
   entities,
   kinds,
+  nameOf,
   readSpec,
   references,
   type Violation,
@@ -58,8 +59,8 @@ export async function createResource<Name extends ResourceCollection>(
 /** A resource's name comes from the entity's name, or from its id when it has none. */
 function existing(collection: Collection, entity: Entity): WriteFault {
   const { key } = entities[collection];
-  const name = (entity as unknown as Readonly<Record<string, unknown>>)[key];
-  return typeof name === "string"
+  const name = nameOf(collection, entity);
+  return key !== null && name !== undefined
     ? { kind: "unique", members: { [key]: name } }
     : { kind: "primary-key", id: entity.id };
 }

@@ -1,16 +1,25 @@
 /** The store over custom resources: in a cluster or in a directory, whatever the client reads and writes. */
-import { identityOf, isSeen, keyOf, type Log, type Resource, type ResourceClient } from "@sluice/crds";
+import {
+  identityOf,
+  isSeen,
+  keyOf,
+  type Log,
+  type Resource,
+  type ResourceClient,
+  type ResourceCollection,
+} from "@sluice/crds";
 import {
   type Collection,
   type Credential,
   DEFAULT_CLASS,
   type Entities,
   type Entity,
+  type WaitAnswer,
   type Written,
 } from "@sluice/model";
-import { type Lookup, type Outcome, type Store, Unavailable } from "../store.ts";
+import { type Effect, type Lookup, type Store, Unavailable } from "../store.ts";
 import { claimKey, rememberClaims } from "./claims.ts";
-import type { Attempt, WriteContext } from "./context.ts";
+import { type Attempt, refused, type WriteContext } from "./context.ts";
 import { clashOf, createResource } from "./create.ts";
 import { createCredential, removeCredential } from "./credential.ts";
 import { followResources } from "./live.ts";
@@ -26,6 +35,8 @@ export interface ResourceStoreOptions {
   /** Which Sluice's resources are meant. */
   readonly class: string;
   readonly log: Log;
+  /** Asks the operator; null when it gives no answer. */
+  readonly awaitNodes: (written: readonly Written[], timeout: number) => Promise<WaitAnswer | null>;
   /** Ends the watches. The client is the caller's to close. */
   readonly signal: AbortSignal;
 }
@@ -76,7 +87,7 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
     if (!(await live.until(seen, patience))) log.warn({ awaits }, "a write is not yet to be seen in what is read back");
   }
 
-  async function write<Value>(run: (before: View) => Promise<Attempt<Value>>): Promise<Outcome<Value>> {
+  async function write<Value>(run: (before: View) => Promise<Attempt<Value>>): Promise<Attempt<Value>> {
     return inTurn(async () => {
       const attempt = await run(await view());
       if (attempt.fault) return { fault: attempt.fault };
@@ -84,6 +95,32 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
       return attempt;
     });
   }
+
+  async function create(collection: Collection, entity: Entity): Promise<Attempt<Effect>> {
+    const outcome = await write<undefined>(async (before) => {
+      const fault = clashOf(before, collection, entity);
+      if (fault) return { fault };
+      return collection === "keyauth_credentials"
+        ? createCredential(context(before), entity as Credential)
+        : createResource(context(before), collection as ResourceCollection, entity as never);
+    });
+    if (outcome.fault) return outcome;
+    // As every later reader sees it; the entity itself if the watch lags behind.
+    const held = lookUp(await view(), collection, { id: entity.id });
+    const effect = { collection, before: null, after: held?.entity ?? entity, along: [] };
+    return { value: effect, awaits: outcome.awaits };
+  }
+
+  const remove = (collection: Collection, by: Lookup, force: boolean): Promise<Attempt<Effect>> =>
+    write<Effect>(async (before) => {
+      const held = lookUp(before, collection, by) ?? before.faulty.get(claimKey(collection, asClaim(by)));
+      if (!held) return { value: { collection, before: null, after: null, along: [] }, awaits: [] };
+      const removed = await (collection === "keyauth_credentials"
+        ? removeCredential(context(before), held)
+        : removeResources(context(before), { collection, held }, { force }));
+      if (removed.fault) return removed;
+      return { value: { collection, before: held.entity, after: null, along: [] }, awaits: removed.awaits };
+    });
 
   return {
     async list(collection, { size, after, where }) {
@@ -105,28 +142,22 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
       return held.entity as Entities[typeof collection];
     },
 
-    async create(collection, entity) {
-      const outcome = await write<undefined>(async (before) => {
-        const fault = clashOf(before, collection, entity);
-        if (fault) return { fault };
-        return collection === "keyauth_credentials"
-          ? createCredential(context(before), entity as Credential)
-          : createResource(context(before), collection, entity as never);
-      });
-      if (outcome.fault) return outcome;
-      // As every later reader sees it; the entity itself if the watch lags behind.
-      const held = lookUp(await view(), collection, { id: entity.id });
-      return { value: (held?.entity ?? entity) as typeof entity, awaits: outcome.awaits };
+    async write(writes, { force = false } = {}) {
+      const effects: Effect[] = [];
+      const awaits: Written[] = [];
+      for (const [index, one] of writes.entries()) {
+        const outcome = await (one.op === "create"
+          ? create(one.collection, one.entity)
+          : one.op === "remove"
+            ? remove(one.collection, one.by, force)
+            : Promise.resolve<Attempt<Effect>>({ fault: refused("resources cannot be changed yet") }));
+        if (outcome.fault) return { fault: outcome.fault, index };
+        effects.push(outcome.value);
+        awaits.push(...outcome.awaits);
+      }
+      const programmed = (timeout: number) => options.awaitNodes(awaits, timeout);
+      return awaits.length === 0 ? { effects } : { effects, programmed };
     },
-
-    remove: (collection, by, removal = {}) =>
-      write<boolean>(async (before) => {
-        const held = lookUp(before, collection, by) ?? before.faulty.get(claimKey(collection, asClaim(by)));
-        if (!held) return { value: false, awaits: [] };
-        return collection === "keyauth_credentials"
-          ? removeCredential(context(before), held)
-          : removeResources(context(before), { collection, held }, removal);
-      }),
 
     unready: live.unsynced,
   };

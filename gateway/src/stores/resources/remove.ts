@@ -1,16 +1,11 @@
 /** Removing an entity and what goes with it. */
 import { type Collection, collections, references } from "@sluice/model";
-import type { RemoveOptions, WriteFault } from "../store.ts";
+import type { WriteFault, WriteOptions } from "../store.ts";
 import { type Attempt, faultOf, refOf, type WriteContext } from "./context.ts";
 import { ownSecret } from "./credential.ts";
 import { otherOwners } from "./owned.ts";
 import type { Held, View } from "./view.ts";
 import { removedAs } from "./written.ts";
-
-/** References that keep what they refer to from being removed. All others go along with it. */
-const holding: readonly { readonly collection: Collection; readonly member: string }[] = [
-  { collection: "routes", member: "service" },
-];
 
 interface Dependents {
   readonly fault?: WriteFault;
@@ -20,10 +15,10 @@ interface Dependents {
 function dependentsOf(view: View, collection: Collection, id: string): Dependents {
   const goAlong: Held[] = [];
   for (const child of collections) {
-    for (const { member } of references[child].filter(({ to }) => to === collection)) {
+    for (const { member, onDelete } of references[child].filter(({ to }) => to === collection)) {
       const referring = [...view.byId[child].values()].filter(({ entity }) => refersTo(entity, member) === id);
-      const holds = holding.some((one) => one.collection === child && one.member === member);
-      if (holds && referring.length > 0) return { fault: { kind: "referenced", by: child, collection }, goAlong: [] };
+      if (onDelete === "restrict" && referring.length > 0)
+        return { fault: { kind: "referenced", by: child, collection }, goAlong: [] };
       goAlong.push(...referring);
     }
   }
@@ -37,7 +32,7 @@ const refersTo = (entity: object, member: string): unknown =>
 export async function removeResources(
   { client, view }: WriteContext,
   { collection, held }: { readonly collection: Collection; readonly held: Held },
-  { force = false }: RemoveOptions,
+  { force = false }: Pick<WriteOptions, "force">,
 ): Promise<Attempt<boolean>> {
   const { fault, goAlong } = dependentsOf(view, collection, held.entity.id);
   if (fault) return { fault };

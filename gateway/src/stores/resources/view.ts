@@ -57,7 +57,7 @@ export function buildView(resources: Resources, options: ViewOptions): View {
     for (const resource of ours.sort(byAge)) {
       for (const { collection, entity, item, base } of options.translateOne(resource, ask)) {
         if (!entity) {
-          for (const member of ["id", entities[collection].key]) {
+          for (const member of ["id", entities[collection].key ?? "id"]) {
             const held = { entity: item as unknown as Entity, resource, kind, base };
             faulty.set(claimKey(collection, { [member]: item[member] }), held);
           }

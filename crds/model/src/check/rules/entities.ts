@@ -10,7 +10,7 @@ export const refuseL4 = (protocol: unknown): string | undefined =>
 
 /** Members about TLS, and why one is refused where there is TLS: what would do nothing must not look as if it did. */
 const TLS_MEMBERS: Readonly<Record<string, string | null>> = {
-  client_certificate: "not supported yet: Sluice has no certificates to show to an upstream",
+  client_certificate: null,
   tls_verify: null,
   tls_verify_depth: "not supported yet: a chain of any length is verified",
   ca_certificates:

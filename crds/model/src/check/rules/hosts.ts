@@ -38,6 +38,44 @@ export const sni: TextRule = (value) => {
   return host(value);
 };
 
+/** A server name in which `*` may stand for the first or the last label. */
+export const wildcardSni: TextRule = (value) => {
+  if (!value.includes("*")) return sni(value);
+  if (value.split("*").length > 2) return "only one wildcard must be specified";
+  if (!value.startsWith("*.") && !value.endsWith(".*")) return "wildcard must be leftmost or rightmost character";
+  return sni(value.replace("*", "abc"));
+};
+
+/** A name without a port, which no address can be mistaken for. */
+export const upstreamName: TextRule = (value) => {
+  const parsed = parseHost(value);
+  if (parsed === undefined) return `Invalid name ('${value}'); must be a valid hostname`;
+  if (parsed.kind === "address") return "Invalid name; no ip addresses allowed";
+  return parsed.port === undefined ? undefined : "Invalid name; no port allowed";
+};
+
+export const target: TextRule = (value) => {
+  const parsed = parseHost(value);
+  if (parsed === undefined || badPort(parsed)) {
+    return `Invalid target ('${value}'); not a valid hostname or ip address`;
+  }
+  return undefined;
+};
+
+/** A host with its port: the same one however it was written, 8000 when none was given. */
+export function withPort(value: string, port = 8000): string {
+  const parsed = parseHost(value);
+  if (parsed === undefined || parsed.port !== undefined) return value;
+  return isIP(value) === 6 ? `[${value}]:${port}` : `${value}:${port}`;
+}
+
+/** A value for the Host header. */
+export const hostPort: TextRule = (value) => {
+  const parsed = parseHost(value);
+  if (parsed === undefined) return `invalid value: ${value}`;
+  return badPort(parsed) ? "invalid port number" : undefined;
+};
+
 /** A host with at most one `*`, as its first or last label, and perhaps a port. */
 export const routeHost: TextRule = (value) => {
   const wildcards = value.split("*").length - 1;

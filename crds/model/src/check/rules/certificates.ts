@@ -1,0 +1,59 @@
+/** Certificates with their keys, and server names with their certificates (kong-contract 1.4). */
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { isEmpty, type Members, ofWhole, type RecordRule, type TextRule } from "./rule.ts";
+
+const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+
+/** The first certificate of a chain; undefined when any of them cannot be read. */
+function leafOf(chain: string): X509Certificate | undefined {
+  const blocks = chain.match(BLOCK) ?? [];
+  try {
+    const [leaf] = blocks.map((block) => new X509Certificate(block));
+    return leaf;
+  } catch {
+    return undefined;
+  }
+}
+
+function keyOf(pem: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return undefined;
+  }
+}
+
+export const certificateChain: TextRule = (value) =>
+  leafOf(value) === undefined ? "invalid certificate: expected certificates in PEM" : undefined;
+
+/** The sentence never quotes the key. */
+export const privateKey: TextRule = (value) =>
+  keyOf(value) === undefined ? "invalid key: expected a private key in PEM, not encrypted" : undefined;
+
+/** What a pair is; undefined when it is not complete, or a member is faulty in itself. */
+function pairOf(members: Members, suffix: "" | "_alt") {
+  const [cert, key] = [members[`cert${suffix}`], members[`key${suffix}`]];
+  if (typeof cert !== "string" || typeof key !== "string") return undefined;
+  const [leaf, secret] = [leafOf(cert), keyOf(key)];
+  return leaf && secret && { fits: leaf.checkPrivateKey(secret), type: secret.asymmetricKeyType };
+}
+
+export const certificate: RecordRule = (members) => {
+  if (isEmpty(members.cert_alt) !== isEmpty(members.key_alt)) {
+    return [ofWhole("all or none of these fields must be set: 'cert_alt', 'key_alt'")];
+  }
+  const [main, alternative] = [pairOf(members, ""), pairOf(members, "_alt")];
+  if (main?.fits === false) return [ofWhole("certificate does not match key")];
+  if (alternative?.fits === false) return [ofWhole("alternative certificate does not match key")];
+  return main && alternative && main.type === alternative.type
+    ? [
+        ofWhole(
+          "certificate and alternative certificate need to have different type (e.g. RSA and ECDSA), the provided " +
+            "certificates were both of the same type",
+        ),
+      ]
+    : [];
+};
+
+export const sni: RecordRule = (members) =>
+  members.certificate === null ? [{ path: ["certificate"], message: "required field missing" }] : [];

@@ -1,0 +1,51 @@
+/** Upstreams and targets (kong-contract 1.4). */
+import { conditional, type Members, ofWhole, type RecordRule } from "./rule.ts";
+
+/** The member that says more about each source of a hash, where there is one. */
+const detail = (place: "hash_on" | "hash_fallback", source: unknown): string | undefined => {
+  switch (source) {
+    case "header":
+    case "query_arg":
+    case "uri_capture":
+      return `${place}_${source}`;
+    case "cookie":
+      return "hash_on_cookie";
+    default:
+      return undefined;
+  }
+};
+
+/** Sources that can stand in for themselves, because each place names its own header or argument. */
+const repeatable = new Set<unknown>(["header", "query_arg", "uri_capture", "none"]);
+const every = ["none", "consumer", "ip", "header", "cookie", "path", "query_arg", "uri_capture"];
+
+function fallbacks(hashOn: unknown): readonly string[] {
+  if (hashOn === "none" || hashOn === "cookie") return ["none"];
+  return every.filter((source) => repeatable.has(source) || source !== hashOn);
+}
+
+export const upstream: RecordRule = (members) => [
+  ...(["hash_on", "hash_fallback"] as const).flatMap((place) => missingDetail(members, place)),
+  ...unsuitableFallback(members),
+  ...(["header", "query_arg", "uri_capture"] as const).flatMap((source) => sameDetail(members, source)),
+];
+
+function missingDetail(members: Members, place: "hash_on" | "hash_fallback") {
+  const wanted = detail(place, members[place]);
+  return wanted === undefined || members[wanted] !== null ? [] : conditional(place, [wanted], "required field missing");
+}
+
+function unsuitableFallback({ hash_on, hash_fallback }: Members) {
+  const allowed = fallbacks(hash_on);
+  if (typeof hash_fallback !== "string" || !every.includes(hash_fallback) || allowed.includes(hash_fallback)) return [];
+  return conditional("hash_on", ["hash_fallback"], `expected one of: ${allowed.join(", ")}`);
+}
+
+function sameDetail(members: Members, source: "header" | "query_arg" | "uri_capture") {
+  const [one, other] = [`hash_on_${source}`, `hash_fallback_${source}`];
+  const clash = typeof members[one] === "string" && members[one] === members[other];
+  return clash ? [ofWhole(`values of these fields must be distinct: '${one}', '${other}'`)] : [];
+}
+
+export const target: RecordRule = (members) =>
+  members.upstream === null ? [{ path: ["upstream"], message: "required field missing" }] : [];

@@ -1,0 +1,26 @@
+/** A certificate with its private key, for TLS with clients and towards upstreams (kong-contract 1.4). */
+import type { Static } from "typebox";
+import { nullable, record, text } from "../schema/member.ts";
+import { created_at, id, tags, updated_at } from "./shared.ts";
+
+/** Room for a chain of a dozen certificates. */
+const MAX_PEM = 65_536;
+
+const chain = (description: string) => text({ description, rule: "certificate-chain", maxLength: MAX_PEM });
+const privateKey = (description: string) => text({ description, rule: "private-key", maxLength: MAX_PEM });
+
+export const certificate = record(
+  {
+    id,
+    created_at,
+    updated_at,
+    cert: chain("The certificate, and after it those of the authorities between it and the root. PEM."),
+    key: privateKey("The private key of the certificate, not encrypted. PEM."),
+    cert_alt: nullable(chain("A second certificate with another kind of key (RSA beside ECDSA). PEM.")),
+    key_alt: nullable(privateKey("The private key of the second certificate. PEM.")),
+    tags,
+  },
+  { description: "A certificate and its private key.", rule: "certificate" },
+);
+
+export type Certificate = Static<typeof certificate>;

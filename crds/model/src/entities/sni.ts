@@ -1,0 +1,22 @@
+/** An SNI: which certificate is shown to clients that ask for a server name (kong-contract 1.4). */
+import type { Static } from "typebox";
+import { record, reference, text } from "../schema/member.ts";
+import { created_at, id, tags, updated_at } from "./shared.ts";
+
+export const sni = record(
+  {
+    id,
+    created_at,
+    updated_at,
+    name: text({
+      description: "The server name; * may stand for its first or last label.",
+      rule: "wildcard-sni",
+      maxLength: 255,
+    }),
+    certificate: reference("certificates", "The certificate that is shown for the name."),
+    tags,
+  },
+  { description: "A server name and the certificate that is shown for it.", rule: "sni" },
+);
+
+export type Sni = Static<typeof sni>;

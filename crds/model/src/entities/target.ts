@@ -1,0 +1,30 @@
+/** A target: one address of an upstream (kong-contract 1.4). */
+import type { Static } from "typebox";
+import { decimal, integer, record, reference, text } from "../schema/member.ts";
+import { id, tags } from "./shared.ts";
+
+const time = (what: string) => decimal({ description: `When the target was ${what}, Unix time in seconds.` });
+
+export const target = record(
+  {
+    id,
+    created_at: time("created"),
+    updated_at: time("last changed"),
+    upstream: reference("upstreams", "The upstream that the target belongs to."),
+    target: text({
+      description: "Host name or address, and port: 8000 when none is given.",
+      rule: "target",
+      maxLength: 260,
+    }),
+    weight: integer({
+      description: "How many requests it gets in proportion to the others; 0 takes it out.",
+      default: 100,
+      minimum: 0,
+      maximum: 65_535,
+    }),
+    tags,
+  },
+  { description: "One address of an upstream.", rule: "target" },
+);
+
+export type Target = Static<typeof target>;

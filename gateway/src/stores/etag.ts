@@ -1,0 +1,7 @@
+/** ETags: the hash of an entity (house decision 18). */
+import { createHash } from "node:crypto";
+import { canonical, type Entity } from "@sluice/model";
+
+/** Sixteen hexadecimal digits; equal entities have equal ones in every store. */
+export const etagOf = (entity: Entity): string =>
+  createHash("sha256").update(canonical(entity)).digest("hex").slice(0, 16);

@@ -1,0 +1,31 @@
+/** Asks the operator whether the nodes have what was written to resources (house decision 10). */
+import type { WaitAnswer, WaitRequest, Written } from "@sluice/model";
+
+/** Null when it cannot be reached or gives no answer. */
+export type AskOperator = (request: WaitRequest) => Promise<WaitAnswer | null>;
+
+/** What one question may hold. */
+const MAX_RESOURCES = 100;
+
+/** As many questions as it takes, in one answer. */
+export async function awaitNodes(
+  written: readonly Written[],
+  { ask, timeout }: { readonly ask: AskOperator; readonly timeout: number },
+): Promise<WaitAnswer | null> {
+  const questions = Array.from({ length: Math.ceil(written.length / MAX_RESOURCES) }, (_, index) =>
+    ask({ resources: written.slice(index * MAX_RESOURCES, (index + 1) * MAX_RESOURCES), timeout }),
+  );
+  const answers = await Promise.all(questions);
+  const told = answers.filter((answer) => answer !== null);
+  if (told.length < answers.length) return null;
+  const nodes = (which: "lagging" | "silent") => [...new Set(told.flatMap((answer) => answer[which]))];
+  const lagging = nodes("lagging");
+  return {
+    programmed: told.every(({ programmed }) => programmed),
+    revision: Math.max(...told.map(({ revision }) => revision)),
+    acknowledged: (told[0]?.acknowledged ?? []).filter((node) => !lagging.includes(node)),
+    lagging,
+    silent: nodes("silent"),
+    problems: told.flatMap(({ problems }) => problems),
+  };
+}
