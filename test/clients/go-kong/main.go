@@ -29,7 +29,7 @@ type line struct {
 	Error string `json:"error,omitempty"`
 }
 
-// step does one thing and reports it. A step whose predecessor has failed fails as well, with its own words.
+// step does one thing and reports it.
 func (r *run) step(name string, work func() error) {
 	report := line{Step: name, OK: true}
 	if err := guarded(work); err != nil {
@@ -45,7 +45,7 @@ func (r *run) step(name string, work func() error) {
 func guarded(work func() error) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			err = fmt.Errorf("%v", reason)
+			err = fmt.Errorf("a value is missing, in the answer or from a step that failed before: %v", reason)
 		}
 	}()
 	return work()

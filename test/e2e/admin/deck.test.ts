@@ -1,0 +1,167 @@
+/** Kong's decK on every store that can be written to: what its users have done for years. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, type TestContext, test } from "node:test";
+import { temporaryFolder } from "../../process/index.ts";
+import { get, startUpstream, type Upstream } from "../../product/client.ts";
+import { createDeck, type Deck, nothing } from "./deck.ts";
+import { everyKind, nextDay } from "./every-kind.ts";
+import { countEntities, empty, fileOfSize, type KongFile, ordered } from "./kong-file.ts";
+import { type RunningStore, writableStores } from "./stores.ts";
+
+/** Services of the large file: 7,000 entities in all. */
+const large = 1000;
+
+for (const store of writableStores) {
+  describe(`decK on a ${store.name} store`, () => {
+    const folder = temporaryFolder("deck");
+    let upstream: Upstream;
+    let running: RunningStore;
+    let deck: Deck;
+    let file: KongFile;
+
+    before(async () => {
+      upstream = await startUpstream("users");
+      running = await store.start();
+      deck = createDeck(running.admin, join(folder.path, store.name));
+      file = everyKind({ upstreamPort: upstream.port });
+    });
+    after(async () => {
+      await running?.stop();
+      await upstream?.close();
+      folder.remove();
+    });
+    beforeEach(() => deck.reset());
+
+    test("ping finds a Kong of a version that it knows", async () => {
+      const { code, output } = await deck.run(["ping"]);
+      assert.deepEqual(
+        { code, output },
+        { code: 0, output: "Successfully connected to Kong!\nKong version:  3.9.1\n" },
+      );
+    });
+
+    test("validate is content with a good file, and names every fault of a bad one", async () => {
+      assert.deepEqual(await deck.run(["validate"], file), { code: 0, output: "" });
+      const services = [{ name: "bad", host: "bad_host:1", routes: [{ name: "worse", paths: ["no-slash"] }] }];
+      const { code, output } = await deck.run(["validate"], { ...empty, services });
+      assert.equal(code, 1, output);
+      assert.match(
+        output,
+        /validate entity 'services \(bad\)': .*schema violation \(host: invalid value: bad_host:1\)/,
+      );
+      assert.match(output, /validate entity 'routes \(worse\)': .*schema violation \(paths\.1: should start with: \//);
+    });
+
+    test("sync creates everything, and then there is no difference", async () => {
+      const { created, ...others } = await deck.change("sync", file);
+      assert.deepEqual(others, { updated: [], deleted: [] });
+      const total = Object.values(countEntities(file)).reduce((sum, count) => sum + count, 0);
+      assert.equal(created.length, total, created.join("\n"));
+      assert.deepEqual(await deck.change("diff", file), nothing);
+      assert.deepEqual(await deck.change("sync", file), nothing);
+      assert.equal((await deck.run(["diff", "--non-zero-exit-code"], file)).code, 0);
+    });
+
+    test("dump is what was synced", async () => {
+      await deck.change("sync", file);
+      assert.deepEqual(ordered(await deck.dump(["--skip-defaults"])), ordered(file));
+      const whole = await deck.dump();
+      assert.deepEqual(await deck.change("diff", whole), nothing);
+    });
+
+    test("a dump with ids brings everything back with its ids", async () => {
+      await deck.change("sync", file);
+      const whole = await deck.dump(["--with-id"]);
+      await deck.reset();
+      await deck.change("sync", whole);
+      assert.deepEqual(ordered(await deck.dump(["--with-id"])), ordered(whole));
+    });
+
+    test("sync of a changed file makes these changes and no other", async () => {
+      await deck.change("sync", file);
+      const changed = nextDay(file);
+      const expected = {
+        created: ["route new"],
+        updated: [],
+        deleted: [],
+      };
+      assert.deepEqual(await deck.change("diff", changed), expected);
+      assert.deepEqual(await deck.change("sync", changed), expected);
+      assert.deepEqual(ordered(await deck.dump(["--skip-defaults"])), ordered(changed));
+    });
+
+    test("apply adds and changes, and deletes nothing", async () => {
+      await deck.change("sync", file);
+      const services = [{ name: "more", host: "more.test" }];
+      const more: KongFile = { ...empty, services };
+      assert.deepEqual(await deck.change("apply", more), { ...nothing, created: ["service more"] });
+      assert.deepEqual(
+        await deck.change("diff", { ...file, services: [...(file.services ?? []), ...services] }),
+        nothing,
+      );
+    });
+
+    test("with --select-tag everything of others is left alone", async () => {
+      await deck.change("sync", file);
+      const tag = ["--select-tag", "team-b"];
+      const services = [{ name: "b", host: "b.test", routes: [{ name: "b", paths: ["/b"] }] }];
+      const theirs: KongFile = { ...empty, _info: { select_tags: ["team-b"] }, services };
+      assert.deepEqual((await deck.change("sync", theirs)).deleted, []);
+      assert.deepEqual(await deck.change("diff", theirs), nothing);
+      assert.deepEqual(countEntities(await deck.dump(tag)), { services: 1, routes: 1 });
+      assert.deepEqual((await deck.reset(tag)).deleted, ["route b", "service b"]);
+      assert.deepEqual(await deck.change("diff", file), nothing);
+    });
+
+    test("what is refused is told with Kong's words, and nothing of it is left", async () => {
+      const services = [{ name: "bad", host: "bad host" }];
+      const { code, output } = await deck.run(["sync"], { ...empty, services });
+      assert.equal(code, 1);
+      assert.match(output, /schema violation \(host: invalid value: bad host\)/);
+      assert.deepEqual(countEntities(await deck.dump()), {});
+    });
+
+    test("what was synced is served at once", async () => {
+      const users = (key?: string) => get(`${running.proxy}/users/1`, key === undefined ? {} : { apikey: key });
+      await deck.change("sync", file);
+      assert.deepEqual((await users("key-of-ann")).body, { name: "users", path: "/1" });
+      assert.equal((await users()).status, 401);
+      await deck.reset();
+      assert.equal((await users("key-of-ann")).status, 404);
+    });
+
+    test("a file of 7,000 entities is synced, compared, changed, dumped and taken away", async (context) => {
+      const whole = fileOfSize(large);
+      const counts = {
+        services: large,
+        routes: 2 * large,
+        plugins: 3 * large,
+        consumers: large / 2,
+        keyauth_credentials: large / 2,
+      };
+      assert.deepEqual(countEntities(whole), counts);
+      const { created } = await timed(context, "sync", () => deck.change("sync", whole));
+      assert.equal(created.length, 7 * large);
+      assert.deepEqual(await timed(context, "diff", () => deck.change("diff", whole)), nothing);
+      const dumped = await timed(context, "dump", () => deck.dump(["--skip-defaults"]));
+      assert.deepEqual(ordered(dumped), ordered(whole));
+      const services = (whole.services ?? [])
+        .slice(1)
+        .map((service, index) => (index === 7 ? { ...service, port: 9 } : service));
+      const { updated, deleted } = await timed(context, "a change", () => deck.change("sync", { ...whole, services }));
+      assert.deepEqual(updated, ["service service-8"]);
+      assert.equal(deleted.length, 6);
+      assert.equal((await timed(context, "reset", () => deck.reset())).deleted.length, 7 * large - 6);
+      assert.deepEqual(countEntities(await deck.dump()), {});
+    });
+  });
+}
+
+/** Runs a step and tells how long it took. */
+async function timed<T>(context: TestContext, what: string, work: () => Promise<T>): Promise<T> {
+  const began = performance.now();
+  const value = await work();
+  context.diagnostic(`${what}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
+  return value;
+}

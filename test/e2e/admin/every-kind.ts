@@ -1,0 +1,102 @@
+/** A small file with every kind of entity and every way to tie one to another, and the same after a day's work. */
+import { makeAuthority } from "../../tools/certificates.ts";
+import type { Entity, KongFile } from "./kong-file.ts";
+
+/** Where the service `users` sends its requests. */
+export interface EveryKind {
+  readonly upstreamPort: number;
+}
+
+export const certificateId = "b3f1e0c4-3a1d-4c55-9b1e-0a5f7d2f6a01";
+const authority = await makeAuthority();
+const pair = await authority.issue({ name: "example.test", sans: ["example.test"], usage: "server" });
+const later = await authority.issue({ name: "example.test", sans: ["example.test"], usage: "server" });
+
+/** No member has its default, so that a dump without defaults is the same. */
+export function everyKind({ upstreamPort }: EveryKind): KongFile {
+  return {
+    _format_version: "3.0",
+    services: [
+      {
+        name: "users",
+        host: "127.0.0.1",
+        port: upstreamPort,
+        retries: 2,
+        tags: ["team-a"],
+        routes: [
+          {
+            name: "users",
+            paths: ["/users"],
+            tags: ["team-a"],
+            plugins: [{ name: "key-auth", config: { hide_credentials: true } }],
+          },
+          {
+            name: "Weird_Näme.~1",
+            hosts: ["*.example.test"],
+            headers: { "x-version": ["2", "3"] },
+            preserve_host: true,
+          },
+        ],
+        plugins: [{ name: "cors", config: { origins: ["https://example.test"], max_age: 60 }, enabled: false }],
+      },
+      { name: "balanced", host: "balanced.internal", connect_timeout: 1000, path: "/base" },
+    ],
+    routes: [{ name: "nowhere", paths: ["/nowhere"], methods: ["GET"], strip_path: false }],
+    plugins: [
+      { name: "prometheus", config: { per_consumer: true } },
+      { name: "rate-limiting", service: "users", consumer: "ann", config: { minute: 3, policy: "local" } },
+    ],
+    consumers: [
+      {
+        username: "ann",
+        custom_id: "custom/1",
+        tags: ["team-a"],
+        keyauth_credentials: [{ key: "key-of-ann" }, { key: "Second.Key~of_ann", tags: ["rotated"] }],
+        plugins: [{ name: "rate-limiting", config: { hour: 1000, policy: "local" } }],
+      },
+      { username: "bob@example.test" },
+    ],
+    upstreams: [
+      {
+        name: "balanced.internal",
+        algorithm: "least-connections",
+        healthchecks: { passive: { unhealthy: { http_failures: 3 } } },
+        targets: [{ target: "127.0.0.1:9001", weight: 10 }, { target: "127.0.0.1:9002" }],
+      },
+    ],
+    certificates: [
+      {
+        id: certificateId,
+        cert: pair.certificate.trim(),
+        key: pair.key.trim(),
+        tags: ["team-a"],
+        snis: [{ name: "example.test" }, { name: "*.example.test" }],
+      },
+    ],
+  };
+}
+
+/** What somebody changed the next day. */
+export function nextDay(file: KongFile): KongFile {
+  const [users, balanced] = entities(file.services);
+  const [ann] = entities(file.consumers);
+  const [upstream] = entities(file.upstreams);
+  const [certificate] = entities(file.certificates);
+  const [first, weird] = entities(users?.routes);
+  return {
+    ...file,
+    services: [
+      { ...users, retries: 3, plugins: [], routes: [{ ...first, paths: ["/users", "/people"] }, { ...weird }] },
+      { ...balanced, routes: [{ name: "new", paths: ["/new"] }] },
+    ],
+    routes: [],
+    plugins: entities(file.plugins).map((plugin) =>
+      plugin.name === "prometheus" ? { ...plugin, config: {} } : plugin,
+    ),
+    consumers: [{ ...ann, keyauth_credentials: [{ key: "key-of-ann" }] }],
+    upstreams: [{ ...upstream, targets: [{ target: "127.0.0.1:9001", weight: 20 }] }],
+    certificates: [{ ...certificate, cert: later.certificate.trim(), key: later.key.trim() }],
+  };
+}
+
+const entities = (list: unknown): readonly Entity[] => (Array.isArray(list) ? list : []);

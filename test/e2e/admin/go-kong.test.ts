@@ -1,0 +1,34 @@
+/** Every step of the program in test/clients/go-kong is a test, for each store that can be written to. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { startProcess } from "../../process/index.ts";
+import { tool } from "../../tools/tool.ts";
+import { writableStores } from "./stores.ts";
+
+interface Step {
+  readonly step: string;
+  readonly ok: boolean;
+  readonly error?: string;
+}
+
+for (const store of writableStores) {
+  // The steps are known once the program has run; a test must be declared before its file ends.
+  const running = await store.start();
+  const program = await startProcess(await tool("go-kong"), [running.admin], { name: "go-kong" });
+  const exit = await program.ended();
+  await running.stop();
+  const output = program.output();
+
+  describe(`go-kong on a ${store.name} store`, () => {
+    const lines = output.split("\n").filter((line) => line.startsWith("{"));
+    const steps = lines.map((line): Step => JSON.parse(line));
+    for (const { step, ok, error } of steps) {
+      test(step, () => assert.deepEqual({ ok, error }, { ok: true, error: undefined }));
+    }
+
+    test("the program runs to its end", () => {
+      assert.equal(exit.code, steps.every(({ ok }) => ok) ? 0 : 1, output);
+      assert.match(steps.at(-1)?.step ?? output, /^tags: list/);
+    });
+  });
+}

@@ -1,0 +1,99 @@
+/** Kong's declarative files as decK reads and writes them: made here, and compared. */
+
+export type Entity = Readonly<Record<string, unknown>>;
+
+export interface KongFile {
+  readonly _format_version: "3.0";
+  readonly _info?: { readonly select_tags?: readonly string[] };
+  readonly services?: readonly Entity[];
+  readonly routes?: readonly Entity[];
+  readonly plugins?: readonly Entity[];
+  readonly consumers?: readonly Entity[];
+  readonly upstreams?: readonly Entity[];
+  readonly certificates?: readonly Entity[];
+}
+
+export const empty: KongFile = { _format_version: "3.0" };
+
+const list = <T>(length: number, make: (index: number) => T): readonly T[] =>
+  Array.from({ length }, (_, index) => make(index));
+
+/**
+ * A file of one shape in any size: two routes and three plugins a service, and half as many consumers with a key as
+ * services. A thousand services make 7,000 entities.
+ */
+export function fileOfSize(services: number): KongFile {
+  return {
+    _format_version: "3.0",
+    services: list(services, (index) => ({
+      name: `service-${index}`,
+      host: `host-${index % 50}.test`,
+      port: 8080,
+      path: `/base/${index}`,
+      ...(index % 3 === 0 ? { tags: ["third", `team-${index % 7}`] } : {}),
+      routes: list(2, (which) => routeOf(index, which)),
+      plugins: [{ name: "key-auth", config: { key_names: ["apikey", "x-key"] } }],
+    })),
+    consumers: list(Math.floor(services / 2), (index) => ({
+      username: `consumer ${index}@test`,
+      custom_id: `custom-${index}`,
+      keyauth_credentials: [{ key: `key-of-consumer-${index}` }],
+    })),
+  };
+}
+
+function routeOf(service: number, which: number): Entity {
+  const name = `route-${service}-${which}`;
+  return which === 0
+    ? {
+        name,
+        paths: [`/${service}`],
+        methods: ["GET", "POST"],
+        plugins: [{ name: "rate-limiting", config: { minute: 60 + service, policy: "local" } }],
+      }
+    : {
+        name,
+        hosts: [`${service}.example.test`],
+        paths: [`~/v${service}/(?<id>\\d+)$`],
+        strip_path: false,
+        plugins: [{ name: "cors", config: { origins: [`https://${service}.example.test`] } }],
+      };
+}
+
+/** How many entities of each kind a file has, nested ones included. */
+export function countEntities(file: KongFile): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  const add = (entities: object) => {
+    for (const [name, members] of Object.entries(entities)) {
+      if (!Array.isArray(members) || !collections.has(name)) continue;
+      counts[name] = (counts[name] ?? 0) + members.length;
+      for (const member of members) add(member);
+    }
+  };
+  add(file);
+  return counts;
+}
+
+const collections = new Set([
+  "services",
+  "routes",
+  "plugins",
+  "consumers",
+  "keyauth_credentials",
+  "upstreams",
+  "targets",
+  "certificates",
+  "snis",
+]);
+
+/** The same content in one order: lists of entities by their text, members by their name. */
+export function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map(ordered);
+    const ofEntities = items.some((item) => typeof item === "object");
+    return ofEntities ? items.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : items;
+  }
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, ordered(member)] as const);
+  return Object.fromEntries(members.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
