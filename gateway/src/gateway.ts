@@ -24,6 +24,8 @@ export interface GatewayOptions {
 
 export interface Gateway {
   readonly proxy: ListenAddress;
+  /** Null when nothing is answered over TLS. */
+  readonly proxyTls: ListenAddress | null;
   readonly status: ListenAddress;
   /** Fails readiness, takes no more connections, finishes what is under way within the drain time, and stops. */
   close(): Promise<void>;
@@ -69,6 +71,7 @@ export async function startGateway({ settings, log }: GatewayOptions): Promise<G
 
   const proxy = await createProxy({
     listen: settings.proxy,
+    ...(settings.proxyTls && { listenTls: settings.proxyTls }),
     settings: {
       ...defaultProxySettings,
       version,
@@ -96,6 +99,7 @@ export async function startGateway({ settings, log }: GatewayOptions): Promise<G
 
   return {
     proxy: proxy.address,
+    proxyTls: proxy.tlsAddress,
     status: status.address,
     async close() {
       draining = true;

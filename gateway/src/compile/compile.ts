@@ -1,6 +1,7 @@
 /** Compile: from a snapshot to a runtime, sharing with the runtime before what did not change. */
 import type { Service, Snapshot, SnapshotRoute } from "@sluice/model";
 import type { Match, MatchRequest, RoutePart, Runtime, Upstream } from "../runtime/runtime.ts";
+import { Certificates } from "./certificates.ts";
 import { PluginTable, type PluginTools, routeChains } from "./chains.ts";
 import { Identities } from "./identities.ts";
 import { Router } from "./router/router.ts";
@@ -18,6 +19,7 @@ export function compile(previous: Runtime | null, snapshot: Snapshot, tools: Plu
 class CompiledRuntime implements Runtime {
   readonly snapshot: Snapshot;
   readonly identities: Identities;
+  readonly certificates: Certificates;
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly parts: ReadonlyMap<string, RoutePart>;
   readonly #plugins: PluginTable;
@@ -26,6 +28,10 @@ class CompiledRuntime implements Runtime {
   constructor(previous: CompiledRuntime | null, snapshot: Snapshot, tools: PluginTools) {
     this.snapshot = snapshot;
     this.identities = new Identities(previous?.identities ?? null, snapshot, tools.services.now);
+    this.certificates = Certificates.of(
+      snapshot,
+      previous && { index: previous.certificates, snapshot: previous.snapshot },
+    );
     this.#plugins = (previous === null ? PluginTable.empty : previous.#plugins).with(snapshot.plugins, tools);
     this.upstreams = upstreamsOf(snapshot, previous);
     this.parts = this.#partsOf(previous);

@@ -112,6 +112,15 @@ export const credentialOf = (
   };
 };
 
+/** A certificate that is shown for a server name. */
+export function certificateNamed(name: string, { certificate: cert, key }: { certificate: string; key: string }) {
+  const times = { created_at: 0, updated_at: 0, tags: null };
+  const id = idOf(`certificate ${name} ${cert}`);
+  const certificate: Certificate = { id, ...times, cert, key, cert_alt: null, key_alt: null };
+  const sni: Sni = { id: idOf(`sni ${name}`), ...times, name, certificate: { id } };
+  return { certificate, sni };
+}
+
 /** A snapshot of these entities. Its hash is made up: nothing under test reads it. */
 export function snapshotOf(content: {
   readonly certificates?: readonly Certificate[];

@@ -6,6 +6,8 @@ import type { ListenAddress, ProxySettings } from "./settings.ts";
 
 export interface ProxyOptions {
   readonly listen: ListenAddress;
+  /** Where clients are answered over TLS; absent: nowhere. */
+  readonly listenTls?: ListenAddress;
   readonly settings: ProxySettings;
   readonly log: ProxyLog;
   /** The runtime that a new request begins with. */
@@ -14,6 +16,9 @@ export interface ProxyOptions {
 
 export interface ProxyListener {
   readonly address: ListenAddress;
+  /** Null when nothing is answered over TLS. */
+  readonly tlsAddress: ListenAddress | null;
+  /** Of both listeners. */
   readonly connections: () => Connections;
   /**
    * Drains: no new connections, idle ones and tunnels end, requests under way get their response. After `deadline`

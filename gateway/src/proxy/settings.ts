@@ -29,6 +29,8 @@ export interface ProxySettings {
   readonly ownListeners: readonly ListenAddress[];
   /** Milliseconds that an idle client connection is kept: longer than usual load balancers keep theirs. */
   readonly keepAliveTimeout: number;
+  /** Milliseconds in which a TLS handshake must be done. */
+  readonly handshakeTimeout: number;
   /** Milliseconds in which a request's head must have arrived. */
   readonly headersTimeout: number;
   /** Bytes of a request's head; a longer one answers 431. */
@@ -46,6 +48,7 @@ export const defaultProxySettings: Omit<ProxySettings, "version"> = {
   allowedUpstreams: [],
   ownListeners: [],
   keepAliveTimeout: 75_000,
+  handshakeTimeout: 10_000,
   headersTimeout: 15_000,
   maxHeaderSize: 16_384,
   upstreamKeepAlive: 60_000,

@@ -1,4 +1,5 @@
 /** The runtime: what `compile` makes of a snapshot. Immutable to its readers; in-flight exchanges keep theirs. */
+import type { SecureContext } from "node:tls";
 import type { Consumer, Service, Snapshot, SnapshotCredential, SnapshotRoute } from "@sluice/model";
 import type { PluginInstance } from "../plugins/plugin.ts";
 
@@ -87,9 +88,16 @@ export interface IdentityIndex {
   consumer(idOrUsername: string): Consumer | undefined;
 }
 
+/** Certificates by the server names that they stand for. */
+export interface CertificateIndex {
+  /** What to show to a client that asks for this server name (null: for none); undefined when there is nothing. */
+  context(serverName: string | null): SecureContext | undefined;
+}
+
 export interface Runtime {
   readonly snapshot: Snapshot;
   readonly identities: IdentityIndex;
+  readonly certificates: CertificateIndex;
   /** By service id. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   /** By route id; routes of disabled services are not there. */

@@ -24,6 +24,14 @@ export const gatewaySettings = defineSettings({
     default: "127.0.0.1:8000",
     description: "Where clients' requests are taken.",
   },
+  proxyTls: {
+    variable: "SLUICE_PROXY_TLS_LISTEN",
+    kind: "address",
+    default: null,
+    description:
+      "Where clients' requests are taken over TLS, such as 127.0.0.1:8443: the certificate is the one whose SNI the " +
+      "client asks for. Unset: nowhere.",
+  },
   status: {
     variable: "SLUICE_STATUS_LISTEN",
     kind: "address",

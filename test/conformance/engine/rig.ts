@@ -4,11 +4,18 @@ import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TestContext } from "node:test";
 import type { Endpoint, PluginName, Service, SnapshotRoute } from "@sluice/model";
 import { compile } from "../../../gateway/src/compile/compile.ts";
-import { pluginNamed, routeNamed, serviceNamed, snapshotOf } from "../../../gateway/src/compile/testing-entities.ts";
+import {
+  certificateNamed,
+  pluginNamed,
+  routeNamed,
+  serviceNamed,
+  snapshotOf,
+} from "../../../gateway/src/compile/testing-entities.ts";
 import type { PluginHandlers, PluginInstance, PluginServices } from "../../../gateway/src/plugins/plugin.ts";
 import type { CreateProxy, ProxyListener } from "../../../gateway/src/proxy/engine.ts";
 import { defaultProxySettings, type ProxySettings } from "../../../gateway/src/proxy/settings.ts";
 import { holdRuntime } from "../../../gateway/src/runtime/holder.ts";
+import type { KeyPair } from "../../tools/certificates.ts";
 
 /** The engine under test. */
 export interface Engine {
@@ -23,6 +30,8 @@ export interface RigOptions {
   /** Members of the route; without them it has the path `/`. */
   readonly route?: Partial<SnapshotRoute>;
   readonly endpoints?: readonly Endpoint[];
+  /** Certificates by the server names that they are shown for; the rig listens with TLS as well then. */
+  readonly certificates?: Readonly<Record<string, KeyPair>>;
   readonly settings?: Partial<ProxySettings>;
   /** Stand-ins for the plugins of these names; each is attached globally. */
   readonly plugins?: Partial<Record<PluginName, PluginInstance>>;
@@ -30,6 +39,8 @@ export interface RigOptions {
 
 export interface Rig {
   readonly port: number;
+  /** 0 without certificates. */
+  readonly tlsPort: number;
   readonly proxy: ProxyListener;
   /** Log lines of the proxy: message and details. */
   readonly log: readonly { readonly message: string; readonly details: object }[];
@@ -54,6 +65,7 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
   const holder = holdRuntime(compile(null, snapshot(options), tools));
   const proxy = await engine.createProxy({
     listen: { host: "127.0.0.1", port: 0 },
+    ...(options.certificates && { listenTls: { host: "127.0.0.1", port: 0 } }),
     settings: {
       ...defaultProxySettings,
       version: "1.2.3",
@@ -66,6 +78,7 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
   test.after(() => proxy.close({ deadline: 0 }));
   return {
     port: proxy.address.port,
+    tlsPort: proxy.tlsAddress?.port ?? 0,
     proxy,
     log,
     async swap(next) {
@@ -75,9 +88,12 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
   };
 }
 
-function contentOf({ service, route, endpoints, plugins }: RigOptions, port: number) {
+function contentOf({ service, route, endpoints, plugins, certificates = {} }: RigOptions, port: number) {
   const target = serviceNamed("upstream", { port, ...service });
+  const pairs = Object.entries(certificates).map(([name, pair]) => certificateNamed(name, pair));
   return snapshotOf({
+    certificates: pairs.map(({ certificate }) => certificate),
+    snis: pairs.map(({ sni }) => sni),
     services: [target],
     routes: [routeNamed("route", { paths: ["/"], service: { id: target.id }, ...route })],
     plugins: Object.keys(plugins ?? {}).map((name) => pluginNamed(name)),

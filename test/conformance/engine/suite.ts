@@ -5,6 +5,7 @@ import { failureSuite } from "./failures.ts";
 import { headerSuite } from "./headers.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
 import type { Engine } from "./rig.ts";
+import { tlsSuite } from "./tls.ts";
 import { upgradeSuite } from "./upgrades.ts";
 
 export function engineSuite(engine: Engine): void {
@@ -13,5 +14,6 @@ export function engineSuite(engine: Engine): void {
   bodySuite(engine);
   failureSuite(engine);
   upgradeSuite(engine);
+  tlsSuite(engine);
   lifecycleSuite(engine);
 }

@@ -1,6 +1,7 @@
 /** From Node's request to what the pipeline takes. */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import type { Traffic } from "../live-exchange.ts";
 import type { RequestHead } from "../request.ts";
 import { RequestBody } from "../request-body.ts";
@@ -20,11 +21,19 @@ export function headOf(incoming: Rewritten): RequestHead {
     rawHeaders: incoming.rawHeaders,
     peerAddress: socket.remoteAddress ?? "",
     port: socket.localPort ?? 0,
-    scheme: "http",
-    serverName: null,
+    ...security(socket),
     body: hasBody ? new RequestBody(incoming, declared === undefined ? null : Number(declared)) : null,
   };
 }
+
+function security(socket: Socket): Pick<RequestHead, "scheme" | "serverName"> {
+  if (!(socket instanceof TLSSocket)) return plain;
+  // False when the client named none; the types know of the name on the server's side only by `any`.
+  const { servername } = socket as { readonly servername?: string | false };
+  return { scheme: "https", serverName: servername ? servername.toLowerCase() : null };
+}
+
+const plain = { scheme: "http", serverName: null } as const;
 
 /** Where the counting of a socket's next exchange begins. */
 const readBefore = new WeakMap<Socket, number>();

@@ -8,6 +8,7 @@ import { countConnections } from "../connection-counts.ts";
 import type { CreateProxy } from "../engine.ts";
 import { type Opened, Pipeline } from "../pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../settings.ts";
+import { startTls, type TlsListener } from "../tls.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { Pools } from "../upstream/pools.ts";
 import { type Answered, Delivery, type DeliveryContext } from "./delivery.ts";
@@ -28,7 +29,7 @@ type Refused = Extract<Opened, { readonly exchange?: undefined }>;
 const DELIVERY = Symbol("delivery");
 type Marked = { readonly [DELIVERY]?: Delivery };
 
-export const createProxy: CreateProxy = async ({ listen, settings, log, runtime }) => {
+export const createProxy: CreateProxy = async ({ listen, listenTls, settings, log, runtime }) => {
   const own: ListenAddress[] = [...settings.ownListeners];
   const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
   const pools = new Pools({ guard, keepAlive: settings.upstreamKeepAlive });
@@ -91,13 +92,17 @@ export const createProxy: CreateProxy = async ({ listen, settings, log, runtime 
   await app.listen({ host: listen.host, port: listen.port });
   const { port } = server.address() as AddressInfo;
   own.push({ host: listen.host, port });
+  const tls = listenTls && (await openTls(listenTls));
+  if (tls) own.push(tls.address);
 
   return {
     address: { host: listen.host, port },
+    tlsAddress: tls?.address ?? null,
     connections,
     async close({ deadline = 30_000 } = {}) {
       draining = true;
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      // The server does not count the connections that TLS hands over; those who took them do.
+      const closed = Promise.all([tls?.close(), new Promise<void>((resolve) => server.close(() => resolve()))]);
       for (const tunnel of tunnels) tunnel.end();
       const timer = setTimeout(() => {
         server.closeAllConnections();
@@ -108,6 +113,21 @@ export const createProxy: CreateProxy = async ({ listen, settings, log, runtime 
       await Promise.all([pools.close(), app.close()]);
     },
   };
+
+  /** Rejects when the address cannot be listened on; nothing stays open then. */
+  async function openTls(address: ListenAddress): Promise<TlsListener> {
+    try {
+      return await startTls({
+        listen: address,
+        server,
+        context: (serverName) => runtime().certificates.context(serverName),
+        handshakeTimeout: settings.handshakeTimeout,
+      });
+    } catch (error) {
+      await Promise.all([pools.close(), app.close()]);
+      throw error;
+    }
+  }
 };
 
 /** Reused by every request: reply-from reads these and changes none. */

@@ -1,0 +1,72 @@
+/**
+ * TLS in front of an HTTP server: handshakes here, requests there.
+ *
+ * The certificate is chosen anew for every handshake, so a changed one shows to new connections and drops none.
+ */
+import type { Server as HttpServer } from "node:http";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import type { ListenAddress } from "./settings.ts";
+
+export interface TlsOptions {
+  readonly listen: ListenAddress;
+  /** Gets the connections as if it had taken them itself. */
+  readonly server: HttpServer;
+  /** What to show to clients that ask for a name (null: for none); undefined ends the handshake. */
+  readonly context: (serverName: string | null) => SecureContext | undefined;
+  /** Milliseconds in which a handshake must be done. */
+  readonly handshakeTimeout: number;
+}
+
+export interface TlsListener {
+  readonly address: ListenAddress;
+  /** Takes no more connections, and ends handshakes. Established connections are the HTTP server's. */
+  close(): Promise<void>;
+}
+
+/** Rejects when the address cannot be listened on. */
+export async function startTls(options: TlsOptions): Promise<TlsListener> {
+  const { listen, server, context, handshakeTimeout } = options;
+  /** For clients that name no server where nothing stands for every name: the handshake fails for want of a key. */
+  const nothing = createSecureContext();
+  const handshaking = new Set<Socket>();
+
+  const front = createServer((raw) => {
+    const socket = new TLSSocket(raw, {
+      isServer: true,
+      secureContext: context(null) ?? nothing,
+      ALPNProtocols: ["http/1.1"],
+      SNICallback(serverName, done) {
+        const found = context(serverName);
+        if (found) done(null, found);
+        else done(new Error(`no certificate for '${serverName}'`));
+      },
+    });
+    const timer = setTimeout(() => raw.destroy(), handshakeTimeout);
+    const end = () => {
+      clearTimeout(timer);
+      handshaking.delete(raw);
+    };
+    handshaking.add(raw);
+    const ignore = () => raw.destroy();
+    socket.once("error", ignore);
+    socket.once("secure", () => {
+      end();
+      socket.off("error", ignore);
+      server.emit("connection", socket);
+    });
+    raw.once("close", end);
+  });
+  await new Promise<void>((resolve, reject) => {
+    front.once("error", reject);
+    front.listen({ host: listen.host, port: listen.port }, resolve);
+  });
+  return {
+    address: { host: listen.host, port: (front.address() as AddressInfo).port },
+    close() {
+      const closed = new Promise<void>((resolve) => front.close(() => resolve()));
+      for (const socket of handshaking) socket.destroy();
+      return closed;
+    },
+  };
+}
