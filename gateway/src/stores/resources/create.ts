@@ -12,7 +12,7 @@ import {
   type Violation,
 } from "@sluice/model";
 import type { WriteFault } from "../store.ts";
-import { claimKey, claimsOf } from "./claims.ts";
+import { claimKey, claimsOf } from "../tables/claims.ts";
 import { type Attempt, faultOf, refused, type WriteContext } from "./context.ts";
 import { MANAGER } from "./owned.ts";
 import type { View } from "./view.ts";

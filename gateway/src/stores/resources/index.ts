@@ -18,7 +18,7 @@ import {
   type Written,
 } from "@sluice/model";
 import { type Effect, type Lookup, type Store, Unavailable } from "../store.ts";
-import { claimKey, rememberClaims } from "./claims.ts";
+import { claimKey } from "../tables/index.ts";
 import { type Attempt, refused, type WriteContext } from "./context.ts";
 import { clashOf, createResource } from "./create.ts";
 import { createCredential, removeCredential } from "./credential.ts";
@@ -50,7 +50,6 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
     class: options.class,
     translateOne: createTranslateOne(homeNamespace),
     idOf: remember((resource: Resource) => identityOf(resource, homeNamespace).id),
-    claimKeysOf: rememberClaims(),
   };
   const inTurn = createTurns();
   let built: View | undefined;

@@ -1,7 +1,7 @@
 /** All entities of the resources at one moment, with the resources that they stand in. Pure. */
 import { type CheckedTranslation, classOf, keyOf, type Resource, type SluiceKind } from "@sluice/crds";
 import { type Collection, collections, type Entity, entities, type ResourceKind, resourceKinds } from "@sluice/model";
-import { claimKey } from "./claims.ts";
+import { claimKey, claimKeysOf } from "../tables/index.ts";
 import type { Ask, TranslateOne } from "./remember.ts";
 
 export type WatchedKind = SluiceKind | "Secret";
@@ -31,8 +31,6 @@ export interface ViewOptions {
   readonly translateOne: TranslateOne;
   /** The id of the resource's entity. */
   readonly idOf: (resource: Resource) => string;
-  /** The `claimKey` of all that the entity claims. */
-  readonly claimKeysOf: (collection: Collection, entity: Entity) => readonly string[];
 }
 
 /** The conditions of a faulty entity's resource tell what is wrong. */
@@ -66,7 +64,7 @@ export function buildView(resources: Resources, options: ViewOptions): View {
         if (byId[collection].has(entity.id)) continue;
         const held = { entity, resource, kind, base };
         byId[collection].set(entity.id, held);
-        for (const key of options.claimKeysOf(collection, entity)) if (!byClaim.has(key)) byClaim.set(key, held);
+        for (const key of claimKeysOf(collection, entity)) if (!byClaim.has(key)) byClaim.set(key, held);
       }
     }
   }

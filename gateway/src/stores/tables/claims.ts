@@ -1,0 +1,37 @@
+/** What no two entities of a collection may share. */
+import { type Collection, canonical, type Entity, entities } from "@sluice/model";
+import type { Lookup } from "../store.ts";
+
+/** Members with their values: `{ name: "users" }`. */
+export type Claim = Readonly<Record<string, unknown>>;
+
+/** Unset members claim nothing, except where several are unique together. */
+export function claimsOf(collection: Collection, entity: Entity): readonly Claim[] {
+  const members = entity as unknown as Claim;
+  const { unique, uniqueTogether } = entities[collection];
+  return [
+    ...unique.filter((member) => typeof members[member] === "string").map((member) => ({ [member]: members[member] })),
+    ...(uniqueTogether ? [Object.fromEntries(uniqueTogether.map((member) => [member, members[member]]))] : []),
+  ];
+}
+
+/** One text for one claim, or for an id as a claim: `{ id }`. */
+export const claimKey = (collection: Collection, claim: Claim): string => `${collection} ${canonical(claim)}`;
+
+/** What a lookup asks for, as a claim. */
+export function claimOf(by: Lookup): Claim {
+  if ("id" in by) return { id: by.id };
+  const { member, value, within } = by;
+  return { ...(within && { [within.member]: { id: within.id } }), [member]: value };
+}
+
+const known = new WeakMap<Entity, readonly string[]>();
+
+/** The keys of an entity's claims, worked out once for each entity: it must not change. */
+export function claimKeysOf(collection: Collection, entity: Entity): readonly string[] {
+  const before = known.get(entity);
+  if (before) return before;
+  const keys = claimsOf(collection, entity).map((claim) => claimKey(collection, claim));
+  known.set(entity, keys);
+  return keys;
+}

@@ -1,0 +1,58 @@
+/** Reading entities from tables. */
+import type { Collection, Credential, Entities, Entity } from "@sluice/model";
+import type { ListOptions, Lookup, Page, TagFilter } from "../store.ts";
+import { claimKey, claimOf } from "./claims.ts";
+import { referenceKey, type Tables } from "./tables.ts";
+
+/** @param now Milliseconds; keys whose time is over by then are not there. */
+export function list<Name extends Collection>(
+  tables: Tables,
+  collection: Name,
+  { size, after, where, tags, now }: ListOptions & { readonly now: number },
+): Page<Name> {
+  const rows = tables.rows[collection];
+  const ids = where ? [...(tables.referring.get(referenceKey(collection, where)) ?? [])].sort() : rows.sortedKeys();
+  const found: Entity[] = [];
+  for (let index = after === undefined ? 0 : firstAfter(ids, after); index < ids.length; index++) {
+    const entity = rows.get(ids[index] ?? "");
+    if (!entity || !hasTags(entity, tags) || isExpired(collection, entity, now)) continue;
+    if (found.length === size) return { entities: found as Entities[Name][], more: true };
+    found.push(entity);
+  }
+  return { entities: found as Entities[Name][], more: false };
+}
+
+/** @param now As of `list`. */
+export function find<Name extends Collection>(
+  tables: Tables,
+  collection: Name,
+  { by, now }: { readonly by: Lookup; readonly now: number },
+): Entities[Name] | null {
+  const found =
+    "id" in by ? tables.rows[collection].get(by.id) : tables.claims.get(claimKey(collection, claimOf(by)))?.entity;
+  return found && !isExpired(collection, found, now) ? (found as Entities[Name]) : null;
+}
+
+/** As the nodes count it. */
+function isExpired(collection: Collection, entity: Entity, now: number): boolean {
+  if (collection !== "keyauth_credentials") return false;
+  const { ttl, created_at } = entity as Credential;
+  return ttl !== null && (created_at + ttl) * 1000 <= now;
+}
+
+function hasTags({ tags: has }: Entity, filter: TagFilter | undefined): boolean {
+  if (!filter) return true;
+  const { tags, match } = filter;
+  return match === "every" ? tags.every((tag) => has?.includes(tag)) : tags.some((tag) => has?.includes(tag));
+}
+
+/** The place of the first that comes after. */
+function firstAfter(ids: readonly string[], after: string): number {
+  let [low, high] = [0, ids.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ids[middle] ?? "") <= after) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

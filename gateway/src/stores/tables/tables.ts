@@ -1,0 +1,129 @@
+/** Entities in memory, indexed by all that they are looked for by. Pure: a write gives new tables. */
+import { type Collection, collections, type Entity, references } from "@sluice/model";
+import { claimKeysOf } from "./claims.ts";
+import { MapDraft, SharedMap } from "./shared-map.ts";
+
+export interface Placed {
+  readonly collection: Collection;
+  readonly entity: Entity;
+}
+
+export interface Tables {
+  /** By id. */
+  readonly rows: Readonly<Record<Collection, SharedMap<Entity>>>;
+  /** By `claimKey`; of several that claim the same, the first. */
+  readonly claims: SharedMap<Placed>;
+  /** By `referenceKey`: the ids of those that refer to an entity. */
+  readonly referring: SharedMap<ReadonlySet<string>>;
+  /** What is neither found nor listed, but keeps its id and its name, by the `claimKey` of each, and can be removed. */
+  readonly faulty: SharedMap<Placed>;
+}
+
+const ofCollections = <Value>(make: (collection: Collection) => Value): Record<Collection, Value> =>
+  Object.fromEntries(collections.map((collection) => [collection, make(collection)])) as Record<Collection, Value>;
+
+export const referenceKey = (collection: Collection, { member, id }: { member: string; id: string }): string =>
+  `${collection} ${member} ${id}`;
+
+const none: Tables = {
+  rows: ofCollections(() => new SharedMap<Entity>()),
+  claims: new SharedMap(),
+  referring: new SharedMap(),
+  faulty: new SharedMap(),
+};
+
+/**
+ * Of two entities with one id, or of two that claim the same, the first has it.
+ *
+ * @param faulty By the `claimKey` of their ids and names, as in `Tables`.
+ */
+export function createTables(entities: Iterable<Placed>, faulty: ReadonlyMap<string, Placed> = new Map()): Tables {
+  const draft = new Draft({ ...none, faulty: new SharedMap(faulty) });
+  for (const placed of entities) if (!draft.get(placed.collection, placed.entity.id)) draft.put(placed);
+  return draft.finish();
+}
+
+/** The tables with these changes made, whatever clashes with whatever; an undefined entity is taken out. */
+export function changeTables(
+  before: Tables,
+  changes: Iterable<{ readonly collection: Collection; readonly id: string; readonly entity: Entity | undefined }>,
+): Tables {
+  const draft = new Draft(before);
+  for (const { collection, id, entity } of changes) {
+    const old = draft.get(collection, id);
+    if (old) draft.drop({ collection, entity: old });
+    if (entity) draft.put({ collection, entity });
+  }
+  return draft.finish();
+}
+
+/** Tables while they are changed. */
+export class Draft {
+  readonly claims: MapDraft<Placed>;
+  readonly faulty: MapDraft<Placed>;
+  readonly #rows: Readonly<Record<Collection, MapDraft<Entity>>>;
+  readonly #referring: MapDraft<ReadonlySet<string>>;
+  /** Sets that this draft has made and may change. */
+  readonly #own = new Set<ReadonlySet<string>>();
+
+  constructor({ rows, claims, referring, faulty }: Tables) {
+    this.#rows = ofCollections((collection) => new MapDraft(rows[collection]));
+    this.claims = new MapDraft(claims);
+    this.#referring = new MapDraft(referring);
+    this.faulty = new MapDraft(faulty);
+  }
+
+  get(collection: Collection, id: string): Entity | undefined {
+    return this.#rows[collection].get(id);
+  }
+
+  /** Entities of a collection whose member refers to this id, in the order of ids. */
+  referringTo(collection: Collection, by: { member: string; id: string }): readonly Entity[] {
+    const ids = [...(this.#referring.get(referenceKey(collection, by)) ?? [])].sort();
+    return ids.flatMap((id) => this.get(collection, id) ?? []);
+  }
+
+  put(placed: Placed): void {
+    const { collection, entity } = placed;
+    this.#rows[collection].set(entity.id, entity);
+    for (const key of claimKeysOf(collection, entity)) if (!this.claims.get(key)) this.claims.set(key, placed);
+    for (const key of referenceKeys(placed)) this.#referringSet(key).add(entity.id);
+  }
+
+  drop(placed: Placed): void {
+    const { collection, entity } = placed;
+    this.#rows[collection].set(entity.id, undefined);
+    for (const key of claimKeysOf(collection, entity))
+      if (this.claims.get(key)?.entity.id === entity.id) this.claims.set(key, undefined);
+    for (const key of referenceKeys(placed)) this.#referringSet(key).delete(entity.id);
+  }
+
+  finish(): Tables {
+    return {
+      rows: ofCollections((collection) => this.#rows[collection].finish()),
+      claims: this.claims.finish(),
+      referring: this.#referring.finish(),
+      faulty: this.faulty.finish(),
+    };
+  }
+
+  #referringSet(key: string): Set<string> {
+    const before = this.#referring.get(key);
+    if (before && this.#own.has(before)) return before as Set<string>;
+    const mine = new Set(before);
+    this.#own.add(mine);
+    this.#referring.set(key, mine);
+    return mine;
+  }
+}
+
+/** The id that a member of an entity refers to. */
+export const referred = (entity: Entity, member: string): string | undefined =>
+  (entity as unknown as Readonly<Record<string, { readonly id: string } | null | undefined>>)[member]?.id;
+
+function referenceKeys({ collection, entity }: Placed): readonly string[] {
+  return references[collection].flatMap(({ member }) => {
+    const id = referred(entity, member);
+    return id === undefined ? [] : [referenceKey(collection, { member, id })];
+  });
+}

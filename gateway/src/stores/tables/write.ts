@@ -1,0 +1,123 @@
+/** Writing to tables: what a store would do, and why it would not. */
+import { type Collection, collections, type Entity, entities, references } from "@sluice/model";
+import { etagOf } from "../etag.ts";
+import type { Effect, Write, WriteFault } from "../store.ts";
+import { claimKey, claimOf, claimsOf } from "./claims.ts";
+import { Draft, type Placed, referred, type Tables } from "./tables.ts";
+
+export type Written =
+  | { readonly tables: Tables; readonly effects: readonly Effect[]; readonly fault?: undefined }
+  | { readonly fault: WriteFault; readonly index: number; readonly tables?: undefined };
+
+/** All of the writes, each seeing those before it; or the first fault. The tables before stay as they are. */
+export function write(before: Tables, writes: readonly Write[]): Written {
+  const draft = new Draft(before);
+  const effects: Effect[] = [];
+  for (const [index, one] of writes.entries()) {
+    const done = steps[one.op](draft, one as never);
+    if (done.fault) return { fault: done.fault, index };
+    effects.push(done.effect);
+  }
+  return { tables: draft.finish(), effects };
+}
+
+type Step =
+  | { readonly effect: Effect; readonly fault?: undefined }
+  | { readonly fault: WriteFault; readonly effect?: undefined };
+
+const steps: { readonly [Op in Write["op"]]: (draft: Draft, one: Extract<Write, { op: Op }>) => Step } = {
+  create(draft, { collection, entity }) {
+    const fault = clashOf(draft, { collection, entity });
+    if (fault) return { fault };
+    draft.put({ collection, entity });
+    return { effect: { collection, before: null, after: entity, along: [] } };
+  },
+
+  replace(draft, { collection, entity, etag }) {
+    const old = draft.get(collection, entity.id);
+    const fault = changedSince(collection, old, etag) ?? (old ? undefined : gone(collection));
+    if (fault || !old) return { fault: fault ?? gone(collection) };
+    const clash = clashOf(draft, { collection, entity }, old);
+    if (clash) return { fault: clash };
+    draft.drop({ collection, entity: old });
+    draft.put({ collection, entity });
+    return { effect: { collection, before: old, after: entity, along: [] } };
+  },
+
+  remove(draft, { collection, by, etag }) {
+    const key = claimKey(collection, claimOf(by));
+    const old = "id" in by ? draft.get(collection, by.id) : draft.claims.get(key)?.entity;
+    const changed = changedSince(collection, old, etag);
+    if (changed) return { fault: changed };
+    if (!old) return { effect: { collection, before: dropFaulty(draft, key), after: null, along: [] } };
+    const { fault, along } = dependentsOf(draft, { collection, entity: old });
+    if (fault) return { fault };
+    for (const placed of [...along, { collection, entity: old }]) draft.drop(placed);
+    return { effect: { collection, before: old, after: null, along } };
+  },
+};
+
+function changedSince(collection: Collection, old: Entity | undefined, etag: string | undefined) {
+  if (etag === undefined || (old && etagOf(old) === etag)) return undefined;
+  return old
+    ? ({ kind: "changed", message: `the ${entities[collection].singular} was changed in the meantime` } as const)
+    : gone(collection);
+}
+
+const gone = (collection: Collection) =>
+  ({ kind: "changed", message: `the ${entities[collection].singular} was removed in the meantime` }) as const;
+
+/**
+ * Why the entity cannot stand beside those that there are, in the order in which Postgres looks, and so Kong: primary
+ * key, unique members, references.
+ */
+function clashOf(draft: Draft, { collection, entity }: Placed, old?: Entity): WriteFault | undefined {
+  const { id } = entity;
+  if (!old && (draft.get(collection, id) || draft.faulty.get(claimKey(collection, { id }))))
+    return { kind: "primary-key", id };
+  const taken = claimsOf(collection, entity).find((claim) => {
+    const key = claimKey(collection, claim);
+    const holder = draft.claims.get(key);
+    // What is faulty keeps its name: once it is mended the two would be in each other's way.
+    return (holder !== undefined && holder.entity.id !== old?.id) || draft.faulty.get(key) !== undefined;
+  });
+  if (taken) return { kind: "unique", members: taken };
+  for (const { member, to } of references[collection]) {
+    const other = referred(entity, member);
+    if (other !== undefined && !draft.get(to, other)) return { kind: "foreign-key", member, to, id: other };
+  }
+  return undefined;
+}
+
+/** What goes along with an entity, children before their parents; or what keeps it from going. */
+function dependentsOf(
+  draft: Draft,
+  { collection, entity }: Placed,
+): { readonly fault?: WriteFault; readonly along: readonly Placed[] } {
+  const along: Placed[] = [];
+  for (const child of collections) {
+    for (const { member, onDelete } of references[child].filter(({ to }) => to === collection)) {
+      const referring = draft.referringTo(child, { member, id: entity.id });
+      if (onDelete === "restrict" && referring.length > 0)
+        return { fault: { kind: "referenced", by: child, collection }, along: [] };
+      for (const one of referring) {
+        const placed = { collection: child, entity: one };
+        const below = dependentsOf(draft, placed);
+        if (below.fault) return below;
+        along.push(...below.along, placed);
+      }
+    }
+  }
+  // One that refers to several that go, goes once.
+  return { along: [...new Map(along.map((placed) => [`${placed.collection} ${placed.entity.id}`, placed])).values()] };
+}
+
+function dropFaulty(draft: Draft, key: string): Entity | null {
+  const placed = draft.faulty.get(key);
+  if (!placed) return null;
+  const { collection, entity } = placed;
+  const members = entity as unknown as Readonly<Record<string, unknown>>;
+  for (const member of ["id", entities[collection].key ?? "id"])
+    draft.faulty.set(claimKey(collection, { [member]: members[member] }), undefined);
+  return entity;
+}
