@@ -5,5 +5,13 @@ export {
   describePath,
   describeViolation,
 } from "./describe.ts";
-export { checkDocument, type LoadedDocument, type LoadOptions, loadDocument, loadSnapshot } from "./load.ts";
+export {
+  checkDocument,
+  type LoadedDocument,
+  type LoadedText,
+  type LoadOptions,
+  loadDocument,
+  loadSnapshot,
+  loadText,
+} from "./load.ts";
 export { renderDocument } from "./render.ts";

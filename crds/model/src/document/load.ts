@@ -1,6 +1,7 @@
 /** A person's document, from text to a checked value: every fault with the line and column where it stands. */
 import type { Document } from "../document.ts";
 import type { Collection } from "../entities/index.ts";
+import { isRecord } from "../schema/walk.ts";
 import { applyDocument } from "../snapshot/apply.ts";
 import { emptySnapshot } from "../snapshot/make.ts";
 import type { Snapshot } from "../snapshot.ts";
@@ -18,10 +19,27 @@ export interface LoadOptions {
 /** A document that was found good: flat, its references resolved to ids, and the snapshot that it makes. */
 export interface LoadedDocument {
   readonly document: Document;
+  /** Where the items of the flat document stood, by collection and index: `["services", 0, "routes", 1]`. */
+  readonly origins: FlatDocument["origins"];
   readonly snapshot: Snapshot;
 }
 
-/** YAML or JSON text in any form and format (1.1, 2.1, 3.0) to the flat document. */
+/** The same of a text, with the plain data that stands in it. */
+export interface LoadedText extends LoadedDocument {
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** YAML or JSON text in any form and format (1.1, 2.1, 3.0), with all that is known of it. */
+export function loadText(text: string, options: LoadOptions = {}): Checked<LoadedText> {
+  const read = readYaml(text, options);
+  if (read.violations !== undefined) return read;
+  const { data } = read.value;
+  const checked = checkDocument(data, options.previous);
+  if (checked.violations !== undefined) return { violations: locate(checked.violations, read.value) };
+  return { value: { ...checked.value, data: isRecord(data) ? data : {} } };
+}
+
+/** The same, to the flat document. */
 export function loadDocument(text: string, options: LoadOptions = {}): Checked<Document> {
   const loaded = loadText(text, options);
   return loaded.violations === undefined ? { value: loaded.value.document } : loaded;
@@ -42,14 +60,7 @@ export function checkDocument(data: unknown, previous: Snapshot = emptySnapshot)
   const told = new Set(flat.violations.map(({ path }) => JSON.stringify(path)));
   const violations = [...flat.violations, ...found.filter(({ path }) => !told.has(JSON.stringify(path)))];
   if (violations.length > 0 || applied.value === undefined) return { violations };
-  return { value: { document: flat.document, snapshot: applied.value } };
-}
-
-function loadText(text: string, options: LoadOptions): Checked<LoadedDocument> {
-  const read = readYaml(text, options);
-  if (read.violations !== undefined) return read;
-  const checked = checkDocument(read.value.data, options.previous);
-  return checked.violations === undefined ? checked : { violations: locate(checked.violations, read.value) };
+  return { value: { document: flat.document, origins: flat.origins, snapshot: applied.value } };
 }
 
 /** In the order of the text. */
