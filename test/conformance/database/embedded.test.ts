@@ -6,12 +6,16 @@ import { DatabaseUnreachable } from "../../../gateway/src/stores/database/driver
 import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
 import { FolderInUse } from "../../../gateway/src/stores/database/folder-lock.ts";
 import { startProcess, temporaryFolder } from "../../process/index.ts";
+import { describeMigrations } from "./migrations.ts";
 import { describeDatabase } from "./suite.ts";
 
-describeDatabase("the embedded database", async () => {
+async function hold() {
   const database = await openEmbedded();
   return { database, close: () => database.close() };
-});
+}
+
+describeDatabase("the embedded database", hold);
+describeMigrations("the embedded database", hold);
 
 test("an embedded database keeps what was written in its folder, which nobody else may read", async () => {
   const folder = temporaryFolder("embedded");

@@ -4,6 +4,7 @@ import { DatabaseUnreachable } from "../../../gateway/src/stores/database/driver
 import { openPostgres, type PostgresOptions } from "../../../gateway/src/stores/database/postgres.ts";
 import { freePort, waitFor } from "../../process/index.ts";
 import { type Postgres, startPostgres } from "../../tools/postgres.ts";
+import { describeMigrations } from "./migrations.ts";
 import { describeDatabase } from "./suite.ts";
 
 let server: Postgres;
@@ -17,10 +18,13 @@ function options(more: Partial<PostgresOptions> = {}): PostgresOptions {
   return { host, port: Number(port), user, password, database: "postgres", timeout: 2000, ...more };
 }
 
-describeDatabase("Postgres", async () => {
+async function hold() {
   const database = openPostgres(options({ poolSize: 3 }));
   return { database, close: () => database.close() };
-});
+}
+
+describeDatabase("Postgres", hold);
+describeMigrations("Postgres", hold);
 
 const terminate = `select pg_terminate_backend(pid) from pg_stat_activity
   where application_name = 'sluice' and pid <> pg_backend_pid() and query like $1`;

@@ -17,6 +17,8 @@ export interface Connection {
 }
 
 export interface Database extends Connection {
+  /** Where the tables are. Statements name no schema. */
+  readonly schema: string;
   /**
    * BEGIN, what `run` does, COMMIT; or ROLLBACK when `run` rejects. Every statement sees what is committed when it
    * begins (READ COMMITTED): who needs more takes a lock. `run` must use the connection that it is given.
@@ -57,5 +59,5 @@ export class DatabaseUnreachable extends Error {
   override readonly name = "DatabaseUnreachable";
 }
 
-/** The schema in which all tables live, unless a setting names another. Statements name no schema. */
+/** The schema in which all tables live, unless a setting names another. */
 export const DEFAULT_SCHEMA = "sluice";

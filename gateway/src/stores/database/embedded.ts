@@ -112,6 +112,7 @@ export async function openEmbedded({ folder, schema = DEFAULT_SCHEMA }: Embedded
   }
 
   return {
+    schema,
     async query(text, values) {
       await turn;
       return connection.query(text, values);

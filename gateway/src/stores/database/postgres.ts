@@ -34,7 +34,7 @@ const UNREACHABLE = /^(08|57P|53|28|3D)|^(57014|25006)$/;
 
 /** Connects on first use. */
 export function openPostgres(options: PostgresOptions): Database {
-  const { onLost = () => undefined } = options;
+  const { schema = DEFAULT_SCHEMA, onLost = () => undefined } = options;
   const config = clientConfig(options);
   const pool = new pg.Pool({ ...config, max: options.poolSize ?? 10, min: 0 });
   const listener = createListener({
@@ -91,6 +91,7 @@ export function openPostgres(options: PostgresOptions): Database {
   });
 
   return {
+    schema,
     query: (text, values) => using((client) => connectionOf(client).query(text, values)),
     script: (text) => using((client) => connectionOf(client).script(text)),
     transaction: (run) =>

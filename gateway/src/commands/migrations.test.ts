@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Migration } from "../stores/database/migrations/index.ts";
+import { runMigrations } from "./migrations.ts";
+
+let folder: string;
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-migrations-"));
+});
+after(() => rmSync(folder, { recursive: true }));
+
+const old: Migration = { name: "000_old", up: "create table old (a int)" };
+const change: Migration = { name: "001_new", up: "alter table old add b int", finish: "alter table old drop a" };
+
+interface More {
+  readonly migrations?: readonly Migration[];
+  readonly answer?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** `list` -> `3 database needs bootstrapping; ...`: the exit code and all that was printed. */
+async function run(line: string, { migrations = [old], answer, env = {} }: More = {}): Promise<string> {
+  const printed: string[] = [];
+  const code = await runMigrations({
+    args: line.split(" "),
+    env: { SLUICE_DATABASE_DIR: join(folder, "database"), ...env },
+    print: (text) => printed.push(text),
+    printFault: (text) => printed.push(text),
+    ...(answer !== undefined && { ask: async () => answer }),
+    migrations,
+  });
+  return [code, ...printed].join(" | ");
+}
+
+const both = { migrations: [old, change] };
+const needs = "database needs bootstrapping; run 'sluice migrations bootstrap'";
+
+test("the commands of Kong's migrations, with its exit codes, in the order of a database's life", async () => {
+  const steps: readonly (readonly [line: string, answer: string, more?: More])[] = [
+    ["list", `3 | ${needs}`],
+    [
+      "status",
+      '0 | {"needs_bootstrap":true,"executed_migrations":[],"pending_migrations":[],"new_migrations":["000_old"]}',
+    ],
+    ["up", `1 | ${needs}`],
+    ["finish", `1 | ${needs}`],
+    ["reset --yes", "1 | database not bootstrapped, nothing to reset"],
+    ["bootstrap", "0 | database bootstrapped: 000_old"],
+    ["bootstrap", "0 | database already bootstrapped"],
+    ["list", "0 | executed migrations: 000_old"],
+    ["up", "0 | database is already up-to-date"],
+    ["finish", "0 | no pending migrations to finish"],
+    [
+      "list",
+      "5 | executed migrations: 000_old | new migrations available: 001_new | run 'sluice migrations up' to proceed",
+      both,
+    ],
+    ["up", "0 | migrated: 001_new | database has pending migrations; run 'sluice migrations finish' when ready", both],
+    [
+      "list",
+      "4 | executed migrations: 000_old | pending migrations: 001_new | run 'sluice migrations finish' when ready",
+      both,
+    ],
+    ["up", "1 | database has pending migrations; run 'sluice migrations finish'", both],
+    ["finish -q", "0", both],
+    ["list", "0 | executed migrations: 000_old, 001_new", both],
+    ["reset", "1 | nobody to ask: confirm 'reset' with --yes"],
+    ["reset", "0 | cancelled", { answer: "no" }],
+    ["reset", "0 | database successfully reset", { answer: "y" }],
+    ["list", `3 | ${needs}`],
+  ];
+  for (const [line, expected, more] of steps) assert.equal(await run(line, more), expected, line);
+});
+
+test("what is no command prints the usage and exits with 2", async () => {
+  for (const line of ["", "nonsense", "up down", "up --force", "__proto__"])
+    assert.match(await run(line), /^2 \| usage: sluice migrations COMMAND/, line);
+});
+
+test("settings and databases that cannot be used are told in a line", async () => {
+  const table: readonly (readonly [Record<string, string>, RegExp])[] = [
+    [{ SLUICE_DATABASE: "oracle" }, /^1 \| SLUICE_DATABASE: expected one of: embedded, postgres, not 'oracle'$/],
+    [{ SLUICE_PG_SCHEMA: 'x"; drop' }, /^1 \| SLUICE_PG_SCHEMA: lower-case letters, digits and _, not/],
+    [
+      { SLUICE_DATABASE: "postgres", SLUICE_PG_PORT: "1" },
+      /^1 \| the database at 127.0.0.1:1 gives no answer: .*ECONN/,
+    ],
+  ];
+  for (const [env, expected] of table) assert.match(await run("list", { env }), expected);
+});

@@ -1,0 +1,182 @@
+/** `sluice migrations`: the tables of the database, with the commands, words and exit codes of Kong's. */
+import { parseArgs } from "node:util";
+import { readSettings } from "@sluice/model";
+import { databaseSettings } from "../settings/database.ts";
+import { SettingsError } from "../settings/error.ts";
+import { type Database, DatabaseFault, DatabaseUnreachable } from "../stores/database/driver.ts";
+import {
+  bootstrap,
+  finish,
+  type MigrationResult,
+  type MigrationState,
+  readMigrationState,
+  reset,
+  up,
+} from "../stores/database/migrate.ts";
+import type { Migration } from "../stores/database/migrations/index.ts";
+import { openDatabase } from "../stores/database/open.ts";
+
+export const migrationsUsage = `usage: sluice migrations COMMAND [OPTIONS]
+
+  bootstrap   makes the tables in an empty database
+  up          runs new migrations; nodes of the version before go on working
+  finish      ends what 'up' began; nodes of the version before must be gone
+  list        prints the migrations; exits with 3 when the database needs bootstrapping,
+              4 when migrations are pending, 5 when there are new ones
+  status      prints the same as JSON
+  reset       drops all tables, with everything in them
+
+  -y, --yes     does not ask before 'reset'
+  -q, --quiet   prints nothing but faults
+
+The database is what SLUICE_DATABASE and SLUICE_PG_* name.
+`;
+
+export interface MigrationsCommand {
+  /** What follows `sluice migrations`. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly print: (line: string) => void;
+  readonly printFault: (line: string) => void;
+  /** Asks a person; undefined when there is none. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
+  /** Other migrations than this version's, for tests. */
+  readonly migrations?: readonly Migration[];
+}
+
+/** Milliseconds for a statement: some rewrite a table. Also how long one process waits for another's migrations. */
+const TIMEOUT = 60_000;
+
+type Run = (command: MigrationsCommand, database: Database, yes: boolean) => Promise<number>;
+
+const commands: Readonly<Record<string, Run>> = {
+  async bootstrap({ print, migrations }, database) {
+    const { ran } = await bootstrap(database, migrations);
+    if (ran?.length === 0) print("database already bootstrapped");
+    else print(`database bootstrapped: ${ran?.join(", ")}`);
+    return 0;
+  },
+
+  async up({ print, printFault, migrations }, database) {
+    const result = await up(database, migrations);
+    if (result.fault !== undefined) return refuse(result, printFault);
+    print(result.ran.length === 0 ? "database is already up-to-date" : `migrated: ${result.ran.join(", ")}`);
+    if (result.state.pending.length > 0)
+      print("database has pending migrations; run 'sluice migrations finish' when ready");
+    return 0;
+  },
+
+  async finish({ print, printFault, migrations }, database) {
+    const result = await finish(database, migrations);
+    if (result.fault !== undefined) return refuse(result, printFault);
+    print(result.ran.length === 0 ? "no pending migrations to finish" : `finished: ${result.ran.join(", ")}`);
+    if (result.state.available.length > 0) print("new migrations available; run 'sluice migrations up' to proceed");
+    return 0;
+  },
+
+  async list({ print, migrations }, database) {
+    const state = await readMigrationState(database, migrations);
+    const code = exitCodeOf(state);
+    if (state.needsBootstrap) {
+      print(NEEDS_BOOTSTRAP);
+      return code;
+    }
+    for (const [title, names] of [
+      ["executed migrations", state.executed],
+      ["pending migrations", state.pending],
+      ["new migrations available", state.available],
+    ] as const)
+      if (names.length > 0) print(`${title}: ${names.join(", ")}`);
+    if (state.pending.length > 0) print("run 'sluice migrations finish' when ready");
+    else if (state.available.length > 0) print("run 'sluice migrations up' to proceed");
+    return code;
+  },
+
+  async status({ print, migrations }, database) {
+    const state = await readMigrationState(database, migrations);
+    const shown = {
+      needs_bootstrap: state.needsBootstrap,
+      executed_migrations: state.executed,
+      pending_migrations: state.pending,
+      new_migrations: state.available,
+    };
+    print(JSON.stringify(shown));
+    return 0;
+  },
+
+  async reset({ print, printFault, ask }, database, yes) {
+    if (!yes) {
+      if (!ask) {
+        printFault("nobody to ask: confirm 'reset' with --yes");
+        return 1;
+      }
+      const answer = await ask("everything in the database will be lost. Reset it? [y/N] ");
+      if (!/^y(es)?$/i.test(answer.trim())) {
+        print("cancelled");
+        return 0;
+      }
+    }
+    const done = await reset(database);
+    print(done ? "database successfully reset" : "database not bootstrapped, nothing to reset");
+    return done ? 0 : 1;
+  },
+};
+
+const NEEDS_BOOTSTRAP = "database needs bootstrapping; run 'sluice migrations bootstrap'";
+
+function refuse({ fault }: MigrationResult, printFault: (line: string) => void): number {
+  printFault(fault === "pending" ? "database has pending migrations; run 'sluice migrations finish'" : NEEDS_BOOTSTRAP);
+  return 1;
+}
+
+function exitCodeOf({ needsBootstrap, pending, available }: MigrationState): number {
+  if (needsBootstrap) return 3;
+  if (pending.length > 0) return 4;
+  return available.length > 0 ? 5 : 0;
+}
+
+/** Resolves to the exit code. */
+export async function runMigrations(command: MigrationsCommand): Promise<number> {
+  const { env, printFault } = command;
+  const parsed = parse(command.args);
+  if (parsed === undefined) {
+    printFault(migrationsUsage);
+    return 2;
+  }
+  const settings = readSettings(databaseSettings, env);
+  if (settings.violations) {
+    for (const { path, message } of settings.violations) printFault(`${path[0]}: ${message}`);
+    return 1;
+  }
+  try {
+    const database = await openDatabase(settings.value, { timeout: TIMEOUT });
+    try {
+      return await parsed.run(parsed.quiet ? { ...command, print: () => undefined } : command, database, parsed.yes);
+    } finally {
+      await database.close();
+    }
+  } catch (error) {
+    if (!isExpected(error)) throw error;
+    printFault(error.message);
+    return 1;
+  }
+}
+
+const isExpected = (error: unknown): error is Error =>
+  error instanceof SettingsError || error instanceof DatabaseUnreachable || error instanceof DatabaseFault;
+
+function parse(args: readonly string[]) {
+  try {
+    const { positionals, values } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { yes: { type: "boolean", short: "y" }, quiet: { type: "boolean", short: "q" } },
+    });
+    const [name = ""] = positionals;
+    const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (run === undefined || positionals.length !== 1) return undefined;
+    return { run, yes: values.yes === true, quiet: values.quiet === true };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,121 @@
+/** Brings the tables of a database to what this version needs, with the two phases of Kong's migrations. */
+import type { Connection, Database } from "./driver.ts";
+import { migrations as all, type Migration } from "./migrations/index.ts";
+
+export interface MigrationState {
+  /** Nothing of ours is there. */
+  readonly needsBootstrap: boolean;
+  /** Names of the migrations that have run to their end. */
+  readonly executed: readonly string[];
+  /** `up` has run, `finish` has not. */
+  readonly pending: readonly string[];
+  /** Not run at all. */
+  readonly available: readonly string[];
+}
+
+/** What a step did; or why it did nothing, when that is a fault. */
+export type MigrationResult =
+  | { readonly ran: readonly string[]; readonly state: MigrationState; readonly fault?: undefined }
+  | { readonly fault: "needs bootstrap" | "pending"; readonly ran?: undefined; readonly state?: undefined };
+
+/** Any number will do, as long as no other program on the same database takes it. */
+const LOCK = 7_582_340;
+
+export async function readMigrationState(connection: Connection, migrations = all): Promise<MigrationState> {
+  const [there] = await connection.query("select to_regclass('migrations') is not null as there");
+  const rows = there?.there ? await connection.query("select name, pending from migrations order by name") : [];
+  const names = (pending: boolean) => rows.filter((row) => row.pending === pending).map(({ name }) => String(name));
+  const known = new Set(rows.map(({ name }) => name));
+  return {
+    needsBootstrap: rows.length === 0,
+    executed: names(false),
+    pending: names(true),
+    available: migrations.map(({ name }) => name).filter((name) => !known.has(name)),
+  };
+}
+
+/** Makes the tables in an empty database; `ran` is empty when they are there. */
+export const bootstrap = (database: Database, migrations = all): Promise<MigrationResult> =>
+  alone(database, async (connection) => {
+    const before = await readMigrationState(connection, migrations);
+    if (!before.needsBootstrap) return { ran: [], state: before };
+    await makeSchema(connection, database.schema);
+    await connection.script(`create table if not exists migrations (
+      name text primary key, executed_at timestamptz not null default now(), pending boolean not null)`);
+    for (const { name, up, finish } of migrations) {
+      await connection.script(up);
+      if (finish !== undefined) await connection.script(finish);
+      await record(connection, name, false);
+    }
+    return { ran: before.available, state: await readMigrationState(connection, migrations) };
+  });
+
+/** Runs the first phase of all new migrations. */
+export const up = (database: Database, migrations = all): Promise<MigrationResult> =>
+  alone(database, async (connection) => {
+    const before = await readMigrationState(connection, migrations);
+    if (before.needsBootstrap) return { fault: "needs bootstrap" };
+    if (before.pending.length > 0) return { fault: "pending" };
+    for (const migration of named(migrations, before.available)) {
+      await connection.script(migration.up);
+      await record(connection, migration.name, migration.finish !== undefined);
+    }
+    return { ran: before.available, state: await readMigrationState(connection, migrations) };
+  });
+
+/** Runs the second phase of those whose first has run: nodes of the version before must be gone. */
+export const finish = (database: Database, migrations = all): Promise<MigrationResult> =>
+  alone(database, async (connection) => {
+    const before = await readMigrationState(connection, migrations);
+    if (before.needsBootstrap) return { fault: "needs bootstrap" };
+    for (const migration of named(migrations, before.pending)) {
+      await connection.script(migration.finish ?? "");
+      await record(connection, migration.name, false);
+    }
+    return { ran: before.pending, state: await readMigrationState(connection, migrations) };
+  });
+
+/** Drops everything of ours, and nothing else. False when nothing was there. */
+export const reset = (database: Database): Promise<boolean> =>
+  alone(database, async (connection) => {
+    if ((await readMigrationState(connection)).needsBootstrap) return false;
+    const objects = await connection.query(
+      `select format('drop table %I cascade', relname) as statement from pg_class
+         where relnamespace = to_regnamespace(quote_ident($1)) and relkind = 'r' and relname = any($2::text[])
+       union all
+       select format('drop function %s', oid::regprocedure) from pg_proc
+         where pronamespace = to_regnamespace(quote_ident($1)) and proname = any($3::text[])`,
+      [database.schema, TABLES, FUNCTIONS],
+    );
+    for (const { statement } of objects) await connection.script(String(statement));
+    return true;
+  });
+
+const TABLES = [
+  ...["certificates", "snis", "upstreams", "targets", "services", "routes", "consumers", "keyauth_credentials"],
+  ...["plugins", "revision", "changes", "nodes", "migrations"],
+];
+const FUNCTIONS = ["take_revision", "log_change", "log_truncate", "dependents", "write_one", "write_all"];
+
+/** One process at a time; whoever waits sees what the one before it did. */
+const alone = <Result>(database: Database, run: (connection: Connection) => Promise<Result>): Promise<Result> =>
+  database.transaction(async (connection) => {
+    await connection.query("select pg_advisory_xact_lock($1)", [LOCK]);
+    return run(connection);
+  });
+
+/** `create schema if not exists` asks for a right that it does not need when the schema is there. */
+async function makeSchema(connection: Connection, schema: string): Promise<void> {
+  const [there] = await connection.query("select to_regnamespace(quote_ident($1)) is not null as there", [schema]);
+  if (!there?.there) await connection.script(`create schema "${schema.replaceAll('"', '""')}"`);
+}
+
+const record = (connection: Connection, name: string, pending: boolean) =>
+  connection.query(
+    `insert into migrations (name, pending) values ($1, $2)
+       on conflict (name) do update set pending = excluded.pending, executed_at = now()`,
+    [name, pending],
+  );
+
+const named = (migrations: readonly Migration[], names: readonly string[]): readonly Migration[] =>
+  migrations.filter(({ name }) => names.includes(name));

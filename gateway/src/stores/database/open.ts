@@ -1,0 +1,51 @@
+/** Opens the database that the settings name. */
+import { readFile } from "node:fs/promises";
+import { type DatabaseSettings, databaseSettings as names } from "../../settings/database.ts";
+import { SettingsError } from "../../settings/error.ts";
+import { type Database, DatabaseUnreachable } from "./driver.ts";
+import { openEmbedded } from "./embedded.ts";
+import { FolderInUse } from "./folder-lock.ts";
+import { readMigrationState } from "./migrate.ts";
+import { openPostgres } from "./postgres.ts";
+
+export interface OpenOptions {
+  /** Told of every connection to a server that breaks. */
+  readonly onLost?: (reason: string) => void;
+  /** Milliseconds instead of the setting's. */
+  readonly timeout?: number;
+}
+
+/** @throws SettingsError when the settings cannot be used, or another process has the folder. */
+export async function openDatabase(settings: DatabaseSettings, options: OpenOptions = {}): Promise<Database> {
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(settings.pgSchema))
+    throw new SettingsError(`${names.pgSchema.variable}: lower-case letters, digits and _, not '${settings.pgSchema}'`);
+  if (settings.database === "embedded") {
+    return openEmbedded({ folder: settings.databaseDirectory, schema: settings.pgSchema }).catch((error: unknown) => {
+      throw error instanceof FolderInUse ? new SettingsError(error.message) : error;
+    });
+  }
+  const ca = settings.pgSslAuthority === null ? {} : { ca: await readFile(settings.pgSslAuthority, "utf8") };
+  return openPostgres({
+    host: settings.pgHost,
+    port: settings.pgPort,
+    user: settings.pgUser,
+    ...(settings.pgPassword !== null && { password: settings.pgPassword }),
+    database: settings.pgDatabase,
+    schema: settings.pgSchema,
+    timeout: options.timeout ?? settings.pgTimeout,
+    poolSize: settings.pgPoolSize,
+    ...(settings.pgSsl && { tls: { verify: settings.pgSslVerify, ...ca } }),
+    ...(options.onLost && { onLost: options.onLost }),
+  });
+}
+
+/** @throws SettingsError with the command to run, when the tables are not what this version needs. */
+export async function requireMigrated(database: Database): Promise<void> {
+  const state = await readMigrationState(database).catch((error: unknown) => {
+    throw error instanceof DatabaseUnreachable ? new SettingsError(error.message) : error;
+  });
+  if (state.needsBootstrap)
+    throw new SettingsError("the database needs bootstrapping: run `sluice migrations bootstrap`");
+  if (state.available.length > 0)
+    throw new SettingsError("the database is of an older version: run `sluice migrations up`");
+}

@@ -1,0 +1,112 @@
+/** What the migrations do on every database. Run by postgres.test.ts and embedded.test.ts. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, test } from "node:test";
+import { collections, entities, schemaNode } from "@sluice/model";
+import type { Database } from "../../../gateway/src/stores/database/driver.ts";
+import { bootstrap, finish, readMigrationState, reset, up } from "../../../gateway/src/stores/database/migrate.ts";
+import { type Migration, migrations } from "../../../gateway/src/stores/database/migrations/index.ts";
+import type { DatabaseHolder } from "./suite.ts";
+
+const base: Migration = { name: "000_old", up: "create table old (a int)" };
+const change: Migration = {
+  name: "001_new",
+  up: "alter table old add column b int",
+  finish: "alter table old drop column a",
+};
+const later: Migration = { name: "002_later", up: "alter table old add column c int" };
+
+export function describeMigrations(name: string, hold: () => Promise<DatabaseHolder>): void {
+  describe(`migrations of ${name}`, () => {
+    let holder: DatabaseHolder;
+    let database: Database;
+    before(async () => {
+      holder = await hold();
+      database = holder.database;
+      await database.script("drop schema if exists sluice cascade");
+    });
+    afterEach(() => database.script("drop schema if exists sluice cascade"));
+    after(() => holder.close());
+
+    const columns = async (table: string) =>
+      (
+        await database.query(
+          `select column_name as name from information_schema.columns
+             where table_schema = 'sluice' and table_name = $1 order by ordinal_position`,
+          [table],
+        )
+      ).map((row) => row.name);
+
+    test("an empty database is bootstrapped once, and says so the second time", async () => {
+      assert.deepEqual(await readMigrationState(database), {
+        needsBootstrap: true,
+        executed: [],
+        pending: [],
+        available: migrations.map((migration) => migration.name),
+      });
+      const names = migrations.map((migration) => migration.name);
+      assert.deepEqual((await bootstrap(database)).ran, names);
+      assert.deepEqual((await bootstrap(database)).ran, []);
+      const expected = { needsBootstrap: false, executed: names, pending: [], available: [] };
+      assert.deepEqual(await readMigrationState(database), expected);
+    });
+
+    test("two that bootstrap at a time do it once", async () => {
+      const results = await Promise.all([bootstrap(database), bootstrap(database), bootstrap(database)]);
+      assert.deepEqual(results.map(({ ran }) => ran?.length).sort(), [0, 0, migrations.length]);
+    });
+
+    test("a bootstrap that fails leaves nothing behind", async () => {
+      await assert.rejects(bootstrap(database, [base, { name: "001_bad", up: "create nonsense" }]));
+      assert.equal((await readMigrationState(database)).needsBootstrap, true);
+      assert.deepEqual(await columns("old"), []);
+    });
+
+    test("every member of every entity has its column, and no column is without a member", async () => {
+      await bootstrap(database);
+      for (const collection of collections) {
+        const expected = Object.entries(schemaNode(entities[collection].schema).properties ?? {}).map(
+          ([member, { reference }]) => (reference === undefined ? member : `${member}_id`),
+        );
+        assert.deepEqual(await columns(collection), expected, collection);
+      }
+    });
+
+    test("up and finish run the two phases, and neither without the other", async () => {
+      assert.equal((await up(database, [base])).fault, "needs bootstrap");
+      assert.equal((await finish(database, [base])).fault, "needs bootstrap");
+      await bootstrap(database, [base]);
+      assert.deepEqual((await readMigrationState(database, [base, change])).available, ["001_new"]);
+
+      const first = await up(database, [base, change]);
+      assert.deepEqual([first.ran, first.state?.pending], [["001_new"], ["001_new"]]);
+      assert.deepEqual(await columns("old"), ["a", "b"]);
+      assert.equal((await up(database, [base, change, later])).fault, "pending");
+
+      const second = await finish(database, [base, change, later]);
+      assert.deepEqual([second.ran, second.state?.available], [["001_new"], ["002_later"]]);
+      assert.deepEqual(await columns("old"), ["b"]);
+      assert.deepEqual((await finish(database, [base, change])).ran, []);
+      assert.deepEqual((await up(database, [base, change, later])).state?.pending, []);
+      assert.deepEqual(await columns("old"), ["b", "c"]);
+    });
+
+    test("a bootstrap runs both phases", async () => {
+      await bootstrap(database, [base, change]);
+      assert.deepEqual(await columns("old"), ["b"]);
+      assert.deepEqual((await readMigrationState(database, [base, change])).pending, []);
+    });
+
+    test("a reset drops all that is ours and nothing else, and it can be bootstrapped again", async () => {
+      assert.equal(await reset(database), false);
+      await bootstrap(database);
+      await database.script("create table theirs (a int)");
+      assert.equal(await reset(database), true);
+      const left = await database.query(
+        `select relname as name from pg_class where relnamespace = 'sluice'::regnamespace
+           union all select proname from pg_proc where pronamespace = 'sluice'::regnamespace`,
+      );
+      assert.deepEqual(left, [{ name: "theirs" }]);
+      assert.deepEqual((await bootstrap(database)).ran?.length, migrations.length);
+    });
+  });
+}
