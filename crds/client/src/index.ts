@@ -1,4 +1,5 @@
 /** Custom resources: reading and writing them, wherever they are kept. */
+export * from "./batch.ts";
 export * from "./cache.ts";
 export { type ClusterClientOptions, createClusterClient } from "./cluster/client.ts";
 export { KubeconfigError } from "./cluster/credentials.ts";
