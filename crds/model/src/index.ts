@@ -2,13 +2,15 @@
 
 export { type Fields, type SchemaViolation, schemaViolation } from "./check/error.ts";
 export { type CheckedEntity, type CheckOptions, checkConfig, checkEntity } from "./check/index.ts";
+export { withPort } from "./check/rules/hosts.ts";
 export * from "./document/index.ts";
 export type * from "./document.ts";
 export * from "./entities/index.ts";
 export { type NestedList, nestedLists, type Reference, references } from "./entities/references.ts";
 export { coerce } from "./form/coerce.ts";
-export { decodeForm } from "./form/index.ts";
-export { canonical, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";
+export { decodeForm, type FormParts } from "./form/index.ts";
+export { canonical, deriveId, deriveNamelessId, idOf, uuidV5 } from "./ids.ts";
+export { mergeEntity } from "./merge/index.ts";
 export { toCamel, toSnake } from "./names.ts";
 export { normalizePath } from "./path.ts";
 export * from "./plugins/index.ts";

@@ -59,6 +59,9 @@ const decoded: readonly (readonly [collection: Collection, body: string, value: 
   ["plugins", "name=nope&config.minute=60", { name: "nope", config: { minute: "60" } }],
   ["plugins", "name=toString&config.minute=60", { name: "toString", config: { minute: "60" } }],
   ["plugins", "name=cors&config=x", { name: "cors", config: "x" }],
+  ["certificates", "snis=a.example", { snis: ["a.example"] }],
+  ["certificates", "snis[]=a.example&snis[]=b.example", { snis: ["a.example", "b.example"] }],
+  ["certificates", "snis=", { snis: null }],
 ];
 
 for (const [collection, body, value] of decoded) {
@@ -95,6 +98,19 @@ test("tells all faults of a form at once", () => {
 
 test("takes the plugin's name from the caller when the form has none", () => {
   assert.deepEqual(decodeForm("config.minute=5", "plugins", { plugin: "rate-limiting" }).value, {
+    config: { minute: 5 },
+  });
+});
+
+test("takes the parts of a multipart body as they stand, without a second decoding", () => {
+  const parts = [
+    { name: "config.minute", text: "5" },
+    { name: "name", text: "rate-limiting" },
+    { name: "tags[]", text: "a%20b" },
+  ];
+  assert.deepEqual(decodeForm(parts, "plugins").value, {
+    name: "rate-limiting",
+    tags: ["a%20b"],
     config: { minute: 5 },
   });
 });

@@ -6,20 +6,25 @@ import { type SchemaNode, schemaNode } from "../schema/node.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Checked } from "../violation.ts";
 import { coerce } from "./coerce.ts";
-import { readForm } from "./tree.ts";
+import { type Argument, argumentsOf, readForm } from "./tree.ts";
+
+/** The parts of a body of type multipart/form-data: their names and what is in them. */
+export type FormParts = readonly { readonly name: string; readonly text: string }[];
 
 /**
- * Decodes a body of type application/x-www-form-urlencoded into an unchecked entity, with texts coerced by the
- * collection's schema, and a plugin's config by the schema of the plugin that `name` says.
+ * Decodes a body of type application/x-www-form-urlencoded, or the parts of another form, into an unchecked entity,
+ * with texts coerced by the collection's schema, and a plugin's config by the schema of the plugin that `name` says.
  *
  * `plugin` names the plugin where the body does not (a form that changes some of its config).
  */
 export function decodeForm(
-  body: string,
+  body: string | FormParts,
   collection: Collection,
   { plugin }: { readonly plugin?: string } = {},
 ): Checked<Readonly<Record<string, unknown>>> {
-  const form = readForm(body);
+  const given: readonly Argument[] =
+    typeof body === "string" ? argumentsOf(body) : body.map((part) => ({ ...part, written: part.name }));
+  const form = readForm(given);
   if (form.violations !== undefined) return form;
   const entity = coerce(withShorthands(collection), form.value) as Readonly<Record<string, unknown>>;
   if (collection !== "plugins" || !isRecord(entity.config)) return { value: entity };
@@ -27,12 +32,15 @@ export function decodeForm(
   return { value: config === undefined ? entity : { ...entity, config: coerce(config, entity.config) } };
 }
 
-/** An empty `url` unsets it, like any member. */
+/** Members that are taken and not kept: an empty `url` unsets it, like any member; a lone server name is a list. */
+const shorthands: Partial<Record<Collection, Readonly<Record<string, SchemaNode>>>> = {
+  services: { url: { type: "string" } },
+  certificates: { snis: { type: "array", items: { type: "string" } } },
+};
+
 function withShorthands(collection: Collection): SchemaNode {
   const schema = schemaNode(entities[collection].schema);
-  return collection === "services"
-    ? { ...schema, properties: { ...schema.properties, url: { type: "string" } } }
-    : schema;
+  return { ...schema, properties: { ...schema.properties, ...shorthands[collection] } };
 }
 
 /** With the flat spellings of redis members that checkConfig takes. */

@@ -16,7 +16,7 @@ import type { Checked, Violation } from "../violation.ts";
 export type FormValue = string | readonly FormValue[] | { readonly [name: string]: FormValue };
 
 /** What one body may ask for; the caller bounds its bytes. */
-const MAX_PAIRS = 1000;
+const MAX_ARGUMENTS = 1000;
 const MAX_STEPS = 8;
 const MAX_INDEX = 1000;
 
@@ -33,23 +33,37 @@ interface Branch {
 
 const branch = (): Branch => ({ texts: [], members: new Map(), items: new Map(), list: false });
 
-/** Nested texts of a body of type application/x-www-form-urlencoded. */
-export function readForm(body: string): Checked<{ readonly [name: string]: FormValue }> {
-  const pairs = body.split("&").filter((pair) => pair !== "");
-  if (pairs.length > MAX_PAIRS) return fault([], `more than ${MAX_PAIRS} arguments`);
+/** A name and its text, as a form has them; undefined: not percent-encoded UTF-8. */
+export interface Argument {
+  readonly name: string | undefined;
+  readonly text: string | undefined;
+  /** The name as it was written. */
+  readonly written: string;
+}
+
+/** The arguments of a body of type application/x-www-form-urlencoded. */
+export const argumentsOf = (body: string): readonly Argument[] =>
+  body
+    .split("&")
+    .filter((pair) => pair !== "")
+    .map((pair) => {
+      const [written = "", ...rest] = pair.split("=");
+      return { name: percentDecode(written), text: percentDecode(rest.join("=")), written };
+    });
+
+/** Nested texts. */
+export function readForm(given: readonly Argument[]): Checked<{ readonly [name: string]: FormValue }> {
+  if (given.length > MAX_ARGUMENTS) return fault([], `more than ${MAX_ARGUMENTS} arguments`);
   const root = branch();
-  const violations = pairs.flatMap((pair) => plant(root, pair));
+  const violations = given.flatMap((argument) => plant(root, argument));
   const value = gatherMembers(root, [], violations);
   return violations.length > 0 ? { violations } : { value };
 }
 
 const fault = (path: Violation["path"], message: string) => ({ violations: [{ path, message }] });
 
-function plant(root: Branch, pair: string): readonly Violation[] {
-  const [rawName = "", ...rest] = pair.split("=");
-  const name = percentDecode(rawName);
-  const text = percentDecode(rest.join("="));
-  if (name === undefined) return fault([rawName], "not percent-encoded UTF-8").violations;
+function plant(root: Branch, { name, text, written }: Argument): readonly Violation[] {
+  if (name === undefined) return fault([written], "not percent-encoded UTF-8").violations;
   const steps = stepsOf(name);
   const path = steps.map((step) => (step === "[]" ? 0 : typeof step === "number" ? step - 1 : step));
   if (text === undefined) return fault(path, "not percent-encoded UTF-8").violations;

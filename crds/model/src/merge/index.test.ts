@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkEntity, mergeEntity } from "../index.ts";
+
+const plugin = (config: object) => {
+  const { value, violations } = checkEntity("plugins", { name: "rate-limiting", config });
+  if (!value) throw new Error(JSON.stringify(violations));
+  return value;
+};
+
+test("merges records and replaces everything else", () => {
+  const upstream = checkEntity("upstreams", { name: "u", tags: ["a"] }).value;
+  assert.ok(upstream);
+  const merged = mergeEntity("upstreams", upstream, {
+    tags: ["b"],
+    slots: null,
+    healthchecks: { active: { healthy: { interval: 5 } } },
+  });
+  assert.partialDeepStrictEqual(merged, {
+    name: "u",
+    tags: ["b"],
+    slots: null,
+    healthchecks: { active: { type: "http", healthy: { interval: 5, successes: 0 } }, threshold: 0 },
+  });
+});
+
+test("merges a plugin's config, the older spelling of redis members too, and null unsets", () => {
+  const current = plugin({ minute: 5, hour: 9, policy: "redis", redis: { host: "old", port: 1 } });
+  const merged = mergeEntity("plugins", current, { config: { minute: null, redis_host: "new" } });
+  assert.partialDeepStrictEqual(merged, { config: { minute: null, hour: 9, redis: { host: "new", port: 1 } } });
+});
+
+test("starts a config anew when the plugin becomes another one", () => {
+  const merged = mergeEntity("plugins", plugin({ minute: 5 }), { name: "cors", config: { max_age: 5 } });
+  assert.deepEqual(merged.config, { max_age: 5 });
+});
+
+test("replaces mappings and references", () => {
+  const route = checkEntity("routes", { headers: { a: ["1"] }, service: { id: "x" } });
+  const current = { ...route.value, headers: { a: ["1"] }, service: { id: "x" } };
+  const merged = mergeEntity("routes", current, { headers: { b: ["2"] }, service: { name: "y" } });
+  assert.partialDeepStrictEqual(merged, { headers: { b: ["2"] }, service: { name: "y" } });
+  assert.deepEqual(Object.keys(merged.headers as object), ["b"]);
+});
+
+test("keeps a member named like a prototype a plain member, for the check to refuse", () => {
+  const merged = mergeEntity("plugins", plugin({ minute: 5 }), JSON.parse('{"config":{"__proto__":{"second":1}}}'));
+  assert.ok(Object.hasOwn(merged.config as object, "__proto__"));
+  assert.ok(checkEntity("plugins", merged).violations);
+});

@@ -1,0 +1,35 @@
+/** Merging a change into an entity: what PATCH of the admin API does (kong-contract 1.3). */
+import { expandConfig } from "../check/shorthand.ts";
+import { type Collection, entities } from "../entities/index.ts";
+import { type PluginName, plugins } from "../plugins/index.ts";
+import { type SchemaNode, schemaNode } from "../schema/node.ts";
+import { isRecord, memberOf } from "../schema/walk.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/**
+ * The unchecked entity that a change makes of a filled one: records are merged member by member, a plugin's config
+ * too; lists, mappings and references are replaced; null unsets. A config is not merged into another plugin's.
+ */
+export function mergeEntity(collection: Collection, current: object, change: Members): Members {
+  const members = current as Members;
+  const merged = mergeRecord(schemaNode(entities[collection].schema), members, change);
+  if (collection !== "plugins" || !isRecord(change.config)) return merged;
+  const { name } = members;
+  const renamed = (change.name ?? name) !== name;
+  const known = typeof name === "string" && Object.hasOwn(plugins, name) ? (name as PluginName) : undefined;
+  if (renamed || known === undefined) return merged;
+  const config = mergeRecord(schemaNode(plugins[known].schema), members.config, expandConfig(known, change.config));
+  return { ...merged, config };
+}
+
+/** Members are defined, never assigned, so that no name is special. */
+function mergeRecord(schema: SchemaNode, current: unknown, change: Members): Members {
+  const before = isRecord(current) ? current : {};
+  const changed = Object.entries(change).map(([name, value]): [string, unknown] => {
+    const member = memberOf(schema, name);
+    const isMerged = member?.properties !== undefined && member.reference === undefined && isRecord(value);
+    return [name, isMerged ? mergeRecord(member, Object.hasOwn(before, name) ? before[name] : null, value) : value];
+  });
+  return Object.fromEntries([...Object.entries(before), ...changed]);
+}
