@@ -10,6 +10,8 @@ export interface KindNames {
 }
 
 export const kindNames: Readonly<Record<Kind, KindNames>> = {
+  Certificate: { apiVersion: ours, kind: "Certificate", plural: "certificates" },
+  Upstream: { apiVersion: ours, kind: "Upstream", plural: "upstreams" },
   Service: { apiVersion: ours, kind: "Service", plural: "services" },
   Route: { apiVersion: ours, kind: "Route", plural: "routes" },
   Plugin: { apiVersion: ours, kind: "Plugin", plural: "plugins" },

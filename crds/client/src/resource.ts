@@ -1,7 +1,7 @@
 /** Resources as this client reads and writes them: plain Kubernetes objects, whatever holds them. */
 
 /** Kinds of ours (group sluice.dev) and core kinds that the operator reads. `CoreService` is v1 Service. */
-export type SluiceKind = "Service" | "Route" | "Plugin" | "Consumer";
+export type SluiceKind = "Certificate" | "Upstream" | "Service" | "Route" | "Plugin" | "Consumer";
 export type CoreKind = "Secret" | "CoreService" | "EndpointSlice";
 export type Kind = SluiceKind | CoreKind;
 

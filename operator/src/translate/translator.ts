@@ -29,7 +29,7 @@ export interface TranslatorOptions {
 }
 
 /** Parents before children. */
-const order: readonly SluiceKind[] = ["Service", "Route", "Consumer", "Plugin"];
+const order: readonly SluiceKind[] = ["Certificate", "Upstream", "Service", "Route", "Consumer", "Plugin"];
 
 export function createTranslator(options: TranslatorOptions): (world: World) => Translation {
   const memory = createMemory(options.homeNamespace);

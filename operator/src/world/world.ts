@@ -2,6 +2,8 @@
 import type { Kind, Resource } from "@sluice/crds";
 
 export const watchedKinds = [
+  "Certificate",
+  "Upstream",
   "Service",
   "Route",
   "Plugin",

@@ -1,40 +1,29 @@
 /** Consumer -> consumer and its key-auth credentials. */
-import { deriveId, type KeyAuthEntry, kinds, readSpec, type SpecNode } from "@sluice/model";
-import { invalid, type Reading } from "./reading.ts";
+import { deriveId, type KeyAuthEntry, kinds } from "@sluice/model";
+import { type Child, childrenOf, parentViolations } from "./children.ts";
+import type { Reading } from "./reading.ts";
 import { hashKey, readSecret } from "./secrets.ts";
 import { createdAt } from "./times.ts";
-import type { Path, Translated, TranslateOptions } from "./translation.ts";
-
-const KEY_AUTH = ["spec", "keyAuth"];
-const entryNode: SpecNode = kinds.Consumer.spec.properties?.keyAuth?.items ?? {};
+import type { Translated, TranslateOptions } from "./translation.ts";
 
 /** A faulty key is a fault of its own item: the consumer and the other keys are served. */
 export function consumerEntities(reading: Reading, options: TranslateOptions): readonly Translated[] {
-  const { identity, times, members, resource } = reading;
-  const given = resource.spec?.keyAuth;
-  const entries: readonly unknown[] = Array.isArray(given) ? given : [];
-  const ofEntries = ({ path }: { readonly path: Path }) => path.length > 2 && path[1] === "keyAuth";
+  const { identity, times, members } = reading;
   const consumer: Translated = {
     collection: "consumers",
     item: { ...times, ...members, id: identity.id },
     base: ["spec"],
     places: {},
-    violations: reading.violations.filter((violation) => !ofEntries(violation)),
+    violations: parentViolations(reading, "keyAuth"),
   };
-  return [consumer, ...entries.map((entry, index) => credential(reading, { entry, index, options }))];
+  const entries = childrenOf(reading, "keyAuth", kinds.Consumer.spec.properties?.keyAuth);
+  return [consumer, ...entries.map((entry) => credential(reading, entry, options))];
 }
 
-interface Entry {
-  readonly entry: unknown;
-  readonly index: number;
-  readonly options: TranslateOptions;
-}
-
-function credential({ identity, namespace, times }: Reading, { entry, index, options }: Entry): Translated {
-  const base = [...KEY_AUTH, index];
+function credential({ identity, namespace, times }: Reading, entry: Child, options: TranslateOptions): Translated {
+  const { base, index, members, violations } = entry;
   const place = [...base, "secretRef"];
-  const { members, own, violations } = readSpec(entryNode, entry);
-  const { id, secretRef } = own as Partial<KeyAuthEntry>;
+  const { id, secretRef } = entry.own as Partial<KeyAuthEntry>;
   const found = secretRef && readSecret(secretRef, { namespace, path: place }, options);
   const secret = found && "value" in found ? found : undefined;
   const created_at = (secret && createdAt(secret.secret.metadata)) ?? times.created_at;
@@ -49,10 +38,7 @@ function credential({ identity, namespace, times }: Reading, { entry, index, opt
     },
     base,
     places: { key: place, consumer: ["spec"] },
-    violations: [
-      ...violations.map(({ path, message }) => invalid([...base, ...path], message)),
-      ...(found && !("value" in found) ? [found] : []),
-    ],
+    violations: [...violations, ...(found && !("value" in found) ? [found] : [])],
   };
 }
 

@@ -6,6 +6,7 @@ export type { Placement } from "./references-of.ts";
 export { resourceName } from "./resource-name.ts";
 export { credentialSecret, hashKey } from "./secrets.ts";
 export { CREATED_AT, UPDATED_AT } from "./times.ts";
+export { certificateSecret } from "./tls-secrets.ts";
 export { toEntities } from "./to-entities.ts";
 export { kindOfCollection, type ResourceCollection, type ToResourceOptions, toResource } from "./to-resource.ts";
 export { type CheckedTranslation, translate } from "./translate.ts";

@@ -36,13 +36,23 @@ export function placeReferences(collection: Collection, entity: object, options:
   return { spec: specOf(collection, refs), namespace, violations };
 }
 
+/** Members that refer to a resource, the kind that they refer to, and how the resource spells them. */
+const singleRefs: {
+  readonly [Name in Collection]?: { readonly member: string; readonly kind: ResourceKind; readonly ref: string };
+} = {
+  routes: { member: "service", kind: "Service", ref: "serviceRef" },
+  services: { member: "client_certificate", kind: "Certificate", ref: "clientCertificateRef" },
+  upstreams: { member: "client_certificate", kind: "Certificate", ref: "clientCertificateRef" },
+};
+
 function specOf(
   collection: Collection,
   refs: readonly { readonly kind: ResourceKind; readonly name: string }[],
 ): Members {
   const [first] = refs;
   if (!first) return {};
-  return collection === "plugins" ? { targetRefs: refs } : { serviceRef: { name: first.name } };
+  const single = singleRefs[collection];
+  return single ? { [single.ref]: { name: first.name } } : { targetRefs: refs };
 }
 
 interface Reference {
@@ -52,8 +62,10 @@ interface Reference {
 }
 
 function referencesOf(collection: Collection, entity: Members): readonly Reference[] {
-  if (collection !== "plugins" && collection !== "routes") return [];
-  return Object.entries(targetMembers).flatMap(([kind, member]): Reference[] => {
+  const single = singleRefs[collection];
+  const targets = collection === "plugins" ? Object.entries(targetMembers) : [];
+  const members = single ? [[single.kind, single.member] as const] : targets;
+  return members.flatMap(([kind, member]): Reference[] => {
     const { id } = Object(entity[member]) as { id?: unknown };
     return typeof id === "string" ? [{ kind: kind as ResourceKind, member, id }] : [];
   });

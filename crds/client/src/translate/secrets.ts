@@ -11,7 +11,7 @@ export interface SecretValue {
 }
 
 /** Where the reference stands, for the faults, and in which namespace it is looked for. */
-interface Place {
+export interface SecretPlace {
   readonly namespace: string;
   readonly path: Path;
 }
@@ -19,7 +19,7 @@ interface Place {
 /** The entry of a labelled Secret, or why there is none. */
 export function readSecret(
   { name, key }: SecretRef,
-  { namespace, path }: Place,
+  { namespace, path }: SecretPlace,
   { read }: Pick<TranslateOptions, "read">,
 ): SecretValue | ResourceViolation {
   const fault = (member: "name" | "key", message: string): ResourceViolation => ({
@@ -40,7 +40,7 @@ export function readSecret(
 }
 
 /** `stringData` is what a person writes; the API server turns it into `data`, a folder of files does not. */
-function entryOf({ data, stringData }: Resource, key: string): string | undefined {
+export function entryOf({ data, stringData }: Resource, key: string): string | undefined {
   const written = Object(stringData) as Readonly<Record<string, unknown>>;
   if (Object.hasOwn(written, key) && typeof written[key] === "string") return written[key];
   const encoded = data && Object.hasOwn(data, key) ? data[key] : undefined;

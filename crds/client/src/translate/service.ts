@@ -1,5 +1,6 @@
 /** Service -> service. */
 import type { ServiceSpec } from "@sluice/model";
+import { clientCertificate } from "./client-certificate.ts";
 import { entityName } from "./entity-name.ts";
 import { invalid, type Reading } from "./reading.ts";
 import type { Backend, ResourceViolation, Translated, TranslateOptions } from "./translation.ts";
@@ -9,6 +10,7 @@ export function serviceEntity(reading: Reading, options: TranslateOptions): Tran
   const { url, backendRef } = reading.own as ServiceSpec;
   const backend: Backend | undefined = backendRef && { namespace, name: backendRef.name, port: backendRef.port };
   const name = entityName(reading, options);
+  const certificate = clientCertificate(reading, options);
   const urlPlace = ["spec", "url"];
   return {
     collection: "services",
@@ -16,6 +18,7 @@ export function serviceEntity(reading: Reading, options: TranslateOptions): Tran
       ...times,
       ...members,
       ...name.member,
+      ...certificate.member,
       id: identity.id,
       ...(url !== undefined && { url }),
       ...(backend && { host: `${backend.name}.${backend.namespace}.svc`, port: backend.port }),
@@ -23,14 +26,17 @@ export function serviceEntity(reading: Reading, options: TranslateOptions): Tran
     base: ["spec"],
     places: {
       ...name.places,
+      ...certificate.places,
       ...(url !== undefined && { protocol: urlPlace, host: urlPlace, port: urlPlace, path: urlPlace }),
       ...(backend && { host: ["spec", "backendRef", "name"], port: ["spec", "backendRef", "port"] }),
     },
     violations: [
       ...reading.violations,
       ...sourceFaults(reading),
+      ...certificate.violations,
       ...(backend && options.audience === "nodes" ? backendFaults(backend, options) : []),
     ],
+    refersTo: certificate.refersTo,
     ...(backend && { backend }),
   };
 }

@@ -5,6 +5,39 @@ import type { Metadata } from "../resource.ts";
 export const CREATED_AT = "sluice.dev/created-at";
 export const UPDATED_AT = "sluice.dev/updated-at";
 
+/** Times of entities that stand inside a resource, where they differ from its own: `{"<id>": [created, updated]}`. */
+export const CHILD_TIMES = "sluice.dev/child-times";
+
+type Times = Readonly<Record<string, readonly [created: number, updated: number]>>;
+
+/** What the annotation says, whoever wrote it: what is none of ours is passed over. */
+export function childTimes(annotation: string | undefined): Times {
+  if (annotation === undefined) return {};
+  try {
+    const entries = Object.entries(Object(JSON.parse(annotation))).filter(
+      ([, times]) => Array.isArray(times) && times.length === 2 && times.every((time) => Number.isFinite(time)),
+    );
+    return Object.fromEntries(entries) as Times;
+  } catch {
+    return {};
+  }
+}
+
+interface Timed {
+  readonly id: string;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
+
+/** The annotation for the children of a parent; undefined when all have its times. */
+export function writeChildTimes(parent: Omit<Timed, "id">, children: readonly Timed[]): string | undefined {
+  const own = children.filter(
+    ({ created_at, updated_at }) => created_at !== parent.created_at || updated_at !== parent.updated_at,
+  );
+  if (own.length === 0) return undefined;
+  return JSON.stringify(Object.fromEntries(own.map((child) => [child.id, [child.created_at, child.updated_at]])));
+}
+
 /** When the holder of the resources got the object, whatever its annotations say. */
 export const bornAt = ({ creationTimestamp }: Metadata): number | undefined => unixTime(creationTimestamp);
 

@@ -1,6 +1,7 @@
 /** From a custom resource to the entities that it stands for. Pure: what it needs besides, it asks for. */
 import { kinds, type ResourceKind, readSpec } from "@sluice/model";
 import type { Resource } from "../resource.ts";
+import { certificateEntities } from "./certificate.ts";
 import { consumerEntities } from "./consumer.ts";
 import { identityOf } from "./identity.ts";
 import { pluginEntity } from "./plugin.ts";
@@ -9,10 +10,13 @@ import { routeEntity } from "./route.ts";
 import { serviceEntity } from "./service.ts";
 import { bornAt, createdAt, updatedAt } from "./times.ts";
 import type { Translated, TranslateOptions } from "./translation.ts";
+import { upstreamEntities } from "./upstream.ts";
 
 type Translate = (reading: Reading, options: TranslateOptions) => readonly Translated[];
 
 const translators: Readonly<Record<ResourceKind, Translate>> = {
+  Certificate: certificateEntities,
+  Upstream: upstreamEntities,
   Service: (reading, options) => [serviceEntity(reading, options)],
   Route: (reading, options) => [routeEntity(reading, options)],
   Plugin: (reading, options) => [pluginEntity(reading, options)],
@@ -20,7 +24,7 @@ const translators: Readonly<Record<ResourceKind, Translate>> = {
 };
 
 /**
- * The resource's entity and, for a Consumer, its credentials after it. Items with violations are there too, for those
+ * The resource's entity and after it those that stand inside it: credentials, targets, SNIs. Items with violations are there too, for those
  * who must know what a faulty resource was meant to be; they must not be served.
  *
  * @throws TypeError for a resource that is not of ours.

@@ -6,18 +6,23 @@ import {
   type Entities,
   type KeyAuthEntry,
   kinds,
+  type NameRef,
+  nameOf,
   type ResourceKind,
   resourceKinds,
+  type Sni,
+  type Target,
   writeSpec,
 } from "@sluice/model";
 import type { Resource } from "../resource.ts";
 import { pluginParts } from "./plugin-parts.ts";
 import { type Placement, placeReferences } from "./references-of.ts";
 import { resourceName } from "./resource-name.ts";
-import { CREATED_AT, UPDATED_AT } from "./times.ts";
+import { CHILD_TIMES, CREATED_AT, UPDATED_AT, writeChildTimes } from "./times.ts";
+import { writeChildren } from "./write-children.ts";
 
-/** Collections that have a kind of their own. Credentials stand in their consumer's resource. */
-export type ResourceCollection = Exclude<Collection, "keyauth_credentials">;
+/** Collections that have a kind of their own. The others stand in the resource of their parent. */
+export type ResourceCollection = Exclude<Collection, "keyauth_credentials" | "targets" | "snis">;
 
 export interface ToResourceOptions {
   /** Where the resource goes if it neither exists nor refers to a resource: the home namespace. */
@@ -30,6 +35,12 @@ export interface ToResourceOptions {
   readonly class?: string;
   /** Consumers: the keys, from `credentialSecret`. Default: those of `previous`. */
   readonly keyAuth?: readonly KeyAuthEntry[];
+  /** Upstreams: all of its targets. Default: those of `previous`. */
+  readonly targets?: readonly Target[];
+  /** Certificates: all of its SNIs. Default: those of `previous`. */
+  readonly snis?: readonly Sni[];
+  /** Certificates: the Secret, from `certificateSecret`. Default: that of `previous`. */
+  readonly secretRef?: NameRef;
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -72,11 +83,25 @@ export function toResource<Name extends ResourceCollection>(
       metadata: {
         name: previous?.metadata.name ?? nameFor(kind, members, entity.id),
         namespace: references.namespace,
-        annotations: { [CREATED_AT]: `${entity.created_at}`, [UPDATED_AT]: `${entity.updated_at}` },
+        annotations: {
+          [CREATED_AT]: `${entity.created_at}`,
+          [UPDATED_AT]: `${entity.updated_at}`,
+          ...childTimesOf(entity, options),
+        },
       },
       spec,
     },
   };
+}
+
+/** Children that stay as they were keep their times. */
+function childTimesOf(
+  entity: Entities[ResourceCollection],
+  { targets, snis, previous }: ToResourceOptions,
+): Record<string, string> {
+  const children = targets ?? snis;
+  const times = children ? writeChildTimes(entity, children) : previous?.metadata.annotations?.[CHILD_TIMES];
+  return times === undefined ? {} : { [CHILD_TIMES]: times };
 }
 
 interface Parts {
@@ -87,6 +112,15 @@ interface Parts {
 
 /** What the derived members become in each kind. */
 const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Members>> = {
+  Certificate: (_, { written, before, options: { snis, secretRef = before.secretRef } }) => ({
+    ...written,
+    secretRef,
+    ...writeChildren("Certificate", snis, before),
+  }),
+  Upstream: (_, { written, before, options: { targets } }) => ({
+    ...written,
+    ...writeChildren("Upstream", targets, before),
+  }),
   Service: (entity, { written, before, options }) => keepBackend(entity, { written, before, options }),
   Route: (_, { written }) => written,
   Plugin: (entity, { written, before }) => ({ ...written, ...pluginParts(entity, before) }),
@@ -105,16 +139,16 @@ function keepBackend(entity: Members, { written, before, options }: Parts): Memb
   return { ...rest, backendRef: before.backendRef };
 }
 
-/** Plugins and consumers have a naming member of their own. */
-function nameMember(kind: ResourceKind, entity: Members): Members {
-  return kind === "Service" || kind === "Route" ? { name: entity.name ?? "" } : {};
-}
+/** Kinds whose `spec.name` is the entity's name. The others have a naming member of their own, or none. */
+const named: ReadonlySet<ResourceKind> = new Set(["Upstream", "Service", "Route"]);
 
-/** Services, routes, consumers and plugins with a name: from the name. Others: from the id. */
+const nameMember = (kind: ResourceKind, entity: Members): Members =>
+  named.has(kind) ? { name: entity.name ?? "" } : {};
+
+/** Entities with a name: from the name. Others: from the id. */
 function nameFor(kind: ResourceKind, entity: Members, id: string): string {
-  const named = { Service: entity.name, Route: entity.name, Plugin: entity.instance_name, Consumer: entity.username }[
-    kind
-  ];
-  if (typeof named === "string") return resourceName(named);
+  const { collection } = kinds[kind];
+  const given = nameOf(collection, entity);
+  if (given !== undefined) return resourceName(given);
   return resourceName(id, kind === "Plugin" && typeof entity.name === "string" ? entity.name : kind);
 }

@@ -11,10 +11,12 @@ export interface ResourceViolation extends Violation {
   readonly reason: Reason;
 }
 
-/** CamelCase words that programs may match; the first two go with Accepted, the others with ResolvedRefs. */
+/** CamelCase words that programs may match. NotAllowed goes with Accepted, Invalid with both, the others with ResolvedRefs. */
 export type Reason =
   | "Invalid"
   | "NotAllowed"
+  | "CertificateNotFound"
+  | "UpstreamNotFound"
   | "ServiceNotFound"
   | "RouteNotFound"
   | "ConsumerNotFound"
@@ -30,7 +32,7 @@ export interface TranslateOptions {
   /** A Secret or a core Service; undefined when there is none. */
   readonly read: (kind: "Secret" | "CoreService", namespace: string, name: string) => Resource | undefined;
   /**
-   * `nodes`: keys as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear, config as
+   * `nodes`: keys of consumers as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear, config as
    * it stands in the resource (nothing taken from Secrets), no `_sluice`, and core Services are not looked for.
    */
   readonly audience: "nodes" | "admin";
@@ -59,7 +61,7 @@ export interface Translated {
   /** Where the item stands in the resource: `["spec"]`, `["spec", "keyAuth", 0]`. */
   readonly base: Path;
   readonly violations: readonly ResourceViolation[];
-  /** Routes and plugins: the resources of the same namespace that they are for, as far as they can be told. */
+  /** The resources of the same namespace that it cannot do without, as far as they can be told. */
   readonly refersTo?: readonly Reference[];
   /** Services only. */
   readonly backend?: Backend;

@@ -22,11 +22,13 @@ function entitiesText(): string {
 }
 
 function entitySection(collection: Collection): string {
-  const { schema, key } = entities[collection];
+  const { schema, key, within } = entities[collection];
   const node = schemaNode(schema);
+  const named = key === null ? "" : ` or its \`${key}\``;
+  const place = within === undefined ? "" : `, below its ${within}`;
   return sections(
     `## ${collection}`,
-    `${node.description} In URLs it is found by its \`id\` or its \`${key}\`.`,
+    `${node.description} In URLs it is found by its \`id\`${named}${place}.`,
     memberTable(requireUndefaulted(node)),
   );
 }

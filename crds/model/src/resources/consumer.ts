@@ -3,7 +3,7 @@ import type { Consumer, Credential } from "../entities/index.ts";
 import { entities } from "../entities/index.ts";
 import { schemaNode } from "../schema/node.ts";
 import { camelSchema, type Derived, type KindFacts, ownMembers, type SpecNode, specOf } from "./kind.ts";
-import { type CommonSpec, common, type SecretRef, secretRef, stateColumns } from "./shared.ts";
+import { type CommonSpec, childId, common, type SecretRef, secretRef, stateColumns } from "./shared.ts";
 
 /** A key of the consumer, without the key. */
 export interface KeyAuthEntry extends Derived<Credential, "created_at" | "consumer" | "key"> {
@@ -17,13 +17,6 @@ export type ConsumerSpec = CommonSpec &
 
 const { tags, ttl } = camelSchema(schemaNode(entities.keyauth_credentials.schema)).properties ?? {};
 
-const keyId: SpecNode = {
-  type: "string",
-  description: "The credential's UUID. Derived from the consumer and the place of the key when none is given.",
-  format: "uuid",
-  maxLength: 36,
-};
-
 const keyAuth: SpecNode = {
   type: "array",
   description: "The keys that the consumer may send, for the plugin key-auth.",
@@ -34,7 +27,8 @@ const keyAuth: SpecNode = {
     additionalProperties: false,
     required: ["secretRef"],
     properties: {
-      ...ownMembers({ id: keyId, secretRef: secretRef("The key") }),
+      ...childId("The credential's UUID. Derived from the consumer and the place of the key when none is given."),
+      ...ownMembers({ secretRef: secretRef("The key") }),
       ...(tags && { tags }),
       ...(ttl && {
         ttl: { ...ttl, description: "Seconds after the creation of the Secret at which the key stops working." },

@@ -1,12 +1,16 @@
 /** The table of kinds: the one place that lists the custom resources. CRDs, translation and pages derive from it. */
+import { type CertificateSpec, certificate, type SniEntry, TLS_SECRET_TYPE, tlsEntries } from "./certificate.ts";
 import { type ConsumerSpec, consumer, type KeyAuthEntry } from "./consumer.ts";
 import type { KindFacts } from "./kind.ts";
 import { type ConfigFrom, type PluginSpec, plugin, type TargetKind, type TargetRef, targetMembers } from "./plugin.ts";
 import { type RouteSpec, route } from "./route.ts";
 import { type ServiceSpec, service } from "./service.ts";
+import { type TargetEntry, type UpstreamSpec, upstream } from "./upstream.ts";
 
 /** Specs by kind. */
 export interface Specs {
+  readonly Certificate: CertificateSpec;
+  readonly Upstream: UpstreamSpec;
   readonly Service: ServiceSpec;
   readonly Route: RouteSpec;
   readonly Plugin: PluginSpec;
@@ -17,6 +21,8 @@ export type ResourceKind = keyof Specs;
 
 /** Kinds stand after those that they refer to. */
 export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
+  Certificate: certificate,
+  Upstream: upstream,
   Service: service,
   Route: route,
   Consumer: consumer,
@@ -29,13 +35,19 @@ export { apiVersion, category, group, type KindFacts, type SpecNode, version } f
 export { type BackendRef, CREDENTIAL_LABEL, DEFAULT_CLASS, type NameRef, type SecretRef } from "./shared.ts";
 export { camelPath, readSpec, type SpecMembers, withoutDefaults, writeSpec } from "./spelling.ts";
 export {
+  type CertificateSpec,
   type ConfigFrom,
   type ConsumerSpec,
   type KeyAuthEntry,
   type PluginSpec,
   type RouteSpec,
   type ServiceSpec,
+  type SniEntry,
+  type TargetEntry,
   type TargetKind,
   type TargetRef,
+  TLS_SECRET_TYPE,
   targetMembers,
+  tlsEntries,
+  type UpstreamSpec,
 };

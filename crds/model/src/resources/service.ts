@@ -1,12 +1,22 @@
 /** The custom resource Service (group sluice.dev, not the core Service). */
 import type { Service } from "../entities/index.ts";
 import { type Derived, type KindFacts, specOf } from "./kind.ts";
-import { type BackendRef, backendRef, type CommonSpec, common, namedEntity, stateColumns } from "./shared.ts";
+import {
+  type BackendRef,
+  backendRef,
+  type CommonSpec,
+  clientCertificateRef,
+  common,
+  type NameRef,
+  namedEntity,
+  stateColumns,
+} from "./shared.ts";
 
 export type ServiceSpec = CommonSpec &
-  Derived<Service, "id" | "name" | "tags" | "created_at" | "updated_at"> & {
+  Derived<Service, "id" | "name" | "tags" | "created_at" | "updated_at" | "client_certificate"> & {
     readonly url?: string;
     readonly backendRef?: BackendRef;
+    readonly clientCertificateRef?: NameRef;
   };
 
 export const service: KindFacts = {
@@ -15,7 +25,7 @@ export const service: KindFacts = {
   singular: "service",
   shortName: "gwsvc",
   spec: specOf("services", {
-    omit: ["created_at", "updated_at"],
+    omit: ["created_at", "updated_at", "client_certificate"],
     add: {
       ...common(namedEntity("service")),
       url: {
@@ -31,6 +41,7 @@ export const service: KindFacts = {
         ],
       },
       backendRef,
+      clientCertificateRef: clientCertificateRef("an https upstream"),
     },
     cel: [
       {
@@ -44,6 +55,12 @@ export const service: KindFacts = {
       {
         rule: "!has(self.backendRef) || !has(self.port)",
         message: "backendRef says the port already: leave port out",
+      },
+      {
+        rule:
+          "!has(self.clientCertificateRef) || (has(self.protocol) && self.protocol == 'https') || " +
+          "(has(self.url) && self.url.lowerAscii().startsWith('https:'))",
+        message: "clientCertificateRef is for protocol https only",
       },
     ],
   }),

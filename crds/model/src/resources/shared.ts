@@ -1,5 +1,5 @@
 /** Members that the specs of several kinds have and entities have not. */
-import type { PrinterColumn, SpecNode } from "./kind.ts";
+import { ownMembers, type PrinterColumn, type SpecNode } from "./kind.ts";
 
 /** Limits of Kubernetes' own names (RFC 1123), so that a reference can only hold what can exist. */
 const dnsSubdomain = {
@@ -55,6 +55,14 @@ export const nameRef = (description: string, of: string): SpecNode => ({
   required: ["name"],
   properties: { name: { type: "string", description: `metadata.name of the ${of}.`, ...dnsSubdomain } },
 });
+
+/** `clientCertificateRef` of what is spoken to over TLS. */
+export const clientCertificateRef = (towards: string): SpecNode =>
+  nameRef(`The Certificate of the same namespace that is shown to ${towards}.`, "Certificate");
+
+/** The member `id` of an entry that stands for an entity of its own. */
+export const childId = (description: string): Record<string, SpecNode> =>
+  ownMembers({ id: { type: "string", description, format: "uuid", maxLength: 36 } });
 
 export interface BackendRef {
   readonly name: string;

@@ -1,0 +1,87 @@
+/** Certificates and their private keys in core Secrets: reading them for a translation, and making one. */
+import {
+  type Certificate,
+  checkEntity,
+  type NameRef,
+  TLS_SECRET_TYPE,
+  tlsEntries,
+  type Violation,
+} from "@sluice/model";
+import type { Resource } from "../resource.ts";
+import { entryOf, type SecretPlace } from "./secrets.ts";
+import type { ResourceViolation, TranslateOptions } from "./translation.ts";
+
+type Member = keyof typeof tlsEntries;
+const members = Object.entries(tlsEntries) as [Member, string][];
+
+export interface FoundCertificate {
+  /** `cert`, `key` and, when the Secret has them, `cert_alt` and `key_alt`; empty when there is any violation. */
+  readonly members: Partial<Record<Member, string>>;
+  readonly violations: readonly ResourceViolation[];
+}
+
+/** What a Secret of the type kubernetes.io/tls holds, checked, so that a broken one is told as such. */
+export function readCertificate(
+  { name }: NameRef,
+  { namespace, path }: SecretPlace,
+  { read }: Pick<TranslateOptions, "read">,
+): FoundCertificate {
+  const faulty = (reason: ResourceViolation["reason"], messages: readonly string[]): FoundCertificate => ({
+    members: {},
+    violations: messages.map((message) => ({ path, message, condition: "ResolvedRefs", reason })),
+  });
+  const secret = read("Secret", namespace, name);
+  if (secret?.type !== TLS_SECRET_TYPE)
+    return faulty("SecretNotFound", [
+      `there is no Secret ${name} of the type ${TLS_SECRET_TYPE} in the namespace ${namespace}`,
+    ]);
+  const found = members.map(([member, entry]) => [member, entryOf(secret, entry) || undefined] as const);
+  const given = Object.fromEntries(found.filter(([, text]) => text !== undefined)) as FoundCertificate["members"];
+  const missing = (["cert", "key"] as const).filter((member) => given[member] === undefined);
+  if (missing.length > 0)
+    return faulty(
+      "SecretNotFound",
+      missing.map((member) => `the Secret ${name} has no entry ${tlsEntries[member]} in its data`),
+    );
+  const { violations } = checkEntity("certificates", given);
+  if (violations)
+    return faulty(
+      "Invalid",
+      violations.map((violation) => sentence(name, violation)),
+    );
+  return { members: given, violations: [] };
+}
+
+/** The model's sentence in the words of the Secret. It quotes neither certificate nor key. */
+function sentence(secret: string, { path: [member], message }: Violation): string {
+  const entry = tlsEntries[member as Member];
+  const words = members.reduce((text, [name, written]) => text.replaceAll(`'${name}'`, `'${written}'`), message);
+  return entry === undefined
+    ? `the Secret ${secret}: ${words}`
+    : `the entry ${entry} of the Secret ${secret}: ${words}`;
+}
+
+/**
+ * A Secret for a certificate and its key, and the reference to it for `spec.secretRef`. The name follows from the id,
+ * so that writing the same certificate again writes the same Secret.
+ */
+export function certificateSecret(
+  certificate: Certificate,
+  { namespace }: { readonly namespace: string },
+): { readonly secret: Resource; readonly secretRef: NameRef } {
+  const name = `certificate-${certificate.id}`;
+  const data = members.flatMap(([member, entry]) => {
+    const text = certificate[member];
+    return text === null ? [] : [[entry, Buffer.from(text, "utf8").toString("base64")]];
+  });
+  return {
+    secret: {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name, namespace },
+      type: TLS_SECRET_TYPE,
+      data: Object.fromEntries(data),
+    },
+    secretRef: { name },
+  };
+}

@@ -1,0 +1,41 @@
+/** Upstream -> upstream and its targets. */
+import { idOf, kinds, uuidV5, withPort } from "@sluice/model";
+import { type Child, childrenOf, parentViolations, timesOf } from "./children.ts";
+import { clientCertificate } from "./client-certificate.ts";
+import { entityName } from "./entity-name.ts";
+import type { Reading } from "./reading.ts";
+import type { Translated, TranslateOptions } from "./translation.ts";
+
+/** A faulty target is a fault of its own item: the upstream and the other targets are served. */
+export function upstreamEntities(reading: Reading, options: TranslateOptions): readonly Translated[] {
+  const { identity, times, members } = reading;
+  const name = entityName(reading, options);
+  const certificate = clientCertificate(reading, options);
+  const upstream: Translated = {
+    collection: "upstreams",
+    item: { ...times, ...members, ...name.member, ...certificate.member, id: identity.id },
+    base: ["spec"],
+    places: { ...name.places, ...certificate.places },
+    violations: [...parentViolations(reading, "targets"), ...certificate.violations],
+    refersTo: certificate.refersTo,
+  };
+  const entries = childrenOf(reading, "targets", kinds.Upstream.spec.properties?.targets);
+  return [upstream, ...entries.map((entry) => target(reading, entry))];
+}
+
+function target(reading: Reading, { own, members, base, index, violations }: Child): Translated {
+  const upstream = { id: reading.identity.id };
+  const id = typeof own.id === "string" ? own.id.toLowerCase() : derivedId(upstream.id, members.target, index);
+  return {
+    collection: "targets",
+    item: { ...timesOf(reading, id), ...members, id, upstream },
+    base,
+    places: { upstream: ["spec"] },
+    violations,
+  };
+}
+
+const derivedId = (upstreamId: string, target: unknown, index: number): string =>
+  typeof target === "string"
+    ? idOf("targets", { upstream: { id: upstreamId }, target: withPort(target) })
+    : uuidV5(upstreamId, `targets/${index}`);

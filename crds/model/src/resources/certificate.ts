@@ -1,0 +1,87 @@
+/** The custom resource Certificate. Its PEM texts live in a Secret of the type that cert-manager writes. */
+import type { Certificate, Sni } from "../entities/index.ts";
+import { entities } from "../entities/index.ts";
+import { schemaNode } from "../schema/node.ts";
+import { camelSchema, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
+import { type CommonSpec, childId, common, type NameRef, nameRef, stateColumns } from "./shared.ts";
+
+/** The type of the Secrets that hold certificates (core v1: kubernetes.io/tls). */
+export const TLS_SECRET_TYPE = "kubernetes.io/tls";
+
+/** Where each member of the entity stands in the Secret's data. The second pair is ours; others ignore it. */
+export const tlsEntries = {
+  cert: "tls.crt",
+  key: "tls.key",
+  cert_alt: "tls-alt.crt",
+  key_alt: "tls-alt.key",
+} as const;
+
+/** A server name that the certificate is shown for. */
+export interface SniEntry extends Derived<Sni, "created_at" | "updated_at" | "certificate"> {
+  readonly name: string;
+}
+
+export type CertificateSpec = CommonSpec &
+  Derived<Certificate, "id" | "tags" | "created_at" | "updated_at" | "cert" | "key" | "cert_alt" | "key_alt"> & {
+    readonly secretRef: NameRef;
+    readonly snis?: readonly SniEntry[];
+  };
+
+const { name, tags } = camelSchema(schemaNode(entities.snis.schema)).properties ?? {};
+
+const snis: SpecNode = {
+  type: "array",
+  description: "The server names that the certificate is shown for. A name belongs to one Certificate: the oldest.",
+  maxItems: 128,
+  listMapKeys: ["name"],
+  items: {
+    type: "object",
+    description: "One server name.",
+    additionalProperties: false,
+    required: ["name"],
+    properties: {
+      ...childId("The SNI's UUID. Derived from its name when none is given."),
+      ...(name && {
+        name: {
+          ...name,
+          cel: [
+            {
+              rule: "!self.contains('*') || self.matches('^(\\\\*\\\\.[^*]+|[^*]+\\\\.\\\\*)$')",
+              message: "one * may stand for the first or the last label: *.example.com",
+            },
+          ],
+        },
+      }),
+      ...(tags && { tags }),
+    },
+  },
+};
+
+export const certificate: KindFacts = {
+  collection: "certificates",
+  plural: "certificates",
+  singular: "certificate",
+  shortName: "gwcert",
+  spec: specOf("certificates", {
+    omit: ["created_at", "updated_at", "cert", "key", "cert_alt", "key_alt"],
+    add: {
+      ...common(
+        "What the id is derived from, unique in all namespaces. When unset: metadata.name in Sluice's home namespace, " +
+          "<namespace>.<metadata.name> elsewhere.",
+      ),
+      secretRef: nameRef(
+        `A core Secret of the same namespace and of the type ${TLS_SECRET_TYPE}: the certificate in ${tlsEntries.cert}, ` +
+          `its private key in ${tlsEntries.key}, and perhaps a second pair with another kind of key in ` +
+          `${tlsEntries.cert_alt} and ${tlsEntries.key_alt}.`,
+        "Secret",
+      ),
+      snis,
+    },
+    required: ["secretRef"],
+  }),
+  columns: [
+    { name: "Secret", jsonPath: ".spec.secretRef.name", description: "Where certificate and key are." },
+    { name: "SNIs", jsonPath: ".spec.snis[*].name", description: "The first server name that it is shown for." },
+    ...stateColumns,
+  ],
+};

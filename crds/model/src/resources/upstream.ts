@@ -1,0 +1,89 @@
+/** The custom resource Upstream, with its targets. */
+import type { Target, Upstream } from "../entities/index.ts";
+import { entities } from "../entities/index.ts";
+import { toCamel } from "../names.ts";
+import { schemaNode } from "../schema/node.ts";
+import { type CelRule, camelSchema, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
+import { type CommonSpec, childId, clientCertificateRef, common, type NameRef, stateColumns } from "./shared.ts";
+
+/** One address of the upstream. */
+export interface TargetEntry extends Derived<Target, "created_at" | "updated_at" | "upstream"> {
+  readonly target: string;
+}
+
+export type UpstreamSpec = CommonSpec &
+  Derived<Upstream, "id" | "name" | "tags" | "created_at" | "updated_at" | "client_certificate" | "healthchecks"> & {
+    /** With humps at every depth. */
+    readonly healthchecks?: Readonly<Record<string, unknown>>;
+    readonly clientCertificateRef?: NameRef;
+    readonly targets?: readonly TargetEntry[];
+  };
+
+const { target, weight, tags } = camelSchema(schemaNode(entities.targets.schema)).properties ?? {};
+
+const targets: SpecNode = {
+  type: "array",
+  description: "The addresses that requests are spread over.",
+  maxItems: 1024,
+  listMapKeys: ["target"],
+  items: {
+    type: "object",
+    description: "One address.",
+    additionalProperties: false,
+    required: ["target"],
+    properties: {
+      ...childId("The target's UUID. Derived from the upstream and the address when none is given."),
+      ...(target && { target: { ...target, pattern: "^[A-Za-z0-9._:\\[\\]-]+$" } }),
+      ...(weight && { weight }),
+      ...(tags && { tags }),
+    },
+  },
+};
+
+/** Sources of a hash that need a second member. */
+const detailed = ["header", "cookie", "query_arg", "uri_capture"] as const;
+
+/** A source says where its value is: `hash_on: header` needs `hash_on_header`. A cookie has one name for both. */
+const detailRules = (["hash_on", "hash_fallback"] as const).flatMap((place) =>
+  detailed.map((source): CelRule => {
+    const [member, detail] = [toCamel(place), toCamel(`${source === "cookie" ? "hash_on" : place}_${source}`)];
+    return {
+      rule: `!has(self.${member}) || self.${member} != '${source}' || has(self.${detail})`,
+      message: `${member} ${source} needs ${detail}`,
+    };
+  }),
+);
+
+export const upstream: KindFacts = {
+  collection: "upstreams",
+  plural: "upstreams",
+  singular: "upstream",
+  shortName: "gwupstream",
+  spec: specOf("upstreams", {
+    omit: ["created_at", "updated_at", "client_certificate"],
+    add: {
+      ...common(
+        "The upstream's name, a host name that is unique in all namespaces: Services with this host send their " +
+          "requests to the targets. When unset: metadata.name in Sluice's home namespace, " +
+          "<namespace>.<metadata.name> elsewhere.",
+      ),
+      clientCertificateRef: clientCertificateRef("https targets"),
+      targets,
+    },
+    cel: [
+      ...detailRules,
+      {
+        rule:
+          "!has(self.hashFallback) || self.hashFallback == 'none' || " +
+          "(has(self.hashOn) && !(self.hashOn in ['none', 'cookie']))",
+        message: "hashFallback needs a hashOn other than none and cookie, which always finds something",
+      },
+    ],
+  }),
+  columns: [
+    { name: "Algorithm", jsonPath: ".spec.algorithm", description: "How a target is chosen." },
+    { name: "Targets", jsonPath: ".spec.targets[*].target", description: "Its first target." },
+    { name: "Host-Name", jsonPath: ".spec.name", description: "The host of Services that use it.", priority: 1 },
+    ...stateColumns,
+  ],
+};
