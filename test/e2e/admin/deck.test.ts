@@ -5,7 +5,7 @@ import { after, before, beforeEach, describe, type TestContext, test } from "nod
 import { temporaryFolder } from "../../process/index.ts";
 import { get, startUpstream, type Upstream } from "../../product/client.ts";
 import { createDeck, type Deck, nothing } from "./deck.ts";
-import { everyKind, nextDay } from "./every-kind.ts";
+import { certificateId, everyKind, nextDay } from "./every-kind.ts";
 import { countEntities, empty, fileOfSize, type KongFile, ordered } from "./kong-file.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
 
@@ -34,23 +34,20 @@ for (const store of writableStores) {
     beforeEach(() => deck.reset());
 
     test("ping finds a Kong of a version that it knows", async () => {
-      const { code, output } = await deck.run(["ping"]);
-      assert.deepEqual(
-        { code, output },
-        { code: 0, output: "Successfully connected to Kong!\nKong version:  3.9.1\n" },
-      );
+      const said = "Successfully connected to Kong!\nKong version:  3.9.1\n";
+      assert.deepEqual(await deck.run(["ping"]), { code: 0, stdout: said, stderr: "" });
     });
 
     test("validate is content with a good file, and names every fault of a bad one", async () => {
-      assert.deepEqual(await deck.run(["validate"], file), { code: 0, output: "" });
+      assert.deepEqual(await deck.run(["validate"], file), { code: 0, stdout: "", stderr: "" });
       const services = [{ name: "bad", host: "bad_host:1", routes: [{ name: "worse", paths: ["no-slash"] }] }];
-      const { code, output } = await deck.run(["validate"], { ...empty, services });
-      assert.equal(code, 1, output);
+      const { code, stderr } = await deck.run(["validate"], { ...empty, services });
+      assert.equal(code, 1, stderr);
       assert.match(
-        output,
+        stderr,
         /validate entity 'services \(bad\)': .*schema violation \(host: invalid value: bad_host:1\)/,
       );
-      assert.match(output, /validate entity 'routes \(worse\)': .*schema violation \(paths\.1: should start with: \//);
+      assert.match(stderr, /validate entity 'routes \(worse\)': .*schema violation \(paths\.1: should start with: \//);
     });
 
     test("sync creates everything, and then there is no difference", async () => {
@@ -83,8 +80,20 @@ for (const store of writableStores) {
       const changed = nextDay(file);
       const expected = {
         created: ["route new"],
-        updated: [],
-        deleted: [],
+        updated: [
+          `certificate ${certificateId}`,
+          "plugin prometheus (global)",
+          "route users",
+          "service users",
+          "target 127.0.0.1:9001",
+        ],
+        deleted: [
+          "consumer bob@example.test",
+          "key-auth f_ann for consumer ann",
+          "plugin cors for service users",
+          "route nowhere",
+          "target 127.0.0.1:9002",
+        ],
       };
       assert.deepEqual(await deck.change("diff", changed), expected);
       assert.deepEqual(await deck.change("sync", changed), expected);
@@ -116,9 +125,9 @@ for (const store of writableStores) {
 
     test("what is refused is told with Kong's words, and nothing of it is left", async () => {
       const services = [{ name: "bad", host: "bad host" }];
-      const { code, output } = await deck.run(["sync"], { ...empty, services });
+      const { code, stderr } = await deck.run(["sync"], { ...empty, services });
       assert.equal(code, 1);
-      assert.match(output, /schema violation \(host: invalid value: bad host\)/);
+      assert.match(stderr, /schema violation \(host: invalid value: bad host\)/);
       assert.deepEqual(countEntities(await deck.dump()), {});
     });
 

@@ -9,11 +9,12 @@ import type { KongFile } from "./kong-file.ts";
 /** What a run of decK did. */
 export interface Run {
   readonly code: number | null;
-  /** stdout and stderr. */
-  readonly output: string;
+  readonly stdout: string;
+  /** What it said of faults. */
+  readonly stderr: string;
 }
 
-/** The kinds and names of entities that a sync created, changed and deleted, such as `service users`, sorted. */
+/** The entities that decK created, changed and deleted in its words, such as `service users`, sorted. */
 export interface Changes {
   readonly created: readonly string[];
   readonly updated: readonly string[];
@@ -31,25 +32,14 @@ export interface Deck {
   reset(args?: readonly string[]): Promise<Changes>;
 }
 
-interface Report {
-  readonly changes: Readonly<Record<"creating" | "updating" | "deleting", readonly Entity[] | null>>;
-  readonly warnings: readonly string[];
-  readonly errors: readonly string[];
-}
-
-interface Entity {
-  readonly kind: string;
-  readonly name: string;
-}
-
 export const nothing: Changes = { created: [], updated: [], deleted: [] };
 
 /** @param folder keeps its files. */
 export function createDeck(admin: string, folder: string): Deck {
   mkdirSync(folder, { recursive: true });
   let runs = 0;
-  /** A report of a large file is longer than what a process' output keeps: it goes into a file. */
-  async function run(args: readonly string[], file?: KongFile): Promise<Run & { readonly stdout: string }> {
+  /** What decK tells of a large file is longer than what a process' output keeps: it goes into a file. */
+  async function run(args: readonly string[], file?: KongFile): Promise<Run> {
     const base = join(folder, `${++runs}`);
     if (file !== undefined) writeFileSync(`${base}.yaml`, stringify(file));
     const program = await startProcess(
@@ -64,35 +54,30 @@ export function createDeck(admin: string, folder: string): Deck {
         `--kong-addr=${admin}`,
         "--analytics=false",
         "--no-color",
-        `--config=${join(folder, "none.yaml")}`,
       ],
-      { name: "deck" },
+      // A person's own .deck.yaml is not for us.
+      { name: "deck", env: { HOME: folder } },
     );
     const { code } = await program.ended();
-    const stdout = readFileSync(`${base}.out`, "utf8");
-    return { code, stdout, output: stdout + program.output() };
+    return { code, stdout: readFileSync(`${base}.out`, "utf8"), stderr: program.output() };
   }
-  async function report(args: readonly string[], file?: KongFile): Promise<Changes> {
-    const { code, stdout, output } = await run([...args, "--json-output"], file);
-    // With a report decK's exit code says nothing about the errors in it.
-    const start = stdout.indexOf("{");
-    if (code !== 0 || start < 0) throw new Error(`deck ${args.join(" ")} ended with ${code}: ${output.slice(-4000)}`);
-    const { changes, errors, warnings }: Report = JSON.parse(stdout.slice(start));
-    const told = [...errors, ...warnings];
-    if (told.length > 0)
-      throw new Error(`deck ${args.join(" ")}: ${told.length} errors: ${told.slice(0, 5).join("\n")}`);
-    const names = (entities: readonly Entity[] | null) =>
-      (entities ?? []).map(({ kind, name }) => `${kind} ${name}`).toSorted();
-    return { created: names(changes.creating), updated: names(changes.updating), deleted: names(changes.deleting) };
+  /** decK's report as JSON exists for some commands only, and hides errors from the exit code: its words are for all. */
+  async function changes(args: readonly string[], file?: KongFile): Promise<Changes> {
+    const words = await succeed(args, file);
+    // An upstream whose id the server has made is named by it.
+    const line = (word: string) => new RegExp(`^${word} (.+?)(?: for upstream [0-9a-f-]{36})?(?:  \\{)?$`, "gm");
+    const told = (word: string) => [...words.matchAll(line(word))].map(([, what = ""]) => what).toSorted();
+    return { created: told("creating"), updated: told("updating"), deleted: told("deleting") };
+  }
+  async function succeed(args: readonly string[], file?: KongFile): Promise<string> {
+    const { code, stdout, stderr } = await run(args, file);
+    if (code !== 0) throw new Error(`deck ${args.join(" ")} ended with ${code}: ${stderr.slice(0, 4000)}`);
+    return stdout;
   }
   return {
     run,
-    change: (command, file, args = []) => report([command, ...args], file),
-    reset: (args = []) => report(["reset", "--force", ...args]),
-    async dump(args = []) {
-      const { code, stdout, output } = await run(["dump", ...args]);
-      if (code !== 0) throw new Error(`deck dump ended with ${code}: ${output.slice(-4000)}`);
-      return parse(stdout, { maxAliasCount: 0 });
-    },
+    change: (command, file, args = []) => changes([command, ...args], file),
+    reset: (args = []) => changes(["reset", "--force", ...args]),
+    dump: async (args = []) => parse(await succeed(["dump", ...args])),
   };
 }

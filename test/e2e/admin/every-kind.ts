@@ -1,6 +1,6 @@
 /** A small file with every kind of entity and every way to tie one to another, and the same after a day's work. */
 import { makeAuthority } from "../../tools/certificates.ts";
-import type { Entity, KongFile } from "./kong-file.ts";
+import { type Entity, type KongFile, plugin } from "./kong-file.ts";
 
 /** Where the service `users` sends its requests. */
 export interface EveryKind {
@@ -28,7 +28,7 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
             name: "users",
             paths: ["/users"],
             tags: ["team-a"],
-            plugins: [{ name: "key-auth", config: { hide_credentials: true } }],
+            plugins: [plugin("key-auth", { hide_credentials: true })],
           },
           {
             name: "Weird_Näme.~1",
@@ -37,14 +37,14 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
             preserve_host: true,
           },
         ],
-        plugins: [{ name: "cors", config: { origins: ["https://example.test"], max_age: 60 }, enabled: false }],
+        plugins: [plugin("cors", { origins: ["https://example.test"], max_age: 60 }, { enabled: false })],
       },
       { name: "balanced", host: "balanced.internal", connect_timeout: 1000, path: "/base" },
     ],
     routes: [{ name: "nowhere", paths: ["/nowhere"], methods: ["GET"], strip_path: false }],
     plugins: [
-      { name: "prometheus", config: { per_consumer: true } },
-      { name: "rate-limiting", service: "users", consumer: "ann", config: { minute: 3, policy: "local" } },
+      plugin("prometheus", { per_consumer: true }),
+      plugin("rate-limiting", { minute: 3, limit_by: "ip" }, { service: "users", consumer: "ann" }),
     ],
     consumers: [
       {
@@ -52,7 +52,7 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
         custom_id: "custom/1",
         tags: ["team-a"],
         keyauth_credentials: [{ key: "key-of-ann" }, { key: "Second.Key~of_ann", tags: ["rotated"] }],
-        plugins: [{ name: "rate-limiting", config: { hour: 1000, policy: "local" } }],
+        plugins: [plugin("rate-limiting", { hour: 1000, limit_by: "ip" })],
       },
       { username: "bob@example.test" },
     ],

@@ -15,6 +15,14 @@ export interface KongFile {
 
 export const empty: KongFile = { _format_version: "3.0" };
 
+/** With the one default that decK writes always: schemas of plugins do not tell it. */
+export const plugin = (name: string, config: object, members: object = {}): Entity => ({
+  name,
+  config,
+  enabled: true,
+  ...members,
+});
+
 const list = <T>(length: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length }, (_, index) => make(index));
 
@@ -32,7 +40,7 @@ export function fileOfSize(services: number): KongFile {
       path: `/base/${index}`,
       ...(index % 3 === 0 ? { tags: ["third", `team-${index % 7}`] } : {}),
       routes: list(2, (which) => routeOf(index, which)),
-      plugins: [{ name: "key-auth", config: { key_names: ["apikey", "x-key"] } }],
+      plugins: [plugin("key-auth", { key_names: ["apikey", "x-key"] })],
     })),
     consumers: list(Math.floor(services / 2), (index) => ({
       username: `consumer ${index}@test`,
@@ -49,14 +57,14 @@ function routeOf(service: number, which: number): Entity {
         name,
         paths: [`/${service}`],
         methods: ["GET", "POST"],
-        plugins: [{ name: "rate-limiting", config: { minute: 60 + service, policy: "local" } }],
+        plugins: [plugin("rate-limiting", { minute: 60 + service, limit_by: "ip" })],
       }
     : {
         name,
         hosts: [`${service}.example.test`],
         paths: [`~/v${service}/(?<id>\\d+)$`],
         strip_path: false,
-        plugins: [{ name: "cors", config: { origins: [`https://${service}.example.test`] } }],
+        plugins: [plugin("cors", { origins: [`https://${service}.example.test`] })],
       };
 }
 
@@ -86,7 +94,7 @@ const collections = new Set([
   "snis",
 ]);
 
-/** The same content in one order: lists of entities by their text, members by their name. */
+/** The same content in one form: lists of entities by their text, members by their name, without what is empty. */
 export function ordered(value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = value.map(ordered);
@@ -95,5 +103,8 @@ export function ordered(value: unknown): unknown {
   }
   if (typeof value !== "object" || value === null) return value;
   const members = Object.entries(value).map(([name, member]) => [name, ordered(member)] as const);
-  return Object.fromEntries(members.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const filled = members.filter(([, member]) => typeof member !== "object" || member === null || !isEmpty(member));
+  return Object.fromEntries(filled.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
+
+const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
