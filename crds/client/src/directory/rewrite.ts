@@ -1,17 +1,6 @@
 /** Changes one document of a file: what does not change keeps its bytes, and within it its comments and order. Pure. */
-import { isDeepStrictEqual } from "node:util";
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  type Node,
-  parseAllDocuments,
-  stringify,
-  visit,
-} from "yaml";
+import { editNode } from "@sluice/model";
+import { type Document, parseAllDocuments, stringify, visit } from "yaml";
 import type { Resource } from "../resource.ts";
 
 type Raw = Record<string, unknown>;
@@ -30,7 +19,7 @@ export function replaceDocument(text: string, index: number, content: Resource):
     if (source.trimStart().startsWith("{")) return `${JSON.stringify(wanted, null, 2)}\n`;
     // An edit of what an alias repeats would change both places.
     if (hasAlias(document)) document.contents = document.createNode(wanted) as unknown as typeof document.contents;
-    else edit(document, document.contents, wanted);
+    else editNode(document, document.contents, wanted);
     return document.toString({
       lineWidth: 0,
       indentSeq: !/^( *)[^\s#-][^\n]*:[ \t]*\n\1- /m.test(source),
@@ -84,27 +73,4 @@ function hasAlias(document: Document): boolean {
     },
   });
   return found;
-}
-
-/** Makes the node say the value and returns it, or a new node where it is of another sort. */
-function edit(document: Document, node: unknown, value: unknown): Node {
-  if (isNode(node) && !isAlias(node) && isDeepStrictEqual(node.toJS(document), value)) return node;
-  if (isMap(node) && typeof value === "object" && value !== null && !Array.isArray(value)) {
-    const wanted = Object.entries(value).filter(([, member]) => member !== undefined);
-    const names = new Set(wanted.map(([name]) => name));
-    node.items = node.items.filter(({ key }) => names.has(String(isScalar(key) ? key.value : key)));
-    for (const [name, member] of wanted) node.set(name, edit(document, node.get(name, true), member));
-    return node;
-  }
-  if (isSeq(node) && Array.isArray(value)) {
-    node.items = value.map((item, index) => edit(document, node.items[index], item));
-    return node;
-  }
-  const created = document.createNode(value);
-  if (isScalar(node) && isScalar(created)) {
-    const { comment, commentBefore, spaceBefore } = node;
-    Object.assign(created, { comment, commentBefore, spaceBefore });
-    if (typeof node.value === "string" && typeof value === "string") created.type = node.type;
-  }
-  return created;
 }

@@ -1,4 +1,6 @@
 /** Declarative documents: text and data in, checked documents out, and back to text. */
+
+export { briefEntity } from "./brief.ts";
 export {
   type DeclarativeViolation,
   declarativeViolation,
@@ -15,3 +17,6 @@ export {
   loadText,
 } from "./load.ts";
 export { renderDocument } from "./render.ts";
+export { editNode } from "./text/edit.ts";
+export { type ItemText, type Layout, type ListText, layoutOf, textOf } from "./text/layout.ts";
+export { flattenText, type ItemPlace, renderItem } from "./text/render-item.ts";

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkEntity } from "../check/index.ts";
+import type { Collection } from "../entities/index.ts";
+import { briefEntity } from "./brief.ts";
+
+const id = "0123abcd-0000-4000-8000-00000000000f";
+
+const table: readonly [string, Collection, object, object][] = [
+  ["a name", "services", { name: "a", host: "up" }, { name: "a", host: "up" }],
+  ["an id that does not follow", "services", { host: "up", id, name: "a" }, { id, name: "a", host: "up" }],
+  ["a url's parts", "services", { url: "https://up/x" }, { host: "up", path: "/x", port: 443, protocol: "https" }],
+  ["times at the end", "consumers", { created_at: 5, username: "b", updated_at: 6, tags: ["t"] }, {}],
+  ["references", "keyauth_credentials", { key: "k", consumer: { id } }, { key: "k", consumer: { id } }],
+  ["a plugin's config", "plugins", { name: "rate-limiting", config: { minute: 5, redis: { port: 1 } } }, {}],
+  ["a plugin without config", "plugins", { name: "cors", config: { max_age: null } }, { name: "cors" }],
+];
+
+for (const [what, collection, raw, expected] of table) {
+  test(`says of an entity no more than it takes: ${what}`, () => {
+    const { value: entity } = checkEntity(collection, raw);
+    assert.ok(entity);
+    const brief = briefEntity(collection, entity);
+    assert.deepEqual(checkEntity(collection, brief).value, entity);
+    if (Object.keys(expected).length > 0) assert.deepEqual(brief, expected);
+  });
+}
+
+test("puts what says which entity it is first, and its times last", () => {
+  const { value: entity } = checkEntity("consumers", { created_at: 5, username: "b", updated_at: 6, tags: ["t"], id });
+  assert.ok(entity);
+  assert.deepEqual(Object.keys(briefEntity("consumers", entity)), [
+    "id",
+    "username",
+    "tags",
+    "created_at",
+    "updated_at",
+  ]);
+});
+
+test("keeps a plugin's config to what differs from its defaults", () => {
+  const { value: entity } = checkEntity("plugins", {
+    name: "rate-limiting",
+    config: { minute: 5, redis: { port: 1 } },
+  });
+  assert.ok(entity);
+  assert.deepEqual(briefEntity("plugins", entity).config, { minute: 5, redis: { port: 1 } });
+});

@@ -1,0 +1,58 @@
+/** A filled entity as a person would write it: without what is filled in by itself. */
+import { isDeepStrictEqual } from "node:util";
+import { checkEntity } from "../check/index.ts";
+import { type Collection, type Entity, entities } from "../entities/index.ts";
+import { type PluginName, plugins } from "../plugins/index.ts";
+import { type SchemaNode, schemaNode } from "../schema/node.ts";
+import { isRecord, memberOf } from "../schema/walk.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** These say what an entity is and come first, the others in the order of the schema; times come last. */
+const first = ["id", "name", "username", "target", "key"];
+const last = ["created_at", "updated_at"];
+
+/**
+ * The least members that `checkEntity` makes this entity of. An id that follows from the name or the content is left
+ * out, times are when they are 0. References stay `{ id }`.
+ */
+export function briefEntity(collection: Collection, entity: Entity): Members {
+  const { id, ...others } = entity as unknown as Members & { readonly id: string };
+  const brief = inOrder(briefRecord(schemaOf(collection, others), others));
+  const made: unknown = checkEntity(collection, brief).value;
+  if (isDeepStrictEqual(made, entity)) return brief;
+  const withId = inOrder({ id, ...brief });
+  if (isDeepStrictEqual(checkEntity(collection, withId).value, entity)) return withId;
+  // A default that depends on another member.
+  return inOrder(withoutUnset({ id, ...others }));
+}
+
+const withoutUnset = (members: Members): Members =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined));
+
+/** The schema of an entity; of a plugin with the schema of its config in it. */
+function schemaOf(collection: Collection, { name }: Members): SchemaNode {
+  const schema = schemaNode(entities[collection].schema);
+  if (collection !== "plugins" || typeof name !== "string" || !Object.hasOwn(plugins, name)) return schema;
+  const config = { ...schemaNode(plugins[name as PluginName].schema), default: {} };
+  return { ...schema, properties: { ...schema.properties, config } };
+}
+
+function briefRecord({ properties = {} }: SchemaNode, record: Members): Members {
+  const kept = Object.entries(record).flatMap(([name, value]): [string, unknown][] => {
+    if (value === null || value === undefined) return [];
+    const member = memberOf({ properties }, name);
+    if (last.includes(name) && value === 0) return [];
+    if (member?.reference === undefined && member?.properties && isRecord(value)) {
+      const inner = briefRecord(member, value);
+      return Object.keys(inner).length === 0 && isRecord(member.default) ? [] : [[name, inner]];
+    }
+    return isDeepStrictEqual(value, member?.default) ? [] : [[name, value]];
+  });
+  return Object.fromEntries(kept);
+}
+
+function inOrder(members: Members): Members {
+  const rank = (name: string) => (first.indexOf(name) + 1 || first.length + 1) + (last.includes(name) ? 1 : 0);
+  return Object.fromEntries(Object.entries(members).sort(([a], [b]) => rank(a) - rank(b)));
+}

@@ -1,0 +1,113 @@
+/** A declarative file in YAML as pieces of text, one for each entity at its top: what is not changed keeps its bytes. */
+import { type CST, Parser } from "yaml";
+import { type Collection, collections } from "../../entities/index.ts";
+
+/** One item of a list, in whole lines. */
+export interface ItemText {
+  /** Blank lines and comments above it. */
+  readonly lead: string;
+  readonly body: string;
+}
+
+export interface ListText<Item> {
+  readonly collection: Collection;
+  /** From the end of the list before to this list's name. */
+  readonly head: string;
+  /** Column of the dashes. */
+  readonly indent: number;
+  readonly items: readonly Item[];
+}
+
+export interface Layout {
+  readonly lists: readonly ListText<ItemText>[];
+  /** What follows the last list. */
+  readonly tail: string;
+  /** What must stay at the very end: a document's end marker. */
+  readonly end: string;
+}
+
+/** Null for a text that has flow style, aliases or indentation at the top: `flatten` it first. It must be a good one. */
+export function layoutOf(whole: string): Layout | null {
+  const text = whole.endsWith("\n") ? whole : `${whole}\n`;
+  const tokens = [...new Parser().parse(text)];
+  const map = tokens.find((one): one is CST.Document => one.type === "document")?.value;
+  if (map?.type !== "block-map" || map.indent !== 0 || hasAlias(text, map)) return null;
+  const end = tokens.find(({ type }) => type === "doc-end")?.offset ?? text.length;
+
+  const lists: ListText<ItemText>[] = [];
+  let cursor = 0;
+  for (const [at, { key, sep, value }] of map.items.entries()) {
+    const collection = collections.find((name) => key && "source" in key && unquoted(key.source) === name);
+    if (!collection || !key) continue;
+    const next = map.items[at + 1]?.key?.offset ?? end;
+    if (value?.type === "block-seq") {
+      const dashes = value.items.flatMap(
+        ({ start }) => start.find(({ type }) => type === "seq-item-ind")?.offset ?? [],
+      );
+      const cuts = [...dashes, next].map((offset) => leadStart(text, offset, value.indent));
+      const items = dashes.map((dash, index) => {
+        const [from = 0, to = 0] = [cuts[index], cuts[index + 1]];
+        const line = lineStart(text, dash);
+        return { lead: text.slice(from, line), body: text.slice(line, to) };
+      });
+      lists.push({ collection, head: text.slice(cursor, cuts[0]), indent: value.indent, items });
+      cursor = cuts.at(-1) ?? next;
+    } else {
+      const [from, to] = emptyValue(value);
+      if (from === undefined) return null;
+      const after = lineEnd(text, Math.max(to ?? 0, ...(sep ?? []).map(({ offset }) => offset), key.offset));
+      const head = `${text.slice(cursor, from === 0 ? after : from)}${from === 0 ? "" : text.slice(to, after)}`;
+      lists.push({ collection, head, indent: 2, items: [] });
+      cursor = Math.min(after, next);
+    }
+  }
+  return { lists, tail: text.slice(cursor, end), end: text.slice(end) };
+}
+
+/** The text of a layout. */
+export const textOf = ({ lists, tail, end }: Layout): string =>
+  `${lists.map(({ head, items }) => head + items.map(({ lead, body }) => lead + body).join("")).join("")}${tail}${end}`;
+
+const unquoted = (source: string): string => source.replace(/^(["'])(.*)\1$/, "$2");
+
+/** From where to where the words for "nothing" stand; 0 when there are none; empty when something stands there. */
+function emptyValue(value: CST.Token | null | undefined): readonly number[] {
+  if (!value) return [0];
+  if (value.type === "flow-collection" && value.items.every(({ key, value }) => !key && !value)) {
+    const close = value.end.find(({ type }) => type === "flow-seq-end" || type === "flow-map-end");
+    return close ? [value.offset, close.offset + 1] : [];
+  }
+  return value.type === "scalar" ? [value.offset, value.offset + value.source.length] : [];
+}
+
+/** The start of the first of the blank lines and comments above a line, up to one that belongs to what is above. */
+function leadStart(text: string, offset: number, indent: number): number {
+  let start = lineStart(text, offset);
+  while (start > 0) {
+    const above = lineStart(text, start - 1);
+    const [, spaces = "", first = ""] = /^( *)(.?)/.exec(text.slice(above, start).replace(/\r?\n$/, "")) ?? [];
+    if (first !== "" && (first !== "#" || spaces.length > indent)) break;
+    start = above;
+  }
+  return start;
+}
+
+const lineStart = (text: string, offset: number): number => (offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1);
+
+const lineEnd = (text: string, offset: number): number => text.indexOf("\n", offset) + 1 || text.length;
+
+/** Whether one piece of the text stands for more than itself. */
+function hasAlias(text: string, map: CST.BlockMap): boolean {
+  if (!/[&*]/.test(text)) return false;
+  const waiting: CST.Token[] = [map];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    if (next.type === "alias") return true;
+    if (!("items" in next)) continue;
+    for (const { start, key, sep, value } of next.items) {
+      if ([...start, ...(sep ?? [])].some(({ type }) => type === "anchor")) return true;
+      if (key) waiting.push(key);
+      if (value) waiting.push(value);
+    }
+  }
+  return false;
+}

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readYaml } from "../yaml.ts";
+import { layoutOf, textOf } from "./layout.ts";
+import { flattenText, renderItem } from "./render-item.ts";
+
+const head = '_format_version: "3.0"\n';
+
+const wholes: readonly [string, string, readonly (readonly string[])[]][] = [
+  [
+    "lists at the margin",
+    `${head}services:\n- name: a\n- name: b\nroutes:\n- name: r\n`,
+    [["- name: a\n", "- name: b\n"], ["- name: r\n"]],
+  ],
+  [
+    "comments above an item as its own, and deeper ones as the one's above",
+    `# top\n${head}services: # mine\n  # of a\n  - name: a # here\n    # in a\n\n  # of b\n  -\n    name: b\n# of routes\nroutes:\n- name: r\n# end\n`,
+    [["  # of a\n|  - name: a # here\n    # in a\n", "\n  # of b\n|  -\n    name: b\n"], ["- name: r\n"]],
+  ],
+  ["lists with nothing in them", `${head}services: []\nroutes:\nplugins: ~\nconsumers: [ ] # none\n`, [[], [], [], []]],
+  [
+    "line ends of Windows, a marker at the end, and no line end",
+    `${head}services:\r\n- name: a\r\n  host: b\r\n...`,
+    [["- name: a\r\n  host: b\r\n"]],
+  ],
+  [
+    "a text that looks like an item",
+    `---\n${head}services:\n  - name: |\n      x\n      - name: no\n      # no\n  - name: b`,
+    [["  - name: |\n      x\n      - name: no\n      # no\n", "  - name: b\n"]],
+  ],
+  [
+    "other members between",
+    `${head}services:\n- name: a\n_comment: x\nroutes:\n- {name: r}\n_ignore: []\n`,
+    [["- name: a\n"], ["- {name: r}\n"]],
+  ],
+];
+
+for (const [what, text, items] of wholes) {
+  test(`takes a file apart, item by item: ${what}`, () => {
+    const layout = layoutOf(text);
+    assert.ok(layout);
+    const pieces = layout.lists.map((list) =>
+      list.items.map(({ lead, body }) => (lead === "" ? body : `${lead}|${body}`)),
+    );
+    assert.deepEqual(pieces, items);
+    assert.deepEqual(readYaml(textOf(layout)).value?.data ?? "fault", withoutEmpty(text));
+  });
+}
+
+/** Words for "nothing" behind a list's name may go. */
+const withoutEmpty = (text: string) => {
+  const data = readYaml(text).value?.data as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [
+      name,
+      name !== "_ignore" && JSON.stringify(value) === "[]" ? null : value,
+    ]),
+  );
+};
+
+test("changes no byte of a file without empty lists", () => {
+  for (const [, text] of wholes.filter(([, text]) => !/\[ ?\]|~/.test(text) && text.endsWith("\n"))) {
+    const layout = layoutOf(text);
+    assert.equal(layout && textOf(layout), text);
+  }
+});
+
+const odd: readonly [string, string][] = [
+  ["flow style", `${head}services: [{name: a}] # c\n`],
+  ["a document in braces", '{_format_version: "3.0", services: [{name: a}]}'],
+  [
+    "aliases",
+    `${head}_comment: &x hi\nservices:\n- &a\n  name: a # c\n  tags: [x]\n- {<<: *a, name: b}\nroutes:\n- name: *x\n`,
+  ],
+  ["a top that is indented", `  _format_version: "3.0"\n  services:\n  - name: a\n`],
+];
+
+for (const [what, text] of odd) {
+  test(`writes out what has no pieces: ${what}`, () => {
+    assert.equal(layoutOf(text), null);
+    const { data } = readYaml(text).value ?? {};
+    const flat = flattenText(text, data);
+    assert.deepEqual(readYaml(flat).value?.data, data);
+    assert.ok(layoutOf(flat));
+    assert.equal(/# c/.test(flat), /# c/.test(text));
+  });
+}
+
+const edits: readonly [string, string, object, string][] = [
+  [
+    "a value",
+    "  - name: a # x\n    port: 1 # y\n    # z\n",
+    { name: "a", port: 2 },
+    "  - name: a # x\n    port: 2 # y\n    # z\n",
+  ],
+  [
+    "a new member",
+    "- name: 'a'\n  paths: [/a]\n",
+    { name: "a", paths: ["/a"], tags: ["yes"] },
+    "- name: 'a'\n  paths: [/a]\n  tags:\n    - \"yes\"\n",
+  ],
+  [
+    "lists as they were indented",
+    "- name: a\n  paths:\n  - /a\n",
+    { name: "a", paths: ["/a", "/b"] },
+    "- name: a\n  paths:\n  - /a\n  - /b\n",
+  ],
+  ["a member less", "- name: a\n  port: 1\n  host: b\n", { name: "a", host: "b" }, "- name: a\n  host: b\n"],
+  [
+    "a text of several lines",
+    "  - name: |\n      x\n      y\n    port: 1\n",
+    { name: "x\ny\n", port: 2 },
+    "  - name: |\n      x\n      y\n    port: 2\n",
+  ],
+];
+
+for (const [what, before, data, after] of edits) {
+  test(`edits an item: ${what}`, () => {
+    assert.equal(renderItem(data, { before, indent: before.indexOf("-") }), after);
+  });
+}
+
+test("writes an item anew where there is none, or where it cannot be edited", () => {
+  assert.equal(renderItem({ name: "on", tags: ["a"] }, { indent: 2 }), '  - name: "on"\n    tags:\n      - a\n');
+  assert.equal(renderItem({ name: "a" }, { indent: 0, before: "- name: x\n- name: y\n" }), "- name: a\n");
+  assert.equal(renderItem({ name: "a" }, { indent: 0, crlf: true }), "- name: a\r\n");
+});
