@@ -1,6 +1,7 @@
 /** Entities for the suites of stores. */
 import { randomUUID } from "node:crypto";
-import { type Collection, checkEntity, type Entities } from "@sluice/model";
+import { type Collection, checkEntity, type Entities, type Entity } from "@sluice/model";
+import { makeAuthority } from "../../tools/certificates.ts";
 
 /** A filled entity; the raw one must be valid. */
 export function entity<Name extends Collection>(collection: Name, raw: object): Entities[Name] {
@@ -9,11 +10,45 @@ export function entity<Name extends Collection>(collection: Name, raw: object): 
   return checked.value;
 }
 
+/** Without what the clock says, and what stands inside another entity's resource may take from there. */
+export function timeless<Any extends Entity>(one: Any | null | undefined): object {
+  const {
+    created_at: _created,
+    updated_at: _updated,
+    ...rest
+  } = { updated_at: 0, ...one } as Entity & {
+    updated_at: number;
+  };
+  return rest;
+}
+
 const uniqueId = () => ({ id: randomUUID() });
+const to = ({ id }: { readonly id: string }) => ({ id });
+type Parent = { readonly id: string };
 
 export const service = (name: string, raw: object = {}) => entity("services", { name, host: "users.example", ...raw });
 export const route = (raw: object) => entity("routes", { ...uniqueId(), paths: ["/"], ...raw });
 export const plugin = (name: string, raw: object = {}) => entity("plugins", { ...uniqueId(), name, ...raw });
 export const consumer = (username: string, raw: object = {}) => entity("consumers", { username, ...raw });
-export const credential = (owner: { readonly id: string }, key: string, raw: object = {}) =>
-  entity("keyauth_credentials", { ...uniqueId(), consumer: { id: owner.id }, key, ...raw });
+export const credential = (owner: Parent, key: string, raw: object = {}) =>
+  entity("keyauth_credentials", { ...uniqueId(), consumer: to(owner), key, ...raw });
+export const upstream = (name: string, raw: object = {}) => entity("upstreams", { ...uniqueId(), name, ...raw });
+export const target = (of: Parent, address: string, raw: object = {}) =>
+  entity("targets", { ...uniqueId(), upstream: to(of), target: address, ...raw });
+export const sni = (of: Parent, name: string, raw: object = {}) =>
+  entity("snis", { ...uniqueId(), certificate: to(of), name, ...raw });
+
+/** Two pairs of certificate and key are enough for all tests. */
+const pairs = (async () => {
+  const authority = await makeAuthority();
+  return Promise.all(
+    ["one.example", "two.example"].map(async (name) => {
+      const { certificate: cert, key } = await authority.issue({ name, sans: [name], usage: "server" });
+      return { cert, key };
+    }),
+  );
+})();
+
+export async function certificate(pair: 0 | 1 = 0, raw: object = {}): Promise<Entities["certificates"]> {
+  return entity("certificates", { ...uniqueId(), ...(await pairs)[pair], ...raw });
+}

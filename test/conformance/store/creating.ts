@@ -1,0 +1,105 @@
+/** Creating: what is kept, and what is refused. */
+import assert from "node:assert/strict";
+import type { Collection, Entity } from "@sluice/model";
+import type { WriteFault } from "../../../gateway/src/stores/store.ts";
+import { certificate, consumer, credential, plugin, route, service, sni, target, upstream } from "./entities.ts";
+import { create, isAnswer, remove, type StoreTest } from "./suite.ts";
+
+const unknown = "11111111-1111-4111-8111-111111111111";
+
+export function creating(test: StoreTest): void {
+  test("keeps arbitrary names, keys and ids", async (its) => {
+    const id = "0123abcd-0000-4000-8000-00000000000f";
+    const name = `é😀.~_-${"x".repeat(200)}`;
+    assert.equal((await its.create("services", service(name, { id }))).id, id);
+    assert.equal((await its.store.find("services", { member: "name", value: name }))?.id, id);
+    await its.create("services", service(name.toUpperCase()));
+    const bob = await its.create("consumers", consumer("__proto__", { tags: ["a: b # c", "'; DROP TABLE x; --"] }));
+    const key = `"'\\ \t${"k".repeat(200)}€`;
+    await its.create("keyauth_credentials", credential(bob, key));
+    assert.equal((await its.store.find("keyauth_credentials", { member: "key", value: key }))?.key, key);
+    const found = await its.store.find("consumers", { member: "username", value: "__proto__" });
+    assert.deepEqual([found?.id, found?.tags], [bob.id, ["a: b # c", "'; DROP TABLE x; --"]]);
+  });
+
+  test("keeps when an entity was created", async (its) => {
+    const users = await its.create("services", service("users", { created_at: 1_500_000_000 }));
+    assert.equal(users.created_at, 1_500_000_000);
+    assert.ok(users.updated_at >= users.created_at);
+  });
+
+  test("keeps many entities without names apart", async (its) => {
+    const users = await its.create("services", service("users"));
+    await its.create("services", service("unnamed-1", { name: null, host: "a.example", id: unknown }));
+    for (const path of ["/a", "/b"]) await its.create("routes", route({ paths: [path], service: { id: users.id } }));
+    await its.create("routes", route({ paths: ["/c"] }));
+    assert.equal((await its.all("routes")).length, 3);
+    assert.equal((await its.store.find("services", { id: unknown }))?.name, null);
+  });
+
+  test("refuses what another entity has already, and writes nothing", async (its) => {
+    const users = await its.create("services", service("users"));
+    const bob = await its.create("consumers", consumer("bob", { custom_id: "42" }));
+    const key = await its.create("keyauth_credentials", credential(bob, "secret"));
+    await its.create("plugins", plugin("cors", { service: { id: users.id } }));
+    await its.create("plugins", plugin("cors", { instance_name: "all" }));
+    const pair = await its.create("certificates", await certificate());
+    const name = await its.create("snis", sni(pair, "a.example"));
+    const pool = await its.create("upstreams", upstream("pool.example"));
+    const first = await its.create("targets", target(pool, "10.0.0.1:80"));
+    const unique = (members: Record<string, unknown>): WriteFault => ({ kind: "unique", members });
+    const taken = (id: string): WriteFault => ({ kind: "primary-key", id });
+    const table: readonly (readonly [Collection, Entity, WriteFault])[] = [
+      ["services", service("users", { id: unknown }), unique({ name: "users" })],
+      ["services", service("other", { id: users.id }), taken(users.id)],
+      ["consumers", consumer("eve", { custom_id: "42" }), unique({ custom_id: "42" })],
+      ["keyauth_credentials", credential(bob, "secret"), unique({ key: "secret" })],
+      ["keyauth_credentials", credential(bob, "x", { id: key.id }), taken(key.id)],
+      [
+        "plugins",
+        plugin("cors", { service: { id: users.id }, config: { max_age: 5 } }),
+        unique({ name: "cors", route: null, service: { id: users.id }, consumer: null }),
+      ],
+      ["plugins", plugin("key-auth", { instance_name: "all" }), unique({ instance_name: "all" })],
+      ["certificates", await certificate(1, { id: pair.id }), taken(pair.id)],
+      ["snis", sni(pair, "a.example"), unique({ name: "a.example" })],
+      ["snis", sni(pair, "b.example", { id: name.id }), taken(name.id)],
+      ["upstreams", upstream("pool.example"), unique({ name: "pool.example" })],
+      ["targets", target(pool, "10.0.0.1:80"), unique({ upstream: { id: pool.id }, target: "10.0.0.1:80" })],
+      ["targets", target(pool, "10.0.0.2:80", { id: first.id }), taken(first.id)],
+    ];
+    for (const [collection, made, fault] of table)
+      assert.deepEqual((await its.refused(create(collection, made))).fault, fault);
+  });
+
+  test("refuses references to what is not there", async (its) => {
+    const nowhere = { id: unknown };
+    const tls = { protocol: "https", client_certificate: nowhere };
+    const table: readonly (readonly [Collection, Entity, string, Collection])[] = [
+      ["routes", route({ service: nowhere }), "service", "services"],
+      ["plugins", plugin("cors", { route: nowhere }), "route", "routes"],
+      ["plugins", plugin("cors", { service: nowhere }), "service", "services"],
+      ["plugins", plugin("rate-limiting", { config: { day: 1 }, consumer: nowhere }), "consumer", "consumers"],
+      ["keyauth_credentials", credential(nowhere, "k"), "consumer", "consumers"],
+      ["snis", sni(nowhere, "a.example"), "certificate", "certificates"],
+      ["targets", target(nowhere, "10.0.0.1:80"), "upstream", "upstreams"],
+      ["services", service("users", tls), "client_certificate", "certificates"],
+      ["upstreams", upstream("users", { client_certificate: nowhere }), "client_certificate", "certificates"],
+    ];
+    for (const [collection, made, member, to] of table) {
+      const fault: WriteFault = { kind: "foreign-key", member, to, id: unknown };
+      assert.deepEqual((await its.refused(create(collection, made))).fault, fault);
+    }
+  });
+
+  test("waits for the nodes after a write, and has nothing to wait for when nothing was written", async (its) => {
+    const users = service("users");
+    const written = await its.store.write([create("services", users)]);
+    assert.ok(written.programmed, "a write can be waited for");
+    assert.ok(isAnswer(await written.programmed(20)));
+    const removed = await its.store.write([remove("services", users.id)]);
+    assert.ok(removed.programmed && isAnswer(await removed.programmed(20)));
+    assert.equal((await its.store.write([remove("services", users.id)])).programmed, undefined);
+    assert.equal((await its.store.write([create("services", users)], { plan: true })).programmed, undefined);
+  });
+}

@@ -1,0 +1,74 @@
+/** Two processes that write at once. */
+import assert from "node:assert/strict";
+import { etagOf } from "../../../gateway/src/stores/etag.ts";
+import { waitFor } from "../../process/index.ts";
+import { consumer, credential, route, service } from "./entities.ts";
+import { create, remove, type StoreTest } from "./suite.ts";
+
+export function racing(test: StoreTest): void {
+  test("lets exactly one of several writers have a name", async (its) => {
+    const other = await its.open();
+    const stores = [its.store, other, its.store, other];
+    const outcomes = await Promise.all(
+      stores.map((one, index) =>
+        one.write([create("services", service("users", index < 2 ? { path: `/${index}` } : { id: ids[index - 2] }))]),
+      ),
+    );
+    assert.equal(outcomes.filter(({ fault }) => fault === undefined).length, 1);
+    for (const { fault } of outcomes)
+      if (fault) assert.ok(["unique", "primary-key"].includes(fault.kind), JSON.stringify(fault));
+    // The other store's writes may come a little later.
+    await waitFor(async () => (await its.all("services")).length > 0, { what: "the service to be seen" });
+    assert.equal((await its.all("services")).length, 1);
+  });
+
+  test("lets exactly one of several writers change what they have read", async (its) => {
+    const users = await its.create("services", service("users"));
+    const other = await its.open();
+    await waitFor(() => other.find("services", { id: users.id }), { what: "the service to be seen by the other" });
+    const etag = etagOf(users);
+    const outcomes = await Promise.all(
+      [its.store, other, its.store, other].map((one, index) =>
+        one.write([{ op: "replace", collection: "services", entity: { ...users, retries: index }, etag }]),
+      ),
+    );
+    const faults = outcomes.flatMap(({ fault }) => fault ?? []);
+    assert.deepEqual(
+      faults.map(({ kind }) => kind),
+      ["changed", "changed", "changed"],
+    );
+  });
+
+  test("never leaves a route without its service", async (its) => {
+    const users = await its.create("services", service("users"));
+    const other = await its.open();
+    await waitFor(() => other.find("services", { id: users.id }), { what: "the service to be seen by the other" });
+    const [removed, made] = await Promise.all([
+      its.store.write([remove("services", users.id)]),
+      other.write([create("routes", route({ service: { id: users.id } }))]),
+    ]);
+    const faults = [removed, made].flatMap(({ fault }) => fault?.kind ?? []);
+    assert.equal(faults.length, 1, JSON.stringify(faults));
+    assert.ok(["referenced", "foreign-key"].includes(faults[0] ?? ""), JSON.stringify(faults));
+  });
+
+  test("loses no key when several are added at once", async (its) => {
+    const bob = await its.create("consumers", consumer("bob"));
+    const other = await its.open();
+    await waitFor(() => other.find("consumers", { id: bob.id }), { what: "the consumer to be seen by the other" });
+    const outcomes = await Promise.all(
+      Array.from({ length: 6 }, (_, index) =>
+        (index % 2 ? its.store : other).write([create("keyauth_credentials", credential(bob, `key-${index}`))]),
+      ),
+    );
+    assert.deepEqual(
+      outcomes.flatMap(({ fault }) => fault ?? []),
+      [],
+    );
+    const third = await its.open();
+    const seen = async () => (await third.list("keyauth_credentials", { size: 100 })).entities.length === 6;
+    await waitFor(seen, { what: "all keys to be seen" });
+  });
+}
+
+const ids = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];

@@ -1,0 +1,103 @@
+/** Removing, and what goes along. */
+import assert from "node:assert/strict";
+import type { Collection, Entity } from "@sluice/model";
+import type { WriteFault } from "../../../gateway/src/stores/store.ts";
+import { certificate, consumer, credential, plugin, route, service, sni, target, upstream } from "./entities.ts";
+import { remove, type StoreTest } from "./suite.ts";
+
+export function removing(test: StoreTest): void {
+  test("removes what depends on an entity with it, and nothing else", async (its) => {
+    const users = await its.create("services", service("users"));
+    const web = await its.create("routes", route({ service: { id: users.id } }));
+    const bob = await its.create("consumers", consumer("bob"));
+    const eve = await its.create("consumers", consumer("eve"));
+    await its.create("keyauth_credentials", credential(bob, "one"));
+    await its.create("keyauth_credentials", credential(bob, "two"));
+    const hers = await its.create("keyauth_credentials", credential(eve, "three"));
+    const ofWeb = await its.create("plugins", plugin("cors", { route: { id: web.id } }));
+    const scope = { service: { id: users.id }, consumer: { id: bob.id } };
+    await its.create("plugins", plugin("rate-limiting", { config: { minute: 1 }, ...scope }));
+    const stays = await its.create("plugins", plugin("prometheus"));
+
+    const along = async (collection: Collection, id: string) =>
+      (await its.remove(collection, id)).along.map((gone) => gone.collection).sort();
+    const effect = await its.remove("routes", web.id);
+    assert.deepEqual([effect.before?.id, effect.after], [web.id, null]);
+    assert.deepEqual(effect.along, [{ collection: "plugins", entity: ofWeb }]);
+    assert.deepEqual(await along("consumers", bob.id), ["keyauth_credentials", "keyauth_credentials", "plugins"]);
+    assert.deepEqual(await its.ids("keyauth_credentials"), [hers.id]);
+    assert.deepEqual(await its.ids("plugins"), [stays.id]);
+    assert.deepEqual(await along("services", users.id), []);
+    assert.equal((await its.remove("services", users.id)).before, null);
+    assert.deepEqual([await its.ids("services"), await its.ids("routes")], [[], []]);
+    // What is gone can be made again.
+    await its.create("services", service("users"));
+    await its.create("keyauth_credentials", credential(await its.create("consumers", consumer("bob")), "one"));
+  });
+
+  test("removes targets with their upstream and SNIs with their certificate", async (its) => {
+    const pair = await its.create("certificates", await certificate());
+    const names = [await its.create("snis", sni(pair, "a.example")), await its.create("snis", sni(pair, "b.example"))];
+    const pool = await its.create("upstreams", upstream("pool.example"));
+    const first = await its.create("targets", target(pool, "10.0.0.1:80"));
+    const second = await its.create("targets", target(pool, "10.0.0.2:80"));
+    assert.equal((await its.remove("targets", first.id)).before?.id, first.id);
+    assert.deepEqual(await its.ids("targets"), [second.id]);
+    const gone = async (collection: Collection, id: string) =>
+      (await its.remove(collection, id)).along.map(({ entity }) => entity.id).sort();
+    assert.deepEqual(await gone("upstreams", pool.id), [second.id]);
+    assert.deepEqual(await gone("certificates", pair.id), names.map(({ id }) => id).sort());
+    for (const collection of ["upstreams", "targets", "certificates", "snis"] as const)
+      assert.deepEqual(await its.ids(collection), [], collection);
+  });
+
+  test("keeps what something holds on to", async (its) => {
+    const users = await its.create("services", service("users"));
+    await its.create("routes", route({ service: { id: users.id } }));
+    const [one, two] = [
+      await its.create("certificates", await certificate(0)),
+      await its.create("certificates", await certificate(1)),
+    ];
+    const tls = { protocol: "https", client_certificate: { id: one.id } };
+    await its.create("services", service("tls", tls));
+    await its.create("upstreams", upstream("tls.example", { client_certificate: { id: two.id } }));
+    const table: readonly (readonly [Collection, Entity, Collection])[] = [
+      ["services", users, "routes"],
+      ["certificates", one, "services"],
+      ["certificates", two, "upstreams"],
+    ];
+    for (const [collection, { id }, by] of table) {
+      const fault: WriteFault = { kind: "referenced", by, collection };
+      assert.deepEqual((await its.refused(remove(collection, id))).fault, fault);
+    }
+  });
+
+  test("removes by name, within a parent too", async (its) => {
+    const [one, two] = [
+      await its.create("upstreams", upstream("one.example")),
+      await its.create("upstreams", upstream("two.example")),
+    ];
+    for (const pool of [one, two]) await its.create("targets", target(pool, "10.0.0.1:80"));
+    const by = { member: "target", value: "10.0.0.1:80", within: { member: "upstream", id: one.id } };
+    await its.write([{ op: "remove", collection: "targets", by }]);
+    assert.deepEqual(
+      (await its.all("targets")).map((left) => left.upstream),
+      [{ id: two.id }],
+    );
+    await its.write([{ op: "remove", collection: "upstreams", by: { member: "name", value: "two.example" } }]);
+    assert.deepEqual(await its.ids("upstreams"), [one.id]);
+  });
+
+  test("removes one key and leaves the consumer's others", async (its) => {
+    const bob = await its.create("consumers", consumer("bob"));
+    const keys = [];
+    for (const key of ["a", "b", "c"]) keys.push(await its.create("keyauth_credentials", credential(bob, key)));
+    const [first = "", middle = "", last = ""] = keys.map(({ id }) => id);
+    await its.remove("keyauth_credentials", middle);
+    assert.deepEqual(await its.ids("keyauth_credentials"), [first, last].sort());
+    await its.remove("keyauth_credentials", first);
+    await its.remove("keyauth_credentials", last);
+    assert.deepEqual(await its.ids("keyauth_credentials"), []);
+    assert.deepEqual(await its.ids("consumers"), [bob.id]);
+  });
+}

@@ -1,0 +1,22 @@
+import type { Store } from "../../../gateway/src/stores/store.ts";
+import { createTables, find, list, write } from "../../../gateway/src/stores/tables/index.ts";
+import { describeStore } from "./suite.ts";
+
+/** The least that a store can be: what the suite asks of the others is what the tables say that a write would do. */
+describeStore("tables in memory", async () => {
+  let tables = createTables([]);
+  const store: Store = {
+    list: async (collection, options) => list(tables, collection, { ...options, now: Date.now() }),
+    find: async (collection, by) => find(tables, collection, { by, now: Date.now() }),
+    async write(writes, { plan = false } = {}) {
+      const written = write(tables, writes);
+      if (written.fault) return written;
+      const { effects } = written;
+      if (plan || effects.every(({ before, after }) => !before && !after)) return { effects };
+      tables = written.tables;
+      return { effects, programmed: async () => null };
+    },
+    unready: () => [],
+  };
+  return { open: () => store, close: async () => undefined };
+});
