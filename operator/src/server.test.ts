@@ -101,7 +101,7 @@ test("a wait is answered as the waiting room answers", async () => {
 const refused: readonly (readonly [string, object, RegExp])[] = [
   ["without resources", {}, /required property 'resources'/],
   ["for nothing", { resources: [] }, /must NOT have fewer than 1 items/],
-  ["for too much", { resources: Array.from({ length: 101 }, () => written) }, /must NOT have more than 100 items/],
+  ["for too much", { resources: Array.from({ length: 5001 }, () => written) }, /must NOT have more than 5000 items/],
   ["for a resource without a name", { resources: [{ kind: "Route", namespace: "default" }] }, /'name'/],
   ["for a kind that nobody watches", { resources: [{ ...written, kind: "constructor" }] }, /allowed values/],
   ["for longer than half a minute", { resources: [written], timeout: 30_001 }, /must be <= 30000/],

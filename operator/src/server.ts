@@ -26,7 +26,7 @@ const waitSchema = {
       resources: {
         type: "array",
         minItems: 1,
-        maxItems: 100,
+        maxItems: 5000,
         items: {
           type: "object",
           required: ["kind", "namespace", "name"],

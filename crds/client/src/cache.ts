@@ -1,18 +1,27 @@
 /** Keeps resources in memory, up to date from a client's watches. Used by the operator and the admin listener. */
-import { type Kind, type Observer, type Resource, type ResourceClient, UnknownKind } from "./resource.ts";
+import { TLS_SECRET_TYPE } from "@sluice/model";
+import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "./batch.ts";
+import {
+  type Kind,
+  type Observer,
+  type Resource,
+  type ResourceClient,
+  UnknownKind,
+  type WatchOptions,
+} from "./resource.ts";
 
 export interface CacheOptions<Kinds extends Kind> {
   readonly client: ResourceClient;
   readonly kinds: readonly Kinds[];
   /** Watched namespaces; all when empty. */
   readonly namespaces: readonly string[];
-  /** Label selector for Secrets: only those that carry it are read. */
+  /** Label selector for Secrets: only those that carry it are read, and besides those that hold a TLS certificate. */
   readonly secretLabel: string;
   readonly signal: AbortSignal;
   readonly log: { warn(details: object, message: string): void };
   /**
    * Something was listed, changed or removed. `meaningful` is false when only status or bookkeeping changed: a
-   * resource with a generation means the same while its generation is the same.
+   * resource with a generation means the same while its generation and its batch are the same.
    */
   readonly onChange: (meaningful: boolean) => void;
 }
@@ -28,55 +37,87 @@ export const keyOf = (namespace: string, name: string): string => `${namespace}/
 
 export const resourceKey = ({ metadata }: Resource): string => keyOf(metadata.namespace, metadata.name);
 
+const sameBatch = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
+  [BATCH, BATCH_REMOVE, BATCH_COMPLETE].every((name) => before.annotations?.[name] === after.annotations?.[name]);
+
 const sameMeaning = ({ metadata: before }: Resource, { metadata: after }: Resource): boolean =>
   before.uid === after.uid &&
   before.generation === after.generation &&
+  sameBatch(before, after) &&
   (after.generation !== undefined || before.resourceVersion === after.resourceVersion);
 
-export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Kinds>): ResourceCache<Kinds> {
-  const { client, kinds, namespaces, secretLabel, signal, log, onChange } = options;
-  const cached = new Map(kinds.map((kind) => [kind, new Map<string, Resource>()]));
-  const unsynced = new Set<string>();
+/** What one watch is told, so that the end of one does not take what another one still sees. */
+interface Scope<Kinds extends Kind> extends Pick<WatchOptions, "namespace" | "labels" | "fields"> {
+  readonly kind: Kinds;
+  readonly found: Map<string, Resource>;
+}
 
-  function observe(kind: Kinds, held: Map<string, Resource>, namespace: string | undefined): void {
-    const scope = `${kind} ${namespace ?? ""}`;
-    unsynced.add(scope);
+export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Kinds>): ResourceCache<Kinds> {
+  const { client, kinds, signal, log, onChange } = options;
+  const cached = new Map(kinds.map((kind) => [kind, new Map<string, Resource>()]));
+  const scopes = kinds.flatMap((kind) => scopesOf(kind, options));
+  const unsynced = new Set(scopes);
+
+  function observe(scope: Scope<Kinds>, held: Map<string, Resource>): void {
+    const { kind, found, ...selection } = scope;
+    const beside = scopes.filter((other) => other !== scope && other.kind === kind);
+
+    function forget(key: string): void {
+      found.delete(key);
+      const still = beside.find((other) => other.found.has(key))?.found.get(key);
+      if (still) held.set(key, still);
+      else held.delete(key);
+    }
+
+    function keep(resource: Resource): void {
+      const key = resourceKey(resource);
+      found.set(key, resource);
+      held.set(key, resource);
+    }
+
     const observer: Observer = {
       replaced(list) {
-        for (const [key, resource] of held)
-          if (namespace === undefined || resource.metadata.namespace === namespace) held.delete(key);
-        for (const resource of list) held.set(resourceKey(resource), resource);
+        for (const key of [...found.keys()]) forget(key);
+        for (const resource of list) keep(resource);
         unsynced.delete(scope);
         onChange(true);
       },
       changed(resource) {
-        const key = resourceKey(resource);
-        const before = held.get(key);
-        held.set(key, resource);
+        const before = held.get(resourceKey(resource));
+        keep(resource);
         onChange(!before || !sameMeaning(before, resource));
       },
       removed(resource) {
-        if (held.delete(resourceKey(resource))) onChange(true);
+        const key = resourceKey(resource);
+        if (!found.has(key)) return;
+        forget(key);
+        onChange(true);
       },
       lost(error) {
         // Without the kind an empty list would look like a deletion of everything: the kind counts as not synced.
         if (error instanceof UnknownKind) unsynced.add(scope);
-        log.warn({ kind, namespace, reason: error.message }, "cannot read resources, trying again");
+        log.warn({ kind, namespace: scope.namespace, reason: error.message }, "cannot read resources, trying again");
       },
     };
-    client.watch(kind, observer, {
-      signal,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(kind === "Secret" ? { labels: secretLabel } : {}),
-    });
+    client.watch(kind, observer, { signal, ...selection });
   }
 
-  for (const [kind, held] of cached) {
-    if (namespaces.length === 0) observe(kind, held, undefined);
-    else for (const namespace of namespaces) observe(kind, held, namespace);
+  for (const scope of scopes) {
+    const held = cached.get(scope.kind);
+    if (held) observe(scope, held);
   }
   return {
     resources: Object.fromEntries(cached) as unknown as Record<Kinds, Map<string, Resource>>,
-    unsynced: () => kinds.filter((kind) => [...unsynced].some((scope) => scope.startsWith(`${kind} `))),
+    unsynced: () => kinds.filter((kind) => [...unsynced].some((scope) => scope.kind === kind)),
   };
+}
+
+/** The watches for a kind: one for each namespace, and for Secrets one for each of the ways to be ours. */
+function scopesOf<Kinds extends Kind>(
+  kind: Kinds,
+  { namespaces, secretLabel }: Pick<CacheOptions<Kinds>, "namespaces" | "secretLabel">,
+): readonly Scope<Kinds>[] {
+  const places = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }));
+  const selections = kind === "Secret" ? [{ labels: secretLabel }, { fields: `type=${TLS_SECRET_TYPE}` }] : [{}];
+  return places.flatMap((place) => selections.map((selection) => ({ kind, ...place, ...selection, found: new Map() })));
 }

@@ -18,6 +18,7 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   Consumer: { apiVersion: ours, kind: "Consumer", plural: "consumers" },
   Secret: { apiVersion: "v1", kind: "Secret", plural: "secrets" },
   CoreService: { apiVersion: "v1", kind: "Service", plural: "services" },
+  Lease: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", plural: "leases" },
   EndpointSlice: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", plural: "endpointslices" },
 };
 

@@ -1,8 +1,8 @@
 /** Resources as this client reads and writes them: plain Kubernetes objects, whatever holds them. */
 
-/** Kinds of ours (group sluice.dev) and core kinds that the operator reads. `CoreService` is v1 Service. */
+/** Kinds of ours (group sluice.dev), and core kinds that are read or, as a Lease, written. `CoreService` is v1 Service. */
 export type SluiceKind = "Certificate" | "Upstream" | "Service" | "Route" | "Plugin" | "Consumer";
-export type CoreKind = "Secret" | "CoreService" | "EndpointSlice";
+export type CoreKind = "Secret" | "CoreService" | "EndpointSlice" | "Lease";
 export type Kind = SluiceKind | CoreKind;
 
 export interface Metadata {
@@ -56,6 +56,19 @@ export interface Ref {
   readonly name: string;
 }
 
+/**
+ * Which resources of a kind; all of them by default. Of Secrets only those are asked for that are meant for Sluice:
+ * those with the label `sluice.dev/credential`, and those of the type kubernetes.io/tls, because cert-manager and
+ * others who write these put no label of ours on them. Both selectors given: those that match both.
+ */
+export interface Selectors {
+  readonly namespace?: string;
+  /** Label selector, such as `sluice.dev/credential`. */
+  readonly labels?: string;
+  /** Field selector. The only one is `type=<type>`, for Secrets. */
+  readonly fields?: string;
+}
+
 /** Told what a watched kind holds. Level-triggered: after `replaced` everything before it is forgotten. */
 export interface Observer {
   /** All resources of the kind, after the first and every further list. The kind is synced from here on. */
@@ -69,11 +82,7 @@ export interface Observer {
   lost?(error: Error): void;
 }
 
-export interface WatchOptions {
-  /** Only this namespace; all by default. */
-  readonly namespace?: string;
-  /** Label selector, such as `sluice.dev/credential`. */
-  readonly labels?: string;
+export interface WatchOptions extends Selectors {
   readonly signal: AbortSignal;
 }
 
@@ -120,7 +129,7 @@ export class UnknownKind extends Error {
 /** Reads and writes resources. Implementations: cluster and directory; one suite runs for both. */
 export interface ResourceClient {
   get(ref: Ref): Promise<Resource | null>;
-  list(kind: Kind, options?: { namespace?: string; labels?: string }): Promise<readonly Resource[]>;
+  list(kind: Kind, options?: Selectors): Promise<readonly Resource[]>;
   /** Lists and then follows the kind until the signal aborts. Never throws: trouble goes to `lost`. */
   watch(kind: Kind, observer: Observer, options: WatchOptions): void;
   /** Server-side apply of the full set of fields that the manager owns. Never touches status. */

@@ -2,7 +2,7 @@
 import { isSeen, type Kind, keyOf } from "@sluice/crds";
 import type { WaitAnswer, WaitRequest, Written } from "@sluice/model";
 import type { Acknowledgement } from "../publish/publisher.ts";
-import type { World } from "../world/world.ts";
+import type { WatchedKind, World } from "../world/world.ts";
 
 export interface WaitingRoomOptions {
   readonly world: World;
@@ -33,7 +33,7 @@ export function createWaitingRoom(options: WaitingRoomOptions): WaitingRoom {
   const waiters = new Set<Waiter>();
 
   const inWorld = (written: Written) =>
-    isSeen(world[written.kind as Kind]?.get(keyOf(written.namespace, written.name)), written);
+    isSeen(world[written.kind as WatchedKind]?.get(keyOf(written.namespace, written.name)), written);
 
   function answer({ request, revision: wanted }: Waiter): WaitAnswer {
     const { programmed, ...nodes } = acknowledgement(wanted ?? Number.POSITIVE_INFINITY);

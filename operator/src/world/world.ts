@@ -13,4 +13,6 @@ export const watchedKinds = [
   "EndpointSlice",
 ] as const satisfies readonly Kind[];
 
-export type World = Readonly<Record<Kind, ReadonlyMap<string, Resource>>>;
+export type WatchedKind = (typeof watchedKinds)[number];
+
+export type World = Readonly<Record<WatchedKind, ReadonlyMap<string, Resource>>>;

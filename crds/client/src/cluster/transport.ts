@@ -1,6 +1,6 @@
 /** The reflector's transport over a connection, for one kind. */
 import { type KindNames, kindNames } from "../kinds.ts";
-import { type Kind, type Resource, UnknownKind } from "../resource.ts";
+import { type Kind, type Resource, type Selectors, UnknownKind } from "../resource.ts";
 import type { Connection } from "./connection.ts";
 import { Fault } from "./fault.ts";
 import { lines } from "./lines.ts";
@@ -21,13 +21,14 @@ export function pathOf(
 export function createTransport(
   connection: Connection,
   kind: Kind,
-  { namespace, labels }: { namespace?: string; labels?: string },
+  { namespace, labels, fields }: Selectors,
 ): Transport {
+  const selectors = { labelSelector: labels, fieldSelector: fields };
   const path = pathOf(kindNames[kind], { namespace });
   return {
     async list(query, signal): Promise<Page> {
       const answer = (await connection
-        .call({ method: "GET", path, query: { ...query, labelSelector: labels }, signal })
+        .call({ method: "GET", path, query: { ...query, ...selectors }, signal })
         .catch(ofKind(kind))) as {
         metadata: { resourceVersion: string; continue?: string };
         items: readonly Partial<Resource>[] | null;
@@ -39,7 +40,7 @@ export function createTransport(
       };
     },
     async watch(query, signal) {
-      const selection = { ...query, labelSelector: labels, watch: true, allowWatchBookmarks: true };
+      const selection = { ...query, ...selectors, watch: true, allowWatchBookmarks: true };
       const chunks = await connection.open({ method: "GET", path, query: selection, signal }).catch(ofKind(kind));
       return events(kind, chunks);
     },

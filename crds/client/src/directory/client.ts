@@ -6,7 +6,7 @@ import type { ResourceClient } from "../resource.ts";
 import { createFolder, type Folder } from "./folder.ts";
 import { createLock } from "./lock.ts";
 import { statusFolder } from "./record.ts";
-import { parseSelector } from "./selector.ts";
+import { parseSelectors } from "./selector.ts";
 import { createSubscription, type Selection, type Subscription, select } from "./subscription.ts";
 import { type Watcher, watchDirectory } from "./watcher.ts";
 import { applyResource, newConditions, removeResource, writeConditions } from "./writer.ts";
@@ -44,15 +44,15 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
   return {
     get: async (ref) => (await folder.find(ref))?.resource ?? null,
 
-    async list(kind, { namespace, labels } = {}) {
-      return select(await folder.look(), { kind, namespace, matches: parseSelector(labels) });
+    async list(kind, { namespace, ...selectors } = {}) {
+      return select(await folder.look(), { kind, namespace, matches: parseSelectors(selectors) });
     },
 
-    watch(kind, observer, { namespace, labels, signal }) {
+    watch(kind, observer, { namespace, signal, ...selectors }) {
       const either = AbortSignal.any([signal, closing.signal]);
       let selection: Selection;
       try {
-        selection = { kind, namespace, matches: parseSelector(labels) };
+        selection = { kind, namespace, matches: parseSelectors(selectors) };
       } catch (error) {
         observer.lost?.(error as Error);
         return;

@@ -8,7 +8,7 @@ import type { View } from "./view.ts";
 export interface Selection {
   readonly kind: Kind;
   readonly namespace?: string;
-  readonly matches: (labels: Resource["metadata"]["labels"]) => boolean;
+  readonly matches: (resource: Resource) => boolean;
 }
 
 export function select(view: View, { kind, namespace, matches }: Selection): readonly Resource[] {
@@ -16,7 +16,7 @@ export function select(view: View, { kind, namespace, matches }: Selection): rea
   for (const held of view.held.values()) {
     const { metadata } = held.resource;
     if (held.kind !== kind || (namespace !== undefined && metadata.namespace !== namespace)) continue;
-    if (matches(metadata.labels)) selected.push(held.resource);
+    if (matches(held.resource)) selected.push(held.resource);
   }
   return selected;
 }
