@@ -56,8 +56,10 @@ end $$;
 
 -- A truncated table tells no rows: everybody must read everything.
 create function log_truncate() returns trigger language plpgsql as $$
+declare
+  fresh bigint := take_revision();
 begin
-  update revision set complete_after = take_revision();
+  update revision set complete_after = fresh;
   return null;
 end $$;
 
@@ -77,7 +79,9 @@ end $$;
 
 create table nodes (
   id uuid primary key,
-  name text not null,
+  address text not null,
+  -- Base URL of the status listener; null: others cannot reach it.
+  status text,
   version text not null,
   revision bigint not null,
   last_seen timestamptz not null

@@ -8,9 +8,9 @@
  * |---|---|
  * | create | collection, row |
  * | replace | collection, row, expected? |
- * | remove | collection, id or column and value (and within_column, within_id), expected? |
+ * | remove | collection, id or column and value (and within_column, within_id) or nothing, expected? |
  *
- * where \`row\` is the table's row as to_jsonb gives it, and \`expected\` the row that must stand there. The answer is
+ * where `row` is the table's row as to_jsonb gives it, and `expected` the row that must stand there. The answer is
  * {"revision", "effects": [{"before", "after", "along": [{"collection", "row"}]}]}, or
  * {"fault": {"index", "code", "constraint", "table", "message"}} and nothing is written then.
  */
@@ -31,10 +31,10 @@ begin
     order by 1, 2
   loop
     return query execute format(
-      'select %1$L::text, to_jsonb(held) from %1$I as held where held.%2$I = $1 order by held.id',
+      'select below.* from %1$I as held, dependents(%1$L, held.id) as below where held.%2$I = $1',
       child.name, child."column") using parent_id;
     return query execute format(
-      'select below.* from %1$I as held, dependents(%1$L, held.id) as below where held.%2$I = $1',
+      'select %1$L::text, to_jsonb(held) from %1$I as held where held.%2$I = $1 order by held.id',
       child.name, child."column") using parent_id;
   end loop;
 end $$;
@@ -56,20 +56,20 @@ begin
 
   if target is not null then
     execute format('select to_jsonb(held) from %I as held where held.id = $1', collection) into before using target;
-  else
+  elsif write ? 'column' then
     execute format('select to_jsonb(held) from %I as held where held.%I = $1 %s', collection, write ->> 'column',
       case when write ? 'within_column' then format('and held.%I = $2', write ->> 'within_column') else '' end)
       into before using write ->> 'value', (write ->> 'within_id')::uuid;
     target := before ->> 'id';
   end if;
-  if write ? 'expected' and before is distinct from write -> 'expected' then
-    raise exception 'it has been changed or removed in the meantime' using errcode = 'SL001';
+  if before is null and (write ->> 'op' = 'replace' or write ? 'expected') then
+    raise exception 'removed in the meantime' using errcode = 'SL002';
+  end if;
+  if write ? 'expected' and before <> write -> 'expected' then
+    raise exception 'changed in the meantime' using errcode = 'SL001';
   end if;
 
   if write ->> 'op' = 'replace' then
-    if before is null then
-      raise exception 'it has been removed in the meantime' using errcode = 'SL001';
-    end if;
     select string_agg(quote_ident(attname), ', ' order by attnum) into columns
       from pg_attribute where attrelid = collection::regclass and attnum > 0 and not attisdropped;
     execute format('update %1$I set (%2$s) = (select %2$s from jsonb_populate_record(null::%1$I, $1)) where id = $2
@@ -101,7 +101,8 @@ begin
       index := index + 1;
     end loop;
   exception
-    when integrity_constraint_violation or data_exception or program_limit_exceeded or sqlstate 'SL001' then
+    when integrity_constraint_violation or data_exception or program_limit_exceeded or sqlstate 'SL001'
+      or sqlstate 'SL002' then
       get stacked diagnostics code = returned_sqlstate, violated = constraint_name, violating = table_name,
         sentence = message_text;
       return jsonb_build_object('fault', jsonb_build_object('index', index, 'code', code, 'constraint', violated,

@@ -1,0 +1,46 @@
+/** Entities as rows and back: a column for every member; a reference stands in its row as `<member>_id`. */
+import { type Collection, collections, type Entities, type Entity, entities, schemaNode } from "@sluice/model";
+
+/** A row as to_json gives it. */
+export type EntityRow = Readonly<Record<string, unknown>>;
+
+interface Column {
+  readonly member: string;
+  readonly column: string;
+  readonly isReference: boolean;
+}
+
+const columns = Object.fromEntries(
+  collections.map((collection) => {
+    const { properties = {} } = schemaNode(entities[collection].schema);
+    const all = Object.entries(properties).map(([member, { reference }]): Column => {
+      const isReference = reference !== undefined;
+      return { member, column: isReference ? `${member}_id` : member, isReference };
+    });
+    return [collection, all];
+  }),
+) as unknown as Readonly<Record<Collection, readonly Column[]>>;
+
+/** The column of a member; undefined when there is no such member. */
+export const columnOf = (collection: Collection, member: string): string | undefined =>
+  columns[collection].find((one) => one.member === member)?.column;
+
+/** What is of a document and not of an entity (`_sluice`) has no column. */
+export function rowOf(collection: Collection, entity: Entity): EntityRow {
+  const members = entity as unknown as EntityRow;
+  return Object.fromEntries(
+    columns[collection].map(({ member, column, isReference }) => [
+      column,
+      isReference ? ((members[member] as { readonly id: string } | null)?.id ?? null) : members[member],
+    ]),
+  );
+}
+
+export function entityOf<Name extends Collection>(collection: Name, row: EntityRow): Entities[Name] {
+  const members = columns[collection].map(({ member, column, isReference }) => {
+    const value = row[column];
+    return [member, isReference && value !== null ? { id: value } : value];
+  });
+  // The tables hold what was checked, and a test compares their columns with the schemas.
+  return Object.fromEntries(members) as Entities[Name];
+}

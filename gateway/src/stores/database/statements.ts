@@ -1,0 +1,77 @@
+/** The statements that read. Names of tables and columns come from the schemas, every value is a parameter. */
+import type { Collection } from "@sluice/model";
+import type { ListOptions, Lookup } from "../store.ts";
+import { columnOf } from "./rows.ts";
+
+export interface Statement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The database refuses to compare a uuid with anything else; here that is an id that nobody has. */
+export const isUuid = (text: string): boolean => UUID.test(text);
+
+/** The database can hold neither NUL nor halves of characters: nobody has such a value. */
+export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
+
+/** Keys whose time is over are not there, as the nodes count it. */
+const ALIVE = "(ttl is null or created_at + ttl > extract(epoch from clock_timestamp()))";
+
+/** The page and one more, in the order of ids, each row as JSON text; null when there can be none. */
+export function listStatement(collection: Collection, { size, after, where, tags }: ListOptions): Statement | null {
+  const values: unknown[] = [];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const conditions = collection === "keyauth_credentials" ? [ALIVE] : [];
+  if (after !== undefined) {
+    if (!isStorable(after)) return null;
+    // What is no id still has a place among their texts.
+    conditions.push(isUuid(after) ? `id > ${bind(after)}::uuid` : `id::text > ${bind(after)}`);
+  }
+  if (where) {
+    const column = columnOf(collection, where.member);
+    if (column === undefined || !isUuid(where.id)) return null;
+    conditions.push(`"${column}" = ${bind(where.id)}::uuid`);
+  }
+  if (tags) {
+    const storable = tags.tags.filter(isStorable);
+    if (tags.match === "every" ? storable.length < tags.tags.length : storable.length === 0) return null;
+    conditions.push(`tags ${tags.match === "every" ? "@>" : "&&"} ${bind(storable)}::text[]`);
+  }
+  const condition = conditions.length === 0 ? "" : ` where ${conditions.join(" and ")}`;
+  const text = `select to_json(held)::text as row from "${collection}" as held${condition} order by id limit ${bind(size + 1)}`;
+  return { text, values };
+}
+
+/** The row as JSON text; null when there can be none. */
+export function findStatement(collection: Collection, by: Lookup): Statement | null {
+  const found = lookUp(collection, by);
+  if (found === null) return null;
+  const alive = collection === "keyauth_credentials" ? ` and ${ALIVE}` : "";
+  const within = found.within ? ` and "${found.within.column}" = $2::uuid` : "";
+  const type = found.column === "id" ? "uuid" : "text";
+  return {
+    text: `select to_json(held)::text as row from "${collection}" as held where "${found.column}" = $1::${type}${within}${alive}`,
+    values: found.within ? [found.value, found.within.value] : [found.value],
+  };
+}
+
+/** A lookup by columns. */
+export interface ColumnLookup {
+  readonly column: string;
+  readonly value: string;
+  readonly within?: { readonly column: string; readonly value: string };
+}
+
+/** Null when nothing can be found so. */
+export function lookUp(collection: Collection, by: Lookup): ColumnLookup | null {
+  if ("id" in by) return isUuid(by.id) ? { column: "id", value: by.id } : null;
+  const column = columnOf(collection, by.member);
+  if (column === undefined || !isStorable(by.value)) return null;
+  if (column === "id" && !isUuid(by.value)) return null;
+  if (!by.within) return { column, value: by.value };
+  const parent = columnOf(collection, by.within.member);
+  if (parent === undefined || !isUuid(by.within.id)) return null;
+  return { column, value: by.value, within: { column: parent, value: by.within.id } };
+}

@@ -1,0 +1,21 @@
+import { after, before } from "node:test";
+import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
+import { bootstrapped, type DatabaseKeeper, describeDatabaseStore, holderOf } from "./database.ts";
+import { describeStore } from "./suite.ts";
+
+async function keep(): Promise<DatabaseKeeper> {
+  const database = await bootstrapped(await openEmbedded());
+  return { database, close: () => database.close() };
+}
+
+let keeper: DatabaseKeeper;
+before(async () => {
+  keeper = await keep();
+});
+after(() => keeper.close());
+
+describeStore(
+  "the embedded database",
+  holderOf(() => keeper),
+);
+describeDatabaseStore("the embedded database", keep);

@@ -1,0 +1,30 @@
+import { after, before } from "node:test";
+import { openPostgres } from "../../../gateway/src/stores/database/postgres.ts";
+import { type Postgres, startPostgres } from "../../tools/postgres.ts";
+import { bootstrapped, type DatabaseKeeper, describeDatabaseStore, holderOf } from "./database.ts";
+import { describeStore } from "./suite.ts";
+
+let server: Postgres;
+let keeper: DatabaseKeeper;
+
+async function keep(): Promise<DatabaseKeeper> {
+  const { hostname: host, port, username: user, password } = new URL(server.url);
+  const database = openPostgres({ host, port: Number(port), user, password, database: "postgres" });
+  await bootstrapped(database);
+  return { database, close: () => database.close() };
+}
+
+before(async () => {
+  server = await startPostgres();
+  keeper = await keep();
+});
+after(async () => {
+  await keeper.close();
+  await server.stop();
+});
+
+describeStore(
+  "Postgres",
+  holderOf(() => keeper),
+);
+describeDatabaseStore("Postgres", keep);

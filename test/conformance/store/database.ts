@@ -1,0 +1,320 @@
+/** What the store over a database does beside what every store does. Run for both databases. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { type Collection, collections, type Entities, type Entity } from "@sluice/model";
+import type { Database } from "../../../gateway/src/stores/database/driver.ts";
+import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
+import { bootstrap } from "../../../gateway/src/stores/database/migrate.ts";
+import { etagOf } from "../../../gateway/src/stores/etag.ts";
+import { type Store, Unavailable, type Write } from "../../../gateway/src/stores/store.ts";
+import { consumer, credential, entity, plugin, route, service } from "./entities.ts";
+import type { StoreHolder } from "./suite.ts";
+
+export interface DatabaseKeeper {
+  /** A connection or pool to the one database of the file. */
+  readonly database: Database;
+  close(): Promise<void>;
+}
+
+const awaitRevision = async () => null;
+
+/** Empty tables for each test: a new database would take seconds. */
+export function holderOf(keeper: () => DatabaseKeeper): () => Promise<StoreHolder> {
+  return async () => {
+    const { database } = keeper();
+    await database.script(`truncate ${collections.join(", ")}`);
+    return { open: () => createDatabaseStore({ database, awaitRevision }), close: async () => undefined };
+  };
+}
+
+const create = <Name extends Collection>(collection: Name, made: Entities[Name]): Write => ({
+  op: "create",
+  collection,
+  entity: made,
+});
+const replace = (collection: Collection, changed: Entity, etag?: string): Write => ({
+  op: "replace",
+  collection,
+  entity: changed,
+  ...(etag !== undefined && { etag }),
+});
+const remove = (collection: Collection, id: string): Write => ({ op: "remove", collection, by: { id } });
+
+/** Texts that are SQL, or end some kind of quoting. */
+const evil = [
+  "'; drop table services; --",
+  '"; drop table services; --',
+  "$1",
+  "$$; drop table services; $$",
+  "\\'; drop table services; --",
+  "%I %L %s",
+  "a\\",
+];
+
+export function describeDatabaseStore(name: string, keep: () => Promise<DatabaseKeeper>): void {
+  describe(`the store over ${name}`, () => {
+    let keeper: DatabaseKeeper;
+    let database: Database;
+    let store: Store;
+
+    before(async () => {
+      keeper = await keep();
+      database = keeper.database;
+      store = createDatabaseStore({ database, awaitRevision });
+    });
+    beforeEach(() => database.script(`truncate ${collections.join(", ")}`));
+    after(() => keeper.close());
+
+    const count = async (collection: Collection) => (await store.list(collection, { size: 1000 })).entities.length;
+    const done = async (...writes: readonly Write[]) => {
+      const outcome = await store.write(writes);
+      assert.deepEqual(outcome.fault, undefined);
+      return outcome.effects ?? [];
+    };
+
+    test("SQL in every text of an entity is a text", async () => {
+      for (const text of evil) {
+        // As no check would let it through.
+        const bob = { ...consumer("bob", { id: randomUUID() }), username: text, custom_id: text, tags: [text] };
+        const odd = { ...service("odd", { id: randomUUID() }), name: text, path: text, host: text };
+        const web = { ...route({}), name: text, paths: [text], headers: { [text]: [text] } };
+        const cors = plugin("cors", { service: { id: odd.id } });
+        const limit = { ...cors, config: { [text]: [text] }, instance_name: text };
+        await done(
+          create("consumers", bob),
+          create("services", odd),
+          create("routes", web),
+          create("plugins", limit),
+          create("keyauth_credentials", credential(bob, text)),
+        );
+        assert.deepEqual(await store.find("services", { member: "name", value: text }), odd);
+        assert.deepEqual(await store.find("routes", { member: "name", value: text }), web);
+        assert.deepEqual(await store.find("plugins", { member: "instance_name", value: text }), limit);
+        assert.deepEqual(await store.find("consumers", { member: "username", value: text }), bob);
+        const tagged = await store.list("consumers", { size: 5, tags: { tags: bob.tags, match: "every" } });
+        assert.deepEqual(tagged.entities, [bob]);
+        await done({ op: "remove", collection: "keyauth_credentials", by: { member: "key", value: text } });
+      }
+      assert.equal(await count("keyauth_credentials"), 0);
+      assert.equal(await count("services"), evil.length);
+    });
+
+    test("lookups by nonsense find nothing and write nothing", async () => {
+      await done(create("services", service("users")));
+      const lookups = [
+        { id: "' or true; --" },
+        { member: "name", value: "a\0b" },
+        { member: "name", value: "\ud800" },
+        { member: 'name" or true --', value: "users" },
+        { member: "__proto__", value: "users" },
+        { member: "id", value: "users" },
+        { member: "name", value: "users", within: { member: "service", id: "x" } },
+      ];
+      for (const by of lookups) {
+        assert.equal(await store.find("services", by), null, JSON.stringify(by));
+        assert.deepEqual(await done({ op: "remove", collection: "services", by }), [
+          { collection: "services", before: null, after: null, along: [] },
+        ]);
+      }
+      for (const options of [
+        { where: { member: "service", id: "x' or true" } },
+        { where: { member: "nonsense", id: randomUUID() } },
+        { after: "\0" },
+        { after: "zzz" },
+        { tags: { tags: ["\0"], match: "some" } },
+      ] as const)
+        assert.deepEqual((await store.list("routes", { size: 5, ...options })).entities, [], JSON.stringify(options));
+      assert.equal((await store.list("services", { size: 5, after: "'" })).entities.length, 1);
+      assert.equal(await count("services"), 1);
+    });
+
+    test("texts that Postgres cannot hold are violations, with their places", async () => {
+      const bad = { ...service("bad"), name: "a\0b", tags: ["fine", "\ud800"] } as Entities["services"];
+      const limit = { ...plugin("cors"), config: { "a\0": 1, list: [{ x: "\0" }] } };
+      const nul = "must not contain NUL characters";
+      assert.deepEqual(await store.write([create("services", service("fine")), create("services", bad)]), {
+        index: 1,
+        fault: {
+          kind: "invalid",
+          violations: [
+            { path: ["name"], message: nul },
+            { path: ["tags", 1], message: "must not contain half characters" },
+          ],
+        },
+      });
+      assert.deepEqual(await store.write([create("plugins", limit)]), {
+        index: 0,
+        fault: {
+          kind: "invalid",
+          violations: [
+            { path: ["config"], message: "must not contain names with NUL or half characters" },
+            { path: ["config", "list", 0, "x"], message: nul },
+          ],
+        },
+      });
+      assert.equal(await count("services"), 0);
+    });
+
+    test("all writes are done, each seeing those before it, or none of them", async () => {
+      const [a, b] = [service("a"), service("b")];
+      const web = route({ name: "web", service: { id: a.id } });
+      const moved = { ...web, service: { id: b.id } };
+      const effects = await done(
+        create("services", a),
+        create("routes", web),
+        create("services", b),
+        replace("routes", moved, etagOf(web)),
+        remove("services", a.id),
+      );
+      assert.deepEqual(effects[3], { collection: "routes", before: web, after: moved, along: [] });
+      assert.deepEqual(effects[4], { collection: "services", before: a, after: null, along: [] });
+
+      const many = Array.from({ length: 1200 }, (_, index) => create("consumers", consumer(`c${index}`)));
+      const outcome = await store.write([...many, create("services", b)]);
+      assert.deepEqual(outcome, { fault: { kind: "primary-key", id: b.id }, index: 1200 });
+      assert.equal(await count("consumers"), 0);
+      assert.equal((await done(...many)).length, 1200);
+    });
+
+    test("what refers to a removed entity is told, and what forbids the removal", async () => {
+      const up = entity("upstreams", { name: "up" });
+      const target = entity("targets", { target: "a:80", upstream: { id: up.id }, created_at: 1.5, updated_at: 2.25 });
+      const users = service("users");
+      const web = route({ service: { id: users.id } });
+      const cors = plugin("cors", { route: { id: web.id } });
+      await done(
+        create("upstreams", up),
+        create("targets", target),
+        create("services", users),
+        create("routes", web),
+        create("plugins", cors),
+      );
+      assert.deepEqual((await done(remove("upstreams", up.id)))[0]?.along, [{ collection: "targets", entity: target }]);
+      const { fault } = await store.write([remove("services", users.id)]);
+      assert.deepEqual(fault, { kind: "referenced", by: "routes", collection: "services" });
+      assert.deepEqual((await done(remove("routes", web.id)))[0]?.along, [{ collection: "plugins", entity: cors }]);
+    });
+
+    test("a plan tells what would be, and writes nothing", async () => {
+      const users = service("users");
+      await done(create("services", users));
+      const changed = { ...users, port: 81 };
+      const before = await database.query("select number from revision");
+      const writes = [replace("services", changed), remove("services", users.id), create("services", service("b"))];
+      const { effects, fault, programmed } = await store.write(writes, { plan: true });
+      assert.deepEqual([fault, programmed], [undefined, undefined]);
+      assert.deepEqual(effects?.[0], { collection: "services", before: users, after: changed, along: [] });
+      assert.equal(effects?.length, 3);
+      const refused = await store.write([remove("services", users.id), replace("services", users)], { plan: true });
+      assert.deepEqual([refused.fault?.kind, !refused.effects && refused.index], ["changed", 1]);
+      assert.deepEqual((await store.list("services", { size: 5 })).entities, [users]);
+      assert.deepEqual(await database.query("select number from revision"), before);
+    });
+
+    test("a lost race is told: whoever wrote first has won", async () => {
+      const users = service("users");
+      await done(create("services", users));
+      const etag = etagOf(users);
+      const outcomes = await Promise.all(
+        [81, 82, 83, 84].map((port) => store.write([replace("services", { ...users, port }, etag)])),
+      );
+      const faults = outcomes.flatMap(({ fault }) => fault ?? []);
+      assert.deepEqual(
+        faults.map(({ kind }) => kind),
+        ["changed", "changed", "changed"],
+      );
+      const by = { id: users.id };
+      const stale = await store.write([{ op: "remove", collection: "services", by, etag }]);
+      assert.deepEqual(stale.fault, { kind: "changed", message: "the service was changed in the meantime" });
+      await done(remove("services", users.id));
+      const gone = await store.write([replace("services", users)]);
+      assert.deepEqual(gone.fault, { kind: "changed", message: "the service was removed in the meantime" });
+    });
+
+    test("a key whose time is over makes room for another", async () => {
+      const bob = consumer("bob");
+      const past = Math.floor(Date.now() / 1000) - 60;
+      await done(
+        create("consumers", bob),
+        create("keyauth_credentials", credential(bob, "k", { ttl: 5, created_at: past })),
+      );
+      assert.equal(await store.find("keyauth_credentials", { member: "key", value: "k" }), null);
+      await done(create("keyauth_credentials", credential(bob, "k")));
+      assert.equal(await count("keyauth_credentials"), 1);
+    });
+
+    test("every transaction that changes something has the next revision, and the log names what it changed", async () => {
+      const number = async () => Number((await database.query("select number from revision"))[0]?.number);
+      const start = await number();
+      const bob = consumer("bob");
+      const key = credential(bob, "k");
+      await done(create("consumers", bob), create("keyauth_credentials", key));
+      await done(replace("consumers", bob));
+      await done(remove("consumers", randomUUID()));
+      assert.equal(await number(), start + 1, "what changes nothing is no revision");
+      await done(remove("consumers", bob.id));
+      const log = await database.query(
+        "select revision::int - $1::int as step, collection, id from changes where revision > $1 order by 1, 2",
+        [start],
+      );
+      const [both, each] = [
+        { collection: "consumers", id: bob.id },
+        { collection: "keyauth_credentials", id: key.id },
+      ];
+      assert.deepEqual(log, [
+        { step: 1, ...both },
+        { step: 1, ...each },
+        { step: 2, ...both },
+        { step: 2, ...each },
+      ]);
+    });
+
+    test("a page costs the same at the first and at the last of many rows", async () => {
+      const body = JSON.stringify({ ...consumer("x"), tags: null });
+      await database.query(
+        `insert into consumers select (jsonb_populate_record(null::consumers,
+           $1::jsonb || jsonb_build_object('id', gen_random_uuid(), 'username', 'c' || n))).*
+         from generate_series(1, 20000) as n`,
+        [body],
+      );
+      const plan = async (after: string) => {
+        const [row] = await database.query(
+          `explain (analyze, format json) select to_json(held)::text as row from consumers as held
+             where id > '${after}'::uuid order by id limit 101`,
+        );
+        return JSON.stringify(row);
+      };
+      for (const after of ["00000000-0000-0000-0000-000000000000", "fe000000-0000-0000-0000-000000000000"])
+        assert.match(await plan(after), /"Node Type":"Index Scan"|"Node Type": ?"Index Scan"/);
+    });
+
+    test("a database without tables is unavailable, with the command to run", async () => {
+      await database.script("alter schema sluice rename to away");
+      try {
+        await assert.rejects(store.list("services", { size: 1 }), (error) => {
+          assert.ok(error instanceof Unavailable);
+          assert.match(error.message, /run `sluice migrations bootstrap`/);
+          return true;
+        });
+        await assert.rejects(store.write([remove("services", randomUUID())]), Unavailable);
+      } finally {
+        await database.script("alter schema away rename to sluice");
+      }
+    });
+
+    test("a database that ends is unavailable", async () => {
+      await keeper.close();
+      await assert.rejects(store.find("services", { id: randomUUID() }), Unavailable);
+      await assert.rejects(store.write([create("services", service("users"))]), Unavailable);
+      keeper = await keep();
+      database = keeper.database;
+    });
+  });
+}
+
+/** A bootstrapped database. */
+export async function bootstrapped(database: Database): Promise<Database> {
+  await bootstrap(database);
+  return database;
+}
