@@ -35,17 +35,14 @@ async function gateway(settings: GatewaySettings, log: Logger): Promise<Running>
 }
 
 async function admin(settings: AdminSettings, log: Logger): Promise<Running> {
-  const [{ startAdmin }, { openResources }] = await Promise.all([
-    import("./admin/index.ts"),
-    import("./stores/resources/open.ts"),
-  ]);
-  const client = openResources(settings, log);
-  const running = await startAdmin({ settings, client, log, version });
+  const [{ startAdmin }, { openStore }] = await Promise.all([import("./admin/index.ts"), import("./stores/open.ts")]);
+  const opened = await openStore(settings, log);
+  const running = await startAdmin({ settings, opened, log, version });
   log.info({ address: running.address }, "admin is up");
   return {
     async close() {
       await running.close();
-      await client.close();
+      await opened.close();
     },
   };
 }

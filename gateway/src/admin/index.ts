@@ -1,22 +1,21 @@
-/** The admin listener: Kong's admin API over a store of custom resources. Command `sluice admin`. */
+/** The admin listener: Kong's admin API over a store. */
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import type { AddressInfo } from "node:net";
-import type { Log, ResourceClient } from "@sluice/crds";
+import type { Log } from "@sluice/crds";
 import { countConnections } from "../proxy/connection-counts.ts";
 import { type AdminSettings, adminSettings } from "../settings/admin.ts";
 import { SettingsError } from "../settings/error.ts";
-import { awaitNodes } from "../stores/resources/await-nodes.ts";
-import { createResourceStore } from "../stores/resources/index.ts";
+import type { Opened } from "../stores/open.ts";
 import { isLoopback } from "./guard.ts";
 import { type Facts, KONG_VERSION, rootBody, statusBody } from "./information.ts";
 import { createListener } from "./listener.ts";
 import { nodesMetrics } from "./metrics.ts";
-import { createOperator } from "./operator.ts";
 
 export interface AdminOptions {
   readonly settings: AdminSettings;
   /** The caller's to close, after the admin listener. */
-  readonly client: ResourceClient;
+  readonly opened: Pick<Opened, "store" | "fleet">;
   readonly log: Log;
   /** Of this software. */
   readonly version: string;
@@ -29,35 +28,29 @@ export interface Admin {
 }
 
 /**
- * Listens at once: while the resources cannot be read yet, requests wait some seconds and are answered 500 then.
+ * Listens at once: while the entities cannot be read yet, requests wait some seconds and are answered 500 then.
  *
  * @throws SettingsError for an address that other machines could reach: there is no authentication yet.
  */
-export async function startAdmin({ settings, client, log, version }: AdminOptions): Promise<Admin> {
-  const { listen, homeNamespace, wait, compat } = settings;
+export async function startAdmin({ settings, opened, log, version }: AdminOptions): Promise<Admin> {
+  const { listen, wait, compat } = settings;
   if (!isLoopback(listen.host.toLowerCase())) {
     throw new SettingsError(
       `${adminSettings.listen.variable} is ${listen.host}:${listen.port}, which other machines may reach: the admin ` +
         "listener has no authentication yet, so it listens on a loopback address only, such as 127.0.0.1:8001",
     );
   }
-  const [asking, following] = [new AbortController(), new AbortController()];
-  const operator = createOperator({ url: settings.operator, log, signal: asking.signal });
-  const store = createResourceStore({
-    client,
-    homeNamespace,
-    class: settings.class,
-    log,
-    awaitNodes: (written, timeout) => awaitNodes(written, { ask: operator.wait, timeout }),
-    signal: following.signal,
-  });
+  const { store, fleet } = opened;
+  const closing = new AbortController();
+  // As many as there are writes that wait.
+  setMaxListeners(0, closing.signal);
   let address = listen;
   const facts: Facts = {
     node: randomUUID(),
     version,
     settings,
     store,
-    operator,
+    fleet,
     address: () => address,
     connections: () => connections(),
   };
@@ -69,16 +62,12 @@ export async function startAdmin({ settings, client, log, version }: AdminOption
     serverName: kong ? `kong/${KONG_VERSION}` : `sluice/${version}`,
     latencyName: kong ? "X-Kong-Admin-Latency" : "X-Sluice-Admin-Latency",
     information: { "/": () => rootBody(facts), "/status": () => statusBody(facts) },
-    metrics: () => nodesMetrics(operator),
+    metrics: () => nodesMetrics(fleet),
     wait,
+    closing: closing.signal,
   });
   const connections = countConnections(app.server);
-  try {
-    await app.listen({ host: listen.host, port: listen.port });
-  } catch (error) {
-    following.abort();
-    throw error;
-  }
+  await app.listen({ host: listen.host, port: listen.port });
   const bound = app.server.address() as AddressInfo;
   address = { host: bound.address, port: bound.port };
   return {
@@ -86,9 +75,8 @@ export async function startAdmin({ settings, client, log, version }: AdminOption
     async close() {
       const closed = app.close();
       // Whoever waits for nodes is answered `pending`.
-      asking.abort();
+      closing.abort();
       await closed;
-      following.abort();
     },
   };
 }

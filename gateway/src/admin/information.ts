@@ -4,8 +4,8 @@ import { pluginNames, plugins } from "@sluice/model";
 import type { Connections } from "../plugins/prometheus/metrics.ts";
 import type { AdminSettings } from "../settings/admin.ts";
 import { processMembers } from "../status/listener.ts";
+import type { Fleet } from "../stores/open.ts";
 import type { Store } from "../stores/store.ts";
-import type { Operator } from "./operator.ts";
 
 /** The release whose admin API this is: clients choose their ways by it. */
 export const KONG_VERSION = "3.9.1";
@@ -15,7 +15,7 @@ export interface Facts {
   readonly version: string;
   readonly settings: AdminSettings;
   readonly store: Store;
-  readonly operator: Operator;
+  readonly fleet: Fleet;
   readonly address: () => { readonly host: string; readonly port: number };
   /** Of the admin listener itself. */
   readonly connections: () => Connections;
@@ -62,12 +62,12 @@ async function pluginsInUse(store: Store): Promise<readonly string[]> {
   }
 }
 
-export async function statusBody({ node, version, store, operator, connections }: Facts): Promise<object> {
+export async function statusBody({ node, version, store, fleet, connections }: Facts): Promise<object> {
   const unread = store.unready();
-  const told = await operator.status();
+  const told = await fleet.status();
   return {
     ...processMembers(connections()),
     database: { reachable: unread.length === 0 },
-    sluice: { node, version, unread, operator: { reachable: told !== null, ...told } },
+    sluice: { node, version, unread, fleet: { reachable: told !== null, ...told } },
   };
 }

@@ -24,6 +24,8 @@ export interface ListenerOptions {
   readonly metrics: () => Promise<RenderedMetrics>;
   /** Milliseconds that a write waits for the nodes. */
   readonly wait: number;
+  /** Ends those waits: the listener is about to stop. */
+  readonly closing: AbortSignal;
 }
 
 const BODY_LIMIT = 10 * 1024 * 1024;
@@ -32,7 +34,7 @@ const BODY_LIMIT = 10 * 1024 * 1024;
 const MAX_PARAMETER = 8192;
 
 export function createListener(options: ListenerOptions): FastifyInstance {
-  const { store, log, host, serverName, latencyName, information, metrics, wait } = options;
+  const { store, log, host, serverName, latencyName, information, metrics, wait, closing } = options;
   const app = Fastify({
     bodyLimit: BODY_LIMIT,
     exposeHeadRoutes: false,
@@ -89,6 +91,15 @@ export function createListener(options: ListenerOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) => answerError(httpErrorOf(error, log), request, reply));
   return app;
 
+  /** Null when the listener stops first: nobody can tell then. */
+  function untilClosing<Value>(waited: Promise<Value>): Promise<Value | null> {
+    return new Promise((resolve, reject) => {
+      const stop = () => resolve(null);
+      closing.addEventListener("abort", stop);
+      waited.then(resolve, reject).finally(() => closing.removeEventListener("abort", stop));
+    });
+  }
+
   /** One route for all methods, because a wrong one is answered 405 and not 404. */
   function serve(url: string, handlers: Handlers, callOf: (request: FastifyRequest) => Call): void {
     const allowed = METHODS.filter((method) => method === "OPTIONS" || handlers[readAs(method)])
@@ -105,7 +116,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
           throw methodNotAllowed();
         }
         const { status, body, programmed } = await handler(callOf(request));
-        if (programmed) reply.headers(programmedHeaders(await programmed(wait)));
+        if (programmed) reply.headers(programmedHeaders(await untilClosing(programmed(wait))));
         return body === undefined ? reply.code(status).send() : sendJson(reply.code(status), body);
       },
     });

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics } from "../plugins/index.ts";
 import { startStatusListener } from "../status/listener.ts";
+import type { Fleet, FleetNode } from "../stores/open.ts";
 import { nodesMetrics } from "./metrics.ts";
-import type { Operator } from "./operator.ts";
 
 async function startNode(nodeId: string, requests: number) {
   const metrics = createMetrics({ compat: false, nodeId, version: "1" });
@@ -22,16 +22,13 @@ async function startNode(nodeId: string, requests: number) {
   );
 }
 
-const operatorOf = (nodes: readonly object[] | null): Operator => ({
-  wait: async () => null,
-  status: async () => (nodes ? { nodes } : null),
-});
+const fleetOf = (nodes: readonly FleetNode[]): Fleet => ({ nodes: async () => nodes, status: async () => null });
 
 test("the metrics of all nodes are added up, and a node that gives none is named", async () => {
   const [one, two] = [await startNode("one", 2), await startNode("two", 3)];
   try {
     const { text, contentType } = await nodesMetrics(
-      operatorOf([
+      fleetOf([
         { address: "http://one", status: `http://127.0.0.1:${one.address.port}` },
         { address: "http://two", status: `http://127.0.0.1:${two.address.port}` },
         { address: "http://gone", status: "http://127.0.0.1:1" },
@@ -56,7 +53,7 @@ test("the metrics of all nodes are added up, and a node that gives none is named
   }
 });
 
-test("without an operator there are no nodes to add up, and no error", async () => {
-  const { text } = await nodesMetrics(operatorOf(null));
+test("where no nodes are known there is nothing to add up, and no error", async () => {
+  const { text } = await nodesMetrics(fleetOf([]));
   assert.doesNotMatch(text, /sluice_node_scraped\{/);
 });

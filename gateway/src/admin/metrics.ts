@@ -1,6 +1,6 @@
 /** GET /metrics of the admin listener: the metrics of all nodes in one (kong-contract 3.5). */
 import { AggregatorRegistry, Gauge, type MetricObject, Registry } from "prom-client";
-import type { Operator } from "./operator.ts";
+import type { Fleet, FleetNode } from "../stores/open.ts";
 
 export interface RenderedMetrics {
   readonly contentType: string;
@@ -10,13 +10,7 @@ export interface RenderedMetrics {
 /** Milliseconds that a node may take; one that takes longer is left out and named. */
 const NODE_TIMEOUT = 2000;
 
-/** A node as the operator's GET /status tells of it. */
-interface ToldNode {
-  readonly address: string;
-  readonly status: string | null;
-}
-
-async function scrape({ status }: ToldNode): Promise<MetricObject[] | null> {
+async function scrape({ status }: FleetNode): Promise<MetricObject[] | null> {
   if (status === null) return null;
   try {
     const response = await fetch(`${status}/metrics`, {
@@ -35,9 +29,8 @@ async function scrape({ status }: ToldNode): Promise<MetricObject[] | null> {
  * Counters and histograms are the sums over the nodes; gauges carry the node's id. `sluice_node_scraped` tells whose
  * metrics are in it; it is 0 for a node that gave none.
  */
-export async function nodesMetrics(operator: Operator): Promise<RenderedMetrics> {
-  const told = await operator.status();
-  const nodes = (Array.isArray(told?.nodes) ? told.nodes : []) as readonly ToldNode[];
+export async function nodesMetrics(fleet: Fleet): Promise<RenderedMetrics> {
+  const nodes = await fleet.nodes();
   const scraped = await Promise.all(nodes.map(scrape));
   const own = new Registry();
   const gauge = new Gauge({

@@ -128,7 +128,7 @@ describeTable("a read", [
     status: 200,
     has: {
       database: { reachable: true },
-      sluice: { unread: [], operator: { reachable: true, revision: 7, lagging: ["b"] } },
+      sluice: { unread: [], fleet: { reachable: true, revision: 7, lagging: ["b"] } },
     },
   },
   {

@@ -1,10 +1,11 @@
 /** The admin listener over a directory, with an operator that answers as a test says, for the suites of this folder. */
 import { createServer, type IncomingHttpHeaders, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createDirectoryClient, type Log } from "@sluice/crds";
+import type { Log } from "@sluice/crds";
 import { readSettings, type WaitAnswer, type WaitRequest } from "@sluice/model";
 import { temporaryFolder } from "../../../test/process/index.ts";
 import { adminSettings } from "../settings/admin.ts";
+import { openStore } from "../stores/open.ts";
 import { type Admin, startAdmin } from "./index.ts";
 
 export interface Reply {
@@ -69,8 +70,8 @@ export async function startRig(env: Readonly<Record<string, string>> = {}): Prom
     ...env,
   });
   if (settings.violations) throw new Error(JSON.stringify(settings.violations));
-  const client = createDirectoryClient({ directory: folder.path, log: quiet });
-  const admin = await startAdmin({ settings: settings.value, client, log: quiet, version: "1.2.3" });
+  const opened = await openStore(settings.value, quiet);
+  const admin = await startAdmin({ settings: settings.value, opened, log: quiet, version: "1.2.3" });
   const rig: Rig = {
     admin,
     directory: folder.path,
@@ -79,7 +80,7 @@ export async function startRig(env: Readonly<Record<string, string>> = {}): Prom
     ask: (method, path, asking = {}) => send(admin.address.port, { method, path, ...asking }),
     async close() {
       await admin.close();
-      await client.close();
+      await opened.close();
       operator.closeAllConnections();
       await new Promise((resolve) => operator.close(resolve));
       folder.remove();

@@ -12,9 +12,11 @@ export const adminSettings = defineSettings({
   store: {
     variable: "SLUICE_STORE",
     kind: "choice",
-    words: ["cluster", "directory"],
+    words: ["cluster", "directory", "database", "file"],
     default: "cluster",
-    description: "Where entities are kept: custom resources in a cluster, or the same in a folder.",
+    description:
+      "Where entities are kept: custom resources in a cluster, the same in a folder, rows of a database, or a " +
+      "declarative file.",
   },
   directory: {
     variable: "SLUICE_DIRECTORY",

@@ -8,6 +8,43 @@ import {
 } from "@sluice/crds";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
 import { SettingsError } from "../../settings/error.ts";
+import type { Fleet, FleetNode, Opened } from "../open.ts";
+import { awaitNodes } from "./await-nodes.ts";
+import { createResourceStore } from "./index.ts";
+import { createOperator, type Operator } from "./operator.ts";
+
+/** @throws SettingsError when there is no folder to open, or no kubeconfig to read. */
+export function openResourceStore(settings: AdminSettings, log: Log): Opened {
+  const client = openResources(settings, log);
+  const closing = new AbortController();
+  const { signal } = closing;
+  const operator = createOperator({ url: settings.operator, log, signal });
+  const store = createResourceStore({
+    client,
+    homeNamespace: settings.homeNamespace,
+    class: settings.class,
+    log,
+    awaitNodes: (written, timeout) => awaitNodes(written, { ask: operator.wait, timeout }),
+    signal,
+  });
+  return {
+    store,
+    fleet: fleetOf(operator),
+    async close() {
+      closing.abort();
+      await client.close();
+    },
+  };
+}
+
+/** The nodes as the operator knows them. */
+export const fleetOf = ({ status }: Pick<Operator, "status">): Fleet => ({
+  status,
+  async nodes() {
+    const told = await status();
+    return (Array.isArray(told?.nodes) ? told.nodes : []) as readonly FleetNode[];
+  },
+});
 
 /** @throws SettingsError when there is no folder to open, or no kubeconfig to read. */
 export function openResources(

@@ -1,7 +1,7 @@
 /** The operator's listener, as the admin listener asks it. */
 import type { Log } from "@sluice/crds";
 import type { WaitAnswer, WaitRequest } from "@sluice/model";
-import type { AskOperator } from "../stores/resources/await-nodes.ts";
+import type { AskOperator } from "./await-nodes.ts";
 
 export interface Operator {
   readonly wait: AskOperator;

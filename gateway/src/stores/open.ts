@@ -1,0 +1,36 @@
+/** Opens what holds the entities, as SLUICE_STORE says, and with it what is known of the nodes that run them. */
+import type { Log } from "@sluice/crds";
+import { type AdminSettings, adminSettings } from "../settings/admin.ts";
+import { SettingsError } from "../settings/error.ts";
+import type { Store } from "./store.ts";
+
+/** What the admin listener knows of the nodes. */
+export interface Fleet {
+  /** What GET /status tells of them, under `sluice`; null: nobody can be asked. */
+  status(): Promise<Readonly<Record<string, unknown>> | null>;
+  nodes(): Promise<readonly FleetNode[]>;
+}
+
+export interface FleetNode {
+  readonly address: string;
+  /** Base URL of its status listener, for metrics and health; null: it has none. */
+  readonly status: string | null;
+}
+
+export interface Opened {
+  readonly store: Store;
+  readonly fleet: Fleet;
+  /** Whoever still waits for nodes is answered that nobody can tell. */
+  close(): Promise<void>;
+}
+
+// What a store needs is loaded with it: a database knows no Kubernetes client.
+
+/** @throws SettingsError when a setting of the store is missing or cannot be used. */
+export async function openStore(settings: AdminSettings, log: Log): Promise<Opened> {
+  if (settings.store === "cluster" || settings.store === "directory") {
+    const { openResourceStore } = await import("./resources/open.ts");
+    return openResourceStore(settings, log);
+  }
+  throw new SettingsError(`${adminSettings.store.variable} is ${settings.store}, which cannot be opened yet`);
+}

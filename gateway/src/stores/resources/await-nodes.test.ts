@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { WaitAnswer } from "@sluice/model";
+import { awaitNodes } from "./await-nodes.ts";
+
+const good: WaitAnswer = { programmed: true, revision: 1, acknowledged: ["a"], lagging: [], silent: [], problems: [] };
+const written = Array.from({ length: 250 }, (_, index) => ({ kind: "Plugin", namespace: "a", name: `${index}` }));
+
+test("asks about more than a hundred resources in several questions", async () => {
+  const asked: number[] = [];
+  const answer = await awaitNodes(written, {
+    ask: async ({ resources }) => {
+      asked.push(resources.length);
+      return good;
+    },
+    timeout: 1,
+  });
+  assert.deepEqual(answer, good);
+  assert.deepEqual(asked, [100, 100, 50]);
+});
+
+test("a node that lags in one of several answers lags", async () => {
+  const answers = [good, { ...good, programmed: false, acknowledged: [], lagging: ["a"] }, good];
+  const answer = await awaitNodes(written, { ask: async () => answers.shift() ?? null, timeout: 1 });
+  assert.deepEqual(answer, { ...good, programmed: false, acknowledged: [], lagging: ["a"] });
+});
+
+test("nobody can tell when one of several questions has no answer", async () => {
+  const answers = [good, null, good];
+  assert.equal(await awaitNodes(written, { ask: async () => answers.shift() ?? null, timeout: 1 }), null);
+});
