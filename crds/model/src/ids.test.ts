@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { canonical, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";
+import { canonical, deriveId, deriveNamelessId, idOf, uuidV5 } from "./ids.ts";
 
 const ROOT = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 
@@ -23,6 +23,18 @@ test("derives ids by Kong's chain of root, collection and key", () => {
   }
   assert.equal(uuidV5(ROOT, "services"), SERVICES);
   assert.notEqual(deriveId("services", "a"), deriveId("routes", "a"));
+});
+
+test("derives the id of a target within its upstream, and of what has no name from its content", () => {
+  const [one, other] = [uuidV5(ROOT, "one"), uuidV5(ROOT, "other")];
+  const target = (upstream: string) => idOf("targets", { target: "a:80", upstream: { id: upstream }, weight: 5 });
+  assert.equal(target(one), uuidV5(uuidV5(one, "targets"), "a:80"));
+  assert.notEqual(target(one), target(other));
+  assert.equal(idOf("snis", { name: "a.example", certificate: { id: one } }), deriveId("snis", "a.example"));
+  assert.equal(idOf("upstreams", { name: "u" }), deriveId("upstreams", "u"));
+  const certificate = { cert: "c", key: "k", tags: null };
+  assert.equal(idOf("certificates", certificate), deriveNamelessId("certificates", null, { key: "k", cert: "c" }));
+  assert.notEqual(idOf("certificates", { ...certificate, key: "l" }), idOf("certificates", certificate));
 });
 
 /** Computed with Python's uuid.uuid5, an implementation of its own. */

@@ -5,6 +5,7 @@ import { type Collection, collections, entities } from "../entities/index.ts";
 import { pluginNames } from "../plugins/index.ts";
 import { schemaViolation } from "./error.ts";
 import { checkEntity } from "./index.ts";
+import { elliptic, first, second } from "./testing-pairs.ts";
 
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 const anything = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)));
@@ -50,12 +51,41 @@ const name = fc.stringMatching(/^[a-z][a-z0-9.-]{0,8}[a-z0-9]$/);
 const path = fc
   .array(fc.stringMatching(/^[a-z0-9]{1,6}$/), { maxLength: 3 })
   .map((segments) => `/${segments.join("/")}`);
+const host = name.map((label) => label.replaceAll(".", "")).filter((label) => /[a-z][a-z0-9-]*[a-z0-9]$/.test(label));
 const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
 
+const alternative = fc.constantFrom({}, { cert_alt: elliptic.cert, key_alt: elliptic.key });
+
 const valid: { readonly [Name in Collection]: fc.Arbitrary<Record<string, unknown>> } = {
+  certificates: fc
+    .tuple(fc.constantFrom(first, second), alternative, optional(fc.array(name, { maxLength: 5 })))
+    .map(([main, other, tags]) => ({ ...main, ...other, tags })),
+  snis: fc.record({ name: host, certificate: fc.constant({ id: UUID }) }),
+  upstreams: fc.record({
+    name: host,
+    algorithm: optional(fc.constantFrom("round-robin", "least-connections", "consistent-hashing", "latency")),
+    hash_on: fc.constantFrom("none", "ip", "consumer", "path"),
+    slots: optional(fc.integer({ min: 10, max: 65_536 })),
+    healthchecks: optional(
+      fc.record({
+        threshold: fc.double({ min: 0, max: 100, noNaN: true }),
+        active: fc.record({ http_path: path, healthy: fc.record({ interval: fc.nat(60) }) }),
+      }),
+    ),
+  }),
+  targets: fc.record({
+    target: fc.oneof(
+      host,
+      fc.tuple(host, fc.integer({ min: 0, max: 65_535 })).map((both) => both.join(":")),
+      fc.ipV4(),
+      fc.ipV6(),
+    ),
+    weight: optional(fc.integer({ min: 0, max: 65_535 })),
+    upstream: fc.constant({ id: UUID }),
+  }),
   services: fc.record({
     name: optional(name),
-    host: name.map((label) => label.replaceAll(".", "")).filter((label) => /[a-z0-9]$/.test(label)),
+    host,
     port: optional(fc.integer({ min: 0, max: 65_535 })),
     path: optional(path),
     retries: optional(fc.integer({ min: 0, max: 32_767 })),

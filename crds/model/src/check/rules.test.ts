@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { withPort } from "./rules/hosts.ts";
 import { textRules } from "./rules.ts";
+import { elliptic, first, second } from "./testing-pairs.ts";
 
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
+const CERTIFICATE = "invalid certificate: expected certificates in PEM";
+const KEY = "invalid key: expected a private key in PEM, not encrypted";
+const targetName = (value: string) => `Invalid target ('${value}'); not a valid hostname or ip address`;
+const upstreamName = (value: string) => `Invalid name ('${value}'); must be a valid hostname`;
 const host = (value: string) => `invalid value: ${value}`;
 const hostname = (value: string) => `invalid hostname: ${value}`;
 const name = (value: string) =>
@@ -79,6 +85,61 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
     ["::1", "must not be an IP"],
     ["example.com:80", "must not have a port"],
     ["*.example.com", host("*.example.com")],
+  ],
+  "wildcard-sni": [
+    ["example.com", undefined],
+    ["*.example.com", undefined],
+    ["example.*", undefined],
+    ["*.*", "only one wildcard must be specified"],
+    ["*", "wildcard must be leftmost or rightmost character"],
+    ["a.*.com", "wildcard must be leftmost or rightmost character"],
+    ["*a.com", "wildcard must be leftmost or rightmost character"],
+    ["127.0.0.1", "must not be an IP"],
+    ["*.example.com:80", "must not have a port"],
+    ["a b", host("a b")],
+  ],
+  "upstream-name": [
+    ["users.v1.service", undefined],
+    ["my_host", undefined],
+    ["127.0.0.1", "Invalid name; no ip addresses allowed"],
+    ["[::1]:80", "Invalid name; no ip addresses allowed"],
+    ["users:80", "Invalid name; no port allowed"],
+    ["users/v1", upstreamName("users/v1")],
+    ["*.example.com", upstreamName("*.example.com")],
+  ],
+  target: [
+    ["users", undefined],
+    ["users:8080", undefined],
+    ["10.0.0.1", undefined],
+    ["10.0.0.1:8080", undefined],
+    ["::1", undefined],
+    ["[::1]:8080", undefined],
+    ["users:65536", targetName("users:65536")],
+    ["users:", targetName("users:")],
+    ["http://users", targetName("http://users")],
+    ["10.0.0.256", targetName("10.0.0.256")],
+    ["a b", targetName("a b")],
+  ],
+  "host-port": [
+    ["example.com", undefined],
+    ["example.com:8443", undefined],
+    ["[::1]:8443", undefined],
+    ["example.com:65536", "invalid port number"],
+    ["a b", host("a b")],
+  ],
+  "certificate-chain": [
+    [first.cert, undefined],
+    [`${first.cert}\n${elliptic.cert}`, undefined],
+    [first.key, CERTIFICATE],
+    ["", CERTIFICATE],
+    [first.cert.replace("MII", "MIJ"), CERTIFICATE],
+    [`${first.cert}${second.cert.replace("MII", "MIJ")}`, CERTIFICATE],
+  ],
+  "private-key": [
+    [first.key, undefined],
+    [elliptic.key, undefined],
+    [first.cert, KEY],
+    ["secret", KEY],
   ],
   "route-host": [
     ["example.com", undefined],
@@ -172,7 +233,7 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
 
 for (const [rule, rows] of Object.entries(cases)) {
   for (const [value, sentence] of rows) {
-    test(`${rule} ${sentence === undefined ? "takes" : "refuses"} ${JSON.stringify(value)}`, () => {
+    test(`${rule} ${sentence === undefined ? "takes" : "refuses"} ${JSON.stringify(value).slice(0, 100)}`, () => {
       assert.equal(textRules[rule]?.(value), sentence);
     });
   }
@@ -181,3 +242,18 @@ for (const [rule, rows] of Object.entries(cases)) {
 test("every rule for texts has cases here", () => {
   assert.deepEqual(Object.keys(cases).sort(), Object.keys(textRules).sort());
 });
+
+const ports = [
+  ["users", "users:8000"],
+  ["users:80", "users:80"],
+  ["10.0.0.1", "10.0.0.1:8000"],
+  ["::1", "[::1]:8000"],
+  ["[::1]", "[::1]:8000"],
+  ["[::1]:80", "[::1]:80"],
+  ["a b", "a b"],
+] as const;
+for (const [value, expected] of ports) {
+  test(`a target ${value} is ${expected} with its port`, () => {
+    assert.equal(withPort(value), expected);
+  });
+}

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Collection } from "../entities/index.ts";
 import { checkEntity } from "./index.ts";
+import { elliptic, first, second } from "./testing-pairs.ts";
 
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 const MISSING = "required field missing";
@@ -92,11 +93,16 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
       ca_certificates: [UUID],
       client_certificate: { id: UUID },
     },
-    "client_certificate: not supported yet: Sluice has no certificates to show to an upstream",
     "tls_verify_depth: not supported yet: a chain of any length is verified",
     "ca_certificates: not supported yet: upstreams are verified with the CA certificates that the gateway's machine trusts",
   ],
   ["services", { host: "a", tls_verify: false }, `tls_verify: ${NULL}`, `@entity: ${given("protocol")}`],
+  [
+    "services",
+    { host: "a", client_certificate: { id: UUID } },
+    `client_certificate: ${NULL}`,
+    `@entity: ${given("protocol")}`,
+  ],
   ["services", { host: "a", ca_certificates: [UUID] }, `ca_certificates: ${NULL}`, `@entity: ${given("protocol")}`],
   ...(["tcp", "tls", "tls_passthrough", "udp"] as const).map(
     (protocol) => ["services", { host: "a", protocol, path: "/x" }, `protocol: ${refused(protocol)}`] as const,
@@ -208,6 +214,71 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
     limits({ minute: 1, policy: "redis", redis: { host: "a" }, sync_rate: 0.01 }),
     "config: sync_rate must be greater than 0.02, or -1 to disable",
   ],
+  // Certificates and SNIs
+  ["certificates", {}, `cert: ${MISSING}`, `key: ${MISSING}`],
+  ["certificates", { cert: first.cert, key: second.key }, "@entity: certificate does not match key"],
+  [
+    "certificates",
+    { cert: "x", key: "top secret" },
+    "cert: invalid certificate: expected certificates in PEM",
+    "key: invalid key: expected a private key in PEM, not encrypted",
+  ],
+  ["certificates", { ...first, cert_alt: elliptic.cert }, `@entity: ${together("'cert_alt', 'key_alt'")}`],
+  [
+    "certificates",
+    { ...first, cert_alt: elliptic.cert, key_alt: second.key },
+    "@entity: alternative certificate does not match key",
+  ],
+  [
+    "certificates",
+    { ...first, cert_alt: second.cert, key_alt: second.key },
+    "@entity: certificate and alternative certificate need to have different type (e.g. RSA and ECDSA), the provided " +
+      "certificates were both of the same type",
+  ],
+  ["snis", { name: "a.example" }, `certificate: ${MISSING}`],
+  ["snis", { name: "a.*.b", certificate: { id: UUID } }, "name: wildcard must be leftmost or rightmost character"],
+  // Upstreams and targets
+  ["upstreams", {}, `name: ${MISSING}`],
+  ["upstreams", { name: "10.0.0.1" }, "name: Invalid name; no ip addresses allowed"],
+  ["upstreams", { name: "u", slots: 9 }, "slots: value should be between 10 and 65536"],
+  ["upstreams", { name: "u", hash_on: "header" }, `hash_on_header: ${MISSING}`, `@entity: ${given("hash_on")}`],
+  [
+    "upstreams",
+    { name: "u", hash_on: "ip", hash_fallback: "query_arg" },
+    `hash_fallback_query_arg: ${MISSING}`,
+    `@entity: ${given("hash_fallback")}`,
+  ],
+  [
+    "upstreams",
+    { name: "u", hash_on: "cookie", hash_on_cookie: "c", hash_fallback: "ip" },
+    "hash_fallback: expected one of: none",
+    `@entity: ${given("hash_on")}`,
+  ],
+  [
+    "upstreams",
+    { name: "u", hash_on: "ip", hash_fallback: "ip" },
+    "hash_fallback: expected one of: none, consumer, header, cookie, path, query_arg, uri_capture",
+    `@entity: ${given("hash_on")}`,
+  ],
+  [
+    "upstreams",
+    { name: "u", hash_on: "header", hash_on_header: "X-A", hash_fallback: "header", hash_fallback_header: "X-A" },
+    "@entity: values of these fields must be distinct: 'hash_on_header', 'hash_fallback_header'",
+  ],
+  [
+    "upstreams",
+    { name: "u", healthchecks: { active: { http_path: "up", healthy: { interval: -1, colour: 1 } } } },
+    "healthchecks.active.http_path: should start with: /",
+    "healthchecks.active.healthy.colour: unknown field",
+    "healthchecks.active.healthy.interval: value should be between 0 and 65535",
+  ],
+  ["targets", {}, `target: ${MISSING}`, `upstream: ${MISSING}`],
+  [
+    "targets",
+    { target: "http://a", upstream: { id: UUID }, weight: 65_536 },
+    "target: Invalid target ('http://a'); not a valid hostname or ip address",
+    "weight: value should be between 0 and 65535",
+  ],
   // All at once
   [
     "services",
@@ -223,6 +294,10 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
 
 function badTag(tag: string, index: number): string {
   return `tags.${index}: invalid tag '${tag}': expected printable ascii (except \`,\` and \`/\`) or valid utf-8 sequences`;
+}
+
+function together(names: string): string {
+  return `all or none of these fields must be set: ${names}`;
 }
 
 function refused(protocol: string): string {

@@ -21,7 +21,7 @@ test("every generated file says that it is, and ends in one line break", () => {
 });
 
 test("CRDs, chart and pages are among them", () => {
-  const plurals = ["services", "routes", "consumers", "plugins"];
+  const plurals = ["certificates", "upstreams", "services", "routes", "consumers", "plugins"];
   const paths = new Set(files.map(({ path }) => path));
   const expected = [
     ...plurals.map((plural) => `crds/${plural}.sluice.dev.yaml`),

@@ -1,19 +1,31 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { checkEntity } from "../check/index.ts";
 import { collections, entities } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
 import { plugins } from "../plugins/index.ts";
 import { schemaNode } from "../schema/node.ts";
-import { type KindFacts, kinds } from "./index.ts";
+import { type KindFacts, kinds, type SpecNode } from "./index.ts";
 import { camelPath, readSpec, withoutDefaults, writeSpec } from "./spelling.ts";
 
 /** Members that a resource says elsewhere. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
-  services: ["created_at", "updated_at"],
+  certificates: ["created_at", "updated_at", "cert", "key", "cert_alt", "key_alt"],
+  snis: ["created_at", "updated_at", "certificate"],
+  upstreams: ["created_at", "updated_at", "client_certificate"],
+  targets: ["created_at", "updated_at", "upstream"],
+  services: ["created_at", "updated_at", "client_certificate"],
   routes: ["created_at", "updated_at", "service"],
   consumers: ["created_at", "updated_at"],
   plugins: ["created_at", "updated_at", "name", "service", "route", "consumer"],
   keyauth_credentials: ["created_at", "consumer", "key"],
+};
+
+/** Entities that stand in the resource of their parent. */
+const inside: Readonly<Record<string, SpecNode | undefined>> = {
+  keyauth_credentials: kinds.Consumer.spec.properties?.keyAuth?.items,
+  targets: kinds.Upstream.spec.properties?.targets?.items,
+  snis: kinds.Certificate.spec.properties?.snis?.items,
 };
 
 const facts = (collection: string): KindFacts | undefined =>
@@ -21,7 +33,7 @@ const facts = (collection: string): KindFacts | undefined =>
 
 test("every member of every entity has its place in a spec, or is known to stand elsewhere", () => {
   for (const collection of collections) {
-    const spec = facts(collection)?.spec ?? kinds.Consumer.spec.properties?.keyAuth?.items;
+    const spec = facts(collection)?.spec ?? inside[collection];
     for (const name of Object.keys(entities[collection].schema.properties)) {
       const placed = spec?.properties?.[toCamel(name)] !== undefined;
       // A plugin's spec.name is not the entity's name, but the member is there.
@@ -92,6 +104,19 @@ test("writing a spec leaves out what is unset or the default, unless the spec be
   });
 });
 
+test("sections of an upstream's health checks are spelled with humps, and those at their defaults are left out", () => {
+  const { value } = checkEntity("upstreams", {
+    name: "u",
+    healthchecks: { active: { http_path: "/up", headers: { x_y: ["a"] }, unhealthy: { tcp_failures: 3 } } },
+  });
+  const spec = writeSpec(kinds.Upstream.spec, { ...value });
+  assert.deepEqual(spec, {
+    healthchecks: { active: { httpPath: "/up", headers: { x_y: ["a"] }, unhealthy: { tcpFailures: 3 } } },
+  });
+  const { members } = readSpec(kinds.Upstream.spec, spec);
+  assert.deepEqual(checkEntity("upstreams", { ...members, name: "u" }).value, value);
+});
+
 test("a plugin's config is written without defaults at any depth", () => {
   const schema = schemaNode(plugins["rate-limiting"].schema);
   const config = { minute: 5, hour: null, policy: "local", redis: { host: null, port: 6379 } };
@@ -109,6 +134,8 @@ const paths = [
   ["plugins", ["config", "hide_credentials"], ["config", "hide_credentials"]],
   ["plugins", ["instance_name"], ["instanceName"]],
   ["consumers", ["custom_id"], ["customId"]],
+  ["upstreams", ["healthchecks", "active", "http_path"], ["healthchecks", "active", "httpPath"]],
+  ["upstreams", ["healthchecks", "active", "headers", "x_y", 0], ["healthchecks", "active", "headers", "x_y", 0]],
   ["consumers", ["unknown_member", "x_y"], ["unknown_member", "x_y"]],
 ] as const;
 for (const [collection, path, expected] of paths) {

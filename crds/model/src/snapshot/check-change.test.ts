@@ -13,8 +13,8 @@ for (const [data, expected] of [
   [[], ["expected a record"]],
   [{ put: [], remove: null }, ["put: expected a record", "remove: expected a record"]],
   [
-    { put: { upstreams: [], services: {} }, x: 1 },
-    ["put.upstreams: unknown field", "put.services: expected an array", "x: unknown field"],
+    { put: { vaults: [], services: {} }, x: 1 },
+    ["put.vaults: unknown field", "put.services: expected an array", "x: unknown field"],
   ],
   [{ remove: { services: ["x", 1] } }, ["remove.services[1]: expected a string"]],
 ] as const) {

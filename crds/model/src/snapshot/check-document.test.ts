@@ -25,9 +25,9 @@ for (const [data, expected] of [
     ["_format_version: expected a string", "_transform: expected a boolean", "_sluice: expected a record"],
   ],
   [
-    { upstreams: [], constructor: 1, _sluice: { endpoints: "x", more: 1 } },
+    { vaults: [], constructor: 1, _sluice: { endpoints: "x", more: 1 } },
     [
-      "upstreams: unknown field",
+      "vaults: unknown field",
       "constructor: unknown field",
       "_sluice.endpoints: expected a record",
       "_sluice.more: unknown field",
