@@ -1,15 +1,17 @@
 /**
- * `npm run bench [proxy|apply ...]`: measures, prints, and writes test/bench/results/<bench>.{md,json}. A missed bound is
+ * `npm run bench [proxy|apply|admin ...]`: measures, prints, and writes test/bench/results/<bench>.{md,json}. A missed bound is
  * reported as it is; nothing fails because of it.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { benchAdmin } from "./admin.ts";
 import { benchApply } from "./apply.ts";
 import { benchProxy } from "./proxy.ts";
 import { type BenchReport, machine, renderReport } from "./report.ts";
 
 const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   proxy: () => benchProxy({ rounds: 5, seconds: 4 }),
+  admin: () => benchAdmin({ services: 1000, rows: 100_000, writes: 100 }),
   apply: () => benchApply({ routes: 1000, changes: 200 }),
 };
 

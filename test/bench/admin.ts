@@ -1,0 +1,188 @@
+/**
+ * The admin API: decK's sync of a large file into the embedded database, pages of a long list, and what a write's wait
+ * for the nodes adds in each store.
+ */
+import { join } from "node:path";
+import { createDeck } from "../e2e/admin/deck.ts";
+import { countEntities, empty, fileOfSize } from "../e2e/admin/kong-file.ts";
+import { writableStores } from "../e2e/admin/stores.ts";
+import { temporaryFolder } from "../process/index.ts";
+import type { BenchReport } from "./report.ts";
+import { median } from "./rounds.ts";
+
+export interface AdminBenchOptions {
+  /** Of decK's file, which has seven entities for each. */
+  readonly services: number;
+  /** Of the list. */
+  readonly rows: number;
+  /** Whose waits are looked at, in each store. */
+  readonly writes: number;
+}
+
+/** Rows that one batch makes. */
+const BATCH = 1000;
+const PAGE = 1000;
+
+type Row = Readonly<Record<string, string | number>>;
+interface Part {
+  readonly rows: readonly Row[];
+  readonly verdicts: readonly string[];
+}
+
+const rounded = (value: number, digits = 1): number => Number(value.toFixed(digits));
+
+const judge = (
+  name: string,
+  { value, unit, bound, most }: { value: number; unit: string; bound: number; most: boolean },
+) =>
+  `${name}: ${value}${unit} (bound ${most ? "at most" : "at least"} ${bound}${unit}: ${
+    (most ? value <= bound : value >= bound) ? "met" : "MISSED"
+  })`;
+
+/** Runs with the admin address of a store that has no entity yet. */
+async function within<Result>(store: string, run: (admin: string) => Promise<Result>): Promise<Result> {
+  const found = writableStores.find(({ name }) => name === store);
+  if (!found) throw new Error(`no store '${store}' among ${writableStores.map(({ name }) => name).join(", ")}`);
+  const running = await found.start();
+  try {
+    return await run(running.admin);
+  } finally {
+    await running.stop();
+  }
+}
+
+async function timed(run: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await run();
+  return performance.now() - began;
+}
+
+/** decK with its own parallelism of 10: the sync of a file from empty, and the diff after it. */
+async function syncPart(admin: string, services: number): Promise<Part> {
+  const folder = temporaryFolder("bench-deck");
+  try {
+    const deck = createDeck(admin, join(folder.path, "deck"));
+    const file = fileOfSize(services);
+    const writes = Object.values(countEntities(file)).reduce((sum, count) => sum + count, 0);
+    // The first run of a program reads it from the disk.
+    await deck.change("diff", empty);
+    const synced = await timed(() => deck.change("sync", file));
+    const diffed = await timed(async () => {
+      const { created, updated, deleted } = await deck.change("diff", file);
+      const left = created.length + updated.length + deleted.length;
+      if (left > 0) throw new Error(`a diff right after the sync has ${left} changes`);
+    });
+    const [rate, seconds] = [rounded((writes / synced) * 1000, 0), rounded(diffed / 1000, 2)];
+    return {
+      rows: [
+        { what: `decK sync of ${writes} entities from empty, whole run`, figure: `${rounded(synced / 1000)} s` },
+        { what: "decK diff after it, whole run", figure: `${seconds} s` },
+      ],
+      verdicts: [
+        judge("writes/s of decK's sync", { value: rate, unit: "", bound: 400, most: false }),
+        judge("decK's second diff", { value: seconds, unit: " s", bound: 3, most: true }),
+      ],
+    };
+  } finally {
+    folder.remove();
+  }
+}
+
+async function fill(admin: string, rows: number): Promise<void> {
+  for (let start = 0; start < rows; start += BATCH) {
+    const writes = Array.from({ length: Math.min(BATCH, rows - start) }, (_, index) => ({
+      method: "POST",
+      path: "/consumers",
+      body: { username: `row-${start + index}` },
+    }));
+    const answer = await fetch(`${admin}/batch`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ writes }),
+    });
+    if (!answer.ok) throw new Error(`the batch was answered ${answer.status}: ${await answer.text()}`);
+    await answer.arrayBuffer();
+  }
+}
+
+/** First and last page in turn, so that both meet the same machine. */
+async function pagesPart(admin: string, rows: number): Promise<Part> {
+  await fill(admin, rows);
+  const page = async (path: string) => {
+    const answer = await fetch(`${admin}${path}`);
+    return (await answer.json()) as { data: unknown[]; next: string | null };
+  };
+  const first = `/consumers?size=${PAGE}`;
+  let last = first;
+  for (let next: string | null = first; next !== null; ) {
+    last = next;
+    ({ next } = await page(next));
+  }
+  const [firsts, lasts]: [number[], number[]] = [[], []];
+  for (let round = 0; round < 20; round++) {
+    firsts.push(await timed(() => page(first)));
+    lasts.push(await timed(() => page(last)));
+  }
+  const ratio = rounded(median(lasts.map((time, round) => time / (firsts[round] ?? Number.NaN))), 2);
+  return {
+    rows: [
+      { what: `first page of ${PAGE} of ${rows} rows, median`, figure: `${rounded(median(firsts))} ms` },
+      { what: "last page, median", figure: `${rounded(median(lasts))} ms` },
+    ],
+    verdicts: [judge("last page / first page", { value: ratio, unit: "", bound: 1.2, most: true })],
+  };
+}
+
+/** The duration that `Server-Timing` has under a name, in milliseconds (W3C Server Timing). */
+function timingOf(answer: Response, name: string): number {
+  const [, duration] = new RegExp(`${name};dur=([\\d.]+)`).exec(answer.headers.get("server-timing") ?? "") ?? [];
+  if (duration === undefined) throw new Error(`the answer tells no time for '${name}'`);
+  return Number(duration);
+}
+
+async function waitPart(admin: string, { store, writes }: { store: string; writes: number }): Promise<Part> {
+  const waits: number[] = [];
+  const wholes: number[] = [];
+  // The first ones warm everybody up.
+  for (let count = -10; count < writes; count++) {
+    const began = performance.now();
+    const answer = await fetch(`${admin}/services/wait`, {
+      method: "PUT",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ host: `host-${count + 10}.test` }),
+    });
+    await answer.arrayBuffer();
+    if (answer.headers.get("x-sluice-programmed") !== "true") throw new Error(`${store}: not programmed`);
+    if (count < 0) continue;
+    wholes.push(performance.now() - began);
+    waits.push(timingOf(answer, "nodes"));
+  }
+  const wait = rounded(median(waits), 1);
+  return {
+    rows: [
+      { what: `${store}: a write's wait for its nodes, median of ${writes}`, figure: `${wait} ms` },
+      { what: `${store}: the whole write, median`, figure: `${rounded(median(wholes))} ms` },
+    ],
+    verdicts: [
+      judge(`wait in ${store}`, { value: wait, unit: " ms", bound: store === "cluster" ? 80 : 20, most: true }),
+    ],
+  };
+}
+
+export async function benchAdmin({ services, rows, writes }: AdminBenchOptions): Promise<BenchReport> {
+  const parts = [
+    await within("database", (admin) => syncPart(admin, services)),
+    await within("database", (admin) => pagesPart(admin, rows)),
+  ];
+  for (const store of ["database", "directory", "cluster"])
+    parts.push(await within(store, (admin) => waitPart(admin, { store, writes })));
+  return {
+    title: "The admin API",
+    method:
+      "decK's sync and diff into the embedded database of one `sluice start`, decK and its start included; pages of " +
+      "1,000 asked in turn; waits as the answers' Server-Timing tells them, one write after the other: database with " +
+      "the one node of its process, directory and cluster with two nodes and the operator. All on one machine.",
+    rows: parts.flatMap((part) => part.rows),
+    verdicts: parts.flatMap((part) => part.verdicts),
+  };
+}
