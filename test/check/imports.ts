@@ -62,11 +62,11 @@ export const rooms: readonly Room[] = [
     not: [clusterClient, "ioredis", ...databases],
     because: "the proxy talks HTTP to upstreams and to nobody else",
   },
-  ...["gateway/src/compile", "gateway/src/runtime", "gateway/src/plugins"].map((folder) => ({
+  ...["gateway/src/balance", "gateway/src/compile", "gateway/src/runtime", "gateway/src/plugins"].map((folder) => ({
     folder,
     internal: ["@sluice/model"],
     not: [clusterClient, "ioredis", ...network],
-    because: "compile, runtime and plugins see an exchange, never the HTTP engine or the network",
+    because: "balance, compile, runtime and plugins see an exchange, never the HTTP engine or the network",
   })),
   {
     folder: "gateway/src/plugins/rate-limiting",

@@ -1,18 +1,23 @@
 /** Compile: from a snapshot to a runtime, sharing with the runtime before what did not change. */
 import type { Service, Snapshot, SnapshotRoute } from "@sluice/model";
-import type { Match, MatchRequest, RoutePart, Runtime, Upstream } from "../runtime/runtime.ts";
+import type { Balancer } from "../balance/balancer.ts";
+import type { Match, MatchRequest, RoutePart, Runtime, Upstream, UpstreamParts } from "../runtime/runtime.ts";
+import { type BalancerTools, balancersOf } from "./balancers.ts";
 import { Certificates } from "./certificates.ts";
 import { PluginTable, type PluginTools, routeChains } from "./chains.ts";
 import { Identities } from "./identities.ts";
 import { Router } from "./router/router.ts";
 import { upstreamOf } from "./services.ts";
 
+/** What the node offers to what is compiled. */
+export interface CompileTools extends PluginTools, BalancerTools {}
+
 /**
  * Throws only when the snapshot breaks what its checks promise (a bug): the caller then keeps the runtime that it has.
  *
  * @param previous the runtime that serves now; null at start
  */
-export function compile(previous: Runtime | null, snapshot: Snapshot, tools: PluginTools): Runtime {
+export function compile(previous: Runtime | null, snapshot: Snapshot, tools: CompileTools): Runtime {
   return new CompiledRuntime(previous instanceof CompiledRuntime ? previous : null, snapshot, tools);
 }
 
@@ -20,12 +25,13 @@ class CompiledRuntime implements Runtime {
   readonly snapshot: Snapshot;
   readonly identities: Identities;
   readonly certificates: Certificates;
+  readonly balancers: ReadonlyMap<string, Balancer>;
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly parts: ReadonlyMap<string, RoutePart>;
   readonly #plugins: PluginTable;
   readonly #router: Router;
 
-  constructor(previous: CompiledRuntime | null, snapshot: Snapshot, tools: PluginTools) {
+  constructor(previous: CompiledRuntime | null, snapshot: Snapshot, tools: CompileTools) {
     this.snapshot = snapshot;
     this.identities = new Identities(previous?.identities ?? null, snapshot, tools.services.now);
     this.certificates = Certificates.of(
@@ -33,7 +39,8 @@ class CompiledRuntime implements Runtime {
       previous && { index: previous.certificates, snapshot: previous.snapshot },
     );
     this.#plugins = (previous === null ? PluginTable.empty : previous.#plugins).with(snapshot.plugins, tools);
-    this.upstreams = upstreamsOf(snapshot, previous);
+    this.balancers = balancersOf(previous, snapshot, tools);
+    this.upstreams = upstreamsOf(snapshot, this.balancers, previous);
     this.parts = this.#partsOf(previous);
     this.#router =
       previous === null
@@ -70,17 +77,31 @@ class CompiledRuntime implements Runtime {
 const isServed = (route: SnapshotRoute, services: ReadonlyMap<string, Service>): boolean =>
   route.service === null || services.get(route.service.id)?.enabled === true;
 
-function upstreamsOf(snapshot: Snapshot, previous: CompiledRuntime | null): ReadonlyMap<string, Upstream> {
+function upstreamsOf(
+  snapshot: Snapshot,
+  balancers: ReadonlyMap<string, Balancer>,
+  previous: CompiledRuntime | null,
+): ReadonlyMap<string, Upstream> {
+  const byName = new Map([...balancers.values()].map((balancer) => [balancer.upstream.name, balancer]));
   const upstreams = new Map<string, Upstream>();
   for (const service of snapshot.services.values()) {
     const endpoints = snapshot.endpoints.get(service.id) ?? null;
+    // A core Service has targets already.
+    const balancer = (endpoints === null && byName.get(service.host)) || null;
+    const own = snapshot.certificates.get(service.client_certificate?.id ?? "");
+    const certificate = own ?? balancer?.certificate ?? null;
     const before = previous?.upstreams.get(service.id);
-    const unchanged =
-      before?.service === service && (previous?.snapshot.endpoints.get(service.id) ?? null) === endpoints;
-    upstreams.set(service.id, before && unchanged ? before : upstreamOf(service, endpoints));
+    const parts = { service, endpoints, balancer, certificate };
+    upstreams.set(service.id, before && isSame(before.parts, parts) ? before : upstreamOf(parts));
   }
   return upstreams;
 }
+
+const isSame = (before: UpstreamParts, now: UpstreamParts): boolean =>
+  before.service === now.service &&
+  before.endpoints === now.endpoints &&
+  before.balancer === now.balancer &&
+  before.certificate === now.certificate;
 
 function routerOf(
   parts: ReadonlyMap<string, RoutePart>,

@@ -1,27 +1,26 @@
 /** Upstreams: where the requests of a service go, and whose turn it is. */
+import { createHash } from "node:crypto";
 import { isIP } from "node:net";
-import type { Endpoint, Service } from "@sluice/model";
-import type { Target, Upstream } from "../runtime/runtime.ts";
+import type { Certificate, Endpoint, Service } from "@sluice/model";
+import { type Attempts, BalancedAttempts } from "../balance/attempts.ts";
+import type { Balancer } from "../balance/balancer.ts";
+import { hostHeader } from "../balance/host-header.ts";
+import type { RequestView } from "../balance/source.ts";
+import type { Target, Upstream, UpstreamParts } from "../runtime/runtime.ts";
 
-/** Without endpoints of its own (null) a service has one target, its host. An empty list is no target at all. */
-export function upstreamOf(service: Service, endpoints: readonly Endpoint[] | null): Upstream {
-  const scheme = SECURE.has(service.protocol) ? "https" : "http";
-  const addresses = endpoints === null ? [{ address: service.host, port: service.port }] : inService(endpoints);
-  const targets = addresses.map(({ address, port }): Target => {
-    const common = {
-      scheme,
-      host: address,
-      port,
-      connectTimeout: service.connect_timeout,
-      verify: service.tls_verify !== false,
-      serverName: isIP(service.host) === 0 ? service.host : null,
-    } as const;
-    return { key: `${service.id} ${Object.values(common).join(" ")}`, ...common };
-  });
-  return new RoundRobin({ service, scheme, targets });
+/**
+ * A service whose host is the name of an upstream entity has its targets; one that stands for a core Service has its
+ * endpoints, and an empty list is no target at all; any other has one target, its host.
+ */
+export function upstreamOf(parts: UpstreamParts): Upstream {
+  return parts.balancer === null ? new RoundRobin(parts) : new Balanced(parts, parts.balancer);
 }
 
 const SECURE: ReadonlySet<string> = new Set(["https", "grpcs", "tls", "tls_passthrough"]);
+
+const schemeOf = ({ protocol }: Service) => (SECURE.has(protocol) ? "https" : "http");
+
+const nameOrNull = (host: string): string | null => (isIP(host) === 0 ? host : null);
 
 /** Terminating endpoints get requests only when no other is there (KEP-1672). */
 function inService(endpoints: readonly Endpoint[]): readonly Endpoint[] {
@@ -29,24 +28,45 @@ function inService(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   return staying.length > 0 ? staying : endpoints;
 }
 
-class RoundRobin implements Upstream {
+type Place = Pick<Target, "host" | "port" | "serverName" | "hostHeader">;
+
+function targetOf({ service, certificate }: UpstreamParts, { host, port, serverName, hostHeader }: Place): Target {
+  const scheme = schemeOf(service);
+  const common = { scheme, host, port, connectTimeout: service.connect_timeout } as const;
+  const tls = { verify: service.tls_verify !== false, serverName } as const;
+  const shown = scheme === "https" ? certificate : null;
+  const key = [service.id, ...Object.values(common), ...Object.values(tls), shown && digestOf(shown)].join(" ");
+  return { key, ...common, ...tls, certificate: shown, hostHeader };
+}
+
+/** Tells certificates apart without showing them. */
+const digestOf = ({ cert, key }: Certificate): string => createHash("sha256").update(cert).update(key).digest("hex");
+
+/** Targets in turn. It keeps nothing of a request, so it is the way of every request too. */
+class RoundRobin implements Upstream, Attempts<Target> {
+  readonly parts: UpstreamParts;
   readonly service: Service;
   readonly basePath: string;
   readonly host: string;
   readonly targets: readonly Target[];
+  /** What made one target fail is expected of the others too: all stand for one name. */
+  readonly elsewhere = false;
   #turn = -1;
 
-  constructor(options: {
-    readonly service: Service;
-    readonly scheme: "http" | "https";
-    readonly targets: readonly Target[];
-  }) {
-    const { service, scheme } = options;
+  constructor(parts: UpstreamParts) {
+    const { service, endpoints } = parts;
+    this.parts = parts;
     this.service = service;
     this.basePath = service.path ?? "/";
-    const name = isIP(service.host) === 6 ? `[${service.host}]` : service.host;
-    this.host = service.port === (scheme === "https" ? 443 : 80) ? name : `${name}:${service.port}`;
-    this.targets = options.targets;
+    this.host = hostHeader({ given: null, host: service.host, port: service.port, scheme: schemeOf(service) });
+    const addresses = endpoints === null ? [{ address: service.host, port: service.port }] : inService(endpoints);
+    this.targets = addresses.map(({ address, port }) =>
+      targetOf(parts, { host: address, port, serverName: nameOrNull(service.host), hostHeader: null }),
+    );
+  }
+
+  attempts(): Attempts<Target> {
+    return this;
   }
 
   next(): Target | null {
@@ -54,4 +74,42 @@ class RoundRobin implements Upstream {
     this.#turn = (this.#turn + 1) % this.targets.length;
     return this.targets[this.#turn] ?? null;
   }
+
+  answered(): void {}
+
+  failed(): void {}
+
+  done(): void {}
 }
+
+/** The targets of an upstream entity. Each is called by its own name unless the upstream says otherwise. */
+class Balanced implements Upstream {
+  readonly parts: UpstreamParts;
+  readonly service: Service;
+  readonly basePath: string;
+  readonly host: string;
+  readonly targets: readonly Target[];
+  readonly #balancer: Balancer;
+
+  constructor(parts: UpstreamParts, balancer: Balancer) {
+    const { service } = parts;
+    const given = balancer.upstream.host_header;
+    this.parts = parts;
+    this.service = service;
+    this.basePath = service.path ?? "/";
+    this.host = given ?? service.host;
+    this.#balancer = balancer;
+    this.targets = balancer.entries.map(({ member: { host, port } }) => {
+      const called = { given, host, port, scheme: schemeOf(service) } as const;
+      const serverName = nameOrNull(given === null ? host : withoutPort(given));
+      return targetOf(parts, { host, port, serverName, hostHeader: hostHeader(called) });
+    });
+  }
+
+  attempts(view: RequestView): Attempts<Target> {
+    return new BalancedAttempts(this.#balancer, this.targets, view);
+  }
+}
+
+const withoutPort = (host: string): string =>
+  (isIP(host) === 6 ? host : host.replace(/:\d+$/, "")).replace(/^\[(.*)\]$/, "$1");

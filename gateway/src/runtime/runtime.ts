@@ -1,6 +1,17 @@
 /** The runtime: what `compile` makes of a snapshot. Immutable to its readers; in-flight exchanges keep theirs. */
 import type { SecureContext } from "node:tls";
-import type { Consumer, Service, Snapshot, SnapshotCredential, SnapshotRoute } from "@sluice/model";
+import type {
+  Certificate,
+  Consumer,
+  Endpoint,
+  Service,
+  Snapshot,
+  SnapshotCredential,
+  SnapshotRoute,
+} from "@sluice/model";
+import type { Attempts } from "../balance/attempts.ts";
+import type { Balancer } from "../balance/balancer.ts";
+import type { RequestView } from "../balance/source.ts";
 import type { PluginInstance } from "../plugins/plugin.ts";
 
 export type Scheme = "http" | "https";
@@ -39,18 +50,34 @@ export interface Target {
   readonly verify: boolean;
   /** Name for TLS (SNI and verification); null for an address, which SNI does not know. */
   readonly serverName: string | null;
+  /** What an https target is shown when it asks who is there; null: nothing. */
+  readonly certificate: Certificate | null;
+  /** The target's own value of the Host header; null: the upstream's. */
+  readonly hostHeader: string | null;
+}
+
+/** What an upstream is made of. As long as they are the same, it is. */
+export interface UpstreamParts {
+  readonly service: Service;
+  /** Of the core Service that the service stands for; null: it stands for none. */
+  readonly endpoints: readonly Endpoint[] | null;
+  /** Of the upstream entity that the service's host names; null: there is none. */
+  readonly balancer: Balancer | null;
+  /** The client certificate. */
+  readonly certificate: Certificate | null;
 }
 
 /** Where the requests of a service go. */
 export interface Upstream {
+  readonly parts: UpstreamParts;
   readonly service: Service;
   /** The service's path, at least `/`. */
   readonly basePath: string;
   /** Value of the Host header, with the port when it is not the protocol's own. */
   readonly host: string;
   readonly targets: readonly Target[];
-  /** The next target in turn; null when there is none. */
-  next(): Target | null;
+  /** A request's way through the targets. */
+  attempts(view: RequestView): Attempts<Target>;
 }
 
 /** One plugin in a chain. */
@@ -100,6 +127,8 @@ export interface Runtime {
   readonly certificates: CertificateIndex;
   /** By service id. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
+  /** Of upstream entities, by id. */
+  readonly balancers: ReadonlyMap<string, Balancer>;
   /** By route id; routes of disabled services are not there. */
   readonly parts: ReadonlyMap<string, RoutePart>;
   /** The route that wins by the rules of kong-contract 2.1. */

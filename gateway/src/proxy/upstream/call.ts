@@ -1,11 +1,14 @@
 /** One request to an upstream over undici: tries targets until one answers, then passes the response on as it comes. */
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
+import type { Attempts } from "../../balance/attempts.ts";
+import type { Target } from "../../runtime/runtime.ts";
 import type { RawHeaders } from "../client-headers.ts";
 import type { FaultName } from "../faults.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
-import { codeOf, faultOf, mayRetry } from "./failure.ts";
+import { codeOf, faultOf, mayRetry, signOf } from "./failure.ts";
+import { headersFor } from "./host.ts";
 import type { Pools } from "./pools.ts";
 
 /** Who gets the response. */
@@ -39,6 +42,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   readonly #forward: Forward;
   readonly #pools: Pools;
   readonly #listener: CallListener;
+  readonly #attempts: Attempts<Target>;
   #controller: Controller | null = null;
   #body: Buffer | Readable | null = null;
   /** Runs while the upstream owes us something. undici's own timers may be a second late. */
@@ -53,15 +57,16 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     this.#forward = forward;
     this.#pools = pools;
     this.#listener = listener;
+    this.#attempts = forward.upstream.attempts(exchange);
     this.#triesLeft = forward.upstream.service.retries;
   }
 
   start(): void {
-    const { upstream, method, path, headers } = this.#forward;
-    const target = upstream.next();
+    const { method, path } = this.#forward;
+    const target = this.#attempts.next();
     this.#exchange.timings.forwarded = performance.now();
     if (target === null) {
-      this.#state = "over";
+      this.#end();
       this.#listener.failed("noPeer", null);
       return;
     }
@@ -70,13 +75,15 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     const request: Dispatcher.DispatchOptions & { servername?: string } = {
       method,
       path,
-      headers: headers as string[],
+      headers: headersFor(target, this.#forward, this.#exchange) as string[],
       body: this.#body,
       headersTimeout: 0,
       bodyTimeout: 0,
     };
     // Else undici takes the server name from the Host header, which with preserve_host is the client's word.
-    if (target.serverName !== null) request.servername = target.serverName;
+    // An address is no server name: it only keeps connections from being told apart by that word.
+    const serverName = target.serverName ?? (target.scheme === "https" ? target.host : null);
+    if (serverName !== null) request.servername = serverName;
     this.#pools.of(target).dispatch(request, this);
   }
 
@@ -102,6 +109,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
 
   #end(): void {
     this.#state = "over";
+    this.#attempts.done();
     clearTimeout(this.#silence);
     this.#silence = undefined;
   }
@@ -124,6 +132,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     this.#state = "answered";
     this.#status = status;
     this.#silence?.refresh();
+    this.#attempts.answered(status);
     this.#listener.head(status, flat(controller.rawHeaders), statusText);
   }
 
@@ -144,7 +153,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Controller | undefined, error: Error): void {
     if (this.#state === "over") return;
     clearTimeout(this.#silence);
-    if (this.#state === "waiting" && this.#retries(error)) return;
+    if (this.#state === "waiting") {
+      const sign = signOf(error, this.#controller !== null);
+      if (sign !== null) this.#attempts.failed(sign);
+      if (this.#retries(error)) return;
+    }
     const answered = this.#state === "answered";
     this.#end();
     if (answered && this.#hasNoBody(error)) this.#listener.end([]);
@@ -163,6 +176,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
       connected: this.#controller !== null,
       method: this.#forward.method,
       bodyBegun: this.#exchange.body?.begun ?? false,
+      elsewhere: this.#attempts.elsewhere,
     };
     if (this.#triesLeft <= 0 || !mayRetry(failed)) return false;
     this.#triesLeft--;

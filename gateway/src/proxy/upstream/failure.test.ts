@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type FailedTry, faultOf, mayRetry } from "./failure.ts";
+import { type FailedTry, faultOf, mayRetry, signOf } from "./failure.ts";
 
 const errorWith = (code: string) => Object.assign(new Error(code), { code });
 const refused = errorWith("ECONNREFUSED");
 const broken = errorWith("UND_ERR_SOCKET");
+
+const failed: FailedTry = { error: refused, connected: false, method: "GET", bodyBegun: false, elsewhere: false };
 
 const tries: readonly (readonly [when: string, Partial<FailedTry>, boolean])[] = [
   ["there was no connection", {}, true],
@@ -12,6 +14,7 @@ const tries: readonly (readonly [when: string, Partial<FailedTry>, boolean])[] =
   ["no connection came in time", { error: errorWith("UND_ERR_CONNECT_TIMEOUT") }, true],
   ["the name did not resolve", { error: errorWith("ENOTFOUND") }, false],
   ["the address is no upstream", { error: errorWith("SLUICE_FORBIDDEN_ADDRESS") }, false],
+  ["the name did not resolve and another target is left", { error: errorWith("ENOTFOUND"), elsewhere: true }, true],
   ["a byte of the body may have left", { bodyBegun: true }, false],
   ["the connection broke under an idempotent request", { error: broken, connected: true }, true],
   ["the connection broke under another request", { error: broken, connected: true, method: "POST" }, false],
@@ -20,7 +23,7 @@ const tries: readonly (readonly [when: string, Partial<FailedTry>, boolean])[] =
 ];
 for (const [when, members, expected] of tries) {
   test(`${expected ? "tries again" : "gives up"} when ${when}`, () => {
-    assert.equal(mayRetry({ error: refused, connected: false, method: "GET", bodyBegun: false, ...members }), expected);
+    assert.equal(mayRetry({ ...failed, ...members }), expected);
   });
 }
 
@@ -28,3 +31,18 @@ test("an error that nobody knows is a bad upstream", () => {
   assert.equal(faultOf(new Error("strange")), "badUpstream");
   assert.equal(faultOf(errorWith("EAI_AGAIN")), "nameResolution");
 });
+
+const signs: readonly (readonly [code: string, connected: boolean, ReturnType<typeof signOf>])[] = [
+  ["ECONNREFUSED", false, "tcp_failures"],
+  ["ENOTFOUND", false, "tcp_failures"],
+  ["UND_ERR_CONNECT_TIMEOUT", false, "timeouts"],
+  ["SLUICE_READ_TIMEOUT", true, "timeouts"],
+  ["ECONNRESET", true, "tcp_failures"],
+  ["HPE_INVALID_CONSTANT", true, "tcp_failures"],
+  ["UND_ERR_REQ_CONTENT_LENGTH_MISMATCH", true, null],
+];
+for (const [code, connected, expected] of signs) {
+  test(`${code} ${connected ? "on" : "before"} a connection tells ${expected ?? "nothing"} of the target's health`, () => {
+    assert.equal(signOf(errorWith(code), connected), expected);
+  });
+}

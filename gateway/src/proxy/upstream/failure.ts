@@ -1,4 +1,5 @@
 /** What an error of an upstream connection means to the client, and whether another try may help. */
+import type { Failure } from "../../balance/health.ts";
 import type { FaultName } from "../faults.ts";
 
 export const codeOf = (error: Error): string => ("code" in error && typeof error.code === "string" ? error.code : "");
@@ -20,7 +21,7 @@ const meanings: Readonly<Record<string, FaultName>> = {
 
 export const faultOf = (error: Error): FaultName => meanings[codeOf(error)] ?? "badUpstream";
 
-/** Errors before a connection was there that the next try would meet again. */
+/** Errors before a connection was there that the next try would meet again at the same target. */
 const FINAL: ReadonlySet<FaultName> = new Set<FaultName>(["nameResolution", "upstreamDown"]);
 
 /** A connection that broke under a request: an upstream that closed an idle one at the moment it was taken. */
@@ -35,10 +36,19 @@ export interface FailedTry {
   readonly method: string;
   /** Whether a byte of the body may have left. */
   readonly bodyBegun: boolean;
+  /** Whether the next try goes to another target. */
+  readonly elsewhere: boolean;
 }
 
-export function mayRetry({ error, connected, method, bodyBegun }: FailedTry): boolean {
+export function mayRetry({ error, connected, method, bodyBegun, elsewhere }: FailedTry): boolean {
   if (bodyBegun) return false;
-  if (!connected) return !FINAL.has(faultOf(error));
+  if (!connected) return elsewhere || !FINAL.has(faultOf(error));
   return BROKEN.has(codeOf(error)) && IDEMPOTENT.has(method);
+}
+
+/** What a failed try tells of its target's health; null: nothing, because the client may have been the cause. */
+export function signOf(error: Error, connected: boolean): Failure | null {
+  if (faultOf(error) === "upstreamTimeout") return "timeouts";
+  const code = codeOf(error);
+  return !connected || BROKEN.has(code) || code.startsWith("HPE_") ? "tcp_failures" : null;
 }

@@ -56,12 +56,12 @@ export class Pools {
 }
 
 function poolOf(target: Target, { guard, keepAlive }: PoolsOptions): Pool {
-  const { host, port, scheme, connectTimeout } = target;
+  const { host, port, scheme, connectTimeout, certificate } = target;
   const connect = buildConnector({
     timeout: connectTimeout,
     lookup: guard.lookup(port),
     rejectUnauthorized: target.verify,
-    ...(target.serverName !== null && { servername: target.serverName }),
+    ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
   });
   return new Pool(`${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`, {
     pipelining: 1,
@@ -80,7 +80,9 @@ function poolOf(target: Target, { guard, keepAlive }: PoolsOptions): Pool {
         late = true;
         done(new errors.ConnectTimeoutError(), null);
       }, connectTimeout);
-      connect(options, (...outcome) => {
+      // Whatever the request was called: a name that may be the client's word is no name for TLS.
+      const named = scheme === "https" ? { ...options, servername: target.serverName ?? "" } : options;
+      connect(named, (...outcome) => {
         clearTimeout(timer);
         if (late) outcome[1]?.destroy();
         else done(...outcome);

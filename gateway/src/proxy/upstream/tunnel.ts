@@ -5,8 +5,9 @@ import type { Duplex } from "node:stream";
 import type { FaultName } from "../faults.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
-import { faultOf, mayRetry } from "./failure.ts";
+import { faultOf, mayRetry, signOf } from "./failure.ts";
 import type { Guard } from "./guard.ts";
+import { headersFor } from "./host.ts";
 
 class TunnelTimeoutError extends Error {
   override readonly name = "TunnelTimeoutError";
@@ -28,9 +29,10 @@ export interface TunnelOptions {
   readonly listener: TunnelListener;
 }
 
-/** Asks the upstream to upgrade, trying targets as `UpstreamCall` does. Returns how to give up. */
+/** Asks the upstream to upgrade, trying targets as `UpstreamCall` does. Returns how to give up, also a tunnel that stands. */
 export function openTunnel({ exchange, forward, guard, listener }: TunnelOptions): () => void {
   const { service } = forward.upstream;
+  const attempts = forward.upstream.attempts(exchange);
   let triesLeft = service.retries;
   let current: ClientRequest | null = null;
   let over = false;
@@ -38,12 +40,24 @@ export function openTunnel({ exchange, forward, guard, listener }: TunnelOptions
   const fail = (fault: FaultName, error: Error | null) => {
     if (over) return;
     over = true;
+    attempts.done();
     listener.failed(fault, error);
+  };
+
+  const failed = (error: Error, connected: boolean) => {
+    if (over) return;
+    const sign = signOf(error, connected);
+    if (sign !== null) attempts.failed(sign);
+    const { elsewhere } = attempts;
+    if (triesLeft > 0 && mayRetry({ error, connected, method: forward.method, bodyBegun: false, elsewhere })) {
+      triesLeft--;
+      setImmediate(attempt);
+    } else fail(faultOf(error), error);
   };
 
   function attempt(): void {
     if (over) return;
-    const target = forward.upstream.next();
+    const target = attempts.next();
     exchange.timings.forwarded = performance.now();
     if (target === null) {
       fail("noPeer", null);
@@ -52,20 +66,28 @@ export function openTunnel({ exchange, forward, guard, listener }: TunnelOptions
     try {
       guard.check(target.host, target.port);
     } catch (error) {
-      fail("upstreamDown", error as Error);
+      failed(error as Error, false);
       return;
     }
     const open = target.scheme === "https" ? requestHttps : requestHttp;
+    const { certificate } = target;
     const request = open({
       host: target.host,
       port: target.port,
       method: forward.method,
       path: forward.path,
-      headers: [...forward.headers, "Connection", "Upgrade", "Upgrade", exchange.request.header("upgrade") ?? ""],
+      headers: [
+        ...headersFor(target, forward, exchange),
+        "Connection",
+        "Upgrade",
+        "Upgrade",
+        exchange.request.header("upgrade") ?? "",
+      ],
       agent: false,
       lookup: guard.lookup(target.port),
       rejectUnauthorized: target.verify,
-      ...(target.serverName !== null && { servername: target.serverName }),
+      servername: target.serverName ?? "",
+      ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
     });
     current = request;
     let connected = false;
@@ -81,20 +103,18 @@ export function openTunnel({ exchange, forward, guard, listener }: TunnelOptions
     request.once("upgrade", (response, socket, head) => {
       clearTimeout(timer);
       over = true;
+      attempts.answered(101);
       listener.upgraded(response, socket, head);
     });
     request.once("response", (response) => {
       clearTimeout(timer);
       over = true;
+      attempts.answered(response.statusCode ?? 502);
       listener.refused(response);
     });
     request.on("error", (error) => {
       clearTimeout(timer);
-      if (over) return;
-      if (triesLeft > 0 && mayRetry({ error, connected, method: forward.method, bodyBegun: false })) {
-        triesLeft--;
-        setImmediate(attempt);
-      } else fail(faultOf(error), error);
+      failed(error, connected);
     });
     request.end();
   }
@@ -102,6 +122,7 @@ export function openTunnel({ exchange, forward, guard, listener }: TunnelOptions
   attempt();
   return () => {
     over = true;
+    attempts.done();
     current?.destroy();
   };
 }

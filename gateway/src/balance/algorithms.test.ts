@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Balancer } from "./balancer.ts";
+import { attemptsOf, balancerOf, request } from "./testing.ts";
+
+/** The first letters of the targets that so many requests, one after the other, go to. */
+function sequence(balancer: Balancer, count: number): string {
+  return Array.from({ length: count }, () => {
+    const attempts = attemptsOf(balancer);
+    const place = attempts.next();
+    attempts.done();
+    return place?.[0] ?? "-";
+  }).join("");
+}
+
+describe("round-robin", () => {
+  const rotations: readonly (readonly [weights: Readonly<Record<string, number>>, expected: string])[] = [
+    [{ "a:1": 100, "b:1": 100, "c:1": 100 }, "abcabcabc"],
+    [{ "a:1": 5, "b:1": 1, "c:1": 1 }, "aabacaaaabacaa"],
+    [{ "a:1": 100, "b:1": 0 }, "aaa"],
+    [{ "a:1": 0 }, "--"],
+    [{}, "-"],
+  ];
+  for (const [targets, expected] of rotations) {
+    it(`spreads turns smoothly by weight: ${JSON.stringify(targets)}`, () => {
+      assert.equal(sequence(balancerOf({ targets }), expected.length), expected);
+    });
+  }
+});
+
+describe("least-connections", () => {
+  const upstream = { algorithm: "least-connections" };
+
+  it("takes the target with the fewest requests for its weight, in turn among equals", () => {
+    const balancer = balancerOf({ upstream, targets: { "a:1": 100, "b:1": 100 } });
+    const [first, second, third] = [attemptsOf(balancer), attemptsOf(balancer), attemptsOf(balancer)];
+    assert.deepEqual([first.next(), second.next()], ["a:1", "b:1"]);
+    second.done();
+    assert.equal(third.next(), "b:1");
+    const heavy = balancerOf({ upstream, targets: { "a:1": 300, "b:1": 100 } });
+    const held = Array.from({ length: 8 }, () => attemptsOf(heavy).next()?.[0]);
+    assert.deepEqual(held.toSorted().join(""), "aaaaaabb");
+  });
+
+  it("spreads requests that never meet by weight", () => {
+    assert.equal(sequence(balancerOf({ upstream, targets: { "a:1": 2, "b:1": 1 } }), 6), "abaaba");
+  });
+});
+
+describe("latency", () => {
+  it("takes the fastest target, and gives a slow one another chance after a while", () => {
+    let time = 0;
+    const targets = { "a:1": 100, "b:1": 100 };
+    const balancer = balancerOf({ upstream: { algorithm: "latency" }, targets, now: () => time });
+    const take = (): string | null => {
+      const attempts = attemptsOf(balancer);
+      const place = attempts.next();
+      time += place === "a:1" ? 500 : 10;
+      attempts.answered(200);
+      attempts.done();
+      return place;
+    };
+    assert.deepEqual([take(), take(), take(), take()], ["a:1", "b:1", "b:1", "b:1"]);
+    for (let count = 0; count < 4000 && take() !== "a:1"; count++);
+    assert.ok(time > 15_000 && time < 60_000, `another chance after ${time} ms`);
+  });
+
+  it("does not take a target that refuses at once for the fastest", () => {
+    const balancer = balancerOf({ upstream: { algorithm: "latency" }, targets: { "a:1": 100, "b:1": 100 } });
+    const first = attemptsOf(balancer);
+    assert.equal(first.next(), "a:1");
+    first.failed("tcp_failures");
+    assert.equal(first.next(), "b:1");
+    first.answered(200);
+    first.done();
+    assert.equal(sequence(balancer, 3), "bbb");
+  });
+});
+
+describe("consistent-hashing", () => {
+  const upstream = { algorithm: "consistent-hashing", hash_on: "path" };
+  const names = Array.from({ length: 10 }, (_, at) => `10.0.0.${at}:80`);
+  const even = (addresses: readonly string[]) => Object.fromEntries(addresses.map((address) => [address, 100]));
+  const keys = Array.from({ length: 5000 }, (_, at) => `/key/${at}`);
+  const places = (balancer: Balancer) => keys.map((path) => attemptsOf(balancer, request({ path })).next());
+  const before = places(balancerOf({ upstream, targets: even(names) }));
+
+  it("sends equal values to one target, on every node alike", () => {
+    assert.deepEqual(places(balancerOf({ upstream, targets: even(names.toReversed()) })), before);
+  });
+
+  it("moves the share of a target that is removed, and nothing else", () => {
+    for (const gone of names) {
+      const now = places(balancerOf({ upstream, targets: even(names.filter((name) => name !== gone)) }));
+      const moved = [...keys.keys()].filter((at) => now[at] !== before[at]);
+      const share = [...keys.keys()].filter((at) => before[at] === gone);
+      assert.deepEqual(moved, share);
+      // A tenth, give or take: 10,000 slots are not endlessly fine.
+      assert.ok(share.length > 400 && share.length < 600, `${gone} had ${share.length}`);
+      const takers = new Set(share.map((at) => now[at]));
+      assert.equal(takers.size, names.length - 1, "the share is spread over all that are left");
+    }
+  });
+
+  it("moves the share of an unfit target in the same way, and back", () => {
+    const watched = { ...upstream, healthchecks: { passive: { unhealthy: { tcp_failures: 1 } } } };
+    const balancer = balancerOf({ upstream: watched, targets: even(names) });
+    const [entry] = balancer.entries;
+    assert.ok(entry);
+    const { id, address } = entry.member;
+    balancer.setHealth(id, null, false);
+    const without = places(balancer);
+    assert.deepEqual(
+      keys.filter((_, at) => without[at] !== before[at]),
+      keys.filter((_, at) => before[at] === address),
+    );
+    balancer.setHealth(id, null, true);
+    assert.deepEqual(places(balancer), before);
+  });
+
+  it("shares by weight, and leaves the others' keys alone when one weight changes", () => {
+    const weighted = (weight: number) =>
+      places(balancerOf({ upstream, targets: { "a:1": 100, "b:1": 100, "c:1": weight } }));
+    const [light, heavy] = [weighted(100), weighted(200)];
+    const count = (all: readonly (string | null)[], name: string) => all.filter((place) => place === name).length;
+    assert.ok(Math.abs(count(heavy, "c:1") / keys.length - 0.5) < 0.03, String(count(heavy, "c:1")));
+    for (const [at, place] of light.entries()) if (place !== heavy[at]) assert.equal(heavy[at], "c:1");
+  });
+
+  it("takes turns when the request has nothing to hash", () => {
+    const byHeader = { ...upstream, hash_on: "header", hash_on_header: "X-Key" };
+    assert.equal(sequence(balancerOf({ upstream: byHeader, targets: { "a:1": 1, "b:1": 1 } }), 4), "abab");
+  });
+});

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Balancer, Turn } from "./balancer.ts";
+import { parseAddress } from "./member.ts";
+import { reportOf } from "./report.ts";
+import { attemptsOf, balancerOf } from "./testing.ts";
+
+const passive = (unhealthy: object, more: object = {}) => ({ healthchecks: { passive: { unhealthy }, ...more } });
+const strict = passive({ tcp_failures: 1, timeouts: 1, http_failures: 1 });
+const three = { "a:1": 100, "b:1": 100, "c:1": 100 };
+
+const memberOf = (balancer: Balancer, address: string) => {
+  const entry = balancer.entries.find(({ member }) => member.address === address);
+  assert.ok(entry);
+  return entry.member;
+};
+const inFlight = (balancer: Balancer) => balancer.entries.map(({ member }) => member.inFlight);
+
+test("a retry goes to a target that was not tried, and to the last one only when there is no other", () => {
+  const attempts = attemptsOf(balancerOf({ targets: three }));
+  const tried = [attempts.next(), attempts.next()];
+  assert.equal(attempts.elsewhere, true);
+  tried.push(attempts.next());
+  assert.deepEqual(tried.toSorted(), ["a:1", "b:1", "c:1"]);
+  assert.equal(attempts.elsewhere, false);
+  for (let count = 0; count < 10; count++) {
+    const last = tried.at(-1);
+    tried.push(attempts.next());
+    assert.notEqual(tried.at(-1), last);
+  }
+  const lonely = attemptsOf(balancerOf({ targets: { "a:1": 1 } }));
+  assert.deepEqual([lonely.next(), lonely.next()], ["a:1", "a:1"]);
+});
+
+test("requests under way are counted once, and released however they end", () => {
+  const balancer = balancerOf({ targets: { "a:1": 1, "b:1": 1 } });
+  const attempts = attemptsOf(balancer);
+  attempts.next();
+  assert.deepEqual(inFlight(balancer), [1, 0]);
+  attempts.failed("tcp_failures");
+  attempts.next();
+  assert.deepEqual(inFlight(balancer), [0, 1]);
+  attempts.answered(200);
+  assert.deepEqual(inFlight(balancer), [0, 1]);
+  attempts.done();
+  attempts.done();
+  assert.deepEqual(inFlight(balancer), [0, 0]);
+});
+
+test("a target that clients' requests show to be unfit gets no more, and its turn is told", () => {
+  const turns: Turn[] = [];
+  const balancer = balancerOf({ upstream: strict, targets: three, onTurn: (turn) => turns.push(turn) });
+  const attempts = attemptsOf(balancer);
+  assert.equal(attempts.next(), "a:1");
+  attempts.answered(500);
+  attempts.done();
+  assert.deepEqual(turns, [{ upstream: "pool", target: "a:1", healthy: false, sign: "http_failures" }]);
+  const places = Array.from({ length: 6 }, () => attemptsOf(balancer).next());
+  assert.deepEqual(new Set(places), new Set(["b:1", "c:1"]));
+});
+
+test("no fit target is no target", () => {
+  const balancer = balancerOf({ upstream: strict, targets: { "a:1": 1 } });
+  const attempts = attemptsOf(balancer);
+  attempts.next();
+  attempts.failed("timeouts");
+  assert.equal(attempts.next(), null);
+  assert.deepEqual(inFlight(balancer), [0]);
+});
+
+test("the upstream is up while more than the threshold of its weight is fit", () => {
+  const upstream = passive({ tcp_failures: 1 }, { threshold: 50 });
+  const balancer = balancerOf({ upstream, targets: { "a:1": 100, "b:1": 100, "c:1": 200, "d:1": 0 } });
+  const [a, b] = [memberOf(balancer, "a:1"), memberOf(balancer, "b:1")];
+  assert.ok(balancer.setHealth(a.id, null, false));
+  assert.equal(balancer.isUp, true);
+  assert.ok(balancer.setHealth(b.id, "b:1", false));
+  assert.equal(balancer.isUp, false);
+  assert.equal(attemptsOf(balancer).next(), null);
+  assert.ok(balancer.setHealth(b.id, null, true));
+  assert.equal(balancer.isUp, true);
+});
+
+test("somebody's order is refused for what is not there, and where health is not looked at", () => {
+  const balancer = balancerOf({ upstream: strict, targets: three });
+  const { id } = memberOf(balancer, "a:1");
+  assert.equal(balancer.setHealth("nobody", null, false), false);
+  assert.equal(balancer.setHealth(id, "other:1", false), false);
+  const plain = balancerOf({ targets: three });
+  assert.equal(plain.setHealth(id, null, false), false);
+  assert.equal(attemptsOf(plain).next(), "a:1");
+});
+
+test("health and load stay with a target whose address stays; another address begins anew", () => {
+  const old = balancerOf({ upstream: strict, targets: three });
+  old.setHealth(memberOf(old, "a:1").id, null, false);
+  attemptsOf(old).next();
+  const next = balancerOf({ upstream: strict, targets: { "a:1": 7, "b:1": 100, "d:1": 100 }, previous: old });
+  assert.equal(memberOf(next, "a:1").health.healthy, false);
+  assert.equal(memberOf(next, "b:1").inFlight, 1);
+  assert.equal(memberOf(next, "d:1").health.healthy, true);
+});
+
+test("health is forgotten when it is not looked at any more", () => {
+  const old = balancerOf({ upstream: strict, targets: three });
+  old.setHealth(memberOf(old, "a:1").id, null, false);
+  const off = balancerOf({ targets: three, previous: old });
+  const again = balancerOf({ upstream: strict, targets: three, previous: off });
+  assert.equal(memberOf(again, "a:1").health.healthy, true);
+});
+
+test("the report has every target by its ids", () => {
+  const balancer = balancerOf({ upstream: strict, targets: { "a:1": 5, "[::1]:2": 0 } });
+  const [a, six] = [memberOf(balancer, "a:1"), memberOf(balancer, "[::1]:2")];
+  balancer.setHealth(a.id, null, false);
+  const address = (ip: string, port: number, weight: number, health: string) => ({ ip, port, weight, health });
+  assert.deepEqual(reportOf(new Map([["u", balancer]])), {
+    u: {
+      [a.id]: { health: "UNHEALTHY", weight: 5, addresses: [address("a", 1, 5, "UNHEALTHY")] },
+      [six.id]: { health: "HEALTHY", weight: 0, addresses: [address("::1", 2, 0, "HEALTHY")] },
+    },
+  });
+  const off = balancerOf({ targets: { "a:1": 5 } });
+  assert.equal(reportOf(new Map([["u", off]])).u?.[a.id]?.health, "HEALTHCHECKS_OFF");
+});
+
+const addresses: readonly (readonly [string, string, number])[] = [
+  ["name.example:80", "name.example", 80],
+  ["10.0.0.1:81", "10.0.0.1", 81],
+  ["[2001:db8::1]:82", "2001:db8::1", 82],
+  ["2001:db8::1", "2001:db8::1", 8000],
+  ["name", "name", 8000],
+];
+for (const [target, host, port] of addresses) {
+  test(`${target} is ${host} on port ${port}`, () => assert.deepEqual(parseAddress(target), { host, port }));
+}

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type HealthState, healthy, isWatched, judge, rulesOf, type Sign } from "./health.ts";
+import { upstreamNamed } from "./testing.ts";
+
+const limits = { successes: 2, tcp_failures: 2, timeouts: 3, http_failures: 2 };
+const off = { successes: 0, tcp_failures: 0, timeouts: 0, http_failures: 0 };
+const letters: Readonly<Record<string, Sign>> = {
+  s: "successes",
+  c: "tcp_failures",
+  t: "timeouts",
+  h: "http_failures",
+};
+/** One letter for a sign, in the order in which they come. */
+const after = (signs: string, rules = limits, state: HealthState = healthy): HealthState =>
+  [...signs].reduce((before, letter) => judge(before, letters[letter] ?? "successes", rules), state);
+
+const runs: readonly (readonly [signs: string, fit: boolean, what: string])[] = [
+  ["", true, "is fit at first"],
+  ["c", true, "bears one failure less than the limit"],
+  ["cc", false, "turns at the limit"],
+  ["ttt", false, "has a limit of its own for timeouts"],
+  ["hh", false, "has a limit of its own for statuses"],
+  ["chtt", true, "does not add up failures of different kinds"],
+  ["csc", true, "counts failures in a row only"],
+  ["ccs", false, "is not fit after one success of two"],
+  ["ccss", true, "is fit again after successes enough"],
+  ["ccscs", false, "counts successes in a row only"],
+  ["ccssc", true, "begins anew when it is fit again"],
+];
+for (const [signs, fit, what] of runs) {
+  test(`a target ${what} (${signs})`, () => assert.equal(after(signs).healthy, fit));
+}
+
+test("a limit of 0 looks at nothing, except that a success ends a row of failures", () => {
+  assert.equal(after("ctthhccc", off).healthy, true);
+  const onlyFailures = { ...limits, successes: 0 };
+  assert.equal(after("csc", onlyFailures).healthy, true);
+  assert.equal(after("ccsssssss", onlyFailures).healthy, false);
+});
+
+test("any row of signs leaves a target fit or not, by its last row alone", () => {
+  let seed = 7;
+  const random = () => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+    return seed;
+  };
+  for (let run = 0; run < 200; run++) {
+    const signs = Array.from({ length: 30 }, () => "scth"[random() % 4]).join("");
+    assert.equal(after(`${signs}ss`).healthy, true, signs);
+    assert.equal(after(`${signs}cc`).healthy, false, signs);
+    assert.deepEqual(after(`${signs}ss`), healthy);
+  }
+});
+
+const statuses: readonly (readonly [status: number, sign: Sign | null])[] = [
+  [200, "successes"],
+  [302, "successes"],
+  [404, null],
+  [500, "http_failures"],
+];
+test("a status is a success, a failure or nothing; a look at the connection alone takes any", () => {
+  const { passive } = upstreamNamed("u").healthchecks;
+  for (const [status, sign] of statuses) {
+    assert.equal(rulesOf(passive).signOf(status), sign, String(status));
+    assert.equal(rulesOf({ ...passive, type: "tcp" }).signOf(status), "successes", String(status));
+  }
+});
+
+const watches: readonly (readonly [healthchecks: object, boolean])[] = [
+  [{}, false],
+  [{ passive: { unhealthy: { tcp_failures: 1 } } }, true],
+  [{ passive: { healthy: { successes: 1 } } }, false],
+  [{ active: { unhealthy: { interval: 1 } } }, true],
+  [{ active: { healthy: { interval: 0.1 } } }, true],
+  [{ active: { unhealthy: { http_failures: 3 } } }, false],
+];
+for (const [healthchecks, watched] of watches) {
+  test(`health is ${watched ? "" : "not "}looked at with ${JSON.stringify(healthchecks)}`, () => {
+    assert.equal(isWatched(upstreamNamed("u", { healthchecks }).healthchecks), watched);
+  });
+}

@@ -1,0 +1,63 @@
+/**
+ * Whether a target is fit, as a state machine. Signs come from clients' requests (passive) and from checks of the
+ * node's own (active); both count in the same state, each by the limits of its own section.
+ */
+import type { Upstream } from "@sluice/model";
+
+export type Failure = "tcp_failures" | "timeouts" | "http_failures";
+export type Sign = "successes" | Failure;
+
+/** How many signs in a row turn a target; 0 looks at none. */
+export type Limits = Readonly<Record<Sign, number>>;
+
+export type HealthState =
+  | ({ readonly healthy: true } & Readonly<Record<Failure, number>>)
+  | { readonly healthy: false; readonly successes: number };
+
+export const healthy: HealthState = { healthy: true, tcp_failures: 0, timeouts: 0, http_failures: 0 };
+export const unhealthy: HealthState = { healthy: false, successes: 0 };
+
+/** The state after a sign. Nothing new is made when nothing changes. */
+export function judge(state: HealthState, sign: Sign, limits: Limits): HealthState {
+  return sign === "successes" ? succeed(state, limits.successes) : fail(state, sign, limits[sign]);
+}
+
+function succeed(state: HealthState, limit: number): HealthState {
+  if (state.healthy || limit === 0) return state.healthy ? healthy : state;
+  const successes = state.successes + 1;
+  return successes >= limit ? healthy : { healthy: false, successes };
+}
+
+function fail(state: HealthState, sign: Failure, limit: number): HealthState {
+  if (!state.healthy) return unhealthy;
+  if (limit === 0) return state;
+  const count = state[sign] + 1;
+  return count >= limit ? unhealthy : { ...state, [sign]: count };
+}
+
+/** A section of an upstream's healthchecks, ready to be asked. */
+export interface Rules {
+  readonly limits: Limits;
+  /** What a status tells; null: nothing. */
+  signOf(status: number): Sign | null;
+}
+
+type Section = Pick<Upstream["healthchecks"]["passive"], "type" | "healthy" | "unhealthy">;
+
+export function rulesOf({ type, healthy: good, unhealthy: bad }: Section): Rules {
+  const { tcp_failures, timeouts, http_failures } = bad;
+  const [successes, failures] = [new Set<number>(good.http_statuses), new Set<number>(bad.http_statuses)];
+  return {
+    limits: { successes: good.successes, tcp_failures, timeouts, http_failures },
+    signOf(status) {
+      if (type === "tcp" || successes.has(status)) return "successes";
+      return failures.has(status) ? "http_failures" : null;
+    },
+  };
+}
+
+/** Whether anything can turn a target unhealthy. When nothing can, every target is fit. */
+export function isWatched({ active, passive }: Upstream["healthchecks"]): boolean {
+  const { tcp_failures, timeouts, http_failures } = passive.unhealthy;
+  return active.healthy.interval > 0 || active.unhealthy.interval > 0 || tcp_failures + timeouts + http_failures > 0;
+}

@@ -1,0 +1,20 @@
+/** The Host header of requests to a target (Kong's rule): its own name, or the upstream's `host_header`. */
+import { isIP } from "node:net";
+
+export interface HostHeaderOptions {
+  /** The upstream's `host_header`; null: the target's own name. */
+  readonly given: string | null;
+  /** IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly scheme: "http" | "https";
+}
+
+/** The port stands in it unless it is the scheme's own, or `host_header` has one already. */
+export function hostHeader({ given, host, port, scheme }: HostHeaderOptions): string {
+  const name = bracketed(given ?? host);
+  const own = port === (scheme === "https" ? 443 : 80);
+  return own || /:\d+$/.test(name.slice(name.indexOf("]") + 1)) ? name : `${name}:${port}`;
+}
+
+const bracketed = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host);

@@ -1,0 +1,52 @@
+/**
+ * Consistent hashing: a ring of slots, each of which belongs to one entry. Who owns a slot is found by rendezvous
+ * (highest weighted score), not by points on the ring: when an entry goes, its slots go to the others in proportion to
+ * their weights and no other slot moves; when one comes, it takes its share and nothing else changes hands.
+ */
+import type { Algorithm, Entry, Fit } from "./algorithm.ts";
+import { hashOf, mix } from "./hash.ts";
+import { Turns } from "./turns.ts";
+
+const UNKNOWN = -1;
+
+export class Ring implements Algorithm {
+  readonly #entries: readonly Entry[];
+  readonly #seeds: readonly number[];
+  /** Owners while all are fit, found at first use. */
+  readonly #owners: Int32Array;
+  /** For requests with nothing to hash. */
+  readonly #turns: Turns;
+
+  constructor(entries: readonly Entry[], slots: number) {
+    this.#entries = entries;
+    this.#seeds = entries.map(({ member }) => hashOf(member.address));
+    this.#owners = new Int32Array(slots).fill(UNKNOWN);
+    this.#turns = new Turns(entries);
+  }
+
+  pick(fit: Fit, hash: number | null): number {
+    if (hash === null) return this.#turns.pick(fit);
+    const slot = hash % this.#owners.length;
+    let owner = this.#owners[slot] ?? UNKNOWN;
+    if (owner === UNKNOWN) {
+      owner = this.#highest(slot, everyone);
+      this.#owners[slot] = owner;
+    }
+    return owner >= 0 && fit.fits(owner) ? owner : this.#highest(slot, fit);
+  }
+
+  #highest(slot: number, fit: Fit): number {
+    const place = Math.imul(slot, 0x9e3779b1);
+    let [winner, most] = [-1, Number.NEGATIVE_INFINITY];
+    for (const [at, { weight }] of this.#entries.entries()) {
+      if (weight === 0 || !fit.fits(at)) continue;
+      // Between 0 and 1, neither of them; -weight / ln(u) is then drawn so that each wins in proportion to its weight.
+      const chance = (mix((this.#seeds[at] ?? 0) ^ place) + 0.5) / 2 ** 32;
+      const score = -weight / Math.log(chance);
+      if (score > most) [winner, most] = [at, score];
+    }
+    return winner;
+  }
+}
+
+const everyone: Fit = { fits: () => true };

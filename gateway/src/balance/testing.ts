@@ -1,0 +1,71 @@
+/** Filled upstreams and targets for tests, and requests as a choice sees them. */
+import { type Certificate, checkEntity, type Target, type Upstream } from "@sluice/model";
+import { BalancedAttempts } from "./attempts.ts";
+import { Balancer, type BalancerOptions } from "./balancer.ts";
+import type { RequestView } from "./source.ts";
+
+/** With the model's defaults; healthchecks may be told in part. */
+export function upstreamNamed(name: string, members: object = {}): Upstream {
+  const { value, violations } = checkEntity("upstreams", { name, ...members });
+  if (value === undefined) throw new Error(JSON.stringify(violations));
+  return value;
+}
+
+/** @param target `host:port` */
+export function targetOf(upstream: Upstream, target: string, members: Partial<Target> = {}): Target {
+  const { value, violations } = checkEntity("targets", { upstream: { id: upstream.id }, target, ...members });
+  if (value === undefined) throw new Error(JSON.stringify(violations));
+  return value;
+}
+
+export interface Rotation extends Partial<Omit<BalancerOptions, "upstream" | "targets">> {
+  /** Members of the upstream. */
+  readonly upstream?: object;
+  /** Weights by address. */
+  readonly targets: Readonly<Record<string, number>>;
+  readonly certificate?: Certificate | null;
+}
+
+export function balancerOf({ upstream: members, targets, ...options }: Rotation): Balancer {
+  const upstream = upstreamNamed("pool", members);
+  return new Balancer({
+    upstream,
+    targets: Object.entries(targets).map(([address, weight]) => targetOf(upstream, address, { weight })),
+    certificate: null,
+    previous: null,
+    now: () => 0,
+    ...options,
+  });
+}
+
+/** A request's way through the balancer; the places are the targets' addresses. */
+export function attemptsOf(balancer: Balancer, view: RequestView = request()): BalancedAttempts<string> {
+  return new BalancedAttempts(
+    balancer,
+    balancer.entries.map(({ member }) => member.address),
+    view,
+  );
+}
+
+export interface Shown {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly path?: string;
+  readonly query?: string;
+  readonly address?: string;
+  readonly consumer?: string;
+  readonly captures?: Readonly<Record<string, string>>;
+}
+
+/** `cookies` are those that the response sets. */
+export function request(shown: Shown = {}): RequestView & { readonly cookies: readonly string[] } {
+  const cookies: string[] = [];
+  const { headers = {}, path = "/", query = "", address = "10.9.9.9", consumer, captures = null } = shown;
+  return {
+    request: { clientAddress: address, path, query, header: (name) => headers[name] },
+    match: { captures },
+    consumer: consumer === undefined ? null : ({ id: consumer } as RequestView["consumer"]),
+    credential: null,
+    responseHeaders: { set() {}, append: (_name, value) => cookies.push(value), remove() {} },
+    cookies,
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * Active health checks: a node's own requests to targets, at the pace that the upstream asks for. Healthy and unhealthy
+ * targets have each a pace of their own. What carries a check, and the clock, come from outside.
+ */
+import type { Certificate, Upstream } from "@sluice/model";
+import type { Balancer } from "./balancer.ts";
+import type { Sign } from "./health.ts";
+import type { Member } from "./member.ts";
+
+export interface ProbeRequest {
+  readonly host: string;
+  readonly port: number;
+  readonly checks: Upstream["healthchecks"]["active"];
+  /** The upstream's `host_header`. */
+  readonly hostHeader: string | null;
+  readonly certificate: Certificate | null;
+}
+
+/** A status; `connected` where none is asked for; else how it failed. */
+export type ProbeResult = number | "connected" | "timeout" | "failed";
+
+/** Never rejects. Ends at once with `failed` when the signal is aborted. */
+export type Probe = (request: ProbeRequest, signal: AbortSignal) => Promise<ProbeResult>;
+
+export interface Clock {
+  /** Runs something after so many milliseconds, unless the returned function is called before. */
+  after(milliseconds: number, run: () => void): () => void;
+}
+
+/** Node's; it keeps no process alive. */
+export const realClock: Clock = {
+  after(milliseconds, run) {
+    const timer = setTimeout(run, milliseconds).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+export interface HealthWatchOptions {
+  readonly probe: Probe;
+  readonly clock?: Clock;
+}
+
+export class HealthWatch {
+  readonly #probe: Probe;
+  readonly #clock: Clock;
+  /** By upstream id and the kind of targets. */
+  readonly #rounds = new Map<string, Rounds>();
+
+  constructor({ probe, clock = realClock }: HealthWatchOptions) {
+    this.#probe = probe;
+    this.#clock = clock;
+  }
+
+  /** From now on the targets of these balancers are checked, and no others. A pace that stays does not start anew. */
+  follow(balancers: ReadonlyMap<string, Balancer>): void {
+    const wanted = new Set<string>();
+    for (const [id, balancer] of balancers) {
+      for (const kind of ["healthy", "unhealthy"] as const) {
+        const { interval } = balancer.upstream.healthchecks.active[kind];
+        if (interval <= 0) continue;
+        const key = `${id} ${kind} ${interval}`;
+        wanted.add(key);
+        const known = this.#rounds.get(key);
+        if (known) known.balancer = balancer;
+        else this.#rounds.set(key, this.#start(balancer, { kind, interval }));
+      }
+    }
+    for (const [key, rounds] of this.#rounds) {
+      if (wanted.has(key)) continue;
+      rounds.stop();
+      this.#rounds.delete(key);
+    }
+  }
+
+  /** Stops all timers and cuts the checks under way. */
+  close(): void {
+    this.follow(new Map());
+  }
+
+  #start(balancer: Balancer, { kind, interval }: { readonly kind: Kind; readonly interval: number }): Rounds {
+    return new Rounds({ balancer, kind, interval, probe: this.#probe, clock: this.#clock });
+  }
+}
+
+type Kind = "healthy" | "unhealthy";
+
+interface RoundsOptions {
+  readonly balancer: Balancer;
+  readonly kind: Kind;
+  /** Seconds. */
+  readonly interval: number;
+  readonly probe: Probe;
+  readonly clock: Clock;
+}
+
+class Rounds {
+  balancer: Balancer;
+  readonly #options: RoundsOptions;
+  readonly #stopped = new AbortController();
+  #cancel: () => void;
+  #running = false;
+
+  constructor(options: RoundsOptions) {
+    this.balancer = options.balancer;
+    this.#options = options;
+    this.#cancel = this.#schedule();
+  }
+
+  stop(): void {
+    this.#cancel();
+    this.#stopped.abort();
+  }
+
+  #schedule(): () => void {
+    return this.#options.clock.after(this.#options.interval * 1000, () => {
+      this.#cancel = this.#schedule();
+      // A round that takes longer than its interval is not overtaken by the next.
+      if (!this.#running) void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    const due = this.balancer.entries
+      .filter(({ member, weight }) => weight > 0 && member.health.healthy === (this.#options.kind === "healthy"))
+      .map(({ member }) => member)
+      .values();
+    const inTurn = async () => {
+      for (const member of due) await this.#check(member);
+    };
+    const { concurrency } = this.balancer.upstream.healthchecks.active;
+    const lanes = Math.min(concurrency, this.balancer.entries.length);
+    await Promise.all(Array.from({ length: lanes }, inTurn));
+    this.#running = false;
+  }
+
+  /** A target that turned while it was checked may be due in the other kind's round too: one check is enough. */
+  async #check(member: Member): Promise<void> {
+    const { signal } = this.#stopped;
+    if (member.checking || signal.aborted) return;
+    member.checking = true;
+    const { upstream, certificate } = this.balancer;
+    const { host, port } = member;
+    const checks = upstream.healthchecks.active;
+    const request = { host, port, checks, hostHeader: upstream.host_header, certificate };
+    const result = await this.#options.probe(request, signal);
+    member.checking = false;
+    if (signal.aborted) return;
+    const { active } = this.balancer;
+    const sign = signs[String(result)] ?? active.signOf(Number(result));
+    if (sign !== null) this.balancer.report(member, sign, active);
+  }
+}
+
+const signs: Readonly<Record<string, Sign>> = {
+  connected: "successes",
+  timeout: "timeouts",
+  failed: "tcp_failures",
+};
