@@ -4,8 +4,9 @@ import { type FSWatcher, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describeViolation, loadSnapshot, type Violation } from "@sluice/model";
+import { describeViolation, type LoadedText, loadText, type Snapshot, type Violation } from "@sluice/model";
 import type { Logger } from "pino";
+import { SettingsError } from "../settings/error.ts";
 import type { Intake, Source } from "./source.ts";
 
 export interface FileOptions {
@@ -13,6 +14,25 @@ export interface FileOptions {
   readonly log: Logger;
   /** Milliseconds between looks at the file, for file systems that do not tell of changes. Default 1000. */
   readonly interval?: number;
+  /** What the file says is kept for those who ask what was `taken`, instead of being worked out then. Default false. */
+  readonly keep?: boolean;
+}
+
+/** A text of the file, and what it says. */
+export interface Taken {
+  readonly text: string;
+  /** Worked out when it is first asked for, if it is not known already. */
+  loaded(): LoadedText;
+}
+
+/** A file source for one who writes the file too, in the same process. */
+export interface FileSource extends Source {
+  /** What was last found good, or delivered; null before the start. */
+  taken(): Taken | null;
+  /** Runs when the file has just been looked at, while nobody looks at it again. */
+  alone<Result>(run: () => Promise<Result>): Promise<Result>;
+  /** Serves what the caller of `alone` has just written: nobody has to read it to know what it says. */
+  deliver(text: string, snapshot: Snapshot): void;
 }
 
 /** Milliseconds in which the text of a file that changed must stay the same: it may be in the middle of being written. */
@@ -36,7 +56,21 @@ async function settledText(file: string, seen: string | undefined): Promise<stri
 
 const sentences = (violations: readonly Violation[]): string => violations.map(describeViolation).join("\n");
 
-export function createFileSource({ file, log, interval = 1000 }: FileOptions): Source {
+function takenText(text: string, known?: LoadedText): Taken {
+  let loaded = known;
+  return {
+    text,
+    loaded() {
+      loaded ??= loadText(text).value;
+      if (!loaded) throw new Error("a text that was found good is not good any more");
+      return loaded;
+    },
+  };
+}
+
+export function createFileSource({ file, log, interval = 1000, keep = false }: FileOptions): FileSource {
+  let into: Intake | undefined;
+  let taken: Taken | null = null;
   let watcher: FSWatcher | undefined;
   let timer: NodeJS.Timeout | undefined;
   let seen: string | undefined;
@@ -59,15 +93,21 @@ export function createFileSource({ file, log, interval = 1000 }: FileOptions): S
     const hash = hashOf(text);
     if (hash === seen) return;
     seen = hash;
-    const taken = intake.update(revision + 1, (previous) => loadSnapshot(text, { file, previous }));
-    if (taken.violations) {
-      trouble = sentences(taken.violations);
-      log.error({ faults: taken.violations.length }, `the file is refused, what was served goes on:\n${trouble}`);
+    let loaded: LoadedText | undefined;
+    const next = intake.update(revision + 1, (previous) => {
+      const read = loadText(text, { file, previous });
+      loaded = read.value;
+      return read.violations ? read : { value: read.value.snapshot };
+    });
+    if (next.violations) {
+      trouble = sentences(next.violations);
+      log.error({ faults: next.violations.length }, `the file is refused, what was served goes on:\n${trouble}`);
       return;
     }
     revision += 1;
     trouble = null;
-    log.info({ file, hash: taken.value.hash, revision }, "serving the file");
+    taken = takenText(text, keep ? loaded : undefined);
+    log.info({ file, hash: next.value.hash, revision }, "serving the file");
   }
 
   /** Nothing that stands in a file leads here: what was served goes on, and the file is looked at again. */
@@ -78,8 +118,9 @@ export function createFileSource({ file, log, interval = 1000 }: FileOptions): S
 
   return {
     async start(intake) {
+      into = intake;
       await look(intake);
-      if (trouble !== null) throw new Error(`the declarative file cannot be served:\n${trouble}`);
+      if (trouble !== null) throw new SettingsError(`the declarative file cannot be served:\n${trouble}`);
       const again = () => {
         reading = reading.then(() => look(intake)).catch(failed);
       };
@@ -91,6 +132,25 @@ export function createFileSource({ file, log, interval = 1000 }: FileOptions): S
       timer = setInterval(again, interval);
     },
     trouble: () => trouble,
+    taken: () => taken,
+    alone(run) {
+      const ran = reading.then(async () => {
+        if (into) await look(into).catch(failed);
+        return run();
+      });
+      reading = ran.then(
+        () => undefined,
+        () => undefined,
+      );
+      return ran;
+    },
+    deliver(text, snapshot) {
+      into?.update(revision + 1, () => ({ value: snapshot }));
+      revision += 1;
+      seen = hashOf(text);
+      trouble = null;
+      taken = takenText(text);
+    },
     async stop() {
       clearInterval(timer);
       watcher?.close();

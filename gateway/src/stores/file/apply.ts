@@ -1,0 +1,88 @@
+/** What writes make of the content of a file, for readers and for nodes. Pure. */
+import { applyChange, type Change, type Checked, collections, type Entity, type Snapshot } from "@sluice/model";
+import type { Effect, Outcome, Write } from "../store.ts";
+import { type Placed, type Tables, write } from "../tables/index.ts";
+import { keyOf, type Tree } from "./tree.ts";
+
+/** What a file says: as it stands there, as it is read, and as nodes run it. */
+export interface Content {
+  readonly tree: Tree;
+  readonly tables: Tables;
+  readonly snapshot: Snapshot;
+}
+
+export interface Applied {
+  readonly outcomes: readonly Outcome[];
+  readonly tables: Tables;
+  readonly snapshot: Snapshot;
+}
+
+/** Each of the batches sees those before it; one with a fault changes nothing. */
+export function applyWrites({ tables, snapshot, tree }: Content, batches: readonly (readonly Write[])[]): Applied {
+  const together = inTables(tables, batches);
+  const next = nextSnapshot(snapshot, tree, effectsOf(together.outcomes));
+  if (next.value) return { ...together, snapshot: next.value };
+  // Nodes have rules that tables do not know. Whose write it is that breaks one can only be told one by one.
+  const done: { outcomes: Outcome[]; tables: Tables; snapshot: Snapshot } = { outcomes: [], tables, snapshot };
+  for (const batch of batches) {
+    const one = inTables(done.tables, [batch]);
+    const { value, violations } = nextSnapshot(done.snapshot, tree, effectsOf(one.outcomes));
+    if (violations) done.outcomes.push({ fault: { kind: "invalid", violations: violations.map(inEntity) }, index: 0 });
+    else {
+      done.outcomes.push(...one.outcomes);
+      done.tables = one.tables;
+      done.snapshot = value;
+    }
+  }
+  return done;
+}
+
+function inTables(before: Tables, batches: readonly (readonly Write[])[]) {
+  const outcomes: Outcome[] = [];
+  let tables = before;
+  for (const writes of batches) {
+    const written = write(tables, writes);
+    if (written.tables) tables = written.tables;
+    outcomes.push(written.tables ? { effects: written.effects } : written);
+  }
+  return { outcomes, tables };
+}
+
+const effectsOf = (outcomes: readonly Outcome[]) => outcomes.flatMap(({ effects = [] }) => effects);
+
+/** Without the collection and the index in front. */
+const inEntity = <Fault extends { readonly path: readonly (string | number)[] }>(fault: Fault): Fault => ({
+  ...fault,
+  path: fault.path.slice(2),
+});
+
+/** What a node makes of the effects; of an entity that was written several times the last word counts. */
+function nextSnapshot(snapshot: Snapshot, tree: Tree, effects: readonly Effect[]): Checked<Snapshot> {
+  const last = new Map<string, { readonly placed: Placed; readonly stays: boolean }>();
+  const note = (placed: Placed, stays: boolean) => {
+    last.set(keyOf(placed.collection, placed.entity.id), { placed, stays });
+  };
+  for (const { collection, before, after, along } of effects) {
+    for (const placed of along) note(placed, false);
+    const entity = after ?? before;
+    if (entity) note({ collection, entity }, after !== null);
+  }
+  const of = (stays: boolean) => [...last.values()].flatMap((one) => (one.stays === stays ? one.placed : []));
+  const [stay, go] = [of(true), of(false)];
+  const change: Change = {
+    put: inCollections(stay, (placed) => withExtras(tree, placed)),
+    remove: inCollections(go, ({ entity }) => entity.id),
+  };
+  return applyChange(snapshot, change);
+}
+
+const inCollections = <Value>(placed: readonly Placed[], value: (one: Placed) => Value) =>
+  Object.fromEntries(
+    collections.map((name) => [name, placed.filter(({ collection }) => collection === name).map(value)]),
+  );
+
+/** The file's own `_sluice` is no member of the entity, and stays. */
+function withExtras(tree: Tree, { collection, entity }: Placed): Entity {
+  const extras = tree.nodes.get(keyOf(collection, entity.id))?.extras;
+  return extras ? Object.assign({}, entity, { _sluice: extras }) : entity;
+}

@@ -1,0 +1,110 @@
+/** Makes a file's tree say what a write did. */
+import { type Collection, type Entity, nameOf, references } from "@sluice/model";
+import type { Effect } from "../store.ts";
+import { idIn, spellAgain, spellNew, spellReference } from "./spell.ts";
+import { keyOf, type Members, type Node, type Parent, rootOf, type Tree } from "./tree.ts";
+
+/** These mean nothing without what they belong to, and stand in it. */
+const alwaysNested: ReadonlySet<Collection> = new Set(["snis", "targets", "keyauth_credentials"]);
+
+/** Nodes at the top whose text is not what it was. */
+export type Touched = Set<Node>;
+
+export function editTree(tree: Tree, effects: readonly Effect[], touched: Touched): void {
+  for (const { collection, before, after, along } of effects) {
+    for (const gone of along) remove(tree, touched, keyOf(gone.collection, gone.entity.id));
+    if (after && before) replace(tree, touched, { collection, entity: after });
+    else if (after) add(tree, touched, { collection, entity: after });
+    else if (before) remove(tree, touched, keyOf(collection, before.id));
+  }
+}
+
+interface Placed {
+  readonly collection: Collection;
+  readonly entity: Entity;
+}
+
+function add(tree: Tree, touched: Touched, { collection, entity }: Placed): void {
+  const parent = placeFor(tree, { collection, entity });
+  const node: Node = {
+    collection,
+    entity,
+    extras: undefined,
+    members: spellNew({ collection, entity, parent, tree }),
+    children: new Map(),
+    parent: null,
+  };
+  tree.nodes.set(keyOf(collection, entity.id), node);
+  attach(tree, node, parent);
+  touched.add(rootOf(node));
+}
+
+function replace(tree: Tree, touched: Touched, { collection, entity }: Placed): void {
+  const node = tree.nodes.get(keyOf(collection, entity.id));
+  if (!node) throw new Error(`the file has no ${collection} ${entity.id}`);
+  const before: Node = { ...node };
+  touched.add(rootOf(node));
+  const { parent } = node;
+  const moves = parent !== null && idIn(entity, parent.member) !== parent.node.entity.id;
+  if (moves) detach(tree, node);
+  const home = moves ? placeFor(tree, { collection, entity }) : parent;
+  node.entity = entity;
+  node.members = spellAgain(before, { collection, entity, parent: home, tree });
+  if (moves) attach(tree, node, home);
+  touched.add(rootOf(node));
+  if (nameOf(collection, before.entity) !== nameOf(collection, entity)) renameReferences(tree, touched, node);
+}
+
+function remove(tree: Tree, touched: Touched, key: string): void {
+  const node = tree.nodes.get(key);
+  if (!node) throw new Error(`the file has no ${key}`);
+  touched.add(rootOf(node));
+  tree.nodes.delete(key);
+  detach(tree, node);
+}
+
+/** What a new entity is nested in: what it must be, or what its like are nested in; null for the top of the file. */
+function placeFor(tree: Tree, { collection, entity }: Placed): Parent | null {
+  const parents = references[collection].flatMap(({ member, to }): Parent[] => {
+    const node = tree.nodes.get(keyOf(to, idIn(entity, member) ?? ""));
+    return node ? [{ node, member }] : [];
+  });
+  const [parent, second] = parents;
+  if (!parent || second) return null;
+  const { node } = parent;
+  const nested = alwaysNested.has(collection) || node.parent !== null || node.children.has(collection);
+  return nested || nameOf(node.collection, node.entity) === undefined ? parent : null;
+}
+
+function attach(tree: Tree, node: Node, parent: Parent | null): void {
+  node.parent = parent;
+  if (!parent) tree.top[node.collection].push(node);
+  else parent.node.children.set(node.collection, [...(parent.node.children.get(node.collection) ?? []), node]);
+}
+
+function detach(tree: Tree, node: Node): void {
+  const { collection, parent } = node;
+  if (!parent) {
+    const list = tree.top[collection];
+    list.splice(list.indexOf(node), 1);
+    return;
+  }
+  const others = (parent.node.children.get(collection) ?? []).filter((one) => one !== node);
+  if (others.length === 0) parent.node.children.delete(collection);
+  else parent.node.children.set(collection, others);
+  node.parent = null;
+}
+
+/** Whoever named it by its old name names it by the new one. */
+function renameReferences(tree: Tree, touched: Touched, { collection, entity }: Node): void {
+  for (const node of tree.nodes.values()) {
+    for (const { member, to } of references[node.collection]) {
+      if (to !== collection || idIn(node.entity, member) !== entity.id || node.parent?.member === member) continue;
+      const written = node.members[member];
+      const byId = String(Object(written).id ?? written).toLowerCase() === entity.id;
+      if (byId) continue;
+      node.members = { ...node.members, [member]: spellReference(tree, to, entity.id) } as Members;
+      touched.add(rootOf(node));
+    }
+  }
+}

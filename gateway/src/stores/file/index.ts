@@ -1,0 +1,133 @@
+/** The store over a declarative file. Writes change the lines of their entities and leave all others as they are. */
+import { Edited, writeAtomically } from "@sluice/crds/atomic";
+import type { LoadedText } from "@sluice/model";
+import type { FileSource } from "../../sources/file.ts";
+import { type Effect, type Outcome, type Store, Unavailable, type Write } from "../store.ts";
+import { createTables, find, list, type Placed } from "../tables/index.ts";
+import { type Applied, applyWrites, type Content } from "./apply.ts";
+import { editTree, type Touched } from "./edit.ts";
+import { type Print, printerOf } from "./print.ts";
+import { treeOf } from "./tree.ts";
+
+export interface FileStoreOptions {
+  readonly file: string;
+  /** Started by whoever serves the file. */
+  readonly source: FileSource;
+  readonly writable: boolean;
+  /** What there is to tell of the nodes that serve the file, after a write that the source has delivered. */
+  readonly programmed: Outcome["programmed"];
+}
+
+/** What the file says, ready to be read; and to be written once somebody has written. */
+interface State extends Content {
+  readonly text: string;
+  readonly print?: Print;
+}
+
+interface Waiting {
+  readonly writes: readonly Write[];
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** How often a write is worked out anew because somebody saved the file in between. */
+const ATTEMPTS = 8;
+
+export function createFileStore({ file, source, writable, programmed }: FileStoreOptions): Store {
+  let state: State | undefined;
+  let waiting: Waiting[] = [];
+  let flushing = false;
+
+  function current(): State {
+    const taken = source.taken();
+    if (!taken) throw new Unavailable("the declarative file has not been read yet");
+    if (state?.text !== taken.text) state = stateOf(taken.text, taken.loaded());
+    return state;
+  }
+
+  /** Everything that came in the meantime is written at once: the disk is slower than the writers. */
+  async function flush(): Promise<void> {
+    if (flushing) return;
+    flushing = true;
+    while (waiting.length > 0) await source.alone(writeAll);
+    flushing = false;
+  }
+
+  async function writeAll(): Promise<void> {
+    const batch = waiting;
+    waiting = [];
+    try {
+      const outcomes = await write(batch.map(({ writes }) => writes));
+      for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] ?? { effects: [] });
+    } catch (error) {
+      state = undefined;
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  async function write(batch: readonly (readonly Write[])[]): Promise<readonly Outcome[]> {
+    const trouble = source.trouble();
+    if (trouble !== null) throw new Unavailable(`repair the declarative file first: ${trouble}`);
+    const before = current();
+    const done = applyWrites(before, batch);
+    const effects = done.outcomes.flatMap(({ effects = [] }) => effects);
+    if (!effects.some(changes)) return done.outcomes;
+    await save(before, done, effects);
+    return done.outcomes.map((outcome) => (outcome.effects?.some(changes) ? { ...outcome, programmed } : outcome));
+  }
+
+  async function save(before: State, done: Applied, effects: readonly Effect[]): Promise<void> {
+    // The tree is changed in place: until the file is written there is no other state to go back to than the file.
+    state = undefined;
+    const { tree } = before;
+    const version = tree.head.get("_format_version");
+    if (version !== "3.0") {
+      throw new Unavailable(
+        `the declarative file has the format ${version}, which is only read; what is written is 3.0`,
+      );
+    }
+    const print = before.print ?? printerOf(tree, before.text);
+    const touched: Touched = new Set();
+    editTree(tree, effects, touched);
+    const text = print(touched);
+    await writeAtomically(file, text, { replaces: before.text });
+    source.deliver(text, done.snapshot);
+    state = { text, tree, print, tables: done.tables, snapshot: done.snapshot };
+  }
+
+  return {
+    list: async (collection, options) => list(current().tables, collection, { ...options, now: Date.now() }),
+    find: async (collection, by) => find(current().tables, collection, { by, now: Date.now() }),
+    async write(writes, { plan = false } = {}) {
+      if (plan) return applyWrites(current(), [writes]).outcomes[0] ?? { effects: [] };
+      if (!writable) return { fault: { kind: "read-only" }, index: 0 };
+      for (let attempt = 1; ; attempt++) {
+        const written = new Promise<Outcome>((resolve, reject) => waiting.push({ writes, resolve, reject }));
+        void flush();
+        try {
+          return await written;
+        } catch (error) {
+          if (!(error instanceof Edited) || attempt === ATTEMPTS) throw unavailable(file, error);
+        }
+      }
+    },
+    unready: () => [],
+  };
+}
+
+const changes = ({ before, after }: Effect): boolean => before !== null || after !== null;
+
+function stateOf(text: string, loaded: LoadedText): State {
+  const tree = treeOf(loaded);
+  const placed = [...tree.nodes.values()].map(({ collection, entity }): Placed => ({ collection, entity }));
+  return { text, tree, tables: createTables(placed), snapshot: loaded.snapshot };
+}
+
+/** What a system says of a file is no secret; a bug stays what it is. */
+function unavailable(file: string, error: unknown): unknown {
+  if (error instanceof Edited) return new Unavailable(`${file} is being edited over and over: try again`);
+  const code = (error as { readonly code?: unknown }).code;
+  return typeof code === "string" && /^E[A-Z]+$/.test(code)
+    ? new Unavailable(`the declarative file cannot be written: ${(error as Error).message}`, { cause: error })
+    : error;
+}

@@ -1,0 +1,73 @@
+/** The text of a file from its tree: what was not touched keeps its bytes. */
+import { type Collection, flattenText, type ItemText, type Layout, layoutOf, renderItem, textOf } from "@sluice/model";
+import type { Touched } from "./edit.ts";
+import { dataOf, isCollection, type Node, type Tree } from "./tree.ts";
+
+/** Gives the text of the tree; `touched` are the nodes at the top that differ from the time before. */
+export type Print = (touched: Touched) => string;
+
+/** @param text What the tree was made from. */
+export function printerOf(tree: Tree, text: string): Print {
+  return text.trimStart().startsWith("{") && isJson(text) ? jsonPrinter(tree, text) : yamlPrinter(tree, text);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function wholeOf({ head, top }: Tree): object {
+  const missing = Object.entries(top).filter(([name, nodes]) => nodes.length > 0 && !head.has(name));
+  return Object.fromEntries(
+    [...head, ...missing].map(([name, value]) => [name, isCollection(name) ? top[name].map(dataOf) : value]),
+  );
+}
+
+function jsonPrinter(tree: Tree, text: string): Print {
+  const [, indent = ""] = /\n([ \t]+)"/.exec(text) ?? [];
+  return () => `${JSON.stringify(wholeOf(tree), null, indent)}${text.endsWith("\n") ? "\n" : ""}`;
+}
+
+function yamlPrinter(tree: Tree, text: string): Print {
+  const layout = layoutOf(text) ?? layoutOf(flattenText(text, wholeOf(tree)));
+  if (!layout) throw new Error("the file cannot be taken apart into its entities");
+  const crlf = text.includes("\r\n");
+  const lines = new Map<Node, ItemText>();
+  for (const { collection, items } of layout.lists)
+    for (const [index, item] of items.entries()) {
+      const node = tree.top[collection][index];
+      if (node) lines.set(node, item);
+    }
+  const lists = layout.lists.map(({ collection, head, indent }) => ({ collection, head, indent }));
+  const { end } = layout;
+  let { tail } = layout;
+
+  function addList(collection: Collection): void {
+    const indent = lists.at(-1)?.indent ?? 2;
+    lists.push({ collection, head: `${tail}${collection}:${crlf ? "\r\n" : "\n"}`, indent });
+    tail = "";
+  }
+
+  return (touched) => {
+    for (const collection of Object.keys(tree.top) as Collection[]) {
+      if (tree.top[collection].length > 0 && !lists.some((list) => list.collection === collection)) addList(collection);
+    }
+    const printed = lists.map((list) => ({
+      ...list,
+      items: tree.top[list.collection].map((node) => {
+        const known = lines.get(node);
+        if (known && !touched.has(node)) return known;
+        const body = renderItem(dataOf(node), { indent: list.indent, crlf, ...(known && { before: known.body }) });
+        const item = { lead: known?.lead ?? "", body };
+        lines.set(node, item);
+        return item;
+      }),
+    }));
+    for (const node of touched) if (!tree.top[node.collection].includes(node)) lines.delete(node);
+    return textOf({ lists: printed, tail, end } satisfies Layout);
+  };
+}

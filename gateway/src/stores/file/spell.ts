@@ -1,0 +1,91 @@
+/** How an entity is written in a file: as it was, where nothing changed, and else in the fewest words. */
+import { isDeepStrictEqual } from "node:util";
+import { briefEntity, type Collection, checkEntity, type Entity, nameOf, references } from "@sluice/model";
+import { keyOf, type Members, type Node, type Parent, type Tree } from "./tree.ts";
+
+interface Spelling {
+  readonly collection: Collection;
+  readonly entity: Entity;
+  readonly parent: Parent | null;
+  readonly tree: Tree;
+}
+
+/** Members that the file's own writer uses, which no entity has. */
+const remarks = ["_comment", "_ignore", "_sluice"];
+
+/** The members of an entity that is new in the file. */
+export function spellNew({ collection, entity, parent, tree }: Spelling): Members {
+  return withReferences(briefEntity(collection, entity), { collection, entity, parent, tree });
+}
+
+/** The members of an entity that the file has already: those that still say what they should stay as they are. */
+export function spellAgain(before: Node, spelling: Spelling): Members {
+  const { collection, entity } = spelling;
+  const brief = briefEntity(collection, entity);
+  const merged = merge(before.members, { brief, was: membersOf(before.entity), is: membersOf(entity) });
+  const means = (members: Members) => {
+    const given = references[collection].map(({ member }) => [member, membersOf(entity)[member]]);
+    const { _sluice: _, ...filled } = Object(
+      checkEntity(collection, { ...members, ...Object.fromEntries(given) }).value,
+    );
+    return isDeepStrictEqual(filled, entity);
+  };
+  const kept = Object.entries(before.members).filter(([name]) => remarks.includes(name));
+  const anew = { ...Object.fromEntries(kept), ...brief };
+  const fitting = [merged, { id: entity.id, ...merged }].find(means) ?? anew;
+  return withReferences(fitting, spelling, before);
+}
+
+const membersOf = (entity: Entity): Members => entity as unknown as Members;
+
+interface Change {
+  readonly brief: Members;
+  readonly was: Members;
+  readonly is: Members;
+}
+
+/** What is equal in `was` and `is` stays as it is written; the rest is as in `brief`. */
+function merge(written: Members, { brief, was, is }: Change): Members {
+  const merged: Record<string, unknown> = { ...written };
+  for (const name of Object.keys(is)) {
+    const [before, after] = [was[name], is[name]];
+    if (isDeepStrictEqual(before, after)) continue;
+    const old = written[name];
+    if (isRecord(before) && isRecord(after) && isRecord(old)) {
+      merged[name] = merge(old, { brief: isRecord(brief[name]) ? brief[name] : {}, was: before, is: after });
+    } else if (Object.hasOwn(brief, name)) merged[name] = brief[name];
+    else delete merged[name];
+  }
+  // A service's `url` says four members at once.
+  const parts = ["protocol", "host", "port", "path"];
+  if (!Object.hasOwn(written, "url") || parts.every((name) => isDeepStrictEqual(was[name], is[name]))) return merged;
+  delete merged.url;
+  return { ...merged, ...Object.fromEntries(parts.flatMap((name) => (name in brief ? [[name, brief[name]]] : []))) };
+}
+
+/** References by the name of what is meant, if it has one. The nesting's own is not said. */
+function withReferences(members: Members, { collection, entity, parent, tree }: Spelling, before?: Node): Members {
+  const spelled: Record<string, unknown> = { ...members };
+  for (const { member, to } of references[collection]) {
+    const id = idIn(entity, member);
+    if (id === undefined || parent?.member === member) delete spelled[member];
+    else if (before && idIn(before.entity, member) === id && before.members[member] !== undefined)
+      spelled[member] = before.members[member];
+    else spelled[member] = spellReference(tree, to, id);
+  }
+  return spelled;
+}
+
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+export function spellReference(tree: Tree, to: Collection, id: string): string {
+  const name = nameOf(to, tree.nodes.get(keyOf(to, id))?.entity ?? {});
+  return name === undefined || UUID.test(name) ? id : name;
+}
+
+/** The id that a member of an entity refers to. */
+export const idIn = (entity: Entity, member: string): string | undefined =>
+  (membersOf(entity)[member] as { readonly id: string } | null | undefined)?.id;
+
+const isRecord = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,85 @@
+/** A declarative file as its entities stand in it: who is nested in whom, and how each is spelled. */
+import { type Collection, checkEntity, collections, type Entity, type LoadedText, nestedLists } from "@sluice/model";
+
+export type Members = Readonly<Record<string, unknown>>;
+
+/** One entity where it stands. Changed in place: a tree belongs to one writer. */
+export interface Node {
+  readonly collection: Collection;
+  entity: Entity;
+  /** What our own `_sluice` says besides. */
+  readonly extras: object | undefined;
+  /** As written, without the lists of those that are nested in it. */
+  members: Members;
+  readonly children: Map<Collection, Node[]>;
+  parent: Parent | null;
+}
+
+export interface Parent {
+  readonly node: Node;
+  /** The member that the nesting stands for. */
+  readonly member: string;
+}
+
+export interface Tree {
+  /** All members of the file in their order; a list of entities is named only. */
+  readonly head: Map<string, unknown>;
+  readonly top: Readonly<Record<Collection, Node[]>>;
+  /** By `keyOf`. */
+  readonly nodes: Map<string, Node>;
+}
+
+export const keyOf = (collection: Collection, id: string): string => `${collection} ${id}`;
+
+export function treeOf({ data, document, origins }: LoadedText): Tree {
+  const filled = new Map<string, { readonly entity: Entity; readonly extras: object | undefined }>();
+  for (const collection of collections) {
+    for (const [index, item] of (document[collection] ?? []).entries()) {
+      const { value } = checkEntity(collection, item);
+      if (!value) throw new Error("an entity of a document that was found good is not good any more");
+      const { _sluice: extras, ...entity } = value as Entity & { readonly _sluice?: object };
+      filled.set(pathKey(origins[collection][index] ?? []), { entity, extras });
+    }
+  }
+  const nodes = new Map<string, Node>();
+
+  function read(collection: Collection, list: unknown, at: { path: readonly (string | number)[]; parent?: Parent }) {
+    return (Array.isArray(list) ? list : []).map((raw: Members, index): Node => {
+      const path = [...at.path, index];
+      const known = filled.get(pathKey(path));
+      if (!known) throw new Error(`nothing is known of what stands at ${path.join(".")}`);
+      const members: Record<string, unknown> = { ...raw };
+      const node: Node = { ...known, collection, members, children: new Map(), parent: at.parent ?? null };
+      for (const { child, member } of nestedLists[collection]) {
+        const children = read(child, raw[child], { path: [...path, child], parent: { node, member } });
+        if (children.length > 0) node.children.set(child, children);
+        delete members[child];
+      }
+      nodes.set(keyOf(collection, node.entity.id), node);
+      return node;
+    });
+  }
+
+  const top = Object.fromEntries(
+    collections.map((collection) => [collection, read(collection, data[collection], { path: [collection] })]),
+  ) as Record<Collection, Node[]>;
+  const head = new Map(Object.entries(data).map(([name, value]) => [name, isCollection(name) ? null : value]));
+  return { head, top, nodes };
+}
+
+const pathKey = (path: readonly (string | number)[]): string => path.join("/");
+
+export const isCollection = (name: string): name is Collection => collections.some((known) => known === name);
+
+/** The node at the top of the file that a node stands in. */
+export function rootOf(node: Node): Node {
+  let root = node;
+  while (root.parent) root = root.parent.node;
+  return root;
+}
+
+/** What is written for a node, with those nested in it. */
+export function dataOf({ members, children }: Node): Members {
+  const lists = [...children].map(([child, nodes]) => [child, nodes.map(dataOf)]);
+  return { ...members, ...Object.fromEntries(lists) };
+}

@@ -1,0 +1,30 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import { createIntake } from "../../../gateway/src/runtime/intake.ts";
+import { createFileSource } from "../../../gateway/src/sources/file.ts";
+import { createFileStore } from "../../../gateway/src/stores/file/index.ts";
+import { temporaryFolder } from "../../process/index.ts";
+import { describeStore } from "./suite.ts";
+
+for (const [name, text] of [
+  ["a YAML file", '# ours\n_format_version: "3.0"\n'],
+  ["a JSON file", '{\n  "_format_version": "3.0"\n}\n'],
+] as const) {
+  describeStore(name, async () => {
+    const folder = temporaryFolder("file-store");
+    const file = join(folder.path, "sluice.yml");
+    writeFileSync(file, text);
+    const source = createFileSource({ file, log: pino({ level: "silent" }), keep: true });
+    await source.start(createIntake({ node: "n", version: "0", serve() {} }));
+    // A file has one writer.
+    const store = createFileStore({ file, source, writable: true, programmed: async () => null });
+    return {
+      open: () => store,
+      async close() {
+        await source.stop();
+        folder.remove();
+      },
+    };
+  });
+}
