@@ -1,11 +1,14 @@
 /** A small world for the tests of translation: home namespace, a Service, a Route, a Consumer, and Secrets. */
 import { apiVersion, type ResourceKind } from "@sluice/model";
 import type { Resource } from "../resource.ts";
+import { elliptic, first } from "./testing-pairs.ts";
 import type { TranslateOptions } from "./translation.ts";
 
 export const SERVICE = "11111111-1111-4111-8111-111111111111";
 export const ROUTE = "22222222-2222-4222-8222-222222222222";
 export const CONSUMER = "33333333-3333-4333-8333-333333333333";
+export const CERTIFICATE = "44444444-4444-4444-8444-444444444444";
+export const UPSTREAM = "55555555-5555-4555-8555-555555555555";
 const created = "2026-11-21T08:00:00Z";
 export const seconds = Date.parse(created) / 1000;
 const base64 = (value: string) => Buffer.from(value).toString("base64");
@@ -29,6 +32,16 @@ const secret: Resource = {
   data: { good: base64("demo-key"), broken: base64("demo-key\n"), host: base64("not a host"), empty: "" },
   stringData: { written: "from-a-file" },
 };
+/** A Secret as cert-manager writes it. */
+const tls = (name: string, data: Readonly<Record<string, string>>): Resource => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name, namespace: "home" },
+  type: "kubernetes.io/tls",
+  data: Object.fromEntries(Object.entries(data).map(([entry, text]) => [entry, base64(text)])),
+});
+const pair = { "tls.crt": first.cert, "tls.key": first.key };
+
 const unlabelled: Resource = { ...secret, metadata: { ...secret.metadata, labels: {} } };
 const coreService: Resource = {
   apiVersion: "v1",
@@ -41,10 +54,17 @@ const known: Readonly<Record<string, string>> = {
   "Service/users": SERVICE,
   "Route/users": ROUTE,
   "Consumer/demo": CONSUMER,
+  "Certificate/web": CERTIFICATE,
 };
 const objects: Readonly<Record<string, Resource>> = {
   "Secret/keys": secret,
   "Secret/unlabelled": unlabelled,
+  "Secret/tls": tls("tls", pair),
+  "Secret/both": tls("both", { ...pair, "tls-alt.crt": elliptic.cert, "tls-alt.key": elliptic.key }),
+  "Secret/half": tls("half", { ...pair, "tls-alt.crt": elliptic.cert }),
+  "Secret/keyless": tls("keyless", { "tls.crt": first.cert, "tls.key": "" }),
+  "Secret/mixed": tls("mixed", { ...pair, "tls.key": elliptic.key }),
+  "Secret/rubbish": tls("rubbish", { "tls.crt": "rubbish", "tls.key": "top secret" }),
   "CoreService/users": coreService,
 };
 export const options: TranslateOptions = {

@@ -8,6 +8,57 @@ import { translate } from "./translate.ts";
 /** Faults: kind, spec, namespace, sentences, reasons. */
 const faults: readonly (readonly [string, ResourceKind, object, string, readonly string[], readonly string[]])[] = [
   [
+    "a Certificate that is not there",
+    "Upstream",
+    { clientCertificateRef: { name: "nobody" } },
+    "home",
+    ["spec.clientCertificateRef.name: there is no Certificate nobody in the namespace home"],
+    ["CertificateNotFound"],
+  ],
+  [
+    "a client certificate for a plain upstream",
+    "Service",
+    { host: "x", clientCertificateRef: { name: "web" } },
+    "home",
+    [
+      "spec.clientCertificateRef.name: value must be null",
+      "spec: failed conditional validation given value of field 'protocol'",
+    ],
+    ["Invalid", "Invalid"],
+  ],
+  [
+    "a hash without its header",
+    "Upstream",
+    { hashOn: "header" },
+    "home",
+    ["spec.hashOnHeader: required field missing", "spec: failed conditional validation given value of field 'hash_on'"],
+    ["Invalid", "Invalid"],
+  ],
+  [
+    "a health check out of range, in the spelling of the spec",
+    "Upstream",
+    { healthchecks: { active: { healthy: { httpStatuses: [1] } } } },
+    "home",
+    ["spec.healthchecks.active.healthy.httpStatuses[0]: value should be between 100 and 999"],
+    ["Invalid"],
+  ],
+  [
+    "an upstream whose name no host can be",
+    "Upstream",
+    { name: "10.0.0.1" },
+    "home",
+    ["spec.name: Invalid name; no ip addresses allowed"],
+    ["Invalid"],
+  ],
+  [
+    "a certificate without a Secret",
+    "Certificate",
+    {},
+    "home",
+    ["spec.secretRef: required field missing"],
+    ["Invalid"],
+  ],
+  [
     "a value out of range, in the spelling of the spec",
     "Service",
     { host: "x", readTimeout: 0 },
@@ -198,10 +249,47 @@ for (const [name, key, sentence] of secretFaults) {
   });
 }
 
+const tlsFaults = [
+  ["missing", "there is no Secret missing of the type kubernetes.io/tls in the namespace home", "SecretNotFound"],
+  ["keys", "there is no Secret keys of the type kubernetes.io/tls in the namespace home", "SecretNotFound"],
+  ["keyless", "the Secret keyless has no entry tls.key in its data", "SecretNotFound"],
+  ["mixed", "the Secret mixed: certificate does not match key", "Invalid"],
+  ["half", "the Secret half: all or none of these fields must be set: 'tls-alt.crt', 'tls-alt.key'", "Invalid"],
+] as const;
+for (const [name, sentence, reason] of tlsFaults) {
+  test(`tells that a certificate is not to be had: ${sentence}`, () => {
+    const [certificate] = translate(resource("Certificate", { secretRef: { name } }), options);
+    assert.deepEqual(
+      certificate?.violations.map((violation) => [describeResourceViolation(violation), violation.reason]),
+      [[`spec.secretRef.name: ${sentence}`, reason]],
+    );
+    assert.equal(certificate?.violations[0]?.condition, "ResolvedRefs");
+    assert.equal(certificate?.entity, undefined);
+  });
+}
+
+test("tells all that is wrong with a certificate without telling any of it", () => {
+  const [certificate] = translate(resource("Certificate", { secretRef: { name: "rubbish" } }), options);
+  assert.deepEqual(certificate?.violations.map(describeResourceViolation), [
+    "spec.secretRef.name: the entry tls.crt of the Secret rubbish: invalid certificate: expected certificates in PEM",
+    "spec.secretRef.name: the entry tls.key of the Secret rubbish: invalid key: expected a private key in PEM, not encrypted",
+  ]);
+});
+
 test("rubbish in place of lists and records gives faults and no exception", () => {
   const rubbish = [null, 5, "x", [], {}, [null], [[]], { "": null }];
-  const members = ["backendRef", "serviceRef", "targetRefs", "configFrom", "config", "keyAuth", "tags", "name", "url"];
-  for (const kind of ["Service", "Route", "Plugin", "Consumer"] as const) {
+  const members = [
+    "backendRef",
+    "serviceRef",
+    "targetRefs",
+    "configFrom",
+    "config",
+    "keyAuth",
+    "tags",
+    "name",
+    "url",
+  ].concat("secretRef", "snis", "targets", "healthchecks", "clientCertificateRef");
+  for (const kind of ["Certificate", "Upstream", "Service", "Route", "Plugin", "Consumer"] as const) {
     for (const value of rubbish) {
       const spec = Object.fromEntries(members.map((member) => [member, value]));
       assert.ok(translate(resource(kind, spec), options).some(({ violations }) => violations.length > 0));

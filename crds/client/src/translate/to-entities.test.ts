@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deriveId, type ResourceKind } from "@sluice/model";
-import { CONSUMER, keyAuth, options, ROUTE, resource, SERVICE, seconds } from "./example.ts";
+import { CERTIFICATE, CONSUMER, keyAuth, options, ROUTE, resource, SERVICE, seconds } from "./example.ts";
 import { describeResourceViolation } from "./paths.ts";
 import { hashKey } from "./secrets.ts";
+import { elliptic, first } from "./testing-pairs.ts";
 import { toEntities } from "./to-entities.ts";
 import { translate } from "./translate.ts";
 
@@ -107,6 +108,33 @@ const translations: readonly (readonly [ResourceKind, object, object])[] = [
       enabled: false,
       tags: ["a"],
     },
+  ],
+  ["Certificate", { secretRef: { name: "tls" }, tags: ["a"] }, { ...first, cert_alt: null, tags: ["a"] }],
+  ["Certificate", { secretRef: { name: "both" } }, { ...first, cert_alt: elliptic.cert, key_alt: elliptic.key }],
+  [
+    "Upstream",
+    {
+      name: "users.internal",
+      algorithm: "consistent-hashing",
+      hashOn: "cookie",
+      hashOnCookie: "session",
+      clientCertificateRef: { name: "web" },
+      useSrvName: true,
+    },
+    {
+      name: "users.internal",
+      algorithm: "consistent-hashing",
+      hash_on: "cookie",
+      hash_on_cookie: "session",
+      client_certificate: { id: CERTIFICATE },
+      use_srv_name: true,
+    },
+  ],
+  ["Upstream", {}, { name: "mine", client_certificate: null, slots: 10_000 }],
+  [
+    "Service",
+    { url: "https://users", clientCertificateRef: { name: "web" } },
+    { protocol: "https", client_certificate: { id: CERTIFICATE } },
   ],
   ["Consumer", { username: "demo", customId: "7", tags: ["a"] }, { username: "demo", custom_id: "7", tags: ["a"] }],
 ];

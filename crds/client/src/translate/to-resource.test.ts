@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CheckedEntity, type Collection, checkEntity } from "@sluice/model";
 import type { Resource } from "../resource.ts";
-import { CONSUMER, options, ROUTE, resource, SERVICE } from "./example.ts";
+import { CERTIFICATE, CONSUMER, options, ROUTE, resource, SERVICE } from "./example.ts";
 import { resourceName } from "./resource-name.ts";
 import { credentialSecret } from "./secrets.ts";
+import { first } from "./testing-pairs.ts";
 import { createdAt, updatedAt } from "./times.ts";
+import { certificateSecret } from "./tls-secrets.ts";
 import { type ToResourceOptions, toResource } from "./to-resource.ts";
 import { translate } from "./translate.ts";
 
@@ -15,10 +17,12 @@ function entity<Name extends Collection>(collection: Name, raw: object): Checked
   return value;
 }
 
+const UNKNOWN = "66666666-6666-4666-8666-666666666666";
 const places: Readonly<Record<string, { readonly namespace: string; readonly name: string }>> = {
   [SERVICE]: { namespace: "team", name: "users" },
   [ROUTE]: { namespace: "team", name: "users-route" },
   [CONSUMER]: { namespace: "home", name: "demo" },
+  [CERTIFICATE]: { namespace: "home", name: "web" },
 };
 const writing: ToResourceOptions = { namespace: "home", place: (_, id) => places[id] };
 
@@ -44,12 +48,7 @@ test("a resource goes where that lives what it refers to", () => {
 });
 
 const refused = [
-  [
-    "an entity without a resource",
-    { service: { id: "44444444-4444-4444-8444-444444444444" } },
-    "service",
-    "there is no resource for this Service",
-  ],
+  ["an entity without a resource", { service: { id: UNKNOWN } }, "service", "there is no resource for this Service"],
   [
     "entities in two namespaces",
     { service: { id: SERVICE }, consumer: { id: CONSUMER } },
@@ -119,6 +118,48 @@ test("one entity name gives one resource name, and names that only look alike do
 test("a plugin without an instance name is named after what it does and its id", () => {
   const plugin = entity("plugins", { name: "key-auth" });
   assert.equal(toResource("plugins", plugin, writing).value?.metadata.name, resourceName(plugin.id, "key-auth"));
+});
+
+test("an upstream carries its targets with their ids, and their times as an annotation where they differ", () => {
+  const upstream = entity("upstreams", { name: "users.internal" });
+  const member = { upstream: { id: upstream.id } };
+  const targets = [
+    entity("targets", { ...member, target: "a:80" }),
+    { ...entity("targets", { ...member, target: "b:80", weight: 5 }), created_at: 1.5 },
+  ];
+  const { value } = toResource("upstreams", upstream, { ...writing, targets });
+  assert.equal(value?.metadata.name, resourceName("users.internal"));
+  assert.deepEqual(value?.spec, {
+    name: "users.internal",
+    id: upstream.id,
+    targets: [
+      { id: targets[0]?.id, target: "a:80" },
+      { id: targets[1]?.id, target: "b:80", weight: 5 },
+    ],
+  });
+  assert.deepEqual(JSON.parse(value?.metadata.annotations?.["sluice.dev/child-times"] ?? ""), {
+    [targets[1]?.id ?? ""]: [1.5, 1_700_000_000],
+  });
+});
+
+test("a Secret of a certificate is one that others can read, and the certificate refers to it", () => {
+  const certificate = entity("certificates", { ...first, id: CERTIFICATE });
+  const { secret, secretRef } = certificateSecret(certificate, { namespace: "home" });
+  assert.equal(secret.type, "kubernetes.io/tls");
+  assert.deepEqual(Object.keys(secret.data ?? {}), ["tls.crt", "tls.key"]);
+  const { value } = toResource("certificates", certificate, { ...writing, secretRef });
+  assert.deepEqual(value?.spec, { id: CERTIFICATE, secretRef: { name: secret.metadata.name } });
+  assert.match(value?.metadata.name ?? "", /^certificate-[0-9a-f]{10}$/);
+});
+
+test("services and upstreams refer to the certificate that they show", () => {
+  const client_certificate = { id: CERTIFICATE };
+  const service = entity("services", { url: "https://users", client_certificate });
+  assert.deepEqual(toResource("services", service, writing).value?.spec?.clientCertificateRef, { name: "web" });
+  const upstream = entity("upstreams", { name: "u", client_certificate: { id: UNKNOWN } });
+  assert.deepEqual(toResource("upstreams", upstream, writing).violations, [
+    { path: ["client_certificate"], message: "there is no resource for this Certificate" },
+  ]);
 });
 
 test("a Secret carries the label by which it is found, and its entry no key", () => {
