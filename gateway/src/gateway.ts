@@ -3,10 +3,15 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { emptySnapshot, type Snapshot } from "@sluice/model";
 import type { Logger } from "pino";
+import type { Turn } from "./balance/balancer.ts";
+import { reportOf, shownTargets } from "./balance/report.ts";
+import { HealthWatch } from "./balance/watch.ts";
 import { compile } from "./compile/compile.ts";
 import { createCounters, createMetrics, handlers } from "./plugins/index.ts";
 import { createProxy } from "./proxy/reply-from/listener.ts";
 import { defaultProxySettings, type ListenAddress } from "./proxy/settings.ts";
+import { createGuard } from "./proxy/upstream/guard.ts";
+import { createProbe } from "./proxy/upstream/probe.ts";
 import { holdRuntime } from "./runtime/holder.ts";
 import { createIntake } from "./runtime/intake.ts";
 import { SettingsError } from "./settings/error.ts";
@@ -27,6 +32,13 @@ export interface Gateway {
   /** Null when nothing is answered over TLS. */
   readonly proxyTls: ListenAddress | null;
   readonly status: ListenAddress;
+  /**
+   * Turns a target of an upstream by somebody's order, on this node alone, until its health is found to be another.
+   *
+   * @param address `host:port` of the target; null: whatever it is
+   * @returns false when the node has no such target, or the upstream does not look at health
+   */
+  setTargetHealth(upstreamId: string, targetId: string, address: string | null, healthy: boolean): boolean;
   /** Fails readiness, takes no more connections, finishes what is under way within the drain time, and stops. */
   close(): Promise<void>;
 }
@@ -53,7 +65,12 @@ export async function startGateway({ settings, log }: GatewayOptions): Promise<G
   const source = await sourceOf(settings, log);
   const metrics = createMetrics({ compat: settings.compat === "kong", nodeId: node, version });
   const counters = createCounters({ warn: (message, facts) => log.warn(facts, message) });
-  const tools = { handlers, services: { counters, metrics, now: Date.now } };
+  const tools = {
+    handlers,
+    services: { counters, metrics, now: Date.now },
+    onTurn: ({ healthy, ...turn }: Turn) =>
+      log.warn(turn, healthy ? "a target is healthy again" : "a target is unhealthy"),
+  };
   const holder = holdRuntime(compile(null, emptySnapshot, tools));
   const intake = createIntake({
     node,
@@ -61,6 +78,7 @@ export async function startGateway({ settings, log }: GatewayOptions): Promise<G
     statusPort: () => status.address.port,
     serve(snapshot: Snapshot) {
       holder.swap(compile(holder.current, snapshot, tools));
+      watch.follow(holder.current.balancers);
     },
     onUpdate({ hash, revision }) {
       metrics.setConfig({ hash: hash ?? "", revision });
@@ -84,7 +102,13 @@ export async function startGateway({ settings, log }: GatewayOptions): Promise<G
     log,
     runtime: () => holder.current,
   });
+  const guard = createGuard({
+    allowedUpstreams: settings.allowedUpstreams,
+    ownListeners: () => [settings.status, settings.push, proxy.address, proxy.tlsAddress].filter((own) => own !== null),
+  });
+  const watch = new HealthWatch({ probe: createProbe({ guard, version }) });
   metrics.readConnections(proxy.connections);
+  metrics.readTargets(() => (showsTargets(holder.current.snapshot) ? shownTargets(holder.current.balancers) : []));
   const status = await startStatusListener(
     {
       state: intake.state,
@@ -92,6 +116,7 @@ export async function startGateway({ settings, log }: GatewayOptions): Promise<G
       draining: () => draining,
       connections: proxy.connections,
       metrics,
+      upstreams: () => reportOf(holder.current.balancers),
     },
     settings.status,
   );
@@ -101,8 +126,11 @@ export async function startGateway({ settings, log }: GatewayOptions): Promise<G
     proxy: proxy.address,
     proxyTls: proxy.tlsAddress,
     status: status.address,
+    setTargetHealth: (upstreamId, targetId, address, healthy) =>
+      holder.current.balancers.get(upstreamId)?.setHealth(targetId, address, healthy) ?? false,
     async close() {
       draining = true;
+      watch.close();
       await proxy.close({ deadline: settings.drain });
       await source.stop();
       await counters.close();
@@ -110,3 +138,9 @@ export async function startGateway({ settings, log }: GatewayOptions): Promise<G
     },
   };
 }
+
+/** Whether a prometheus plugin asks for the health of targets. */
+const showsTargets = ({ plugins }: Snapshot): boolean =>
+  plugins
+    .values()
+    .some(({ name, enabled, config }) => enabled && name === "prometheus" && config.upstream_health_metrics === true);

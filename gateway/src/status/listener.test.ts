@@ -12,6 +12,7 @@ const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
     json: async () => [{ name: "metric" }],
     contentType: "text/plain; version=0.0.4",
   },
+  upstreams: () => ({ u: { t: { health: "HEALTHY", weight: 100, addresses: [] } } }),
   ...changes,
 });
 const empty = () => ({ node: "n", hash: null, revision: 0, version: "0.1.0" });
@@ -50,7 +51,7 @@ test("status has Kong's members and ours", () => {
   assert.equal(statusBody(facts({ state: empty })).configuration_hash, "0".repeat(32));
 });
 
-test("the listener answers status, readiness, metrics and 404", async () => {
+test("the listener answers status, readiness, metrics, the health of targets and 404", async () => {
   const listener = await startStatusListener(facts({ draining: () => true }), { host: "127.0.0.1", port: 0 });
   try {
     const at = (path: string) => fetch(`http://127.0.0.1:${listener.address.port}${path}`);
@@ -64,6 +65,8 @@ test("the listener answers status, readiness, metrics and 404", async () => {
       headers: { accept: "application/json" },
     });
     assert.deepEqual(await data.json(), [{ name: "metric" }]);
+    const health = await at("/upstreams/health");
+    assert.deepEqual(await health.json(), { u: { t: { health: "HEALTHY", weight: 100, addresses: [] } } });
     const missing = await at("/nothing");
     assert.deepEqual([missing.status, await missing.json()], [404, { message: "Not found" }]);
   } finally {

@@ -5,6 +5,7 @@
 import type { AddressInfo } from "node:net";
 import type { NodeState } from "@sluice/model";
 import Fastify from "fastify";
+import type { UpstreamsReport } from "../balance/report.ts";
 import type { Connections, Metrics } from "../plugins/prometheus/metrics.ts";
 
 export interface StatusFacts {
@@ -14,6 +15,8 @@ export interface StatusFacts {
   readonly draining: () => boolean;
   readonly connections: () => Connections;
   readonly metrics: Pick<Metrics, "render" | "json" | "contentType">;
+  /** How the targets of upstreams fare, as this node sees them. */
+  readonly upstreams: () => UpstreamsReport;
 }
 
 /** Kong's word for "nothing yet": 32 zeros. */
@@ -64,6 +67,7 @@ export async function startStatusListener(
     const reason = notReady(facts);
     return reply.code(reason ? 503 : 200).send({ message: reason ?? "ready" });
   });
+  app.get("/upstreams/health", async () => facts.upstreams());
   app.get("/metrics", async (request, reply) => {
     // The admin listener, which adds up the nodes.
     if (request.headers.accept === "application/json") return facts.metrics.json();

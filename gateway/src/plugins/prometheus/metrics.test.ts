@@ -50,6 +50,19 @@ describe("createMetrics", () => {
     assert.deepEqual(await lines(metrics, "sluice_config_info"), ['sluice_config_info{node_id="node-1",hash="bb"} 2']);
   });
 
+  it("tells in which state every target is, as it is at the scrape", async () => {
+    const metrics = node({ compat: true });
+    let health: "HEALTHY" | "UNHEALTHY" = "HEALTHY";
+    metrics.readTargets(() => [{ upstream: "pool", target: "a:1", address: "a:1", health }]);
+    const states = async () =>
+      (await lines(metrics, "kong_upstream_target_health{")).map(
+        (line) => `${line.match(/state="(\w+)"/)?.[1]} ${line.split(" ").at(-1)}`,
+      );
+    assert.deepEqual(await states(), ["healthchecks_off 0", "healthy 1", "unhealthy 0"]);
+    health = "UNHEALTHY";
+    assert.deepEqual(await states(), ["healthchecks_off 0", "healthy 0", "unhealthy 1"]);
+  });
+
   it("has Kong's buckets", async () => {
     const metrics = node({ compat: true });
     metrics.observeLatency(labels("r"), "gateway", 3);

@@ -1,5 +1,6 @@
 /** The metrics of a node (kong-contract 3.5), in Prometheus' text format. One per node; nothing is global. */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { ShownTarget } from "../../balance/report.ts";
 import { naming } from "./names.ts";
 import { Series } from "./series.ts";
 
@@ -33,6 +34,8 @@ export interface Metrics {
   observeLatency(labels: RequestLabels, kind: LatencyKind, milliseconds: number): void;
   /** Where to read the listener's connections from at every scrape. */
   readConnections(read: () => Connections): void;
+  /** Where to read the health of upstreams' targets from at every scrape; none are shown when nobody asked for them. */
+  readTargets(read: () => readonly ShownTarget[]): void;
   /** Which document the node runs. */
   setConfig(config: { readonly hash: string; readonly revision: number }): void;
   /** Everything, as `GET /metrics` answers it. */
@@ -57,6 +60,8 @@ const upstreamBuckets = [25, 50, 80, 100, 250, 400, 700, 1000, 2000, 5000, 10_00
 
 /** Kong's name for the one workspace that there is; its dashboards select by it. */
 const WORKSPACE = "default";
+
+const HEALTH_STATES = ["healthchecks_off", "healthy", "unhealthy"] as const;
 
 export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: MetricsOptions): Metrics {
   const registry = new Registry();
@@ -149,6 +154,22 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     },
   });
 
+  let targets: (() => readonly ShownTarget[]) | undefined;
+  new Gauge({
+    name: name("targets"),
+    help: "Health of upstreams' targets: 1 for the state that each is in, 0 for the others",
+    labelNames: ["upstream", "target", "address", "state", "subsystem"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { health, ...labels } of targets?.() ?? []) {
+        for (const state of HEALTH_STATES) {
+          this.set({ ...labels, state, subsystem: "http" }, state === health.toLowerCase() ? 1 : 0);
+        }
+      }
+    },
+  });
+
   return {
     countRequest({ service, route, consumer }, { code, source: made }) {
       requests.of([service, route, String(code), source(made), WORKSPACE, consumer]).inc();
@@ -164,6 +185,9 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     },
     readConnections(read) {
       connections = read;
+    },
+    readTargets(read) {
+      targets = read;
     },
     setConfig({ hash, revision }) {
       config.reset();

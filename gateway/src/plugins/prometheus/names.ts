@@ -8,6 +8,7 @@ const names = {
   requestLatency: { sluice: "sluice_request_latency_ms", kong: "kong_request_latency_ms" },
   connections: { sluice: "sluice_connections", kong: "kong_nginx_connections_total" },
   received: { sluice: "sluice_requests_received", kong: "kong_nginx_requests_total" },
+  targets: { sluice: "sluice_upstream_target_health", kong: "kong_upstream_target_health" },
   node: { sluice: "sluice_node_info", kong: "kong_node_info" },
   config: { sluice: "sluice_config_info", kong: "kong_config_info" },
   memory: { sluice: "sluice_memory_bytes", kong: "kong_memory_bytes" },
