@@ -1,0 +1,52 @@
+/**
+ * A document need not give ids: they follow from names then. A store may hold the same entity under another id, such
+ * as one that was made up when it was created; the document means that one.
+ */
+import { type Collection, checkEntity, collections, type Entity, references } from "@sluice/model";
+import type { EntityLists } from "./difference.ts";
+import { claimKey, claimKeysOf, claimsOf } from "./tables/claims.ts";
+
+type References = Readonly<Record<string, { readonly id: string } | null>>;
+
+/** The entities of `after`, those with ids of nobody's choice under the ids of their like in `before`. */
+export function adoptIds(before: EntityLists, after: EntityLists): EntityLists {
+  const renamed = new Map<string, string>();
+  const adopted = collections.map((collection) => {
+    const known = knownOf(collection, before);
+    const taken = new Set((after[collection] ?? []).map(({ id }) => id));
+    const entities = (after[collection] ?? []).map((entity: Entity) => {
+      const referring = refer(collection, entity, renamed);
+      if (known.ids.has(entity.id)) return referring;
+      const like = claimKeysOf(collection, referring).flatMap((claim) => known.byClaim.get(claim) ?? [])[0];
+      if (like === undefined || taken.has(like) || !isDerived(collection, entity)) return referring;
+      taken.add(like);
+      renamed.set(`${collection} ${entity.id}`, like);
+      return { ...referring, id: like };
+    });
+    return [collection, entities];
+  });
+  return Object.fromEntries(adopted) as EntityLists;
+}
+
+function knownOf(collection: Collection, before: EntityLists) {
+  const entities: readonly Entity[] = before[collection] ?? [];
+  const byClaim = new Map(
+    entities.flatMap((entity) =>
+      claimsOf(collection, entity).map((claim) => [claimKey(collection, claim), entity.id] as const),
+    ),
+  );
+  return { ids: new Set(entities.map(({ id }) => id)), byClaim };
+}
+
+function refer(collection: Collection, entity: Entity, renamed: ReadonlyMap<string, string>): Entity {
+  if (renamed.size === 0) return entity;
+  const members = entity as unknown as References;
+  const changed = references[collection].flatMap(({ member, to }) => {
+    const id = renamed.get(`${to} ${members[member]?.id}`);
+    return id === undefined ? [] : [[member, { id }] as const];
+  });
+  return changed.length === 0 ? entity : { ...entity, ...Object.fromEntries(changed) };
+}
+
+const isDerived = (collection: Collection, entity: Entity): boolean =>
+  checkEntity(collection, { ...entity, id: null }).value?.id === entity.id;

@@ -1,0 +1,161 @@
+/** From the entities of a store to those of a whole document: the writes that lead there. */
+import { type Collection, canonical, collections, type Entities, type Entity, references } from "@sluice/model";
+import { adoptIds } from "./adopt-ids.ts";
+import { etagOf } from "./etag.ts";
+import type { Write } from "./store.ts";
+import { claimKeysOf } from "./tables/claims.ts";
+
+/** Filled entities, as `checkEntity` gives them. */
+export type EntityLists = { readonly [Name in Collection]?: readonly Entities[Name][] };
+
+export interface DifferenceOptions {
+  /** Unix time in seconds for entities whose document tells no times: those that have 0. */
+  readonly now: number;
+  /** What only the store has stays. Default: it is removed. */
+  readonly keep?: boolean;
+}
+
+interface Step {
+  readonly collection: Collection;
+  readonly was: Entity | undefined;
+  readonly will: Entity | undefined;
+}
+
+/**
+ * The least that leads from one to the other, in an order in which every write finds what it refers to and no name is
+ * taken. Times that the document does not tell make no difference: what is there keeps its own. An entity whose id
+ * the document does not give is the one of its name (adopt-ids.ts). Where names go round, or what is removed holds the
+ * name of what comes, entities are removed and made again within the same writes, together with all that refers to
+ * them.
+ */
+export function differenceOf(
+  before: EntityLists,
+  after: EntityLists,
+  { now, keep = false }: DifferenceOptions,
+): readonly Write[] {
+  const steps = stepsOf(before, adoptIds(before, after), now);
+  const gone = keep ? [] : steps.filter(({ will }) => !will);
+  const fresh = steps.filter(({ was }) => !was);
+  const changed = steps.filter(({ was, will }) => was && will && will !== was);
+  const { ordered, inTheWay } = untangle({ gone, changed, fresh });
+  const early = withReferrers(inTheWay, steps);
+
+  const writes: Write[] = [];
+  const remove = ({ collection, was }: Step) => {
+    if (was) writes.push({ op: "remove", collection, by: { id: was.id }, etag: etagOf(was) });
+  };
+  for (const step of childrenFirst([...early])) remove(step);
+  for (const collection of collections) {
+    const own = (list: readonly Step[]) => list.filter((step) => step.collection === collection);
+    for (const step of own([...ordered])) {
+      const { was, will } = step;
+      if (was && will && !early.has(step)) writes.push({ op: "replace", collection, entity: will, etag: etagOf(was) });
+    }
+    for (const { will } of [...own([...early]), ...own(fresh)]) {
+      if (will) writes.push({ op: "create", collection, entity: will });
+    }
+  }
+  for (const step of childrenFirst(gone)) if (!early.has(step)) remove(step);
+  return writes;
+}
+
+function stepsOf(before: EntityLists, after: EntityLists, now: number): readonly Step[] {
+  return collections.flatMap((collection): readonly Step[] => {
+    const was = new Map<string, Entity>(before[collection]?.map((entity) => [entity.id, entity]));
+    const will = new Map<string, Entity>(after[collection]?.map((entity) => [entity.id, entity]));
+    return [
+      ...[...was.values()].map((entity) => {
+        const given = will.get(entity.id);
+        return { collection, was: entity, will: given && withTimes(given, entity, now) };
+      }),
+      ...[...will.values()].flatMap((entity) =>
+        was.has(entity.id) ? [] : [{ collection, was: undefined, will: withTimes(entity, undefined, now) }],
+      ),
+    ];
+  });
+}
+
+interface Times {
+  readonly created_at: number;
+  readonly updated_at?: number;
+}
+
+/** The entity before itself when nothing else has changed. */
+function withTimes(entity: Entity, was: Entity | undefined, now: number): Entity {
+  const { created_at, updated_at }: Times = entity;
+  const created = created_at || (was ? was.created_at : now);
+  if (was) {
+    const { updated_at: before }: Times = was;
+    const same = {
+      ...entity,
+      created_at: created,
+      ...(updated_at !== undefined && { updated_at: updated_at || before }),
+    };
+    if (canonical(same) === canonical(was)) return was;
+  }
+  return { ...entity, created_at: created, ...(updated_at !== undefined && { updated_at: updated_at || now }) };
+}
+
+interface Tangle {
+  readonly gone: readonly Step[];
+  readonly changed: readonly Step[];
+  readonly fresh: readonly Step[];
+}
+
+/** The changes in an order in which each takes a name only after it was given up, and what stands in the way of all. */
+function untangle({ gone, changed, fresh }: Tangle) {
+  const holders = new Map<string, Step>();
+  for (const step of [...gone, ...changed]) {
+    for (const claim of step.was ? claimKeysOf(step.collection, step.was) : []) holders.set(claim, step);
+  }
+  const holdersOf = (step: Step): readonly Step[] =>
+    (step.will ? claimKeysOf(step.collection, step.will) : []).flatMap((claim) => {
+      const holder = holders.get(claim);
+      return holder && holder !== step ? [holder] : [];
+    });
+
+  const inTheWay = new Set<Step>();
+  for (const step of [...changed, ...fresh]) {
+    for (const holder of holdersOf(step)) if (!holder.will) inTheWay.add(holder);
+  }
+  const ordered = new Set<Step>();
+  const seen = new Set<Step>();
+  for (const first of changed) {
+    // Each step waits for one holder or a few; a chain of them is followed without recursion.
+    const chain = [first];
+    for (let step = chain.at(-1); step; step = chain.at(-1)) {
+      seen.add(step);
+      const next = holdersOf(step).filter((holder) => holder.will);
+      const round = next.find((holder) => chain.includes(holder));
+      if (round) inTheWay.add(round);
+      const unseen = next.find((holder) => !seen.has(holder));
+      if (unseen) chain.push(unseen);
+      else {
+        chain.pop();
+        ordered.add(step);
+      }
+    }
+  }
+  return { ordered, inTheWay };
+}
+
+/** With all that refers to them before, and so would forbid the removal or go along with it. */
+function withReferrers(inTheWay: ReadonlySet<Step>, steps: readonly Step[]): ReadonlySet<Step> {
+  const found = new Set(inTheWay);
+  if (found.size === 0) return found;
+  // Parents stand before children: one way through the steps finds them all.
+  const ids = new Set([...found].map(keyOf));
+  for (const step of steps) {
+    const members = step.was as unknown as Readonly<Record<string, { readonly id: string } | null>> | undefined;
+    const refers = references[step.collection].some(({ member, to }) => ids.has(`${to} ${members?.[member]?.id}`));
+    if (!refers || !step.was) continue;
+    found.add(step);
+    ids.add(keyOf(step));
+  }
+  return found;
+}
+
+const keyOf = ({ collection, was }: Step): string => `${collection} ${was?.id}`;
+
+const childrenFirst = (steps: readonly Step[]): readonly Step[] =>
+  steps.toSorted((a, b) => collections.indexOf(b.collection) - collections.indexOf(a.collection));

@@ -1,0 +1,26 @@
+/** Reads a whole store, page by page. */
+import { type Collection, collections, type Entities } from "@sluice/model";
+import type { EntityLists } from "./difference.ts";
+import type { Store } from "./store.ts";
+
+const PAGE = 1000;
+
+export async function readCollection<Name extends Collection>(
+  store: Pick<Store, "list">,
+  collection: Name,
+): Promise<readonly Entities[Name][]> {
+  const read: Entities[Name][] = [];
+  for (let after: string | undefined; ; ) {
+    const { entities, more } = await store.list(collection, { size: PAGE, ...(after !== undefined && { after }) });
+    read.push(...entities);
+    after = entities.at(-1)?.id;
+    if (!more || after === undefined) return read;
+  }
+}
+
+/** Not one moment's state: somebody may write between two pages. */
+export async function readAll(store: Pick<Store, "list">): Promise<EntityLists> {
+  const lists: [Collection, readonly unknown[]][] = [];
+  for (const collection of collections) lists.push([collection, await readCollection(store, collection)]);
+  return Object.fromEntries(lists) as EntityLists;
+}
