@@ -314,6 +314,61 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(found?.type, "Opaque");
     });
 
+    test("finds Secrets that hold a TLS certificate by their type, though they carry no label of ours", async () => {
+      const data = { "tls.crt": "Yw==", "tls.key": "aw==" };
+      const secret = (name: string, type: string): Resource => ({
+        apiVersion: "v1",
+        kind: "Secret",
+        type,
+        metadata: { name, namespace },
+        data,
+      });
+      await client.apply("Secret", secret("other", "Opaque"), { manager });
+      const stop = new AbortController();
+      const witness = createWitness();
+      const fields = "type=kubernetes.io/tls";
+      client.watch("Secret", witness, { namespace, fields, signal: stop.signal });
+      try {
+        await witness.sees(({ told }) => told.length > 0, "the first list");
+        await client.apply("Secret", secret("tls", "kubernetes.io/tls"), { manager });
+        await witness.sees(({ told }) => told.length === 2, "the Secret");
+        assert.deepEqual(witness.told, ["replaced ", "changed tls"]);
+        const found = await client.list("Secret", { namespace, fields });
+        assert.deepEqual(
+          found.map(({ metadata, data }) => [metadata.name, data]),
+          [["tls", data]],
+        );
+      } finally {
+        stop.abort();
+      }
+    });
+
+    test("lets one process run after the other, and tells who was not the last", async () => {
+      const other = holder().client();
+      const of = { namespace, name: "sluice-admin" };
+      let running = 0;
+      const run = (by: ResourceClient) =>
+        by.inTurn(of, async ({ others }) => {
+          assert.equal(++running, 1);
+          await new Promise(setImmediate);
+          running--;
+          return others;
+        });
+      try {
+        assert.equal(await run(client), true);
+        assert.deepEqual(await Promise.all([run(client), run(client)]), [false, false]);
+        assert.equal(await run(other), true);
+        await assert.rejects(
+          client.inTurn(of, () => Promise.reject(new Error("no"))),
+          /no/,
+        );
+        assert.deepEqual(await Promise.all([run(client), run(client)]), [false, false]);
+        await Promise.all([run(client), run(other), run(client), run(other)]);
+      } finally {
+        await other.close();
+      }
+    });
+
     test("takes events of what is there and of what is gone", async () => {
       await put(service("a"));
       const event = { type: "Warning", reason: "Invalid", message: "No.", reporter: "sluice.dev/operator" } as const;

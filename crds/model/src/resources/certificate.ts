@@ -32,7 +32,7 @@ const { name, tags } = camelSchema(schemaNode(entities.snis.schema)).properties 
 const snis: SpecNode = {
   type: "array",
   description: "The server names that the certificate is shown for. A name belongs to one Certificate: the oldest.",
-  maxItems: 128,
+  maxItems: 1024,
   listMapKeys: ["name"],
   items: {
     type: "object",

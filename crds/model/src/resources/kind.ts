@@ -62,7 +62,9 @@ export type Derived<Entity, Omitted extends keyof Entity> = {
 
 /** The same schema with all members spelled with humps. Free names (of headers) stay as they are. */
 export function camelSchema(node: SchemaNode): SpecNode {
-  const { properties, items, additionalProperties, required, ...rest } = node;
+  const { properties, items, additionalProperties, required = [], ...rest } = node;
+  // A filled record has all of its members; a person need not give those that have a default.
+  const given = required.filter((name) => properties?.[name]?.default === undefined);
   return {
     ...rest,
     ...(properties && {
@@ -75,7 +77,7 @@ export function camelSchema(node: SchemaNode): SpecNode {
       additionalProperties:
         typeof additionalProperties === "object" ? camelSchema(additionalProperties) : additionalProperties,
     }),
-    ...(required && { required: required.map(toCamel) }),
+    ...(given.length > 0 && { required: given.map(toCamel) }),
   };
 }
 
