@@ -126,6 +126,12 @@ export class UnknownKind extends Error {
   override readonly name = "UnknownKind";
 }
 
+/** A time in which no other process writes. */
+export interface Turn {
+  /** Another process may have written since this one's last turn. */
+  readonly others: boolean;
+}
+
 /** Reads and writes resources. Implementations: cluster and directory; one suite runs for both. */
 export interface ResourceClient {
   get(ref: Ref): Promise<Resource | null>;
@@ -148,5 +154,13 @@ export interface ResourceClient {
       readonly reporter: string;
     },
   ): Promise<void>;
+  /**
+   * Runs while nobody else does under this name, in any process: those who ask are taken one after the other. In a
+   * cluster by a Lease of this name. Rejects when somebody else keeps it for long.
+   */
+  inTurn<Result>(
+    of: { readonly namespace: string; readonly name: string },
+    run: (turn: Turn) => Promise<Result>,
+  ): Promise<Result>;
   close(): Promise<void>;
 }

@@ -13,6 +13,7 @@ import { type Clock, listAll, reflect } from "./reflector.ts";
 import { refusalOf } from "./refusal.ts";
 import { createTransport, ofKind, pathOf } from "./transport.ts";
 import { trim } from "./trim.ts";
+import { createTurns, type Turns } from "./turns.ts";
 
 export interface ClusterClientOptions extends KubeconfigOptions {
   readonly log: Log;
@@ -39,6 +40,7 @@ const versionOfNothing = "1";
 export function overConnection(connection: Connection, { log, clock }: { log: Log; clock: Clock }): ResourceClient {
   const closing = new AbortController();
   const followed = new Set<Promise<void>>();
+  const turns = new Map<string, Turns>();
 
   async function get(ref: Ref): Promise<Resource | null> {
     try {
@@ -51,7 +53,7 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
     }
   }
 
-  return {
+  const client: ResourceClient = {
     get,
 
     async list(kind, options = {}) {
@@ -142,12 +144,21 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
       }
     },
 
+    inTurn({ namespace, name }, run) {
+      const key = `${namespace}/${name}`;
+      const taken = turns.get(key) ?? createTurns({ client, namespace, name, clock });
+      turns.set(key, taken);
+      return taken.take(run);
+    },
+
     async close() {
+      await Promise.all([...turns.values()].map((one) => one.close()));
       closing.abort();
       await Promise.all(followed);
       await connection.close();
     },
   };
+  return client;
 
   async function gone(ref: Ref, uid: string | undefined): Promise<void> {
     const until = clock.now() + removalTimeout;

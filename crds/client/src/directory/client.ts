@@ -8,6 +8,7 @@ import { createLock } from "./lock.ts";
 import { statusFolder } from "./record.ts";
 import { parseSelectors } from "./selector.ts";
 import { createSubscription, type Selection, type Subscription, select } from "./subscription.ts";
+import { createTurns, type Turns } from "./turns.ts";
 import { type Watcher, watchDirectory } from "./watcher.ts";
 import { applyResource, newConditions, removeResource, writeConditions } from "./writer.ts";
 
@@ -29,13 +30,18 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
   const feed = createFeed(directory, folder);
   const closing = new AbortController();
   const told = new Map<string, number>();
+  const turns = new Map<string, Turns>();
 
-  async function write<Result>(run: () => Promise<Result>): Promise<Result> {
+  async function prepare(): Promise<void> {
     closing.signal.throwIfAborted();
     // Not recursive: a directory that is not there is a mistake of the settings.
     await mkdir(join(directory, statusFolder)).catch((error) => {
       if (error.code !== "EEXIST") throw error;
     });
+  }
+
+  async function write<Result>(run: () => Promise<Result>): Promise<Result> {
+    await prepare();
     const result = await lock.hold(run);
     feed.refresh();
     return result;
@@ -78,10 +84,18 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
       log[type === "Warning" ? "warn" : "info"]({ ...ref, reason, reporter }, message);
     },
 
+    async inTurn({ namespace, name }, run) {
+      await prepare();
+      const key = `${namespace}_${name}`;
+      const taken = turns.get(key) ?? createTurns(join(directory, statusFolder), key);
+      turns.set(key, taken);
+      return taken.take(run);
+    },
+
     async close() {
       closing.abort();
       feed.close();
-      await lock.idle();
+      await Promise.all([lock.idle(), ...[...turns.values()].map((one) => one.idle())]);
     },
   };
 }

@@ -1,0 +1,168 @@
+/**
+ * One writer after the other among several processes, by a Lease (house decision 6). It is kept for a moment after a
+ * write, so that the next one costs nothing, and given back when there is none; one whose holder has died is waited out.
+ */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { Conflict, type Resource, type ResourceClient, type Turn } from "../resource.ts";
+import type { Clock } from "./reflector.ts";
+
+export interface TurnsOptions {
+  readonly client: Pick<ResourceClient, "get" | "apply">;
+  readonly namespace: string;
+  readonly name: string;
+  readonly clock: Clock;
+}
+
+export interface Turns {
+  take<Result>(run: (turn: Turn) => Promise<Result>): Promise<Result>;
+  /** Gives the Lease back once all turns so far are over. */
+  close(): Promise<void>;
+}
+
+/** Seconds that a Lease lasts when its holder says nothing more. */
+const DURATION = 10;
+/** Milliseconds. */
+const renewEvery = (DURATION * 1000) / 4;
+const idle = 500;
+/** Others get their turn after this long, however much there is to write here. */
+const longest = 2000;
+const pause = 100;
+const poll = 50;
+/** A little longer than the Lease of somebody who died. */
+const patience = DURATION * 1000 + 10_000;
+
+interface Held {
+  readonly lease: Resource;
+  readonly since: number;
+  /** By our own clock. */
+  readonly renewed: number;
+}
+
+export function createTurns({ client, namespace, name, clock }: TurnsOptions): Turns {
+  const ref = { kind: "Lease", namespace, name } as const;
+  const holder = `${hostname()}_${randomUUID()}`;
+  const closing = new AbortController();
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  let held: Held | undefined;
+  let left: Resource | undefined;
+  let resting: NodeJS.Timeout | undefined;
+
+  const isHeld = (): boolean => held !== undefined && clock.now() - held.renewed < (DURATION * 1000) / 2;
+
+  async function put(before: Resource | null, holderIdentity: string): Promise<Resource> {
+    const now = new Date(clock.now()).toISOString().replace("Z", "000Z");
+    const spec = before?.spec ?? {};
+    const changes = holderIdentity !== "" && spec.holderIdentity !== holderIdentity;
+    const transitions = typeof spec.leaseTransitions === "number" ? spec.leaseTransitions : 0;
+    const { uid = "", resourceVersion = "" } = before?.metadata ?? {};
+    return client.apply(
+      "Lease",
+      {
+        apiVersion: "coordination.k8s.io/v1",
+        kind: "Lease",
+        metadata: { namespace, name },
+        spec: {
+          holderIdentity,
+          leaseDurationSeconds: DURATION,
+          acquireTime: changes ? now : (spec.acquireTime ?? now),
+          renewTime: now,
+          leaseTransitions: transitions + (changes ? 1 : 0),
+        },
+      },
+      { manager: "sluice-admin", force: true, expect: before ? { uid, resourceVersion } : "absent" },
+    );
+  }
+
+  /** Waits until nobody has it. Whether others may have had it since we did. */
+  async function acquire(): Promise<boolean> {
+    const began = clock.now();
+    let seen: { readonly version: string | undefined; readonly at: number } | undefined;
+    for (;;) {
+      const lease = await client.get(ref);
+      const now = clock.now();
+      const version = lease?.metadata.resourceVersion;
+      if (!seen || seen.version !== version) seen = { version, at: now };
+      const { holderIdentity = "", leaseDurationSeconds = DURATION } = Object(lease?.spec) as {
+        holderIdentity?: string;
+        leaseDurationSeconds?: number;
+      };
+      const isFree = holderIdentity === "" || holderIdentity === holder;
+      if (isFree || now - seen.at >= leaseDurationSeconds * 1000) {
+        try {
+          const taken = await put(lease, holder);
+          held = { lease: taken, since: now, renewed: now };
+          const { uid, resourceVersion } = left?.metadata ?? {};
+          return !lease || lease.metadata.uid !== uid || version !== resourceVersion;
+        } catch (error) {
+          // Somebody was faster.
+          if (!(error instanceof Conflict)) throw error;
+        }
+      } else if (now - began > patience) {
+        throw new Error(`${holderIdentity} has held the Lease ${namespace}/${name} for ${patience / 1000} s`);
+      }
+      closing.signal.throwIfAborted();
+      await clock.sleep(poll * (0.5 + clock.random()), closing.signal);
+    }
+  }
+
+  /** A Lease that is lost is no fault of the write under way: every object has its own precondition. */
+  async function renew(): Promise<void> {
+    const before = held;
+    if (!before) return;
+    const now = clock.now();
+    const lease = await put(before.lease, holder).catch(() => undefined);
+    if (held === before) held = lease && { ...before, lease, renewed: now };
+  }
+
+  async function release(): Promise<void> {
+    const before = held;
+    held = undefined;
+    left = before && (await put(before.lease, "").catch(() => undefined));
+  }
+
+  async function turn(): Promise<Turn> {
+    if (isHeld()) return { others: false };
+    held = undefined;
+    return { others: await acquire() };
+  }
+
+  async function after(): Promise<void> {
+    if (held && clock.now() - held.since > longest) {
+      await release();
+      if (waiting > 0) await clock.sleep(pause, closing.signal);
+    } else if (waiting === 0) {
+      resting = setTimeout(() => {
+        last = last.then(() => (waiting === 0 ? release() : undefined));
+      }, idle);
+      resting.unref();
+    }
+  }
+
+  return {
+    take(run) {
+      waiting++;
+      clearTimeout(resting);
+      const mine = last.then(async () => {
+        let renewing: NodeJS.Timeout | undefined;
+        try {
+          const taken = await turn();
+          renewing = setInterval(() => void renew(), renewEvery);
+          return await run(taken);
+        } finally {
+          clearInterval(renewing);
+          waiting--;
+        }
+      });
+      last = mine.then(after, after);
+      return mine;
+    },
+    async close() {
+      clearTimeout(resting);
+      closing.abort();
+      await last;
+      await release();
+    },
+  };
+}
