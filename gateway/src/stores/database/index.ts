@@ -1,7 +1,8 @@
 /** The store over a database: Postgres, or the embedded one. */
 import type { WaitAnswer } from "@sluice/model";
 import { type Store, Unavailable } from "../store.ts";
-import { type Database, DatabaseFault, DatabaseUnreachable } from "./driver.ts";
+import type { Database } from "./driver.ts";
+import { isUnavailable, reasonOf } from "./reason.ts";
 import { type EntityRow, entityOf } from "./rows.ts";
 import { findStatement, listStatement, type Statement } from "./statements.ts";
 import { writeAll } from "./write.ts";
@@ -47,12 +48,6 @@ export function createDatabaseStore({ database, awaitRevision }: DatabaseStoreOp
   };
 }
 
-/** SQLSTATEs of what is not there: table, function, schema. */
-const MISSING = new Set(["42P01", "42883", "3F000"]);
-
 function explain(error: unknown): never {
-  if (error instanceof DatabaseUnreachable) throw new Unavailable(error.message, { cause: error });
-  if (error instanceof DatabaseFault && MISSING.has(error.facts.code))
-    throw new Unavailable("the database needs bootstrapping: run `sluice migrations bootstrap`", { cause: error });
-  throw error;
+  throw isUnavailable(error) ? new Unavailable(reasonOf(error), { cause: error }) : error;
 }

@@ -1,0 +1,122 @@
+/**
+ * The database source: everything at the start, then each change as soon as it is written (LISTEN and NOTIFY). Twice a
+ * second the node says that it lives and which revision it serves; the answer tells it of changes that it missed.
+ */
+import { applyChange, applyDocument, describeViolation } from "@sluice/model";
+import type { Logger } from "pino";
+import type { Database } from "../stores/database/driver.ts";
+import { CHANGES_CHANNEL, forgetNode, sayAlive } from "../stores/database/nodes.ts";
+import { requireMigrated } from "../stores/database/open.ts";
+import { type Revision, readChanges } from "../stores/database/read-changes.ts";
+import { reasonOf } from "../stores/database/reason.ts";
+import type { Intake, Source } from "./source.ts";
+
+export interface DatabaseSourceOptions {
+  /** The caller's to close, after the source has stopped. */
+  readonly database: Database;
+  readonly log: Logger;
+  /** How the node is known to others: where its status listener is. Asked when it is up. */
+  readonly place: () => { readonly address: string; readonly status: string | null };
+  /** Milliseconds between signs of life. Default 500: a node that is silent for 2 s is left out of waits. */
+  readonly heartbeat?: number;
+}
+
+export function createDatabaseSource({ database, log, place, heartbeat = 500 }: DatabaseSourceOptions): Source {
+  let seen: Revision | null = null;
+  /** The number whose content was refused: it is not tried again before something changes. */
+  let refused = -1;
+  let trouble: string | null = null;
+  let working: Promise<void> = Promise.resolve();
+  let waiting = false;
+  let beating = false;
+  let timer: NodeJS.Timeout | undefined;
+  let end: (() => void) | undefined;
+  /** The node's id once it is registered. */
+  let known: string | null = null;
+  let stopped = false;
+
+  /** Delivers what is new. True when the node serves another revision than before. */
+  async function follow(intake: Intake): Promise<boolean> {
+    const { revision, document, change } = await readChanges(database, seen);
+    if (stopped || (seen?.number === revision.number && seen.epoch === revision.epoch)) return false;
+    const taken = intake.update(revision.number, (previous) =>
+      document ? applyDocument(previous, document) : applyChange(previous, change),
+    );
+    if (taken.violations) {
+      if (refused === revision.number) return false;
+      refused = revision.number;
+      trouble = `revision ${revision.number} of the database is refused: ${taken.violations.map(describeViolation).join("\n")}`;
+      log.error({ revision: revision.number, faults: taken.violations.length }, `${trouble}\nwhat was served goes on`);
+      return false;
+    }
+    seen = revision;
+    refused = -1;
+    trouble = null;
+    log.debug({ revision: revision.number, hash: taken.value.hash }, "serving the database");
+    return true;
+  }
+
+  /** The newest revision of the database. */
+  const say = (intake: Intake, news: boolean): Promise<Revision> => {
+    const { node, version } = intake.state();
+    return sayAlive(database, { id: node, version, ...place(), revision: seen?.number ?? 0 }, news);
+  };
+
+  const isNews = ({ number, epoch }: Revision): boolean =>
+    number !== refused && (number !== seen?.number || epoch !== seen.epoch);
+
+  async function work(intake: Intake, run: () => Promise<void>): Promise<void> {
+    try {
+      if (!stopped) await run();
+      if (refused < 0) trouble = null;
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (trouble !== reason) log.error({ revision: intake.state().revision }, `${reason}; what was served goes on`);
+      trouble = reason;
+    }
+  }
+
+  /** Signals that come while one is worked at are one: it reads all that there is. */
+  function onSignal(intake: Intake): void {
+    if (waiting || stopped) return;
+    waiting = true;
+    working = working.then(() => {
+      waiting = false;
+      return work(intake, async () => {
+        if (await follow(intake)) await say(intake, true);
+      });
+    });
+  }
+
+  function beat(intake: Intake): void {
+    if (waiting || beating) return;
+    beating = true;
+    working = working.then(() => {
+      beating = false;
+      return work(intake, async () => {
+        if (isNews(await say(intake, false))) onSignal(intake);
+      });
+    });
+  }
+
+  return {
+    async start(intake) {
+      await requireMigrated(database);
+      // First the ears, then the eyes: what is written in between is heard of.
+      end = await database.listen(CHANGES_CHANNEL, () => onSignal(intake));
+      await follow(intake);
+      await say(intake, true);
+      timer = setInterval(() => beat(intake), heartbeat);
+      known = intake.state().node;
+    },
+    trouble: () => trouble ?? database.trouble(),
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      end?.();
+      await working;
+      // The others need not wait for it until it counts as silent.
+      if (known !== null) await forgetNode(database, known).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,108 @@
+/** The wait for the nodes after a write, in database mode (house decision 10). */
+import type { WaitAnswer } from "@sluice/model";
+import type { Database } from "./driver.ts";
+import { NODES_CHANNEL, readNodes, type SeenNode } from "./nodes.ts";
+
+export interface RevisionWait {
+  /**
+   * Resolves when every node that is not silent serves the revision or a later one, or `timeout` milliseconds later
+   * with those that lag; null when the database gives no answer.
+   */
+  awaitRevision(revision: number, timeout: number): Promise<WaitAnswer | null>;
+  /** Whoever still waits is answered that nobody can tell. */
+  close(): void;
+}
+
+interface Waiter {
+  readonly revision: number;
+  /** As of performance.now(). */
+  readonly until: number;
+  readonly resolve: (answer: WaitAnswer | null) => void;
+}
+
+/** Milliseconds between looks while somebody waits: a node may fall silent, and a signal may be lost. */
+const LOOK = 100;
+
+export function createRevisionWait(database: Database): RevisionWait {
+  const waiters = new Set<Waiter>();
+  let listening: Promise<(() => void) | undefined> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let looking = false;
+  let again = false;
+  let closed = false;
+
+  function settle(waiter: Waiter, answer: WaitAnswer | null): void {
+    waiters.delete(waiter);
+    waiter.resolve(answer);
+    if (waiters.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  function tell(nodes: readonly SeenNode[] | null): void {
+    const now = performance.now();
+    for (const waiter of [...waiters]) {
+      const answer = nodes && answerOf(nodes, waiter.revision);
+      if (answer?.programmed || now >= waiter.until) settle(waiter, answer);
+    }
+  }
+
+  /** One question at a time, for all who wait; whoever comes while it is asked is told by the next one. */
+  async function look(): Promise<void> {
+    again = true;
+    if (looking) return;
+    looking = true;
+    try {
+      while (again && waiters.size > 0) {
+        again = false;
+        tell(await readNodes(database).catch(() => null));
+      }
+    } finally {
+      looking = false;
+    }
+  }
+
+  /** Tried again by the next who waits. Until then the looks are all there is. */
+  function listen(): void {
+    listening ??= database
+      .listen(NODES_CHANNEL, () => void look())
+      .catch(() => {
+        listening = undefined;
+        return undefined;
+      });
+  }
+
+  return {
+    awaitRevision: (revision, timeout) =>
+      new Promise((resolve) => {
+        if (closed) {
+          resolve(null);
+          return;
+        }
+        waiters.add({ revision, until: performance.now() + timeout, resolve });
+        listen();
+        timer ??= setInterval(() => void look(), LOOK);
+        void look();
+      }),
+    close() {
+      closed = true;
+      void listening?.then((end) => end?.());
+      for (const waiter of [...waiters]) settle(waiter, null);
+    },
+  };
+}
+
+function answerOf(nodes: readonly SeenNode[], revision: number): WaitAnswer {
+  const live = nodes.filter(({ silent }) => !silent);
+  const [acknowledged, lagging] = [true, false].map((has) =>
+    live.filter((node) => node.revision >= revision === has).map(({ address }) => address),
+  );
+  return {
+    programmed: lagging?.length === 0,
+    revision,
+    acknowledged: acknowledged ?? [],
+    lagging: lagging ?? [],
+    silent: nodes.filter(({ silent }) => silent).map(({ address }) => address),
+    problems: [],
+  };
+}

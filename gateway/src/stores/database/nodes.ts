@@ -1,0 +1,72 @@
+/** The nodes as the database knows them: each says twice a second that it lives, and which revision it serves. */
+import type { Connection, Row } from "./driver.ts";
+import type { Revision } from "./read-changes.ts";
+
+/** Told when a node serves another revision. */
+export const NODES_CHANNEL = "sluice_nodes";
+/** Told when something was written. */
+export const CHANGES_CHANNEL = "sluice_changes";
+
+/** Seconds after which a node that says nothing is left out (house decision 10). */
+const SILENT = 2;
+/** After which it is forgotten. */
+const FORGOTTEN = 3600;
+
+/** A node as it tells of itself. */
+export interface NodeRecord {
+  readonly id: string;
+  readonly address: string;
+  /** Base URL of its status listener; null: others cannot reach it. */
+  readonly status: string | null;
+  readonly version: string;
+  readonly revision: number;
+}
+
+export interface SeenNode extends NodeRecord {
+  /** It has said nothing for 2 s. */
+  readonly silent: boolean;
+}
+
+const say = (signal: string) => `with said as (
+    insert into nodes (id, address, status, version, revision, last_seen)
+      values ($1, $2, $3, $4, $5::bigint, clock_timestamp())
+    on conflict (id) do update set address = excluded.address, status = excluded.status, version = excluded.version,
+      revision = excluded.revision, last_seen = excluded.last_seen
+    returning id
+  )
+  select number, epoch::text${signal} from revision, said`;
+
+const [saySame, sayNews] = [say(""), say(`, pg_notify('${NODES_CHANNEL}', '')`)];
+
+/** Says that the node lives; with `news` whoever waits for the nodes is told. Resolves to the newest revision. */
+export async function sayAlive(connection: Connection, node: NodeRecord, news: boolean): Promise<Revision> {
+  const { id, address, status, version, revision } = node;
+  const [row] = await connection.query(news ? sayNews : saySame, [id, address, status, version, revision]);
+  return { number: Number(row?.number), epoch: String(row?.epoch) };
+}
+
+export async function forgetNode(connection: Connection, id: string): Promise<void> {
+  await connection.query(
+    `with gone as (delete from nodes where id = $1 or last_seen < clock_timestamp() - interval '${FORGOTTEN} s')
+       select pg_notify('${NODES_CHANNEL}', '')`,
+    [id],
+  );
+}
+
+export async function readNodes(connection: Connection): Promise<readonly SeenNode[]> {
+  const rows = await connection.query(
+    `select id, address, status, version, revision,
+         last_seen < clock_timestamp() - interval '${SILENT} s' as silent
+       from nodes where last_seen > clock_timestamp() - interval '${FORGOTTEN} s' order by address, id`,
+  );
+  return rows.map(seenNode);
+}
+
+const seenNode = ({ id, address, status, version, revision, silent }: Row): SeenNode => ({
+  id: String(id),
+  address: String(address),
+  status: typeof status === "string" ? status : null,
+  version: String(version),
+  revision: Number(revision),
+  silent: silent === true,
+});

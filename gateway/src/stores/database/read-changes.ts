@@ -1,0 +1,73 @@
+/** What a node reads: everything once, then what has changed since. Each is one statement, so one state of the tables. */
+import { type Change, type Collection, collections, type Document } from "@sluice/model";
+import type { Connection, Row } from "./driver.ts";
+import { type EntityRow, entityOf } from "./rows.ts";
+
+/** Which state of the tables: its number, and of which numbering (another one after a reset). */
+export interface Revision {
+  readonly number: number;
+  readonly epoch: string;
+}
+
+export type Reading =
+  | { readonly revision: Revision; readonly document: Document; readonly change?: undefined }
+  | { readonly revision: Revision; readonly change: Change; readonly document?: undefined };
+
+const changed = `select revision.number, revision.complete_after, revision.epoch::text, logged.collection, logged.id::text,
+    case logged.collection ${collections
+      .map(
+        (name) => `when '${name}' then (select to_json(held)::text from "${name}" as held where held.id = logged.id)`,
+      )
+      .join("\n      ")} end as row
+  from revision
+  left join (select distinct collection, id from changes where changes.revision > $1) as logged on true`;
+
+const everything = [
+  "select number, epoch::text, null as collection, null as row from revision",
+  ...collections.map((name) => `select null, null, '${name}', to_json(held)::text from "${name}" as held`),
+].join("\nunion all ");
+
+/** What has changed since; everything when the log does not go back so far, or another numbering has begun. */
+export async function readChanges(connection: Connection, since: Revision | null): Promise<Reading> {
+  if (since === null) return readEverything(connection);
+  const rows = await connection.query(changed, [since.number]);
+  const [first] = rows;
+  if (!first) throw new Error("the table revision is empty");
+  const revision = revisionOf(first);
+  const follows = revision.epoch === since.epoch && revision.number >= since.number;
+  if (!follows || since.number < Number(first.complete_after)) return readEverything(connection);
+  const logged = rows.filter(({ collection }) => collection !== null);
+  return {
+    revision,
+    change: {
+      put: group(logged.filter(({ row }) => row !== null)),
+      remove: Object.fromEntries(
+        collections.map((name) => [
+          name,
+          logged.flatMap(({ collection, id, row }) => (collection === name && row === null ? [String(id)] : [])),
+        ]),
+      ),
+    },
+  };
+}
+
+async function readEverything(connection: Connection): Promise<Reading> {
+  const rows = await connection.query(everything);
+  const head = rows.find(({ collection }) => collection === null);
+  if (!head) throw new Error("the table revision is empty");
+  const document = { _format_version: "3.0", ...group(rows.filter(({ collection }) => collection !== null)) };
+  return { revision: revisionOf(head), document };
+}
+
+const revisionOf = ({ number, epoch }: Row): Revision => ({ number: Number(number), epoch: String(epoch) });
+
+function group(rows: readonly Row[]): Readonly<Partial<Record<Collection, readonly unknown[]>>> {
+  const lists: Partial<Record<Collection, unknown[]>> = {};
+  for (const { collection, row } of rows) {
+    const name = collection as Collection;
+    const list = lists[name] ?? [];
+    lists[name] = list;
+    list.push(entityOf(name, JSON.parse(String(row)) as EntityRow));
+  }
+  return lists;
+}

@@ -1,0 +1,15 @@
+import { DatabaseFault, DatabaseUnreachable } from "./driver.ts";
+
+/** SQLSTATEs of what is not there: table, function, schema. */
+const MISSING = new Set(["42P01", "42883", "3F000"]);
+
+/** True when the database cannot be used for now, whatever the statement: away, or without its tables. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof DatabaseUnreachable || (error instanceof DatabaseFault && MISSING.has(error.facts.code));
+
+/** What a person reads of it. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof DatabaseFault && MISSING.has(error.facts.code))
+    return "the database needs bootstrapping: run `sluice migrations bootstrap`";
+  return error instanceof Error ? error.message : String(error);
+}

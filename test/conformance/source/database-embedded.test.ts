@@ -1,0 +1,9 @@
+import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
+import { bootstrap } from "../../../gateway/src/stores/database/migrate.ts";
+import { describeDatabaseSource } from "./database.ts";
+
+describeDatabaseSource("the embedded database", async () => {
+  const database = await openEmbedded();
+  await bootstrap(database);
+  return { database, close: () => database.close() };
+});

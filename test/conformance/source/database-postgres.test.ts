@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, test } from "node:test";
+import { pino } from "pino";
+import { createIntake } from "../../../gateway/src/runtime/intake.ts";
+import { createDatabaseSource } from "../../../gateway/src/sources/database.ts";
+import { bootstrap } from "../../../gateway/src/stores/database/migrate.ts";
+import { openPostgres } from "../../../gateway/src/stores/database/postgres.ts";
+import { waitFor } from "../../process/index.ts";
+import { type Postgres, startPostgres } from "../../tools/postgres.ts";
+import { describeDatabaseSource } from "./database.ts";
+
+let server: Postgres;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server.stop());
+
+function open({ url } = server) {
+  const { hostname: host, port, username: user, password } = new URL(url);
+  return openPostgres({ host, port: Number(port), user, password, database: "postgres", timeout: 1000 });
+}
+
+describeDatabaseSource("Postgres", async () => {
+  const database = open();
+  await bootstrap(database);
+  return { database, close: () => database.close() };
+});
+
+const insert = `insert into consumers (id, created_at, updated_at, username) values (gen_random_uuid(), 0, 0, $1)`;
+
+test("what is written while a node hears nothing is served when its connections are back", async () => {
+  const [database, other] = [open(), open()];
+  await bootstrap(other);
+  const names = new Set<string | null>();
+  const intake = createIntake({
+    node: randomUUID(),
+    version: "1",
+    serve: ({ consumers }) => consumers.forEach(({ username }) => void names.add(username)),
+  });
+  const place = () => ({ address: "a", status: null });
+  // So slow that only the connection that listens can tell of the change in time.
+  const source = createDatabaseSource({ database, log: pino({ level: "silent" }), place, heartbeat: 3_600_000 });
+  try {
+    await source.start(intake);
+    await other.transaction(async (connection) => {
+      await connection.query(insert, ["bob"]);
+      await connection.query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'LISTEN%'");
+      // Committed, and notified of, before anybody listens again.
+    });
+    await waitFor(() => names.has("bob"), { what: "what was written in between" });
+  } finally {
+    await source.stop();
+    await Promise.all([database.close(), other.close()]);
+  }
+});
+
+test("a server that goes away leaves the node serving, with trouble that says so", async () => {
+  const own = await startPostgres();
+  const database = open(own);
+  await bootstrap(database);
+  await database.query(insert, ["bob"]);
+  const intake = createIntake({ node: randomUUID(), version: "1", serve: () => undefined });
+  const place = () => ({ address: "a", status: null });
+  const source = createDatabaseSource({ database, log: pino({ level: "silent" }), place, heartbeat: 20 });
+  try {
+    await source.start(intake);
+    const { hash } = intake.state();
+    assert.equal(source.trouble(), null);
+    await own.stop();
+    await waitFor(() => /gives no answer: .*ECONNREFUSED/.test(source.trouble() ?? ""), { what: "trouble" });
+    assert.equal(intake.state().hash, hash);
+  } finally {
+    await source.stop();
+    await database.close();
+  }
+});

@@ -1,0 +1,248 @@
+/** What the source over a database does, beside what every source does. Run for both databases. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { checkEntity, collections, type Entities, type NodeState, type Snapshot } from "@sluice/model";
+import { pino } from "pino";
+import { createIntake } from "../../../gateway/src/runtime/intake.ts";
+import { createDatabaseSource } from "../../../gateway/src/sources/database.ts";
+import { createRevisionWait } from "../../../gateway/src/stores/database/await-revision.ts";
+import type { Database } from "../../../gateway/src/stores/database/driver.ts";
+import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
+import { bootstrap, reset } from "../../../gateway/src/stores/database/migrate.ts";
+import { readNodes } from "../../../gateway/src/stores/database/nodes.ts";
+import type { Write } from "../../../gateway/src/stores/store.ts";
+import { waitFor } from "../../process/index.ts";
+import { type Subject, sourceSuite } from "./suite.ts";
+
+const silent = pino({ level: "silent" });
+
+export interface DatabaseKeeper {
+  readonly database: Database;
+  close(): Promise<void>;
+}
+
+const empty = (database: Database) => database.script(`truncate ${collections.join(", ")}, nodes`);
+
+function service(name: string): Entities["services"] {
+  const checked = checkEntity("services", { name, host: "up.test" });
+  if (checked.violations) throw new Error(JSON.stringify(checked.violations));
+  return checked.value;
+}
+
+const create = (name: string): Write => ({ op: "create", collection: "services", entity: service(name) });
+
+/** A source over the database of the file, and a hand on its rows. */
+export async function subjectOf(database: Database): Promise<Subject> {
+  await empty(database);
+  const store = createDatabaseStore({ database, awaitRevision: async () => null });
+  const names = async () => {
+    const { entities } = await store.list("services", { size: 1000 });
+    return entities.map(({ name, id }) => ({ name, id }));
+  };
+  const offer: Subject["offer"] = async (wanted, { broken = false } = {}) => {
+    const there = await names();
+    const gone = there.filter(({ name }) => !wanted.includes(name ?? ""));
+    const fresh = wanted.filter((name) => !there.some((one) => one.name === name));
+    const outcome = await store.write([
+      ...gone.map(({ id }): Write => ({ op: "remove", collection: "services", by: { id } })),
+      ...fresh.map((name): Write => {
+        const made = service(name);
+        // As nobody but a person with psql writes it.
+        return { op: "create", collection: "services", entity: broken ? { ...made, port: -1 } : made };
+      }),
+    ]);
+    assert.deepEqual(outcome.fault, undefined);
+  };
+  await offer(["first"]);
+  return {
+    source: createDatabaseSource({
+      database,
+      log: silent,
+      place: () => ({ address: "a", status: null }),
+      heartbeat: 50,
+    }),
+    offer,
+    end: async () => undefined,
+  };
+}
+
+export function describeDatabaseSource(name: string, keep: () => Promise<DatabaseKeeper>): void {
+  describe(`the source over ${name}`, () => {
+    let keeper: DatabaseKeeper;
+    let database: Database;
+    before(async () => {
+      keeper = await keep();
+      database = keeper.database;
+    });
+    beforeEach(() => empty(database));
+    after(() => keeper.close());
+
+    sourceSuite({ name, create: () => subjectOf(database) });
+
+    interface RunningNode {
+      readonly served: Snapshot[];
+      state(): NodeState;
+      trouble(): string | null;
+      stop(): Promise<void>;
+    }
+
+    async function startNode(address: string): Promise<RunningNode> {
+      const served: Snapshot[] = [];
+      const source = createDatabaseSource({
+        database,
+        log: silent,
+        place: () => ({ address, status: `http://${address}` }),
+        heartbeat: 50,
+      });
+      const intake = createIntake({
+        node: randomUUID(),
+        version: "1",
+        serve: (snapshot) => void served.push(snapshot),
+      });
+      await source.start(intake);
+      return { served, state: intake.state, trouble: source.trouble, stop: source.stop };
+    }
+
+    /** Runs nodes of these addresses and a store that waits for them. */
+    async function withNodes(
+      addresses: readonly string[],
+      run: (nodes: readonly RunningNode[], write: (...writes: Write[]) => ReturnType<typeof waited>) => Promise<void>,
+    ): Promise<void> {
+      const wait = createRevisionWait(database);
+      const store = createDatabaseStore({ database, awaitRevision: wait.awaitRevision });
+      const nodes = await Promise.all(addresses.map(startNode));
+      try {
+        await run(nodes, async (...writes) => waited(await store.write(writes)));
+      } finally {
+        wait.close();
+        await Promise.all(nodes.map((node) => node.stop()));
+      }
+    }
+
+    const waited = async (outcome: Awaited<ReturnType<ReturnType<typeof createDatabaseStore>["write"]>>) => {
+      assert.deepEqual(outcome.fault, undefined);
+      return outcome.programmed?.(2000);
+    };
+
+    test("a write is served by every node, and the wait for them says so", () =>
+      withNodes(["a:1", "b:2"], async (nodes, write) => {
+        const answer = await write(create("users"));
+        for (const { served } of nodes)
+          assert.deepEqual([...(served.at(-1)?.services.values() ?? [])], [service("users")]);
+        assert.deepEqual(
+          { ...answer, revision: 0 },
+          { programmed: true, revision: 0, acknowledged: ["a:1", "b:2"], lagging: [], silent: [], problems: [] },
+        );
+        const hashes = nodes.map(({ state }) => state().hash);
+        assert.equal(hashes[0], hashes[1]);
+        const removed = await write({ op: "remove", collection: "services", by: { member: "name", value: "users" } });
+        assert.equal(removed?.programmed, true);
+        for (const { served } of nodes) assert.equal(served.at(-1)?.services.size, 0);
+      }));
+
+    test("a write takes less than 100 ms to every node", () =>
+      withNodes(["a:1", "b:2"], async (nodes, write) => {
+        await write(create("warm"));
+        const times: number[] = [];
+        for (let round = 0; round < 9; round++) {
+          const began = performance.now();
+          await write(create(`s${round}`));
+          times.push(performance.now() - began);
+        }
+        const median = times.sort((a, b) => a - b)[4] ?? Number.POSITIVE_INFINITY;
+        assert.ok(median < 100, `${median} ms`);
+        for (const { served } of nodes) assert.equal(served.at(-1)?.services.size, 10);
+      }));
+
+    test("a change touches what it changes and nothing else", () =>
+      withNodes(["a:1"], async ([node], write) => {
+        await write(create("users"), create("posts"));
+        const before = node?.served.at(-1);
+        await write({ op: "replace", collection: "services", entity: { ...service("posts"), port: 81 } });
+        const after = node?.served.at(-1);
+        const { id } = service("users");
+        assert.notEqual(after, before);
+        assert.equal(after?.services.get(id), before?.services.get(id));
+      }));
+
+    test("a node that lags is named, and one that is silent is left out and named", () =>
+      withNodes(["a:1"], async (_, write) => {
+        const insert = `insert into nodes values ($1, $2, null, '1', 0, clock_timestamp() - $3::interval)`;
+        await database.query(insert, [randomUUID(), "slow:1", "-1 hour"]);
+        await database.query(insert, [randomUUID(), "dead:1", "3 s"]);
+        const wait = createRevisionWait(database);
+        const { programmed, acknowledged, lagging, silent: gone } = (await wait.awaitRevision(1, 150)) ?? {};
+        wait.close();
+        assert.deepEqual(
+          { programmed, acknowledged, lagging, gone },
+          {
+            programmed: false,
+            acknowledged: ["a:1"],
+            lagging: ["slow:1"],
+            gone: ["dead:1"],
+          },
+        );
+        await database.query("delete from nodes where address = 'slow:1'");
+        const answer = await write(create("users"));
+        assert.deepEqual([answer?.programmed, answer?.silent], [true, ["dead:1"]]);
+      }));
+
+    test("without nodes nobody is waited for, and a wait that is closed knows nothing", async () => {
+      const wait = createRevisionWait(database);
+      assert.equal((await wait.awaitRevision(5, 1000))?.programmed, true);
+      await database.query("insert into nodes values ($1, 'x', null, '1', 0, clock_timestamp())", [randomUUID()]);
+      const waiting = wait.awaitRevision(5, 60_000);
+      wait.close();
+      assert.equal(await waiting, null);
+      assert.equal(await wait.awaitRevision(5, 60_000), null);
+    });
+
+    test("a node registers while it runs", async () => {
+      const node = await startNode("a:1");
+      const [seen] = await readNodes(database);
+      assert.equal(seen?.id, node.state().node);
+      assert.deepEqual([seen?.address, seen?.status, seen?.version, seen?.silent], ["a:1", "http://a:1", "1", false]);
+      assert.equal(seen?.revision, node.state().revision);
+      await node.stop();
+      assert.deepEqual(await readNodes(database), []);
+    });
+
+    test("a log that does not go back far enough, or begins anew, is read as a whole", () =>
+      withNodes(["a:1"], async ([node], write) => {
+        await write(create("users"));
+        await database.script("update revision set complete_after = number + 1");
+        await write(create("posts"));
+        assert.equal(node?.served.at(-1)?.services.size, 2);
+        await reset(database);
+        await waitFor(() => node?.trouble() !== null, { what: "trouble" });
+        assert.match(node?.trouble() ?? "", /needs bootstrapping/);
+        assert.equal(node?.served.at(-1)?.services.size, 2, "what was served goes on");
+        await bootstrap(database);
+        await waitFor(() => node?.served.at(-1)?.services.size === 0, { what: "the empty database" });
+        assert.equal((await write(create("again")))?.programmed, true);
+        assert.equal(node?.served.at(-1)?.services.size, 1);
+        assert.equal(node?.trouble(), null);
+      }));
+
+    test("what a person writes by SQL is served, and what cannot be served is told with its place", () =>
+      withNodes(["a:1"], async ([node], write) => {
+        await write(create("users"));
+        await database.query("update services set port = -1");
+        await waitFor(() => node?.trouble() !== null, { what: "trouble" });
+        assert.match(node?.trouble() ?? "", /services\[0\]\.port: value should be between 0 and 65535/);
+        await database.query("update services set port = 8080");
+        await waitFor(() => node?.trouble() === null, { what: "the end of the trouble" });
+        assert.equal([...(node?.served.at(-1)?.services.values() ?? [])][0]?.port, 8080);
+      }));
+
+    test("before the bootstrap a node does not start, and says which command to run", async () => {
+      await reset(database);
+      try {
+        await assert.rejects(startNode("a:1"), /run `sluice migrations bootstrap`/);
+      } finally {
+        await bootstrap(database);
+      }
+    });
+  });
+}
