@@ -1,7 +1,7 @@
 /** Puts a node together: source -> intake -> compile -> runtime -> proxy, and the listener that tells how it fares. */
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { emptySnapshot, type Snapshot } from "@sluice/model";
+import { emptySnapshot, type NodeState, type Snapshot } from "@sluice/model";
 import type { Logger } from "pino";
 import type { Turn } from "./balance/balancer.ts";
 import { reportOf, shownTargets } from "./balance/report.ts";
@@ -25,6 +25,16 @@ import { version } from "./version.ts";
 export interface GatewayOptions {
   readonly settings: GatewaySettings;
   readonly log: Logger;
+  /** What documents come from. Default: what the settings say. */
+  readonly source?: (node: NodeFacts) => Source;
+  /** Other listeners of this process, which no upstream may be. */
+  readonly ownListeners?: readonly ListenAddress[];
+}
+
+/** What a node tells of itself. Asked after it has begun to listen. */
+export interface NodeFacts {
+  readonly state: () => NodeState;
+  readonly status: () => ListenAddress;
 }
 
 export interface Gateway {
@@ -32,6 +42,7 @@ export interface Gateway {
   /** Null when nothing is answered over TLS. */
   readonly proxyTls: ListenAddress | null;
   readonly status: ListenAddress;
+  readonly state: () => NodeState;
   /**
    * Turns a target of an upstream by somebody's order, on this node alone, until its health is found to be another.
    *
@@ -60,9 +71,11 @@ async function sourceOf(settings: GatewaySettings, log: Logger): Promise<Source>
   return createPushSource({ listen, token: pushToken });
 }
 
-export async function startGateway({ settings, log }: GatewayOptions): Promise<Gateway> {
+export async function startGateway({ settings, log, ...given }: GatewayOptions): Promise<Gateway> {
   const node = randomUUID();
-  const source = await sourceOf(settings, log);
+  const facts: NodeFacts = { state: () => intake.state(), status: () => status.address };
+  const source = given.source?.(facts) ?? (await sourceOf(settings, log));
+  const own = [settings.status, settings.push, ...(given.ownListeners ?? [])];
   const metrics = createMetrics({ compat: settings.compat === "kong", nodeId: node, version });
   const counters = createCounters({ warn: (message, facts) => log.warn(facts, message) });
   const tools = {
@@ -97,14 +110,14 @@ export async function startGateway({ settings, log }: GatewayOptions): Promise<G
       trustedIps: settings.trustedAddresses,
       realIpHeader: settings.realIpHeader,
       allowedUpstreams: settings.allowedUpstreams,
-      ownListeners: [settings.status, settings.push],
+      ownListeners: own,
     },
     log,
     runtime: () => holder.current,
   });
   const guard = createGuard({
     allowedUpstreams: settings.allowedUpstreams,
-    ownListeners: () => [settings.status, settings.push, proxy.address, proxy.tlsAddress].filter((own) => own !== null),
+    ownListeners: () => [...own, proxy.address, proxy.tlsAddress].filter((address) => address !== null),
   });
   const watch = new HealthWatch({ probe: createProbe({ guard, version }) });
   metrics.readConnections(proxy.connections);
@@ -126,6 +139,7 @@ export async function startGateway({ settings, log }: GatewayOptions): Promise<G
     proxy: proxy.address,
     proxyTls: proxy.tlsAddress,
     status: status.address,
+    state: intake.state,
     setTargetHealth: (upstreamId, targetId, address, healthy) =>
       holder.current.balancers.get(upstreamId)?.setHealth(targetId, address, healthy) ?? false,
     async close() {

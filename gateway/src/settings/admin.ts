@@ -1,5 +1,6 @@
 /** Start-up settings of `sluice admin`. */
 import { DEFAULT_CLASS, defineSettings, type Settings } from "@sluice/model";
+import { fileSettings } from "./file.ts";
 import { compat, logLevel } from "./gateway.ts";
 
 export const adminSettings = defineSettings({
@@ -42,6 +43,7 @@ export const adminSettings = defineSettings({
     default: "http://127.0.0.1:8080",
     description: "The operator's listener, which tells when every node has what was written.",
   },
+  ...fileSettings,
   wait: {
     variable: "SLUICE_ADMIN_WAIT",
     kind: "duration",

@@ -1,5 +1,6 @@
 /** Start-up settings of `sluice gateway`. */
 import { defineSettings, type Settings } from "@sluice/model";
+import { fileSettings } from "./file.ts";
 
 export const logLevel = {
   variable: "SLUICE_LOG_LEVEL",
@@ -45,12 +46,7 @@ export const gatewaySettings = defineSettings({
     default: "push",
     description: "Where documents come from: pushed by the operator, or read from a declarative file.",
   },
-  file: {
-    variable: "SLUICE_FILE",
-    kind: "text",
-    default: null,
-    description: "The declarative file (YAML or JSON), with source `file`. Read again whenever it changes.",
-  },
+  file: fileSettings.file,
   push: {
     variable: "SLUICE_PUSH_LISTEN",
     kind: "address",

@@ -5,13 +5,12 @@ import { readFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeViolation, type LoadedText, loadText, type Snapshot, type Violation } from "@sluice/model";
-import type { Logger } from "pino";
 import { SettingsError } from "../settings/error.ts";
-import type { Intake, Source } from "./source.ts";
+import type { Intake, Source, SourceLog } from "./source.ts";
 
 export interface FileOptions {
   readonly file: string;
-  readonly log: Logger;
+  readonly log: SourceLog;
   /** Milliseconds between looks at the file, for file systems that do not tell of changes. Default 1000. */
   readonly interval?: number;
   /** What the file says is kept for those who ask what was `taken`, instead of being worked out then. Default false. */
@@ -85,7 +84,7 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
       text = await settledText(file, seen);
     } catch (error) {
       const reason = `${file}: ${(error as Error).message}`;
-      if (trouble !== reason) log.error(reason);
+      if (trouble !== reason) log.error({ file }, reason);
       trouble = reason;
       seen = undefined;
       return;

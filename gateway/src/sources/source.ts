@@ -15,3 +15,10 @@ export interface Source {
   trouble(): string | null;
   stop(): Promise<void>;
 }
+
+/** Where a source tells what people should know. A pino logger is one. */
+export interface SourceLog {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}

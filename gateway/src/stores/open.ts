@@ -32,5 +32,9 @@ export async function openStore(settings: AdminSettings, log: Log): Promise<Open
     const { openResourceStore } = await import("./resources/open.ts");
     return openResourceStore(settings, log);
   }
+  if (settings.store === "file") {
+    const { openFile } = await import("./file/open.ts");
+    return openFile(settings, log);
+  }
   throw new SettingsError(`${adminSettings.store.variable} is ${settings.store}, which cannot be opened yet`);
 }
