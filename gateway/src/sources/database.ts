@@ -3,18 +3,17 @@
  * second the node says that it lives and which revision it serves; the answer tells it of changes that it missed.
  */
 import { applyChange, applyDocument, describeViolation } from "@sluice/model";
-import type { Logger } from "pino";
 import type { Database } from "../stores/database/driver.ts";
 import { CHANGES_CHANNEL, forgetNode, sayAlive } from "../stores/database/nodes.ts";
 import { requireMigrated } from "../stores/database/open.ts";
 import { type Revision, readChanges } from "../stores/database/read-changes.ts";
 import { reasonOf } from "../stores/database/reason.ts";
-import type { Intake, Source } from "./source.ts";
+import type { Intake, Source, SourceLog } from "./source.ts";
 
 export interface DatabaseSourceOptions {
   /** The caller's to close, after the source has stopped. */
   readonly database: Database;
-  readonly log: Logger;
+  readonly log: SourceLog;
   /** How the node is known to others: where its status listener is. Asked when it is up. */
   readonly place: () => { readonly address: string; readonly status: string | null };
   /** Milliseconds between signs of life. Default 500: a node that is silent for 2 s is left out of waits. */
@@ -52,7 +51,6 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
     seen = revision;
     refused = -1;
     trouble = null;
-    log.debug({ revision: revision.number, hash: taken.value.hash }, "serving the database");
     return true;
   }
 
@@ -106,6 +104,7 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
       end = await database.listen(CHANGES_CHANNEL, () => onSignal(intake));
       await follow(intake);
       await say(intake, true);
+      log.info({ revision: seen?.number ?? 0, hash: intake.state().hash }, "serving the database");
       timer = setInterval(() => beat(intake), heartbeat);
       known = intake.state().node;
     },

@@ -1,0 +1,95 @@
+/** Opens a database for an admin listener, for a node, or for both in one process. */
+import { hostname } from "node:os";
+import type { Address } from "@sluice/model";
+import type { DatabaseSettings } from "../../settings/database.ts";
+import { createDatabaseSource } from "../../sources/database.ts";
+import type { Source, SourceLog } from "../../sources/source.ts";
+import type { Fleet, FleetNode, Opened } from "../open.ts";
+import { createRevisionWait } from "./await-revision.ts";
+import type { Database } from "./driver.ts";
+import { createDatabaseStore } from "./index.ts";
+import { readNodes, type SeenNode } from "./nodes.ts";
+import { openDatabase, requireMigrated } from "./open.ts";
+
+/** A database for a node and an admin listener in one process: the embedded one is in one process only. */
+export interface SharedDatabase extends Opened {
+  /** A node's documents. Stop it before the database is closed. */
+  source(node: NodePlace): Source;
+}
+
+/** Where a node's status listener is; asked once it listens. */
+export interface NodePlace {
+  readonly status: () => Address;
+}
+
+/** @throws SettingsError when a setting cannot be used, or the tables are not there: with the command to run. */
+export async function shareDatabase(settings: DatabaseSettings, log: SourceLog): Promise<SharedDatabase> {
+  const database = await openDatabase(settings, { onLost: (reason) => log.warn({ reason }, "a connection was lost") });
+  try {
+    await requireMigrated(database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  const wait = createRevisionWait(database);
+  return {
+    store: createDatabaseStore({ database, awaitRevision: wait.awaitRevision }),
+    fleet: fleetOf(database),
+    source: ({ status }) => createDatabaseSource({ database, log, place: () => placeOf(status()) }),
+    async close() {
+      wait.close();
+      await database.close();
+    },
+  };
+}
+
+/** A node's source with a database of its own. */
+export async function openDatabaseSource(
+  settings: DatabaseSettings,
+  { log, node }: { readonly log: SourceLog; readonly node: NodePlace },
+): Promise<Source> {
+  const { source, close } = await shareDatabase(settings, log);
+  const own = source(node);
+  return {
+    ...own,
+    async stop() {
+      await own.stop();
+      await close();
+    },
+  };
+}
+
+const LOOPBACK = /^(127\.|::1$|localhost$)/;
+
+/** As other machines reach it; one that listens on loopback alone is reached from its own machine alone. */
+function placeOf({ host, port }: Address): { readonly address: string; readonly status: string } {
+  const anywhere = host === "0.0.0.0" || host === "::";
+  const reached = anywhere ? hostname() : host;
+  return {
+    address: `${LOOPBACK.test(host) ? hostname() : reached}:${port}`,
+    status: `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`,
+  };
+}
+
+function fleetOf(database: Database): Fleet {
+  return {
+    async status() {
+      const nodes = await readNodes(database).catch(() => null);
+      if (nodes === null) return null;
+      const silent = nodes.filter((node) => node.silent).map(({ address }) => address);
+      return { silent, nodes: nodes.map(({ id, ...node }) => ({ node: id, ...node, status: reachable(node) })) };
+    },
+    async nodes() {
+      const nodes = await readNodes(database).catch(() => []);
+      return nodes
+        .filter(({ silent }) => !silent)
+        .map((node): FleetNode => ({ address: node.address, status: reachable(node) }));
+    },
+  };
+}
+
+/** Loopback is another machine's own. */
+function reachable({ address, status }: Pick<SeenNode, "address" | "status">): string | null {
+  if (status === null || !LOOPBACK.test(new URL(status).hostname.replace(/^\[|\]$/g, ""))) return status;
+  return address.startsWith(`${hostname()}:`) ? status : null;
+}
