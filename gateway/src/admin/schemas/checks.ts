@@ -1,0 +1,59 @@
+/** What is checked between the members of an entity, in Kong's schema language. The checks themselves are the model's. */
+import { type Collection, type PluginName, periods } from "@sluice/model";
+
+export type Check = Readonly<Record<string, unknown>>;
+
+const onlyOverTls = ["client_certificate", "tls_verify", "tls_verify_depth", "ca_certificates"].map(
+  (member): Check => ({
+    conditional: {
+      if_field: "protocol",
+      if_match: { not_one_of: ["https", "tls"] },
+      then_field: member,
+      then_match: { eq: null },
+    },
+  }),
+);
+
+export const entityChecks: Partial<Record<Collection, readonly Check[]>> = {
+  services: [
+    {
+      conditional: {
+        if_field: "protocol",
+        if_match: { one_of: ["tcp", "tls", "udp", "grpc", "grpcs"] },
+        then_field: "path",
+        then_match: { eq: null },
+      },
+    },
+    ...onlyOverTls,
+  ],
+  routes: [
+    {
+      conditional: {
+        if_field: "protocols",
+        if_match: { elements: { type: "string", not_one_of: ["grpcs", "https", "tls", "tls_passthrough"] } },
+        then_field: "snis",
+        then_match: { len_eq: 0 },
+        then_err: "'snis' can only be set when 'protocols' is 'grpcs', 'https', 'tls' or 'tls_passthrough'",
+      },
+    },
+  ],
+  consumers: [{ at_least_one_of: ["custom_id", "username"] }],
+};
+
+const demands = (when: string, value: string, then: string): Check => ({
+  conditional: {
+    if_field: `config.${when}`,
+    if_match: { eq: value },
+    then_field: `config.${then}`,
+    then_match: { required: true },
+  },
+});
+
+export const pluginChecks: Partial<Record<PluginName, readonly Check[]>> = {
+  "rate-limiting": [
+    { at_least_one_of: periods.map((period) => `config.${period}`) },
+    demands("policy", "redis", "redis.host"),
+    demands("limit_by", "header", "header_name"),
+    demands("limit_by", "path", "path"),
+  ],
+};

@@ -1,0 +1,56 @@
+/** Members in Kong's schema language, as GET /schemas tells them (kong-contract 1.6). */
+import type { SchemaNode } from "@sluice/model";
+
+/** What is said of one member. Clients fill in `default`s and look into `fields`, `elements` and `values`. */
+export type Field = Readonly<Record<string, unknown>>;
+
+/** One-member records in the order of the members. */
+export type Fields = readonly Readonly<Record<string, Field>>[];
+
+export function fieldOf(node: SchemaNode): Field {
+  const { description, nullable = false, enum: words, rule } = node;
+  const value = defaultOf(node);
+  return {
+    ...typeOf(node),
+    ...(description !== undefined && { description }),
+    ...(!nullable && { required: true }),
+    ...(value !== undefined && { default: value }),
+    ...(words && { one_of: words }),
+    ...(rule === "uuid" && { uuid: true }),
+    ...bounds(node),
+  };
+}
+
+export const fieldsOf = ({ properties = {} }: SchemaNode): Fields =>
+  Object.entries(properties).map(([name, member]) => ({ [name]: fieldOf(member) }));
+
+/** A record's own default is told by its members. */
+const defaultOf = ({ default: value, type }: SchemaNode): unknown =>
+  value === null || type === "object" ? undefined : value;
+
+function typeOf(node: SchemaNode): Field {
+  const { type, items, reference, onDelete, uniqueItems = false, additionalProperties } = node;
+  if (reference) return { type: "foreign", reference, ...(onDelete === "cascade" && { on_delete: "cascade" }) };
+  if (type === "array" && items) return { type: uniqueItems ? "set" : "array", elements: elementOf(items) };
+  if (type !== "object") return { type };
+  if (typeof additionalProperties !== "object") return { type: "record", fields: fieldsOf(node) };
+  return { type: "map", keys: { type: "string" }, values: elementOf(additionalProperties) };
+}
+
+/** Items are neither set nor unset. */
+function elementOf(node: SchemaNode): Field {
+  const { required: _required, ...element } = fieldOf(node);
+  return element;
+}
+
+function bounds(node: SchemaNode): Field {
+  const { minimum, maximum, exclusiveMinimum, minLength, maxLength, minItems, maxItems } = node;
+  // A text is not empty unless it is said that it may be.
+  const [least, most] = [minLength === 1 ? minItems : (minLength ?? minItems), maxLength ?? maxItems];
+  return {
+    ...(minimum !== undefined && maximum !== undefined && { between: [minimum, maximum] }),
+    ...(exclusiveMinimum !== undefined && { gt: exclusiveMinimum }),
+    ...(least !== undefined && { len_min: least }),
+    ...(most !== undefined && { len_max: most }),
+  };
+}

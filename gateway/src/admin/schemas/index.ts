@@ -1,0 +1,88 @@
+/** Schemas of entities and plugins in Kong's format, derived from ours: decK fills in its defaults from them. */
+import {
+  type Collection,
+  entities,
+  flatRedis,
+  type PluginName,
+  pluginNames,
+  plugins,
+  type SchemaNode,
+  schemaNode,
+} from "@sluice/model";
+import { type Check, entityChecks, pluginChecks } from "./checks.ts";
+import { type Field, type Fields, fieldOf, fieldsOf } from "./field.ts";
+
+export interface Schema {
+  readonly fields: Fields;
+  readonly entity_checks: readonly Check[];
+  readonly shorthand_fields?: Fields;
+}
+
+/** Members that are made up when they are not given. */
+const made: ReadonlySet<string> = new Set(["id", "created_at", "updated_at"]);
+
+/** References that must be there, although only a rule says so. */
+const owners: Partial<Record<Collection, string>> = {
+  keyauth_credentials: "consumer",
+  snis: "certificate",
+  targets: "upstream",
+};
+
+export function entitySchema(collection: Collection): Schema {
+  const { schema, unique } = entities[collection];
+  const { properties = {} } = schemaNode(schema);
+  return {
+    fields: Object.entries(properties).map(([name, member]) => ({
+      [name]: {
+        ...(isOpen(member) ? { type: "record", abstract: true, required: true } : fieldOf(member)),
+        ...((made.has(name) || isKey(collection, name)) && { auto: true }),
+        ...(name.endsWith("_at") && { timestamp: true }),
+        ...(unique.includes(name) && { unique: true }),
+        ...(owners[collection] === name && { required: true }),
+      },
+    })),
+    entity_checks: entityChecks[collection] ?? [],
+    ...(collection === "services" && { shorthand_fields: [{ url: { type: "string" } }] }),
+  };
+}
+
+/** Null: there is no plugin of that name. */
+export function pluginSchema(plugin: string): Schema | null {
+  if (!isPlugin(plugin)) return null;
+  const { schema, refuses } = plugins[plugin];
+  const { protocols } = schemaNode(entities.plugins.schema).properties ?? {};
+  const refused = refuses.map((member) => ({ [member]: { type: "foreign", reference: `${member}s`, eq: null } }));
+  const config: Field = {
+    type: "record",
+    required: true,
+    fields: fieldsOf(schemaNode(schema)),
+    ...(plugin === "rate-limiting" && { shorthand_fields: formerly(schemaNode(schema)) }),
+  };
+  return {
+    fields: [...refused, ...(protocols ? [{ protocols: fieldOf(protocols) }] : []), { config }],
+    entity_checks: pluginChecks[plugin] ?? [],
+  };
+}
+
+const isPlugin = (name: string): name is PluginName => (pluginNames as readonly string[]).includes(name);
+
+const isKey = (collection: Collection, name: string): boolean => collection === "keyauth_credentials" && name === "key";
+
+/** What depends on another member: a plugin's config. */
+const isOpen = ({ type, properties, additionalProperties }: SchemaNode): boolean =>
+  type === "object" && !properties && additionalProperties === undefined;
+
+/** The flat spelling that members of `redis` had before Kong 3.8. */
+function formerly({ properties = {} }: SchemaNode): Fields {
+  const members = properties.redis?.properties ?? {};
+  return flatRedis.map((member) => ({
+    [`redis_${member}`]: {
+      type: members[member]?.type,
+      deprecation: {
+        replaced_with: [{ path: ["redis", member] }],
+        message: `rate-limiting: config.redis_${member} is deprecated, please use config.redis.${member} instead`,
+        removal_in_version: "4.0",
+      },
+    },
+  }));
+}
