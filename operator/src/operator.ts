@@ -7,6 +7,7 @@ import { createOperatorMetrics } from "./metrics.ts";
 import { type NodeService, nodesBehind } from "./publish/discover.ts";
 import { type NodeCredentials, nodeConnector } from "./publish/node-client.ts";
 import { createPublisher } from "./publish/publisher.ts";
+import { createBatches } from "./reconcile/batches.ts";
 import { nothing } from "./reconcile/nothing.ts";
 import { createReconciler } from "./reconcile/reconciler.ts";
 import { createServer } from "./server.ts";
@@ -84,6 +85,7 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     publisher.setNodes(nodesBehind(nodeService, cache.resources.EndpointSlice.values(), scheme));
   }
 
+  const batches = createBatches({ class: settings.class });
   const cache = createResourceCache({
     client,
     kinds: watchedKinds,
@@ -91,6 +93,7 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     secretLabel: CREDENTIAL_LABEL,
     signal: abort.signal,
     log,
+    onVersion: batches.note,
     onChange: (meaningful) => {
       if (!meaningful) return;
       if (nodeService) finding ??= setImmediate(findNodes);
@@ -99,6 +102,7 @@ export async function startOperator({ settings, client, credentials, log }: Oper
   });
   const reconciler = createReconciler({
     cache,
+    batches,
     translate: createTranslator({ homeNamespace: settings.homeNamespace, class: settings.class }),
     empty: nothing,
     publisher,

@@ -24,6 +24,11 @@ export interface CacheOptions<Kinds extends Kind> {
    * resource with a generation means the same while its generation and its batch are the same.
    */
   readonly onChange: (meaningful: boolean) => void;
+  /**
+   * Told of every version of a resource before `onChange`, with what stood in its place. null: nothing; undefined:
+   * nobody knows, because the kind was read for the first time.
+   */
+  readonly onVersion?: (kind: Kinds, before: Resource | null | undefined, resource: Resource) => void;
 }
 
 export interface ResourceCache<Kinds extends Kind> {
@@ -53,7 +58,7 @@ interface Scope<Kinds extends Kind> extends Pick<WatchOptions, "namespace" | "la
 }
 
 export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Kinds>): ResourceCache<Kinds> {
-  const { client, kinds, signal, log, onChange } = options;
+  const { client, kinds, signal, log, onChange, onVersion } = options;
   const cached = new Map(kinds.map((kind) => [kind, new Map<string, Resource>()]));
   const scopes = kinds.flatMap((kind) => scopesOf(kind, options));
   const unsynced = new Set(scopes);
@@ -77,14 +82,20 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
 
     const observer: Observer = {
       replaced(list) {
-        for (const key of [...found.keys()]) forget(key);
-        for (const resource of list) keep(resource);
+        const before = new Map(found);
+        const unknown = unsynced.has(scope) ? undefined : null;
+        for (const key of before.keys()) forget(key);
+        for (const resource of list) {
+          keep(resource);
+          onVersion?.(kind, before.get(resourceKey(resource)) ?? unknown, resource);
+        }
         unsynced.delete(scope);
         onChange(true);
       },
       changed(resource) {
         const before = held.get(resourceKey(resource));
         keep(resource);
+        onVersion?.(kind, before ?? null, resource);
         onChange(!before || !sameMeaning(before, resource));
       },
       removed(resource) {

@@ -1,5 +1,12 @@
 /** Whose fault it is that a change cannot be applied. Pure. */
-import { type Change, type Collection, collections, describeViolation, type Violation } from "@sluice/model";
+import {
+  type Change,
+  type Collection,
+  collections,
+  describeViolation,
+  references,
+  type Violation,
+} from "@sluice/model";
 import type { Item, Translation } from "../translate/translation.ts";
 
 type Items = Translation["items"];
@@ -36,18 +43,11 @@ export function culpritsOf(violations: readonly Violation[], change: Change, ite
   return { items: found, addresses };
 }
 
-/** By which member an entity refers to one of a collection. */
-const members: Readonly<Partial<Record<Collection, string>>> = {
-  services: "service",
-  routes: "route",
-  consumers: "consumer",
-};
-
 /** What refers to an entity: it cannot stay as it is when the entity goes. */
 function* dependents(items: Items, parent: Collection, id: string): Generator<readonly [Collection, Item]> {
-  const member = members[parent];
-  if (member === undefined) return;
   for (const collection of collections)
-    for (const item of items[collection].values())
-      if ((item.entity[member] as { readonly id?: string } | null | undefined)?.id === id) yield [collection, item];
+    for (const { member, to } of references[collection])
+      if (to === parent)
+        for (const item of items[collection].values())
+          if ((item.entity[member] as { readonly id?: string } | null | undefined)?.id === id) yield [collection, item];
 }

@@ -10,14 +10,17 @@ import type { Problem } from "../status/conditions.ts";
 import type { Teller } from "../status/teller.ts";
 import type { StatusWriter } from "../status/writer.ts";
 import { type Owner, ownerKey, type Translation } from "../translate/translation.ts";
-import type { watchedKinds } from "../world/world.ts";
+import type { WatchedKind, World } from "../world/world.ts";
+import type { Batches } from "./batches.ts";
 import { type Built, build } from "./build.ts";
+import { withHeldBack } from "./held-back.ts";
 import { createProgressBook } from "./progress.ts";
 import { createStatuses } from "./statuses.ts";
 
 export interface ReconcilerOptions {
-  readonly cache: ResourceCache<(typeof watchedKinds)[number]>;
-  readonly translate: (world: ResourceCache<(typeof watchedKinds)[number]>["resources"]) => Translation;
+  readonly cache: ResourceCache<WatchedKind>;
+  readonly batches: Batches;
+  readonly translate: (world: World) => Translation;
   readonly empty: Built;
   readonly publisher: Publisher;
   readonly writer: StatusWriter;
@@ -46,7 +49,7 @@ const RESYNC = 10_000;
 const SOON = 1000;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { cache, translate, publisher, writer, teller, log, onReconcile, onProgress } = options;
+  const { cache, batches, translate, publisher, writer, teller, log, onReconcile, onProgress } = options;
   const book = createProgressBook();
   const statuses = createStatuses({ world: cache.resources, book, publisher, writer });
   let built = options.empty;
@@ -56,6 +59,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   let closed = false;
   let scheduled: NodeJS.Immediate | undefined;
   let soon: NodeJS.Timeout | undefined;
+  let later: NodeJS.Timeout | undefined;
   let waitedFor = "";
 
   const resync = setInterval(() => look(true), RESYNC).unref();
@@ -95,7 +99,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     }
     waitedFor = "";
     const started = performance.now();
-    const translation = translate(cache.resources);
+    const { world, again, ...held } = batches.holdBack(cache.resources);
+    clearTimeout(later);
+    if (again !== null) later = setTimeout(touch, again).unref();
+    const translation = withHeldBack(translate(world), held);
     const result = build(built, translation);
     const before = problems;
     built = result.built;
@@ -119,20 +126,22 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (statuses.look(owners, problems, all)) soon = setTimeout(() => look(false), SOON).unref();
   }
 
+  function touch(): void {
+    dirty = true;
+    if (scheduled || closed) return;
+    scheduled = setImmediate(() => {
+      scheduled = undefined;
+      try {
+        reconcile();
+      } catch (error) {
+        // A bug of ours: what was published stays, and the next change tries again.
+        log.error({ err: error }, "cannot translate the resources");
+      }
+    });
+  }
+
   return {
-    touch() {
-      dirty = true;
-      if (scheduled || closed) return;
-      scheduled = setImmediate(() => {
-        scheduled = undefined;
-        try {
-          reconcile();
-        } catch (error) {
-          // A bug of ours: what was published stays, and the next change tries again.
-          log.error({ err: error }, "cannot translate the resources");
-        }
-      });
-    },
+    touch,
     look: () => look(false),
     upToDate: () => !dirty && cache.unsynced().length === 0,
     problemsOf(kind, namespace, name) {
@@ -144,6 +153,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       closed = true;
       clearInterval(resync);
       clearTimeout(soon);
+      clearTimeout(later);
       if (scheduled) clearImmediate(scheduled);
     },
   };

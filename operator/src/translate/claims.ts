@@ -27,8 +27,8 @@ export interface Claims {
   /** Takes everything that the entity claims; or takes nothing and says, in a sentence, what another has. */
   take(claimant: Claimant): string | null;
   /**
-   * Keeps the matches of a route that cannot be served for now from other namespaces, so that a fault of one team does
-   * not hand its requests to another. Younger routes of the same namespace may take them.
+   * Keeps the matches of a route, or the name of an SNI, that cannot be served for now from other namespaces, so that a
+   * fault of one team does not hand its requests to another. Younger ones of the same namespace may take them.
    */
   reserve(claimant: Claimant): void;
   /** Who has the scope of a plugin: the id of the one that is served for the very same requests. */
@@ -37,18 +37,25 @@ export interface Claims {
   overrideScope(claimant: Claimant): void;
 }
 
+/** Names of hosts, whose case does not matter to requests. */
+const hostNames: ReadonlySet<Collection> = new Set(["snis", "upstreams"]);
+
 function named(collection: Collection, entity: Claimant["entity"], members: readonly string[]): readonly Claim[] {
-  return members.flatMap((member) =>
-    typeof entity[member] === "string"
-      ? [{ key: `${collection} ${member}=${entity[member]}`, what: `the ${member} ${entity[member]}` }]
-      : [],
-  );
+  return members.flatMap((member) => {
+    const name = entity[member];
+    if (typeof name !== "string") return [];
+    const key = hostNames.has(collection) ? name.toLowerCase() : name;
+    return [{ key: `${collection} ${member}=${key}`, what: `the ${member} ${name}` }];
+  });
 }
 
 const idOf = (entity: unknown): unknown => (entity as { id?: string } | null)?.id ?? null;
 
 const scopeOf = ({ name, service, route, consumer }: Claimant["entity"]): string =>
   `scope=${JSON.stringify([name, idOf(service), idOf(route), idOf(consumer)])}`;
+
+const targetOf = ({ upstream, target }: Claimant["entity"]): string =>
+  `target=${JSON.stringify([idOf(upstream), String(target).toLowerCase()])}`;
 
 /** Remembered for the entity, which never changes: every entity claims with every change of anything. */
 const known = new WeakMap<object, readonly Claim[]>();
@@ -61,6 +68,7 @@ function claimsOf({ collection, entity }: Claimant): readonly Claim[] {
   const claims = [
     ...named(collection, entity, collection === "keyauth_credentials" ? [] : entities[collection].unique),
     ...(collection === "plugins" ? [scope] : []),
+    ...(collection === "targets" ? [{ key: targetOf(entity), what: `the target ${entity.target}` }] : []),
     { key: `${collection} id=${entity.id}`, what: `the id ${entity.id}` },
   ];
   known.set(entity, claims);
@@ -127,8 +135,9 @@ export function createClaims(): Claims {
       if (key && keyHolder) return sentence(key, keyHolder, claimant);
       const claims = claimsOf(claimant);
       for (const claim of claims) {
-        const holder = taken.get(claim.key);
-        if (holder) return sentence(claim, holder.owner, claimant);
+        const reserver = collection === "snis" ? reserved.get(claim.key) : undefined;
+        const holder = taken.get(claim.key)?.owner ?? (reserver?.namespace === owner.namespace ? undefined : reserver);
+        if (holder) return sentence(claim, holder, claimant);
       }
       if (collection === "routes") {
         const own = matchesOf(entity as unknown as Route);
@@ -141,9 +150,11 @@ export function createClaims(): Claims {
       if (key) holdKey(key, owner);
       return null;
     },
-    reserve({ owner, entity }) {
-      for (const match of matchesOf(entity as unknown as Route))
-        if (!matches.has(match) && !reserved.has(match)) reserved.set(match, owner);
+    reserve(claimant) {
+      const { owner, collection, entity } = claimant;
+      const own =
+        collection === "snis" ? claimsOf(claimant).map(({ key }) => key) : matchesOf(entity as unknown as Route);
+      for (const match of own) if (!matches.has(match) && !reserved.has(match)) reserved.set(match, owner);
     },
     holderOfScope: (plugin) => taken.get(scopeOf(plugin))?.entity.id,
     overrideScope(claimant) {

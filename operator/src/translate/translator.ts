@@ -159,6 +159,13 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
       return true;
     }
 
+    /** What belongs to an entity that is not served. Its server names stay its own. */
+    function leaveOut(owner: Owner, piece: Piece): void {
+      complainOfFaults(owner, piece);
+      if (piece.collection === "snis" && piece.asItem)
+        claims.reserve({ owner, collection: "snis", entity: piece.asItem.entity });
+    }
+
     function serveEndpoints({ backend, item }: Piece): void {
       if (!backend) return;
       const key = keyOf(backend.namespace, backend.name);
@@ -171,10 +178,10 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
       for (const resource of oldestFirst.get(kind)?.(world[kind]) ?? []) {
         const { owner, key, pieces } = memory.translateOne(kind, resource, ask);
         owners.set(key, owner);
-        // The first piece is the resource's main one: without it the others, its credentials, open nothing.
+        // The first piece is the resource's main one: without it the others (keys, targets, server names) are nothing.
         let open = true;
         for (const [index, piece] of pieces.entries()) {
-          if (!open) complainOfFaults(owner, piece);
+          if (!open) leaveOut(owner, piece);
           else if (take(owner, piece) && index === 0) {
             served.add(key);
             serveEndpoints(piece);

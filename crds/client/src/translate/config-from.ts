@@ -1,7 +1,7 @@
 /** Single members of a plugin's config that come from Secrets. */
 import type { ConfigFrom } from "@sluice/model";
 import { invalid } from "./reading.ts";
-import { readSecret } from "./secrets.ts";
+import { isManaged, readSecret } from "./secrets.ts";
 import type { Path, ResourceViolation, TranslateOptions } from "./translation.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -24,13 +24,13 @@ export function configWithSecrets(
   context: Context,
 ): ConfigWithSecrets {
   const { namespace, options } = context;
-  if (options.audience === "admin") return { value: config, secretPaths: [], violations: [] };
   let value = config;
   const secretPaths: Path[] = [];
   const violations: ResourceViolation[] = [];
   for (const [index, { path, secretRef }] of sources.entries()) {
     const place = ["spec", "configFrom", index];
     const steps = path.split(".");
+    if (options.audience === "admin" && !isShown(secretRef.name, context)) continue;
     const found = readSecret(secretRef, { namespace, path: [...place, "secretRef"] }, options);
     const written = "value" in found ? withMember(value, steps, found.value) : value;
     if (!("value" in found)) violations.push(found);
@@ -40,6 +40,12 @@ export function configWithSecrets(
     value = written ?? value;
   }
   return { value, secretPaths, violations };
+}
+
+/** The admin listener shows what was written through it, and leaves unset what people keep in Secrets of their own. */
+function isShown(name: string, { namespace, options }: Context): boolean {
+  const secret = options.read("Secret", namespace, name);
+  return secret !== undefined && isManaged(secret);
 }
 
 /** Undefined when the member has a value, or when a step before it is no record. */

@@ -51,6 +51,14 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
+    "an upstream outside the home namespace with a name that all namespaces could use",
+    "Upstream",
+    { name: "payments.internal" },
+    "team",
+    ["spec.name: begin it with team. - other names are only allowed in the namespace home"],
+    ["NotAllowed"],
+  ],
+  [
     "a certificate without a Secret",
     "Certificate",
     {},

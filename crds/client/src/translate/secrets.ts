@@ -47,6 +47,13 @@ export function entryOf({ data, stringData }: Resource, key: string): string | u
   return typeof encoded === "string" ? Buffer.from(encoded, "base64").toString("utf8") : undefined;
 }
 
+/** The label and its value that every Secret carries which the admin listener has made. */
+export const MANAGED_BY = { label: "app.kubernetes.io/managed-by", value: "sluice-admin" } as const;
+
+/** Whether the admin listener made the Secret: what it was given in clear it shows in clear. */
+export const isManaged = ({ metadata }: Pick<Resource, "metadata">): boolean =>
+  metadata.labels?.[MANAGED_BY.label] === MANAGED_BY.value;
+
 /** What nodes know of a key. */
 export const hashKey = (key: string): string => createHash("sha256").update(key, "utf8").digest("hex");
 

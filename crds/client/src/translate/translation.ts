@@ -32,8 +32,8 @@ export interface TranslateOptions {
   /** A Secret or a core Service; undefined when there is none. */
   readonly read: (kind: "Secret" | "CoreService", namespace: string, name: string) => Resource | undefined;
   /**
-   * `nodes`: keys of consumers as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear, config as
-   * it stands in the resource (nothing taken from Secrets), no `_sluice`, and core Services are not looked for.
+   * `nodes`: keys of consumers as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear, config with
+   * members from Secrets that the admin listener made and from no others, no `_sluice`, and core Services are not looked for.
    */
   readonly audience: "nodes" | "admin";
 }

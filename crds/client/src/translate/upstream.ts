@@ -4,7 +4,7 @@ import { type Child, childrenOf, parentViolations, timesOf } from "./children.ts
 import { clientCertificate } from "./client-certificate.ts";
 import { entityName } from "./entity-name.ts";
 import type { Reading } from "./reading.ts";
-import type { Translated, TranslateOptions } from "./translation.ts";
+import type { ResourceViolation, Translated, TranslateOptions } from "./translation.ts";
 
 /** A faulty target is a fault of its own item: the upstream and the other targets are served. */
 export function upstreamEntities(reading: Reading, options: TranslateOptions): readonly Translated[] {
@@ -16,11 +16,22 @@ export function upstreamEntities(reading: Reading, options: TranslateOptions): r
     item: { ...times, ...members, ...name.member, ...certificate.member, id: identity.id },
     base: ["spec"],
     places: { ...name.places, ...certificate.places },
-    violations: [...parentViolations(reading, "targets"), ...certificate.violations],
+    violations: [...parentViolations(reading, "targets"), ...certificate.violations, ...nameFaults(reading, options)],
     refersTo: certificate.refersTo,
   };
   const entries = childrenOf(reading, "targets", kinds.Upstream.spec.properties?.targets);
   return [upstream, ...entries.map((entry) => target(reading, entry))];
+}
+
+/**
+ * Services of all namespaces send their requests to the upstream that has the name of their host, so that only those
+ * may take any name who may write the home namespace.
+ */
+function nameFaults({ own, namespace }: Reading, { homeNamespace }: TranslateOptions): readonly ResourceViolation[] {
+  const { name } = own;
+  if (namespace === homeNamespace || typeof name !== "string" || name.startsWith(`${namespace}.`)) return [];
+  const message = `begin it with ${namespace}. - other names are only allowed in the namespace ${homeNamespace}`;
+  return [{ path: ["spec", "name"], message, condition: "Accepted", reason: "NotAllowed" }];
 }
 
 function target(reading: Reading, { own, members, base, index, violations }: Child): Translated {

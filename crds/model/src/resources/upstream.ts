@@ -65,7 +65,7 @@ export const upstream: KindFacts = {
       ...common(
         "The upstream's name, a host name that is unique in all namespaces: Services with this host send their " +
           "requests to the targets. When unset: metadata.name in Sluice's home namespace, " +
-          "<namespace>.<metadata.name> elsewhere.",
+          "<namespace>.<metadata.name> elsewhere, where every name begins with <namespace> and a dot.",
       ),
       clientCertificateRef: clientCertificateRef("https targets"),
       targets,

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BATCH, BATCH_COMPLETE, BATCH_REMOVE, BATCH_UNDO, type Kind, type Resource } from "@sluice/crds";
+import { testWorld } from "../translate/testing-world.ts";
+import type { World } from "../world/world.ts";
+import { createBatches, type HeldBack, INCOMPLETE, OUT_OF_STEP, PATIENCE } from "./batches.ts";
+
+const ONE = "0a1b2c3d-0000-4000-8000-000000000001";
+const OTHER = "0a1b2c3d-0000-4000-8000-000000000002";
+
+interface Mark {
+  readonly id?: string;
+  readonly size?: number;
+  readonly removes?: true;
+  readonly completes?: true;
+  readonly undo?: string;
+}
+
+const annotations = ({ id = ONE, size = 2, removes, completes, undo }: Mark): Record<string, string> => ({
+  [BATCH]: `${id}/${size}`,
+  ...(removes && { [BATCH_REMOVE]: id }),
+  ...(completes && { [BATCH_COMPLETE]: id }),
+  ...(undo !== undefined && { [BATCH_UNDO]: undo }),
+});
+
+/** An operator that reads, with a clock of the test's. */
+function scene() {
+  let time = 0;
+  let batches = createBatches({ class: "sluice", now: () => time });
+  const { world, put, remove } = testWorld();
+
+  function write(kind: Kind, name: string, url: string, mark?: Mark, members: Partial<Resource> = {}): void {
+    const before = world[kind as keyof World].get(`default/${name}`) ?? null;
+    const metadata = { name, namespace: "default", ...(mark && { annotations: annotations(mark) }) };
+    batches.note(kind, before, put(kind, name, { ...members, metadata, spec: { url, ...members.spec } }));
+  }
+
+  return {
+    world,
+    write,
+    remove,
+    look: (): HeldBack => batches.holdBack(world),
+    pass: (milliseconds: number) => {
+      time += milliseconds;
+    },
+    restart() {
+      batches = createBatches({ class: "sluice", now: () => time });
+      for (const kind of ["Service", "Route", "Secret"] as const)
+        for (const resource of world[kind].values()) batches.note(kind, undefined, resource);
+    },
+  };
+}
+
+/** What of the Services counts: `name=url`. */
+const services = ({ world }: HeldBack): string =>
+  [...world.Service.values()].map(({ metadata, spec }) => `${metadata.name}=${spec?.url}`).join(" ");
+const told = ({ problems }: HeldBack): readonly string[] =>
+  [...problems].map(([key, { problem }]) => `${key} ${problem.reason} ${problem.message}`);
+
+test("without a batch the world is the world", () => {
+  const { write, look, world } = scene();
+  write("Service", "a", "1");
+  assert.deepEqual(look(), { world, held: new Set(), problems: new Map(), again: null });
+  assert.equal(look().world, world);
+});
+
+test("a changed resource counts as before and a new one as absent until all of the batch are seen", () => {
+  const { write, look } = scene();
+  write("Service", "a", "1");
+  write("Service", "a", "2", { size: 3 });
+  assert.equal(services(look()), "a=1");
+  write("Service", "b", "2", { size: 3 });
+  assert.equal(services(look()), "a=1");
+  assert.deepEqual([...look().held], ["Service/default/a", "Service/default/b"]);
+  assert.deepEqual(told(look()), []);
+  write("Secret", "s", "2", { size: 3, completes: true });
+  assert.equal(services(look()), "a=2 b=2");
+  assert.equal(look().held.size, 0);
+});
+
+test("a Secret that a batch changes counts as before too", () => {
+  const { write, look } = scene();
+  write("Secret", "s", "1");
+  write("Secret", "s", "2", {});
+  assert.equal(look().world.Secret.get("default/s")?.spec?.url, "1");
+});
+
+test("what a batch removes stays until the batch is complete, and goes before it is deleted", () => {
+  const { write, look, remove } = scene();
+  write("Service", "a", "1");
+  write("Service", "a", "1", { removes: true });
+  assert.equal(services(look()), "a=1");
+  write("Service", "b", "1", { completes: true });
+  assert.equal(services(look()), "b=1");
+  remove("Service", "a");
+  assert.equal(services(look()), "b=1");
+  write("Service", "b", "1");
+  assert.equal(services(look()), "b=1");
+});
+
+test("a resource that changes again within its batch still counts as before the batch", () => {
+  const { write, look } = scene();
+  write("Service", "a", "1");
+  write("Service", "a", "2", {});
+  write("Service", "a", "3", {});
+  assert.equal(services(look()), "a=1");
+});
+
+test("a batch over one that was never complete goes back to what stood before both", () => {
+  const { write, look } = scene();
+  write("Service", "a", "1");
+  write("Service", "a", "2", {});
+  look();
+  write("Service", "a", "3", { id: OTHER });
+  assert.equal(services(look()), "a=1");
+});
+
+test("a batch over one that is complete goes back to that one", () => {
+  const { write, look } = scene();
+  write("Service", "a", "1");
+  write("Service", "a", "2", { size: 1, completes: true });
+  assert.equal(services(look()), "a=2");
+  write("Service", "a", "3", { id: OTHER });
+  assert.equal(services(look()), "a=2");
+});
+
+test("an undone batch leaves nothing behind", () => {
+  const { write, look, remove } = scene();
+  write("Service", "a", "1");
+  write("Service", "a", "2", { size: 3 });
+  write("Service", "b", "2", { size: 3 });
+  remove("Service", "b");
+  write("Service", "a", "1");
+  assert.equal(services(look()), "a=1");
+  assert.deepEqual(look(), { world: look().world, held: new Set(), problems: new Map(), again: null });
+});
+
+test("a batch that stays incomplete is told about after a while, and not before", () => {
+  const { write, look, pass } = scene();
+  write("Service", "a", "1");
+  write("Service", "a", "2", { size: 3 });
+  write("Service", "b", "2", { size: 3 });
+  assert.equal(look().again, PATIENCE);
+  pass(PATIENCE - 1);
+  assert.deepEqual([told(look()), look().again], [[], 1]);
+  pass(1);
+  const start = `the batch ${ONE} has not been written to its end (2 of 3 resources were seen)`;
+  assert.deepEqual(told(look()), [
+    `Service/default/a ${INCOMPLETE} ${start}: it is served as it was before; write it again`,
+    `Service/default/b ${INCOMPLETE} ${start}: it is not served; write it again`,
+  ]);
+  assert.equal(look().again, null);
+});
+
+test("resources of another class are held back, and told of by whom they belong to", () => {
+  const { write, look, pass } = scene();
+  write("Service", "a", "1", {}, { spec: { class: "another" } });
+  look();
+  pass(PATIENCE);
+  assert.deepEqual([services(look()), told(look())], ["", []]);
+});
+
+test("after a restart in the middle new resources stay out, and changed ones are served as they stand", () => {
+  const { write, look, pass, restart } = scene();
+  const published = { status: { conditions: [{ type: "Accepted", status: "True", reason: "Accepted", message: "" }] } };
+  const heldBack = { status: { conditions: [{ type: "Accepted", status: "False", reason: INCOMPLETE, message: "" }] } };
+  write("Service", "unknown", "2", { size: 9 });
+  write("Service", "new", "2", { size: 9, undo: "null" });
+  write("Service", "told", "2", { size: 9, undo: "null" }, heldBack as Partial<Resource>);
+  write("Service", "changed", "2", { size: 9, undo: "{}" });
+  write("Service", "known", "2", { size: 9 }, published as Partial<Resource>);
+  write("Service", "going", "2", { size: 9, removes: true });
+  restart();
+  assert.equal(services(look()), "changed=2 known=2 going=2");
+  assert.deepEqual([...look().held].sort(), ["Service/default/new", "Service/default/told", "Service/default/unknown"]);
+  pass(PATIENCE);
+  assert.equal(look().problems.size, 6);
+  assert.match(told(look()).at(-1) ?? "", /it is served as it stands; write it again$/);
+});
+
+test("after a restart a batch is complete whose end is there, though its others have lost their marks meanwhile", () => {
+  const { write, look, pass, restart } = scene();
+  write("Service", "a", "2", { size: 3, undo: "null" });
+  write("Service", "b", "2", { size: 3, completes: true, undo: "null" });
+  restart();
+  assert.equal(services(look()), "");
+  assert.equal(look().again, OUT_OF_STEP);
+  pass(OUT_OF_STEP);
+  assert.equal(services(look()), "a=2 b=2");
+  assert.deepEqual([told(look()), look().again], [[], null]);
+});

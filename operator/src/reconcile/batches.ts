@@ -1,0 +1,208 @@
+/**
+ * Batches: resources that are published together or not at all (house decision 6). Until every resource of a batch has
+ * been seen, one that it changed counts as it was before and one that it created counts as absent; from then on those
+ * that it removes are absent. The marks are explained where they are declared, in @sluice/crds.
+ */
+import {
+  BATCH_UNDO,
+  type BatchMark,
+  batchMark,
+  classOf,
+  isOurs,
+  type Kind,
+  keyOf,
+  type Resource,
+  resourceKey,
+} from "@sluice/crds";
+import type { Problem } from "../status/conditions.ts";
+import { type Owner, ownerKey } from "../translate/translation.ts";
+import type { WatchedKind, World } from "../world/world.ts";
+
+export const INCOMPLETE = "BatchIncomplete";
+
+/** Milliseconds until an incomplete batch is told about: before that it is one that is being written. */
+export const PATIENCE = 5000;
+/**
+ * Milliseconds that the end of a batch may be seen before its other resources: watches of several kinds are not in
+ * step. After that the others are gone because the batch was published before (by an operator that has restarted).
+ */
+export const OUT_OF_STEP = 5000;
+
+export interface HeldBack {
+  /** The world as it is to be published; the very same object when no batch is under way. */
+  readonly world: World;
+  /** Resources that are not published as they stand, by `ownerKey`: their statuses are not to be told of. */
+  readonly held: ReadonlySet<string>;
+  /** What is to be told about resources of batches that stay incomplete, by `ownerKey`. */
+  readonly problems: ReadonlyMap<string, { readonly owner: Owner; readonly problem: Problem }>;
+  /** Milliseconds until the same world has to be looked at again; null: only when something changes. */
+  readonly again: number | null;
+}
+
+export interface Batches {
+  /**
+   * A version of a resource was read.
+   *
+   * @param before What stood in its place. null: nothing; undefined: nobody knows, because we have just begun to read.
+   */
+  note(kind: Kind, before: Resource | null | undefined, resource: Resource): void;
+  holdBack(world: World): HeldBack;
+}
+
+interface Marked {
+  readonly kind: WatchedKind;
+  readonly key: string;
+  readonly id: string;
+  readonly before: Resource | null | undefined;
+}
+
+interface Member extends Marked {
+  readonly resource: Resource;
+  readonly mark: BatchMark;
+}
+
+interface Known {
+  readonly since: number;
+  /** When the resource was seen that is written last. */
+  ended?: number;
+  complete: boolean;
+}
+
+interface BatchesOptions {
+  /** Others belong to another Sluice, which tells their statuses. */
+  readonly class: string;
+  /** Milliseconds. Default: the machine's clock. */
+  readonly now?: () => number;
+}
+
+export function createBatches({ class: className, now = Date.now }: BatchesOptions): Batches {
+  const marked = new Map<string, Marked>();
+  const known = new Map<string, Known>();
+
+  function note(kind: Kind, before: Resource | null | undefined, resource: Resource): void {
+    const name = `${kind}/${resourceKey(resource)}`;
+    const earlier = marked.get(name);
+    const id = batchMark(resource)?.id;
+    if (id === undefined) return void marked.delete(name);
+    if (earlier?.id === id) return;
+    // What an incomplete batch wrote was never published: what counts is what stood there before that one too.
+    const unpublished = earlier && known.get(earlier.id)?.complete !== true;
+    const stood = unpublished ? earlier.before : before;
+    marked.set(name, { kind: kind as WatchedKind, key: resourceKey(resource), id, before: stood });
+  }
+
+  /** The batches of what is marked now. Those that nobody names any more are forgotten. */
+  function gather(world: World): ReadonlyMap<string, readonly Member[]> {
+    const batches = new Map<string, Member[]>();
+    for (const [name, entry] of marked) {
+      const resource = world[entry.kind].get(entry.key);
+      const mark = resource && batchMark(resource);
+      if (!mark) {
+        marked.delete(name);
+        continue;
+      }
+      const members = batches.get(mark.id);
+      const member = { ...entry, resource, mark };
+      if (members) members.push(member);
+      else batches.set(mark.id, [member]);
+    }
+    for (const id of known.keys()) if (!batches.has(id)) known.delete(id);
+    return batches;
+  }
+
+  function look(id: string, members: readonly Member[]): Known {
+    const batch = known.get(id) ?? { since: now(), complete: false };
+    known.set(id, batch);
+    if (members.some(({ mark }) => mark.completes)) batch.ended ??= now();
+    batch.complete ||=
+      members.length >= Math.max(...members.map(({ mark }) => mark.size)) ||
+      (batch.ended !== undefined && now() - batch.ended >= OUT_OF_STEP);
+    return batch;
+  }
+
+  return {
+    note,
+    holdBack(world) {
+      if (marked.size === 0) return { world, held: new Set(), problems: new Map(), again: null };
+      const changes: Change[] = [];
+      const problems = new Map<string, { readonly owner: Owner; readonly problem: Problem }>();
+      const deadlines: number[] = [];
+      for (const [id, members] of gather(world)) {
+        const batch = look(id, members);
+        if (batch.complete) {
+          for (const member of members) if (member.mark.removes) changes.push({ ...member, counts: null });
+          continue;
+        }
+        if (batch.ended !== undefined) deadlines.push(batch.ended + OUT_OF_STEP);
+        const overdue = now() - batch.since >= PATIENCE;
+        if (!overdue) deadlines.push(batch.since + PATIENCE);
+        for (const member of members) {
+          const counts = countsAs(member);
+          if (counts !== member.resource) changes.push({ ...member, counts });
+          const owner = ownerOf(member, className);
+          if (overdue && owner)
+            problems.set(nameOf(member), { owner, problem: problemOf(member, counts, members.length) });
+        }
+      }
+      return {
+        world: changed(world, changes),
+        held: new Set(changes.map(nameOf)),
+        problems,
+        again: deadlines.length > 0 ? Math.max(0, Math.min(...deadlines) - now()) : null,
+      };
+    },
+  };
+}
+
+interface Change extends Pick<Marked, "kind" | "key"> {
+  readonly resource: Resource;
+  /** null: absent. */
+  readonly counts: Resource | null;
+}
+
+const nameOf = ({ kind, resource: { metadata } }: Pick<Change, "kind" | "resource">): string =>
+  ownerKey({ kind, namespace: metadata.namespace, name: metadata.name });
+
+/** Undefined for what has no status of ours: Secrets, and resources of another class. */
+function ownerOf({ kind, resource }: Member, className: string): Owner | undefined {
+  const { namespace, name } = resource.metadata;
+  return isOurs(kind) && classOf(resource) === className ? { kind, namespace, name } : undefined;
+}
+
+/** How a resource of an incomplete batch counts. One that is to be removed stays as it is until then. */
+function countsAs({ before, resource, mark }: Member): Resource | null {
+  if (mark.removes) return resource;
+  if (before !== undefined) return before;
+  return wasPublished(resource) ? resource : null;
+}
+
+/** After a restart nobody knows what stood in the place of a resource, but whether there was something. */
+function wasPublished({ metadata, status }: Resource): boolean {
+  if (status?.conditions?.some(({ reason }) => reason !== INCOMPLETE)) return true;
+  return (metadata.annotations?.[BATCH_UNDO] ?? "null") !== "null";
+}
+
+function problemOf({ resource, mark }: Member, counts: Resource | null, seen: number): Problem {
+  const served =
+    counts === null
+      ? "it is not served"
+      : counts === resource
+        ? "it is served as it stands"
+        : "it is served as it was before";
+  const message =
+    `the batch ${mark.id} has not been written to its end (${seen} of ${mark.size} resources were seen): ${served}; ` +
+    "write it again";
+  return { condition: "Accepted", reason: INCOMPLETE, message };
+}
+
+function changed(world: World, changes: readonly Change[]): World {
+  const copies: Partial<Record<WatchedKind, Map<string, Resource>>> = {};
+  for (const { kind, resource, counts } of changes) {
+    const copy = copies[kind] ?? new Map(world[kind]);
+    copies[kind] = copy;
+    const key = keyOf(resource.metadata.namespace, resource.metadata.name);
+    if (counts) copy.set(key, counts);
+    else copy.delete(key);
+  }
+  return { ...world, ...copies };
+}
