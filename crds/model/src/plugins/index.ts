@@ -1,4 +1,6 @@
 /** The table of plugins: the one place that lists them. Their handlers stand in the gateway under the same names. */
+
+import { type SchemaNode, schemaNode } from "../schema/node.ts";
 import { type CorsConfig, cors } from "./cors.ts";
 import { type KeyAuthConfig, keyAuth } from "./key-auth.ts";
 import { type PrometheusConfig, prometheus } from "./prometheus.ts";
@@ -31,6 +33,15 @@ export const plugins: Readonly<Record<PluginName, PluginFacts>> = {
   "rate-limiting": { schema: rateLimiting, priority: 910, protects: true, refuses: [] },
   prometheus: { schema: prometheus, priority: 13, protects: false, refuses: [] },
 };
+
+/** Where a plugin's config holds what is `secret`: `["redis", "password"]`. None for a plugin that is not ours. */
+export function secretMembers(name: string): readonly (readonly string[])[] {
+  const look = (node: SchemaNode, path: readonly string[]): readonly (readonly string[])[] =>
+    node.secret
+      ? [path]
+      : Object.entries(node.properties ?? {}).flatMap(([member, inner]) => look(inner, [...path, member]));
+  return Object.hasOwn(plugins, name) ? look(schemaNode(plugins[name as PluginName].schema), []) : [];
+}
 
 export const pluginNames = Object.keys(plugins) as readonly PluginName[];
 

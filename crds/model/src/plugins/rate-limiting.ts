@@ -20,7 +20,12 @@ const redis = record(
     }),
     username: nullable(text({ description: "User name, for Redis 6 and later.", maxLength: 512 })),
     password: nullable(
-      text({ description: "Password. Better taken from a Secret by configFrom.", minLength: 0, maxLength: 512 }),
+      text({
+        description: "Password. Better taken from a Secret by configFrom.",
+        minLength: 0,
+        maxLength: 512,
+        secret: true,
+      }),
     ),
     database: integer({ description: "Database number.", default: 0, minimum: 0, maximum: 1_000_000 }),
     ssl: flag({ description: "Connect by TLS.", default: false }),

@@ -13,6 +13,8 @@ export interface MemberOptions {
   readonly default?: unknown;
   /** A check with a sentence of its own, from the table in check/rules.ts. */
   readonly rule?: string;
+  /** Nobody but who may read Secrets may see the value: in a cluster it is kept in one. */
+  readonly secret?: true;
 }
 
 type Limits<Keys extends string> = Partial<Record<Keys, number>>;

@@ -31,6 +31,8 @@ export interface SchemaNode {
   readonly onDelete?: "cascade" | "restrict";
   /** The name of a check with a sentence of its own. */
   readonly rule?: string;
+  /** Nobody but who may read Secrets may see the value. */
+  readonly secret?: true;
 }
 
 /** TypeBox's types say nothing about keywords of ours; the objects carry them. */
