@@ -1,5 +1,6 @@
 /** Start-up settings of `sluice admin`. */
 import { DEFAULT_CLASS, defineSettings, type Settings } from "@sluice/model";
+import { accessSettings } from "./access.ts";
 import { fileSettings } from "./file.ts";
 import { compat, logLevel } from "./gateway.ts";
 
@@ -8,8 +9,11 @@ export const adminSettings = defineSettings({
     variable: "SLUICE_ADMIN_LISTEN",
     kind: "address",
     default: "127.0.0.1:8001",
-    description: "Where the admin API is answered. Only a loopback address: there is no authentication yet.",
+    description:
+      "Where the admin API is answered. Where other machines may reach it, callers must prove who they are: set " +
+      "SLUICE_ADMIN_TOKEN, SLUICE_ADMIN_TLS_CA or SLUICE_ADMIN_KUBERNETES.",
   },
+  ...accessSettings,
   store: {
     variable: "SLUICE_STORE",
     kind: "choice",

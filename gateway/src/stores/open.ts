@@ -20,6 +20,8 @@ export interface FleetNode {
 export interface Opened {
   readonly store: Store;
   readonly fleet: Fleet;
+  /** Hash of the configuration that is served, where it is one document (file); null before the first. */
+  readonly hash?: () => string | null;
   /** Whoever still waits for nodes is answered that nobody can tell. */
   close(): Promise<void>;
 }

@@ -1,0 +1,59 @@
+/** GET / and its like (kong-contract 1.6). */
+import { hostname } from "node:os";
+import { type Declaration, pluginNames, plugins } from "@sluice/model";
+import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
+import { readCollection } from "../../stores/read-all.ts";
+import type { Store } from "../../stores/store.ts";
+import { type Facts, isWritable, KONG_VERSION } from "./facts.ts";
+
+export async function rootBody({ node, version, settings, store, address }: Facts): Promise<object> {
+  const { host, port } = address();
+  return {
+    tagline: "Welcome to Sluice",
+    version: KONG_VERSION,
+    edition: "community",
+    hostname: hostname(),
+    node_id: node,
+    timers: { running: 0, pending: 0 },
+    plugins: {
+      available_on_server: Object.fromEntries(
+        pluginNames.map((name) => [name, { version, priority: plugins[name].priority }]),
+      ),
+      enabled_in_cluster: await pluginsInUse(store),
+    },
+    lua_version: "none",
+    configuration: {
+      // Kong's clients read this as whether entities can be written.
+      database: isWritable(settings) ? "postgres" : "off",
+      role: "traditional",
+      router_flavor: "traditional",
+      admin_listen: [`${host}:${port}`],
+      admin_listeners: [{ ip: host, port, ssl: settings.tlsCert !== null, http2: false }],
+      proxy_listeners: [],
+      log_level: settings.logLevel,
+      loaded_plugins: Object.fromEntries(pluginNames.map((name) => [name, true])),
+      sluice: shownSettings(settings),
+    },
+    pids: { master: process.pid, workers: [] },
+    sluice: { product: "Sluice", version, store: settings.store, class: settings.class },
+  };
+}
+
+/** By their variables; what is secret is masked, as Kong does. */
+function shownSettings(settings: AdminSettings): Readonly<Record<string, unknown>> {
+  const values: Readonly<Record<string, unknown>> = settings;
+  const declared: readonly (readonly [string, Declaration])[] = Object.entries(adminSettings);
+  return Object.fromEntries(
+    declared.map(([name, { variable, secret = false }]) => [
+      variable,
+      secret && values[name] !== null ? "******" : values[name],
+    ]),
+  );
+}
+
+/** Empty while nothing can be read: this answer tells that the listener runs, whatever else does not. */
+async function pluginsInUse(store: Store): Promise<readonly string[]> {
+  if (store.unready().length > 0) return [];
+  const used = await readCollection(store, "plugins").catch(() => []);
+  return [...new Set(used.map(({ name }) => name))].sort();
+}

@@ -1,0 +1,54 @@
+/** The URLs under /schemas (kong-contract 1.6). */
+import { type Collection, checkEntity, collections, deriveId, entities, references } from "@sluice/model";
+import { decodeBody, type Raw } from "../body.ts";
+import type { Answer, Received } from "../call.ts";
+import { HttpError, invalidEntity } from "../errors.ts";
+import { operations, type Route } from "../handlers.ts";
+import { timeFor } from "../operations/check.ts";
+import { entitySchema, pluginSchema } from "./index.ts";
+
+export const schemaRoutes: readonly Route[] = [
+  {
+    url: "/schemas/:name",
+    handlers: { GET: async ({ params }) => ({ status: 200, body: entitySchema(collectionNamed(params.name)) }) },
+  },
+  { url: "/schemas/plugins/:name", handlers: { GET: async ({ params }) => showPlugin(params.name ?? "") } },
+  { url: "/schemas/plugins/validate", handlers: { POST: async (received) => validate("plugins", received) } },
+  {
+    url: "/schemas/:name/validate",
+    handlers: { POST: async (received) => validate(collectionNamed(received.params.name), received) },
+  },
+];
+
+function collectionNamed(name = ""): Collection {
+  const collection = collections.find((one) => one === name);
+  if (!collection) throw new HttpError(404, { message: `No entity named '${name}'` });
+  return collection;
+}
+
+function showPlugin(name: string): Answer {
+  const schema = pluginSchema(name);
+  if (!schema) throw new HttpError(404, { message: `No plugin named '${name}'` });
+  return { status: 200, body: schema };
+}
+
+/** As a POST would be checked, but nothing is looked for in the store: a reference by name is as good as one by id. */
+function validate(collection: Collection, { headers, bytes }: Received): Answer {
+  const body = decodeBody({ contentType: headers["content-type"], bytes }, collection);
+  const { snis, ...rest } = operations[collection].prepare(body, { before: null, keeps: false });
+  const given = collection === "certificates" ? rest : { ...rest, ...(snis !== undefined && { snis }) };
+  const { violations } = checkEntity(collection, withIds(collection, given), { now: timeFor(collection) });
+  if (violations) throw invalidEntity(violations);
+  return { status: 200, body: { message: "schema validation successful" } };
+}
+
+function withIds(collection: Collection, raw: Raw): Raw {
+  const named = references[collection].flatMap(({ member, to }) => {
+    const reference = Object(raw[member]) as Raw;
+    const name = entities[to].unique.map((key) => reference[key]).find((value) => typeof value === "string");
+    return reference.id === undefined && typeof name === "string"
+      ? [[member, { id: deriveId(to, name) }] as const]
+      : [];
+  });
+  return { ...raw, ...Object.fromEntries(named) };
+}
