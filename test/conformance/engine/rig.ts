@@ -3,6 +3,9 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TestContext } from "node:test";
 import type { Endpoint, PluginName, Service, SnapshotRoute } from "@sluice/model";
+import type { Balancer } from "../../../gateway/src/balance/balancer.ts";
+import { targetOf, upstreamNamed } from "../../../gateway/src/balance/testing.ts";
+import { HealthWatch } from "../../../gateway/src/balance/watch.ts";
 import { compile } from "../../../gateway/src/compile/compile.ts";
 import {
   certificateNamed,
@@ -14,6 +17,8 @@ import {
 import type { PluginHandlers, PluginInstance, PluginServices } from "../../../gateway/src/plugins/plugin.ts";
 import type { CreateProxy, ProxyListener } from "../../../gateway/src/proxy/engine.ts";
 import { defaultProxySettings, type ProxySettings } from "../../../gateway/src/proxy/settings.ts";
+import { createGuard } from "../../../gateway/src/proxy/upstream/guard.ts";
+import { createProbe } from "../../../gateway/src/proxy/upstream/probe.ts";
 import { holdRuntime } from "../../../gateway/src/runtime/holder.ts";
 import type { KeyPair } from "../../tools/certificates.ts";
 
@@ -30,6 +35,8 @@ export interface RigOptions {
   /** Members of the route; without them it has the path `/`. */
   readonly route?: Partial<SnapshotRoute>;
   readonly endpoints?: readonly Endpoint[];
+  /** An upstream entity that the service's host names. */
+  readonly pool?: Pool;
   /** Certificates by the server names that they are shown for; the rig listens with TLS as well then. */
   readonly certificates?: Readonly<Record<string, KeyPair>>;
   readonly settings?: Partial<ProxySettings>;
@@ -37,8 +44,17 @@ export interface RigOptions {
   readonly plugins?: Partial<Record<PluginName, PluginInstance>>;
 }
 
+export interface Pool {
+  /** Members of the upstream. */
+  readonly upstream?: object;
+  /** Weights by address. */
+  readonly targets: Readonly<Record<string, number>>;
+}
+
 export interface Rig {
   readonly port: number;
+  /** Of the pool. */
+  readonly balancer: () => Balancer;
   /** 0 without certificates. */
   readonly tlsPort: number;
   readonly proxy: ProxyListener;
@@ -76,24 +92,41 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
     runtime: () => holder.current,
   });
   test.after(() => proxy.close({ deadline: 0 }));
+  const { allowedUpstreams = ["127.0.0.0/8"] } = options.settings ?? {};
+  const guard = createGuard({ allowedUpstreams, ownListeners: () => [proxy.address] });
+  const watch = new HealthWatch({ probe: createProbe({ guard, version: "1.2.3" }) });
+  watch.follow(holder.current.balancers);
+  test.after(() => watch.close());
   return {
     port: proxy.address.port,
+    balancer() {
+      const [balancer] = holder.current.balancers.values();
+      if (balancer === undefined) throw new Error("this rig has no pool");
+      return balancer;
+    },
     tlsPort: proxy.tlsAddress?.port ?? 0,
     proxy,
     log,
     async swap(next) {
       upstream = await upstreamPort(test, next.upstream ?? upstream);
       holder.swap(compile(holder.current, snapshot(next), tools));
+      watch.follow(holder.current.balancers);
     },
   };
 }
 
-function contentOf({ service, route, endpoints, plugins, certificates = {} }: RigOptions, port: number) {
-  const target = serviceNamed("upstream", { port, ...service });
+function contentOf({ service, route, endpoints, pool, plugins, certificates = {} }: RigOptions, port: number) {
+  const target = serviceNamed("upstream", { port, ...(pool && { host: "pool" }), ...service });
+  const balanced = pool && upstreamNamed("pool", pool.upstream);
+  const addresses = Object.entries(pool?.targets ?? {});
   const pairs = Object.entries(certificates).map(([name, pair]) => certificateNamed(name, pair));
   return snapshotOf({
     certificates: pairs.map(({ certificate }) => certificate),
     snis: pairs.map(({ sni }) => sni),
+    ...(balanced && {
+      upstreams: [balanced],
+      targets: addresses.map(([address, weight]) => targetOf(balanced, address, { weight })),
+    }),
     services: [target],
     routes: [routeNamed("route", { paths: ["/"], service: { id: target.id }, ...route })],
     plugins: Object.keys(plugins ?? {}).map((name) => pluginNamed(name)),

@@ -1,8 +1,10 @@
 /** What every HTTP engine does on the wire. */
 import { answerSuite } from "./answers.ts";
+import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";
 import { failureSuite } from "./failures.ts";
 import { headerSuite } from "./headers.ts";
+import { healthSuite } from "./health.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
 import type { Engine } from "./rig.ts";
 import { tlsSuite } from "./tls.ts";
@@ -15,5 +17,7 @@ export function engineSuite(engine: Engine): void {
   failureSuite(engine);
   upgradeSuite(engine);
   tlsSuite(engine);
+  balancingSuite(engine);
+  healthSuite(engine);
   lifecycleSuite(engine);
 }

@@ -1,0 +1,140 @@
+/** Targets that fail and come back: what requests and a node's own checks find out, and where traffic goes. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer as createTlsServer } from "node:https";
+import { describe, it } from "node:test";
+import { makeAuthority } from "../../tools/certificates.ts";
+import { send } from "./client.ts";
+import { becomes, letters, type Serve, sendUntil, startPool, weighted } from "./pool.ts";
+import { type Engine, listen, portOf, type Rig, startRig } from "./rig.ts";
+
+/** Checks of unhealthy targets every 20 ms; one success is enough. */
+const comeback = { active: { unhealthy: { interval: 0.02 }, healthy: { successes: 1 } } };
+const fit = ({ balancer }: Rig): readonly boolean[] => balancer().entries.map(({ member }) => member.health.healthy);
+
+export function healthSuite(engine: Engine): void {
+  describe(`health (${engine.name})`, () => {
+    it("moves traffic from a target that dies to the others, and back when a check finds it alive", async (test) => {
+      const servers = await startPool(test, 2);
+      const healthchecks = { passive: { unhealthy: { tcp_failures: 1 } }, ...comeback };
+      const pool = { upstream: { healthchecks }, targets: weighted(servers) };
+      const rig = await startRig(test, engine, { pool });
+      assert.equal(await letters(rig.port, 4), "abab");
+      await servers[0]?.stop();
+      assert.equal(await letters(rig.port, 6), "bbbbbb");
+      assert.deepEqual(fit(rig), [false, true]);
+      await servers[0]?.restart();
+      await sendUntil(rig.port, ({ body }) => body === "a");
+      assert.deepEqual(fit(rig), [true, true]);
+      assert.equal((await letters(rig.port, 4)).split("").toSorted().join(""), "aabb");
+    });
+
+    it("finds a dead target by checks alone, before a request does", async (test) => {
+      const servers = await startPool(test, 2);
+      const active = { healthy: { interval: 0.02 }, unhealthy: { tcp_failures: 2 } };
+      const pool = { upstream: { healthchecks: { active } }, targets: weighted(servers) };
+      const rig = await startRig(test, engine, { pool, service: { retries: 0 } });
+      await servers[1]?.stop();
+      await becomes(() => fit(rig)[1] === false);
+      assert.equal(await letters(rig.port, 4), "aaaa");
+    });
+
+    it("takes a target out by the statuses that it answers with, in a row", async (test) => {
+      const statuses = [500, 500, 200, 500, 500, 500, 200];
+      const serve: Serve = (letter) => (_request, response) => {
+        response.writeHead(letter === "a" ? (statuses.shift() ?? 200) : 200).end(letter);
+      };
+      const servers = await startPool(test, 2, serve);
+      const healthchecks = { passive: { unhealthy: { http_failures: 3 } } };
+      const rig = await startRig(test, engine, { pool: { upstream: { healthchecks }, targets: weighted(servers) } });
+      assert.equal(await letters(rig.port, 15), "abababababab" + "bbb");
+      assert.deepEqual(statuses, [200]);
+    });
+
+    it("answers 503 as a whole when too little weight is fit", async (test) => {
+      const servers = await startPool(test, 3);
+      const healthchecks = { passive: { unhealthy: { timeouts: 1 } }, threshold: 40 };
+      const rig = await startRig(test, engine, { pool: { upstream: { healthchecks }, targets: weighted(servers) } });
+      const [a, b] = rig.balancer().entries.map(({ member }) => member.id);
+      rig.balancer().setHealth(a ?? "", null, false);
+      assert.equal(await letters(rig.port, 4), "bcbc");
+      rig.balancer().setHealth(b ?? "", null, false);
+      const { status, body } = await send(rig.port, { headers: { Accept: "application/json" } });
+      assert.deepEqual([status, JSON.parse(body).message], [503, "failure to get a peer from the ring-balancer"]);
+    });
+
+    it("keeps what it knows of the targets that stay when others come and go", async (test) => {
+      const servers = await startPool(test, 3);
+      const upstream = { healthchecks: { passive: { unhealthy: { tcp_failures: 1 } } } };
+      const rig = await startRig(test, engine, { pool: { upstream, targets: weighted(servers.slice(0, 2)) } });
+      await servers[0]?.stop();
+      assert.equal(await letters(rig.port, 2), "bb");
+      await rig.swap({ pool: { upstream, targets: weighted(servers) } });
+      assert.deepEqual(fit(rig), [false, true, true]);
+      assert.equal(await letters(rig.port, 4), "bcbc");
+    });
+
+    it("checks with the path, the headers and the Host that the upstream asks for", async (test) => {
+      const servers = await startPool(test, 1);
+      const active = {
+        http_path: "/alive",
+        headers: { "X-Check": ["one", "two"], "User-Agent": ["mine"] },
+        healthy: { interval: 0.02 },
+      };
+      const upstream = { healthchecks: { active }, host_header: "pool.example" };
+      await startRig(test, engine, { pool: { upstream, targets: weighted(servers) } });
+      const server = servers[0]?.server;
+      assert.ok(server);
+      const [request] = await once(server, "request");
+      const { host, "x-check": check, "user-agent": agent } = request.headers;
+      const seen = [request.method, request.url, host, check, agent];
+      assert.deepEqual(seen, ["GET", "/alive", `pool.example:${servers[0]?.port}`, "one, two", "mine"]);
+    });
+
+    it("checks over TLS by the server name that the upstream asks for, and looks at the certificate", async (test) => {
+      const { certificate, key } = await (await makeAuthority()).issue({ name: "up", usage: "server" });
+      const names: unknown[] = [];
+      const server = createTlsServer({ cert: certificate, key }, ({ socket }, response) => {
+        names.push((socket as { servername?: unknown }).servername);
+        response.end();
+      });
+      const targets = { [`127.0.0.1:${portOf(await listen(test, server))}`]: 1 };
+      const strict = { type: "https", https_sni: "up.example", healthy: { interval: 0.02 } };
+      const active = { ...strict, unhealthy: { interval: 0.02, tcp_failures: 1 } };
+      const rig = await startRig(test, engine, { pool: { upstream: { healthchecks: { active } }, targets } });
+      await becomes(() => fit(rig)[0] === false);
+      assert.deepEqual(names, []);
+      const careless = { ...active, https_verify_certificate: false, healthy: { interval: 0.02, successes: 1 } };
+      await rig.swap({ pool: { upstream: { healthchecks: { active: careless } }, targets } });
+      await becomes(() => fit(rig)[0] === true);
+      assert.equal(names[0], "up.example");
+    });
+
+    it("counts a check that takes too long, and one that only connects", async (test) => {
+      const servers = await startPool(test, 1, () => () => {});
+      const targets = weighted(servers);
+      const active = { timeout: 0.05, healthy: { interval: 0.02 }, unhealthy: { interval: 0.02, timeouts: 1 } };
+      const rig = await startRig(test, engine, { pool: { upstream: { healthchecks: { active } }, targets } });
+      await becomes(() => fit(rig)[0] === false);
+      const tcp = { ...active, type: "tcp", healthy: { interval: 0.02, successes: 1 } };
+      await rig.swap({ pool: { upstream: { healthchecks: { active: tcp } }, targets } });
+      await becomes(() => fit(rig)[0] === true);
+    });
+
+    it("does not check addresses that are no upstreams", async (test) => {
+      let asked = 0;
+      const servers = await startPool(test, 1, () => (_request, response) => {
+        asked++;
+        response.end();
+      });
+      const active = { healthy: { interval: 0.02 }, unhealthy: { tcp_failures: 2 } };
+      const localhost = { [`localhost:${servers[0]?.port}`]: 1 };
+      for (const targets of [weighted(servers), localhost]) {
+        const pool = { upstream: { healthchecks: { active } }, targets };
+        const rig = await startRig(test, engine, { pool, settings: { allowedUpstreams: [] } });
+        await becomes(() => fit(rig)[0] === false);
+      }
+      assert.equal(asked, 0);
+    });
+  });
+}
