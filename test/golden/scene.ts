@@ -1,17 +1,21 @@
 /** Reads a golden's resources, lets the operator's translation run on them, and prints what came out for people. */
+import { X509Certificate } from "node:crypto";
 import { type Kind, kindOf, type Resource, resourceKey } from "@sluice/crds";
 import {
   type Collection,
   collections,
   type Document,
   entities,
+  nameOf,
   plugins,
   schemaNode,
   snapshotToDocument,
   withoutDefaults,
 } from "@sluice/model";
 import { parseAllDocuments, stringify } from "yaml";
+import { createBatches, type HeldBack } from "../../operator/src/reconcile/batches.ts";
 import { type Built, build } from "../../operator/src/reconcile/build.ts";
+import { withHeldBack } from "../../operator/src/reconcile/held-back.ts";
 import { nothing } from "../../operator/src/reconcile/nothing.ts";
 import { conditionsOf, type Problem } from "../../operator/src/status/conditions.ts";
 import type { Item } from "../../operator/src/translate/translation.ts";
@@ -61,17 +65,32 @@ export function worldOf(resources: readonly Resource[]): World {
   return world;
 }
 
+/** What counts for an operator that has just begun to read, and has waited for what may be missing of a batch. */
+function afterRestart(world: World): HeldBack {
+  let time = 0;
+  const batches = createBatches({ class: "sluice", now: () => time });
+  for (const kind of watchedKinds) for (const resource of world[kind].values()) batches.note(kind, undefined, resource);
+  for (;;) {
+    const heldBack = batches.holdBack(world);
+    if (heldBack.again === null) return heldBack;
+    time += heldBack.again;
+  }
+}
+
 /** What the operator makes of the resources once every node has acknowledged it. */
 export function outcomeOf(resources: readonly Resource[]): {
   readonly document: Document;
   readonly items: Built["items"];
   readonly conditions: readonly (readonly [string, readonly string[]])[];
 } {
-  const world = worldOf(resources);
-  const translation = createTranslator({ homeNamespace: HOME, class: "sluice" })(world);
+  const { world, ...heldBack } = afterRestart(worldOf(resources));
+  const translation = withHeldBack(createTranslator({ homeNamespace: HOME, class: "sluice" })(world), heldBack);
   const { built, problems: late } = build(nothing, translation);
   const conditions = [...translation.owners].map(([key, { kind, namespace, name }]) => {
-    const resource = world[kind].get(`${namespace}/${name}`) as Resource;
+    const resource = resources.find(
+      (one) => kindOfResource(one) === kind && resourceKey(one) === `${namespace}/${name}`,
+    );
+    if (!resource) throw new Error(`${key} has an outcome and is not there`);
     const problems: readonly Problem[] = [...(translation.problems.get(key) ?? []), ...(late.get(key) ?? [])];
     const said = conditionsOf(resource, problems, { programmed: true, message: "" });
     const lines = said.map(({ type, status, reason, message }) =>
@@ -90,8 +109,8 @@ export function printOutcome(resources: readonly Resource[], input: string): str
   const { document, items, conditions } = outcomeOf(resources);
   const names = new Map<string, string>();
   for (const collection of collections)
-    for (const [id, { owner }] of items[collection])
-      if (!input.includes(id)) names.set(id, nameOf(collection, owner, names));
+    for (const [id, { owner, entity }] of items[collection])
+      if (!input.includes(id)) names.set(id, titleOf(collection, { owner, entity }, names));
 
   const shown = Object.fromEntries(
     collections.flatMap((collection) => {
@@ -110,8 +129,9 @@ export function printOutcome(resources: readonly Resource[], input: string): str
   );
 }
 
-function nameOf(collection: Collection, owner: Item["owner"], names: ReadonlyMap<string, string>): string {
+function titleOf(collection: Collection, { owner, entity }: Item, names: ReadonlyMap<string, string>): string {
   const resource = `${owner.kind} ${owner.namespace}/${owner.name}`;
+  if (collection === "targets" || collection === "snis") return `${resource} ${nameOf(collection, entity)}`;
   if (collection !== "keyauth_credentials") return resource;
   const taken = new Set(names.values());
   let number = 0;
@@ -122,8 +142,20 @@ function nameOf(collection: Collection, owner: Item["owner"], names: ReadonlyMap
 function essence(collection: Collection, { id, _sluice, ...entity }: Members): Members {
   const facts = collection === "plugins" && plugins[entity.name as keyof typeof plugins];
   const config = facts && withoutDefaults(schemaNode(facts.schema), entity.config as Members);
-  const members = withoutDefaults(schemaNode(entities[collection].schema), entity);
+  const members = withoutDefaults(schemaNode(entities[collection].schema), readable(entity));
   return { id, ...members, ...(config && { config }), ...(_sluice !== undefined && { _sluice }) };
+}
+
+/** PEM texts as what they are. */
+function readable(entity: Members): Members {
+  const members = Object.entries(entity).map(([name, value]): [string, unknown] => {
+    if (typeof value !== "string" || !value.startsWith("-----BEGIN")) return [name, value];
+    return [
+      name,
+      value.includes("PRIVATE KEY") ? "[redacted]" : `certificate of ${new X509Certificate(value).subject}`,
+    ];
+  });
+  return Object.fromEntries(members);
 }
 
 /** Ids stand as values and, for addresses, as names of members. */
