@@ -8,10 +8,11 @@ import { pino } from "pino";
 import { dial, type Received, type Sent, send, until } from "../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../test/conformance/engine/rig.ts";
 import { temporaryFolder } from "../../test/process/index.ts";
-import { startGateway } from "./gateway.ts";
+import { type Gateway, startGateway } from "./gateway.ts";
 import { gatewaySettings } from "./settings/gateway.ts";
 
 interface Node {
+  readonly gateway: Gateway;
   readonly port: number;
   readonly send: (sent: Sent) => Promise<Received>;
   readonly metrics: () => Promise<string>;
@@ -20,7 +21,11 @@ interface Node {
 /** A node in front of an upstream that tells the headers and the target of every request, also of an upgrade. */
 async function startNode(
   context: TestContext,
-  { service, settings = {}, ...rest }: { service: object; consumers?: object[]; settings?: Record<string, string> },
+  {
+    service,
+    settings = {},
+    ...rest
+  }: { service: object; consumers?: object[]; upstreams?: object[]; settings?: Record<string, string> },
 ): Promise<Node> {
   const tell = ({ url, headers }: { url?: string; headers: object }) => JSON.stringify({ url, headers });
   const upstream = await startUpstream(context, (incoming, response) => response.end(tell(incoming)));
@@ -47,6 +52,7 @@ async function startNode(
     folder.remove();
   });
   return {
+    gateway: node,
     port: node.proxy.port,
     send: (sent) => send(node.proxy.port, sent),
     metrics: async () => (await send(node.status.port, { path: "/metrics" })).body,
@@ -164,4 +170,54 @@ test("metrics carry Kong's names when told so, and any username; the proxy does 
     line,
     'kong_http_requests_total{service="up",route="r",code="200",source="service",workspace="default",consumer="q\\"uo\\\\te\\n"} 1',
   );
+});
+
+test("the health of targets stands on the status listener and in the metrics, and can be ordered", async (context) => {
+  const live = await startUpstream(context, (_request, response) => response.end("live"));
+  const target = `127.0.0.1:${portOf(live)}`;
+  const [pool, idle] = ["7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a01", "7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a02"];
+  const ids = ["7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a03", "7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a04"];
+  const { gateway, send, metrics } = await startNode(context, {
+    service: {
+      url: "http://pool",
+      routes: [{ paths: ["/"] }],
+      plugins: [{ name: "prometheus", config: { upstream_health_metrics: true } }],
+    },
+    upstreams: [
+      {
+        id: pool,
+        name: "pool",
+        healthchecks: { passive: { unhealthy: { tcp_failures: 1 } } },
+        targets: [{ id: ids[0], target }],
+      },
+      { id: idle, name: "idle", targets: [{ id: ids[1], target: "10.0.0.1", weight: 5 }] },
+    ],
+  });
+  const health = async () => {
+    const response = await fetch(`http://127.0.0.1:${gateway.status.port}/upstreams/health`);
+    return (await response.json()) as Record<string, Record<string, { health: string }>>;
+  };
+  const port = portOf(live);
+  const address = { ip: "127.0.0.1", port, weight: 100, health: "HEALTHY" };
+  assert.deepEqual(await health(), {
+    [pool]: { [ids[0] ?? ""]: { health: "HEALTHY", weight: 100, addresses: [address] } },
+    [idle]: {
+      [ids[1] ?? ""]: {
+        health: "HEALTHCHECKS_OFF",
+        weight: 5,
+        addresses: [{ ip: "10.0.0.1", port: 8000, weight: 5, health: "HEALTHCHECKS_OFF" }],
+      },
+    },
+  });
+  assert.equal((await send({})).body, "live");
+  assert.equal(gateway.setTargetHealth(pool, ids[0] ?? "", target, false), true);
+  assert.equal(gateway.setTargetHealth(idle, ids[1] ?? "", null, false), false);
+  assert.equal(gateway.setTargetHealth("nobody", ids[0] ?? "", null, false), false);
+  assert.equal((await send({})).status, 503);
+  assert.equal((await health())[pool]?.[ids[0] ?? ""]?.health, "UNHEALTHY");
+  const shown = (await metrics()).split("\n").filter((line) => line.startsWith("sluice_upstream_target_health{"));
+  const labels = (upstream: string, at: string, state: string) =>
+    `sluice_upstream_target_health{upstream="${upstream}",target="${at}",address="${at}",state="${state}",subsystem="http"}`;
+  assert.ok(shown.includes(`${labels("pool", target, "unhealthy")} 1`), shown.join("\n"));
+  assert.ok(shown.includes(`${labels("idle", "10.0.0.1:8000", "healthchecks_off")} 1`), shown.join("\n"));
 });

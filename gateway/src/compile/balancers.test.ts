@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Certificate, Service, Target, Upstream } from "@sluice/model";
+import { request, targetOf, upstreamNamed } from "../balance/testing.ts";
+import type { PluginHandlers, PluginServices } from "../plugins/plugin.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { compile } from "./compile.ts";
+import { serviceNamed, snapshotOf } from "./testing-entities.ts";
+
+const tools = { handlers: {} as PluginHandlers, services: {} as PluginServices };
+const passive = { unhealthy: { tcp_failures: 1 } };
+const pool = upstreamNamed("pool", { healthchecks: { passive } });
+const other = upstreamNamed("other");
+const [a, b, far] = [targetOf(pool, "10.0.0.1:80"), targetOf(pool, "10.0.0.2:80"), targetOf(other, "10.0.0.9:80")];
+const service = serviceNamed("s", { host: "pool" });
+
+interface Content {
+  readonly upstreams?: readonly Upstream[];
+  readonly targets?: readonly Target[];
+  readonly services?: readonly Service[];
+  readonly certificates?: readonly Certificate[];
+}
+
+const full = { upstreams: [pool, other], targets: [a, b, far], services: [service] };
+const runtimeOf = (content: Content, previous: Runtime | null = null) =>
+  compile(previous, snapshotOf({ ...full, ...content }), tools);
+const upstreamOf = (runtime: Runtime) => {
+  const upstream = runtime.upstreams.get(service.id);
+  assert.ok(upstream);
+  return upstream;
+};
+const hosts = (runtime: Runtime) => upstreamOf(runtime).targets.map(({ host, port }) => `${host}:${port}`);
+
+test("a service whose host is an upstream's name goes to its targets, whatever its port", () => {
+  assert.deepEqual(hosts(runtimeOf({})), ["10.0.0.1:80", "10.0.0.2:80"]);
+  assert.deepEqual(hosts(runtimeOf({ targets: [] })), []);
+  assert.deepEqual(hosts(runtimeOf({ upstreams: [] })), ["pool:80"]);
+});
+
+test("a service that stands for a core Service keeps its endpoints", () => {
+  const endpoints = new Map([[service.id, [{ address: "10.1.1.1", port: 81 }]]]);
+  assert.deepEqual(hosts(compile(null, snapshotOf({ ...full, endpoints }), tools)), ["10.1.1.1:81"]);
+});
+
+test("a balancer is shared as long as its upstream, its targets and its certificate are the same", () => {
+  const old = runtimeOf({});
+  const same = runtimeOf({ services: [service, serviceNamed("t")] }, old);
+  assert.equal(same.balancers.get(pool.id), old.balancers.get(pool.id));
+  assert.equal(upstreamOf(same), upstreamOf(old));
+  const more = runtimeOf({ targets: [a, b, far, targetOf(pool, "10.0.0.3:80")] }, old);
+  assert.notEqual(more.balancers.get(pool.id), old.balancers.get(pool.id));
+  assert.notEqual(upstreamOf(more), upstreamOf(old));
+  assert.equal(more.balancers.get(other.id), old.balancers.get(other.id));
+});
+
+test("a change of one target does not reset what is known of the others", () => {
+  const old = runtimeOf({});
+  assert.ok(old.balancers.get(pool.id)?.setHealth(a.id, null, false));
+  const held = upstreamOf(old).attempts(request());
+  assert.equal(held.next()?.host, "10.0.0.2");
+  const next = runtimeOf({ targets: [a, { ...b, weight: 7 }, targetOf(pool, "10.0.0.3:80")] }, old);
+  const known = next.balancers.get(pool.id)?.entries.map(({ member, weight }) => ({
+    fit: member.health.healthy,
+    load: member.inFlight,
+    weight,
+  }));
+  assert.deepEqual(known, [
+    { fit: false, load: 0, weight: 100 },
+    { fit: true, load: 1, weight: 7 },
+    { fit: true, load: 0, weight: 100 },
+  ]);
+  held.done();
+  assert.equal(next.balancers.get(pool.id)?.entries[1]?.member.inFlight, 0);
+});
+
+test("connections that show another certificate are not shared, and keys show nothing of it", () => {
+  const certificate = (id: string, key = "secret"): Certificate => ({
+    id,
+    created_at: 0,
+    updated_at: 0,
+    cert: `cert ${id}`,
+    key,
+    cert_alt: null,
+    key_alt: null,
+    tags: null,
+  });
+  const [own, shared] = [certificate("own"), certificate("shared")];
+  const targetFor = (members: Partial<Service>, upstream: Partial<Upstream>, certificates = [own, shared]) => {
+    const content = { upstreams: [{ ...pool, ...upstream }], targets: [a], certificates };
+    const secure = { ...service, protocol: "https" as const, ...members };
+    const target = upstreamOf(runtimeOf({ ...content, services: [secure] })).targets[0];
+    assert.ok(target);
+    return target;
+  };
+  const withOwn = { client_certificate: { id: "own" } };
+  const withShared = { client_certificate: { id: "shared" } };
+  const none = targetFor({}, {});
+  assert.equal(none.certificate, null);
+  assert.equal(targetFor({}, withShared).certificate, shared);
+  assert.equal(targetFor(withOwn, withShared).certificate, own);
+  assert.equal(targetFor({ protocol: "http" }, withShared).certificate, null);
+  const keys = [
+    none.key,
+    targetFor({}, withShared).key,
+    targetFor(withOwn, {}).key,
+    targetFor(withOwn, {}, [certificate("own", "renewed")]).key,
+  ];
+  assert.equal(new Set(keys).size, keys.length);
+  assert.ok(!keys.join().includes("secret") && !keys.join().includes("cert"));
+});
+
+const names: readonly (readonly [
+  target: string,
+  host_header: string | null,
+  protocol: "http" | "https",
+  host: string,
+  serverName: string | null,
+])[] = [
+  ["10.0.0.1:80", null, "http", "10.0.0.1", null],
+  ["10.0.0.1:8443", null, "https", "10.0.0.1:8443", null],
+  ["up.example:443", null, "https", "up.example", "up.example"],
+  ["[2001:db8::1]:443", null, "https", "[2001:db8::1]", null],
+  ["[2001:db8::1]:8443", "up.example", "https", "up.example:8443", "up.example"],
+  ["10.0.0.1:8443", "up.example:9", "https", "up.example:9", "up.example"],
+  ["up.example:443", "10.0.0.7", "https", "10.0.0.7", null],
+];
+for (const [target, host_header, protocol, host, serverName] of names) {
+  test(`${protocol} to ${target} with host_header ${host_header} is called ${host}`, () => {
+    const upstream = upstreamNamed("pool", { host_header });
+    const content = { upstreams: [upstream], targets: [targetOf(upstream, target)] };
+    const [made] = upstreamOf(runtimeOf({ ...content, services: [{ ...service, protocol }] })).targets;
+    assert.deepEqual([made?.hostHeader, made?.serverName], [host, serverName]);
+  });
+}
