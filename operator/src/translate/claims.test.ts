@@ -46,6 +46,22 @@ const cases: readonly (readonly [string, Collection, object, object, RegExp | nu
     null,
   ],
   ["all requests", "plugins", limit({}), limit({}), /same target/],
+  ["a server name in another case", "snis", { name: "a.test" }, { name: "A.test" }, /has the name A\.test/],
+  ["an upstream's name in another case", "upstreams", { name: "a.test" }, { name: "A.test" }, /has the name A\.test/],
+  [
+    "an address of one upstream",
+    "targets",
+    { target: "a:80", upstream: { id: "u" } },
+    { target: "A:80", upstream: { id: "u" } },
+    /has the target A:80/,
+  ],
+  [
+    "an address of two upstreams",
+    "targets",
+    { target: "a:80", upstream: { id: "u" } },
+    { target: "a:80", upstream: { id: "v" } },
+    null,
+  ],
   ["a path", "routes", route({ paths: ["/a"] }), route({ paths: ["/a"] }), /matches the same requests: change hosts/],
   ["all of its paths", "routes", route({ paths: ["/a", "/b"] }), route({ paths: ["/b"] }), /same requests/],
   ["some of its paths", "routes", route({ paths: ["/a"] }), route({ paths: ["/a", "/b"] }), null],
@@ -121,6 +137,13 @@ test("a reserved match is kept from other namespaces, and free for its own", () 
   assert.match(claims.take(claimant("routes", route({ paths: ["/a"] }), "x", "two")) ?? "", /Route one\/broken/);
   assert.equal(claims.take(claimant("routes", route({ paths: ["/a"] }), "heir", "one")), null);
   assert.match(claims.take(claimant("routes", route({ paths: ["/a"] }), "x", "one")) ?? "", /Route one\/heir/);
+});
+
+test("a reserved server name is kept from other namespaces, and free for its own", () => {
+  const claims = createClaims();
+  claims.reserve(claimant("snis", { name: "a.test" }, "broken", "one"));
+  assert.match(claims.take(claimant("snis", { name: "a.test" }, "x", "two")) ?? "", /one\/broken has the name a\.test/);
+  assert.equal(claims.take(claimant("snis", { name: "a.test" }, "heir", "one")), null);
 });
 
 test("the first to reserve a match has it, and nobody reserves what is taken", () => {

@@ -13,7 +13,16 @@ type Members = Record<string, unknown>;
 /** Values as people write them by mistake, most of them near to what is meant. */
 const odd = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
-  fc.constantFrom("users", ["/users"], [{ kind: "Service", name: "users" }], { name: "users" }, "key-auth", 1, null),
+  fc.constantFrom(
+    "users",
+    ["/users"],
+    [{ kind: "Service", name: "users" }],
+    { name: "users" },
+    [{ target: "a" }, { target: "b" }],
+    "key-auth",
+    1,
+    null,
+  ),
 );
 const spec = fc.dictionary(
   fc.constantFrom(
@@ -37,11 +46,17 @@ const spec = fc.dictionary(
     "class",
     "backendRef",
     "protocols",
+    "secretRef",
+    "snis",
+    "targets",
+    "healthchecks",
+    "clientCertificateRef",
+    "hashOn",
     "unknown",
   ),
   odd,
 ) as fc.Arbitrary<Members>;
-const kinds = ["Service", "Route", "Consumer", "Plugin"] as const;
+const kinds = ["Certificate", "Upstream", "Service", "Route", "Consumer", "Plugin"] as const;
 const resources = fc.array(
   fc.record({
     kind: fc.constantFrom(...kinds),
