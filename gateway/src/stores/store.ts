@@ -66,6 +66,11 @@ export interface WriteOptions {
   readonly force?: boolean;
   /** Check everything and tell the effects, but write nothing. */
   readonly plan?: boolean;
+  /**
+   * The writes make a whole document of what there is. A file takes one also where it takes no single writes, as Kong
+   * does: in memory, until the file itself changes or the process ends.
+   */
+  readonly whole?: boolean;
 }
 
 /** Why a write was not done. Nothing has been written then. */

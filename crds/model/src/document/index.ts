@@ -20,3 +20,4 @@ export { renderDocument } from "./render.ts";
 export { editNode } from "./text/edit.ts";
 export { type ItemText, type Layout, type ListText, layoutOf, textOf } from "./text/layout.ts";
 export { flattenText, type ItemPlace, renderItem } from "./text/render-item.ts";
+export { type LocatedData, readYaml } from "./yaml.ts";

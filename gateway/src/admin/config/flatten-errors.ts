@@ -1,0 +1,122 @@
+/** Faults of a document by the entities that have them, as the ingress controller reads them (kong-contract 1.6). */
+import {
+  type Collection,
+  collections,
+  entities,
+  type Fields,
+  nestedLists,
+  schemaViolation,
+  type Violation,
+} from "@sluice/model";
+
+export interface EntityErrors {
+  readonly entity_type: string;
+  readonly entity_id?: string;
+  readonly entity_name?: string;
+  readonly entity_tags?: readonly string[];
+  /** As it was written, without the lists of others in it, and with a reference to what it stood in. */
+  readonly entity: Members;
+  readonly errors: readonly EntityError[];
+}
+
+export type EntityError =
+  | { readonly type: "field"; readonly field: string; readonly message: string }
+  | { readonly type: "entity"; readonly message: string };
+
+type Members = Readonly<Record<string, unknown>>;
+
+export interface Flattened {
+  readonly flattened_errors: readonly EntityErrors[];
+  /** Faults that are of no entity. */
+  readonly rest: readonly Violation[];
+}
+
+interface Found {
+  readonly collection: Collection;
+  readonly entity: Members;
+  readonly violations: Violation[];
+}
+
+/** @param data The document as it was written. */
+export function flattenErrors(data: unknown, violations: readonly Violation[]): Flattened {
+  const found = new Map<string, Found>();
+  const rest: Violation[] = [];
+  for (const violation of violations) {
+    const place = placeOf(data, violation.path);
+    if (!place) {
+      rest.push(violation);
+      continue;
+    }
+    const { key, collection, entity, below } = place;
+    const known = found.get(key) ?? { collection, entity, violations: [] };
+    found.set(key, known);
+    known.violations.push({ ...violation, path: below });
+  }
+  return { flattened_errors: [...found.values()].map(told), rest };
+}
+
+interface Place extends Omit<Found, "violations"> {
+  readonly key: string;
+  /** The path from the entity on. */
+  readonly below: Violation["path"];
+}
+
+/** The innermost entity on the path. */
+function placeOf(data: unknown, path: Violation["path"]): Place | undefined {
+  let [holder, lists, at]: [unknown, readonly string[], number] = [data, collections, 0];
+  let place: Place | undefined;
+  for (;;) {
+    const [list, index] = [path[at], path[at + 1]];
+    if (typeof list !== "string" || typeof index !== "number" || !lists.includes(list)) return place;
+    const entity: unknown = Object(Object(holder)[list])[index];
+    if (typeof entity !== "object" || entity === null || Array.isArray(entity)) return place;
+    const collection = list as Collection;
+    at += 2;
+    place = {
+      key: JSON.stringify(path.slice(0, at)),
+      collection,
+      entity: withParent(entity as Members, collection, place),
+      below: path.slice(at),
+    };
+    holder = entity;
+    lists = nestedLists[collection].map(({ child }) => child);
+  }
+}
+
+function withParent(entity: Members, collection: Collection, parent: Place | undefined): Members {
+  const inside = nestedLists[collection].map(({ child }) => child as string);
+  const own = Object.fromEntries(Object.entries(entity).filter(([member]) => !inside.includes(member)));
+  const member = parent && nestedLists[parent.collection].find(({ child }) => child === collection)?.member;
+  const id = parent?.entity.id;
+  return member === undefined || !isUuid(id) || own[member] !== undefined ? own : { ...own, [member]: { id } };
+}
+
+function told({ collection, entity, violations }: Found): EntityErrors {
+  const { id, name, tags } = entity;
+  return {
+    entity_type: entities[collection].singular,
+    ...(isUuid(id) && { entity_id: id }),
+    ...(typeof name === "string" && name !== "" && { entity_name: name }),
+    ...(Array.isArray(tags) && tags.every((tag) => typeof tag === "string") && { entity_tags: tags }),
+    entity,
+    errors: errorsIn(schemaViolation(violations).fields, ""),
+  };
+}
+
+/** Positions count from 1, as in Lua. */
+function errorsIn(fields: Fields, at: string): readonly EntityError[] {
+  if (fields === null) return [];
+  if (typeof fields === "string") return [at === "" ? ofEntity(fields) : { type: "field", field: at, message: fields }];
+  const steps: readonly (readonly [string, Fields])[] = Array.isArray(fields)
+    ? fields.map((one: Fields, index): [string, Fields] => [String(index + 1), one])
+    : Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
+  return steps.flatMap(([step, below]) => {
+    if (step === "@entity") return (Array.isArray(below) ? below : [below]).map((message) => ofEntity(String(message)));
+    return errorsIn(below, at === "" ? step : `${at}.${step}`);
+  });
+}
+
+const ofEntity = (message: string): EntityError => ({ type: "entity", message });
+
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+const isUuid = (id: unknown): id is string => typeof id === "string" && UUID.test(id);

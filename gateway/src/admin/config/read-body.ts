@@ -1,0 +1,81 @@
+/** The document that a POST /config brings, in any of the forms that Kong takes (kong-contract 1.6). */
+import { checkDocument, type Document, readYaml, type Violation } from "@sluice/model";
+import { decodeJson, readForm, typeOf } from "../body.ts";
+import type { Received } from "../call.ts";
+import { badRequest, unsupportedType } from "../errors.ts";
+import type { JsonBounds } from "../json.ts";
+
+/** What the query or the form asks for beside the document. */
+export interface Options {
+  readonly checkHash: boolean;
+  readonly flattenErrors: boolean;
+  readonly plan: boolean;
+}
+
+export type Brought = Loaded & { readonly options: Options };
+
+type Loaded =
+  | { readonly document: Document; readonly violations?: undefined }
+  /** `data` is the document as it was written; undefined when it is not even YAML. */
+  | { readonly violations: readonly Violation[]; readonly data: unknown; readonly document?: undefined };
+
+/** A body has 10 MB at most: no record of it can have more values than this. */
+const BOUNDS: JsonBounds = { depth: 100, values: 5_000_000 };
+const yaml: ReadonlySet<string> = new Set(["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"]);
+const forms: ReadonlySet<string> = new Set(["application/x-www-form-urlencoded", "multipart/form-data"]);
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** @throws HttpError 400 when there is no document, 415 for another type. */
+export function readBody({ headers, bytes = Buffer.alloc(0), query }: Received): Brought {
+  const contentType = headers["content-type"];
+  const type = typeOf(contentType);
+  if (type === undefined && bytes.length > 0) throw unsupportedType();
+  if (type !== undefined && yaml.has(type)) return { options: optionsOf({}, query), ...load(textOf(bytes)) };
+  const members = membersOf(type, { contentType, bytes });
+  const options = optionsOf(members, query);
+  if (members._format_version !== undefined) {
+    const { check_hash: _hash, flatten_errors: _flatten, plan: _plan, ...data } = members;
+    return { options, ...check(data) };
+  }
+  const { config } = members;
+  if (typeof config === "string" && config !== "") return { options, ...load(config) };
+  if (type !== "application/json" || bytes.length === 0) throw badRequest("expected a declarative configuration");
+  // A record that is neither: what a document lacks is told.
+  return { options, ...check(members) };
+}
+
+/** As Kong reads them: everybody's way of saying yes, but only `1` for the hash. */
+function optionsOf(members: Members, query: Received["query"]): Options {
+  const said = (name: string): string => String(members[name] ?? query.get(name) ?? "").toLowerCase();
+  const isTrue = (name: string) => ["true", "1", "on", "yes"].includes(said(name));
+  return { checkHash: said("check_hash") === "1", flattenErrors: isTrue("flatten_errors"), plan: isTrue("plan") };
+}
+
+function membersOf(type: string | undefined, body: { contentType: string | undefined; bytes: Buffer }): Members {
+  if (type === undefined) return {};
+  if (type === "application/json") return decodeJson(body, BOUNDS);
+  if (!forms.has(type)) throw unsupportedType();
+  const form = readForm(type, body);
+  if (typeof form === "string") return Object.fromEntries(new URLSearchParams(form));
+  return Object.fromEntries(form.map(({ name, text }) => [name, text]));
+}
+
+function textOf(bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw badRequest("the document is not UTF-8");
+  }
+}
+
+function load(text: string): Loaded {
+  if (text.trim() === "") throw badRequest("expected a declarative configuration");
+  const read = readYaml(text);
+  return read.violations ? { violations: read.violations, data: undefined } : check(read.value.data);
+}
+
+function check(data: unknown): Loaded {
+  const { value, violations } = checkDocument(data);
+  return violations ? { violations, data } : { document: value.document };
+}

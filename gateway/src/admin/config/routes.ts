@@ -1,0 +1,130 @@
+/**
+ * GET and POST /config: the whole configuration as one document (kong-contract 1.6).
+ *
+ * | store | GET | POST | POST ?plan=1 |
+ * |---|---|---|---|
+ * | file | the document | takes the place of all that is there | what would change |
+ * | cluster, directory | the document | refused, as in Kong with a database | what would change |
+ * | database | refused, as in Kong | refused, as in Kong | what would change |
+ */
+import {
+  type Collection,
+  checkEntity,
+  collections,
+  type Document,
+  declarativeViolation,
+  type Entity,
+  renderDocument,
+  type Violation,
+} from "@sluice/model";
+import type { AdminSettings } from "../../settings/admin.ts";
+import { differenceOf, type EntityLists } from "../../stores/difference.ts";
+import { readAll } from "../../stores/read-all.ts";
+import type { Outcome, Store, Write } from "../../stores/store.ts";
+import type { Answer, Attempt, Received } from "../call.ts";
+import { badRequest, HttpError, refusalOf } from "../errors.ts";
+import type { Route } from "../handlers.ts";
+import { timeFor } from "../operations/check.ts";
+import { planOfWrites } from "../plan/index.ts";
+import { flattenErrors } from "./flatten-errors.ts";
+import { readBody } from "./read-body.ts";
+
+export interface ConfigOptions {
+  readonly store: Store;
+  readonly settings: Pick<AdminSettings, "store">;
+}
+
+/** Seconds after which a client may try again while another document is being loaded. */
+const RETRY_AFTER = 5;
+
+/** How often the difference is worked out anew because somebody wrote in between. */
+const ATTEMPTS = 5;
+
+const withDatabase = () => badRequest("this endpoint is only available when Kong is configured to not use a database");
+
+export function configRoutes({ store, settings }: ConfigOptions): readonly Route[] {
+  let loading = false;
+
+  async function post(received: Received): Promise<Answer> {
+    const { options, ...brought } = readBody(received);
+    if (!options.plan && settings.store !== "file") throw withDatabase();
+    if (brought.violations) throw refusedDocument(brought.violations, brought.data, options.flattenErrors);
+    const after = filled(brought.document);
+    if (options.plan) return plan(store, after);
+    if (loading) throw busy();
+    loading = true;
+    try {
+      return await load(store, after, options.checkHash);
+    } finally {
+      loading = false;
+    }
+  }
+
+  const GET = async (): Promise<Answer> => {
+    if (settings.store === "database") throw withDatabase();
+    return { status: 200, body: { config: renderDocument({ _format_version: "3.0", ...(await readAll(store)) }) } };
+  };
+  return [{ url: "/config", handlers: { GET, POST: post } }];
+}
+
+async function plan(store: Store, after: EntityLists): Promise<Answer> {
+  const writes = await writesFor(store, after);
+  const outcome = await store.write(writes, { plan: true });
+  if (outcome.fault) throw refusalOf(outcome.fault, attemptOf(writes[outcome.index]));
+  return { status: 200, body: { plan: true, ...(await planOfWrites(store, outcome.effects)) } };
+}
+
+async function load(store: Store, after: EntityLists, checkHash: boolean): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    const writes = await writesFor(store, after);
+    if (writes.length === 0 && checkHash) return { status: 304 };
+    const outcome: Outcome = writes.length === 0 ? { effects: [] } : await store.write(writes, { whole: true });
+    if (outcome.fault?.kind === "changed" && attempt < ATTEMPTS) continue;
+    if (outcome.fault) throw refusalOf(outcome.fault, attemptOf(writes[outcome.index]));
+    const { programmed } = outcome;
+    return { status: 201, body: byId(await readAll(store)), ...(programmed && { programmed }) };
+  }
+}
+
+const attemptOf = (write: Write | undefined): Attempt => ({
+  verb: write?.op === "create" ? "create" : write?.op === "remove" ? "remove" : "update",
+  collection: write?.collection ?? "entities",
+  by: undefined,
+});
+
+const writesFor = async (store: Store, after: EntityLists): Promise<readonly Write[]> =>
+  differenceOf(await readAll(store), after, { now: timeFor("services") });
+
+/** What was found good, filled. Its times are 0 where the document tells none. */
+function filled(document: Document): EntityLists {
+  const lists = collections.map((collection) => [
+    collection,
+    (document[collection] ?? []).flatMap((item) => withoutExtras(collection, item)),
+  ]);
+  return Object.fromEntries(lists) as EntityLists;
+}
+
+function withoutExtras(collection: Collection, item: unknown): readonly Entity[] {
+  const { value } = checkEntity(collection, item);
+  if (!value) return [];
+  const { _sluice: _extras, ...entity }: Entity & { readonly _sluice?: unknown } = value;
+  return [entity as Entity];
+}
+
+/** As Kong tells what it has loaded. */
+const byId = (lists: EntityLists): object =>
+  Object.fromEntries(
+    collections.flatMap((collection) => {
+      const all: readonly Entity[] = lists[collection] ?? [];
+      return all.length === 0 ? [] : [[collection, Object.fromEntries(all.map((entity) => [entity.id, entity]))]];
+    }),
+  );
+
+function refusedDocument(violations: readonly Violation[], data: unknown, flatten: boolean): HttpError {
+  if (!flatten) return new HttpError(400, { ...declarativeViolation(violations) });
+  const { flattened_errors, rest } = flattenErrors(data, violations);
+  return new HttpError(400, { ...declarativeViolation(rest), flattened_errors });
+}
+
+const busy = () =>
+  new HttpError(429, { message: "Currently loading previous configuration" }, { "Retry-After": String(RETRY_AFTER) });
