@@ -1,6 +1,8 @@
 /** Request bodies as plain data that nobody has checked yet (kong-contract 1.3). */
-import { type Collection, decodeForm } from "@sluice/model";
+import { type Collection, decodeForm, type FormParts } from "@sluice/model";
 import { badRequest, invalidEntity, unparsable, unsupportedType } from "./errors.ts";
+import { type JsonBounds, readJson } from "./json.ts";
+import { readMultipart } from "./multipart.ts";
 
 export type Raw = Readonly<Record<string, unknown>>;
 
@@ -9,34 +11,63 @@ export interface ReceivedBody {
   readonly bytes: Buffer | undefined;
 }
 
-/** Deeper than any entity; what is nested deeper is no entity but an attack on whoever walks it. */
-const MAX_DEPTH = 64;
+/** Deeper and larger than any entity: every value may be a fault, and all faults are told. */
+const BOUNDS: JsonBounds = { depth: 64, values: 10_000 };
 
-/** More than any entity has: every one may be a fault, and all faults are told. */
-const MAX_VALUES = 10_000;
-
-/** @throws HttpError 400 or 415. */
-export function decodeBody({ contentType, bytes = Buffer.alloc(0) }: ReceivedBody, collection: Collection): Raw {
-  const type = contentType?.split(";")[0]?.trim().toLowerCase();
+/**
+ * `plugin` is whose config a form changes when it does not say so.
+ *
+ * @throws HttpError 400 or 415.
+ */
+export function decodeBody(
+  { contentType, bytes = Buffer.alloc(0) }: ReceivedBody,
+  collection: Collection,
+  hint: { readonly plugin?: string } = {},
+): Raw {
+  const type = typeOf(contentType);
   if (type === undefined && bytes.length === 0) return {};
   if (type === "application/json") return parseJson(bytes);
-  if (type !== "application/x-www-form-urlencoded") throw unsupportedType();
-  const text = decodeUtf8(bytes);
-  if (text === undefined) throw invalidEntity([{ path: ["@entity"], message: "the body is not UTF-8" }]);
-  const form = decodeForm(text, collection);
+  const form = decodeForm(readForm(type, { contentType, bytes }), collection, hint);
   if (form.violations) throw invalidEntity(form.violations);
   return form.value;
 }
 
-function parseJson(bytes: Buffer): Raw {
-  let value: unknown;
-  try {
-    value = JSON.parse(decodeUtf8(bytes) ?? "");
-  } catch {
-    throw unparsable();
+export const typeOf = (contentType: string | undefined): string | undefined =>
+  contentType?.split(";")[0]?.trim().toLowerCase();
+
+export function readForm(type: string | undefined, { contentType = "", bytes = Buffer.alloc(0) }: ReceivedBody) {
+  if (type === "multipart/form-data") {
+    if (bytes.length === 0) return "";
+    const parts: FormParts | undefined = readMultipart(contentType, bytes);
+    if (!parts) throw badRequest("the body is not a form of the type multipart/form-data in UTF-8");
+    return parts;
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw unparsable();
-  refuseBeyondBounds(value);
+  if (type !== "application/x-www-form-urlencoded") throw unsupportedType();
+  const text = decodeUtf8(bytes);
+  if (text === undefined) throw invalidEntity([{ path: ["@entity"], message: "the body is not UTF-8" }]);
+  return text;
+}
+
+/**
+ * A record in JSON.
+ *
+ * @throws HttpError 400, or 415 for another type.
+ */
+export function decodeJson({ contentType, bytes = Buffer.alloc(0) }: ReceivedBody, bounds: JsonBounds): Raw {
+  if (typeOf(contentType) !== "application/json") throw unsupportedType();
+  return parseJson(bytes, bounds);
+}
+
+function parseJson(bytes: Buffer, bounds: JsonBounds = BOUNDS): Raw {
+  const { value, fault } = { value: undefined, ...readJson(decodeUtf8(bytes) ?? "", bounds) };
+  if (typeof fault === "object") {
+    throw badRequest(
+      "twice" in fault
+        ? `the body has the member '${fault.twice.slice(0, 256)}' twice in one record`
+        : `the body holds more than ${fault.values} values`,
+    );
+  }
+  if (fault !== undefined || typeof value !== "object" || value === null || Array.isArray(value)) throw unparsable();
   return value as Raw;
 }
 
@@ -45,18 +76,5 @@ function decodeUtf8(bytes: Buffer): string | undefined {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     return undefined;
-  }
-}
-
-/** Level by level, not by recursion: the depth is what is doubted. */
-function refuseBeyondBounds(value: object): void {
-  let level: object[] = [value];
-  let values = 0;
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) throw unparsable();
-    const inner = level.flatMap((at) => Object.values(at));
-    values += inner.length;
-    if (values > MAX_VALUES) throw badRequest(`the body holds more than ${MAX_VALUES} values`);
-    level = inner.filter((one) => typeof one === "object" && one !== null);
   }
 }

@@ -1,6 +1,7 @@
 /** What the admin listener refuses, in Kong's bodies (kong-contract 1.1 and 1.5). */
 import { type Collection, schemaViolation, type Violation } from "@sluice/model";
 import type { WriteFault } from "../stores/store.ts";
+import type { Attempt } from "./call.ts";
 import { luaTable } from "./lua.ts";
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -10,10 +11,12 @@ export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly status: number;
   readonly body: Body;
-  constructor(status: number, body: Body) {
+  readonly headers: Readonly<Record<string, string>>;
+  constructor(status: number, body: Body, headers: Readonly<Record<string, string>> = {}) {
     super(typeof body.message === "string" ? body.message : `status ${status}`);
     this.status = status;
     this.body = body;
+    this.headers = headers;
   }
 }
 
@@ -22,6 +25,8 @@ const plain = (status: number, message: string) => new HttpError(status, { messa
 export const badRequest = (message: string) => plain(400, message);
 export const forbidden = (message: string) => plain(403, message);
 export const notFound = () => plain(404, "Not found");
+export const serverNameNotFound = () => plain(404, "SNI not found");
+export const preconditionFailed = (message: string) => plain(412, message);
 export const methodNotAllowed = () => plain(405, "Method not allowed");
 export const tooLarge = () => plain(413, "Payload too large");
 export const unsupportedType = () => plain(415, "Unsupported media type");
@@ -36,6 +41,14 @@ export const invalidEntity = (violations: readonly Violation[]) =>
 export const invalidSize = (message: string) => coded(400, 9, "invalid size", { message });
 export const invalidOffset = (offset: string, why: string) =>
   coded(400, 7, "invalid offset", { message: `'${offset}' is not a valid offset: ${why}` });
+
+/** A name in the URL that nothing can have. */
+export const invalidUnique = (member: string, message: string) =>
+  coded(400, 10, `invalid unique ${member}`, { message });
+export const invalidOptions = (options: Readonly<Record<string, string>>) => {
+  const list = Object.entries(options).map(([name, why]) => `${name}: ${why}`);
+  return coded(400, 11, "invalid options", { message: `invalid option (${list.join("; ")})`, options });
+};
 
 interface Unresolved {
   readonly member: string;
@@ -63,7 +76,9 @@ function coded(status: number, code: number, name: string, rest: Body): HttpErro
   return new HttpError(status, { code, name, ...rest });
 }
 
-type Told = { readonly [Kind in WriteFault["kind"]]: (fault: Extract<WriteFault, { kind: Kind }>) => HttpError };
+type Told = {
+  readonly [Kind in WriteFault["kind"]]: (fault: Extract<WriteFault, { kind: Kind }>, attempt: Attempt) => HttpError;
+};
 
 const told: Told = {
   "primary-key": ({ id }) =>
@@ -96,9 +111,13 @@ const told: Told = {
     });
   },
   changed: ({ message }) => plain(409, message),
-  "read-only": () => coded(405, 12, "operation unsupported", { message: "the store takes no writes" }),
+  "read-only": (_fault, { verb, collection, by }) => {
+    const named = by === undefined ? "" : ` by '${by}'`;
+    const message = `cannot ${verb} '${collection}' entities${named} when not using a database`;
+    return coded(405, 12, "operation unsupported", { message });
+  },
 };
 
 /** The answer to a write that the store did not do. */
-export const refusalOf = (fault: WriteFault): HttpError =>
-  (told[fault.kind] as (fault: WriteFault) => HttpError)(fault);
+export const refusalOf = (fault: WriteFault, attempt: Attempt): HttpError =>
+  (told[fault.kind] as (fault: WriteFault, attempt: Attempt) => HttpError)(fault, attempt);

@@ -1,25 +1,99 @@
 /** Which operation answers which method of an endpoint. */
 import { type Collection, collections } from "@sluice/model";
+import type { Store } from "../stores/store.ts";
+import { decodeBody } from "./body.ts";
+import type { Answer, Call, Reader, Received, Step } from "./call.ts";
+import { certificates } from "./certificates.ts";
+import { conditionsOf } from "./conditions.ts";
+import { consumers } from "./consumers.ts";
 import { credentials } from "./credentials.ts";
-import type { Endpoint } from "./endpoints.ts";
-import { type Answer, type Call, deriveOperations, type Operations } from "./operations.ts";
+import { type Endpoint, endpoints } from "./endpoints.ts";
+import { deriveOperations, type Operations } from "./operations/index.ts";
+import { perform } from "./perform.ts";
+import { planOfWrites } from "./plan/index.ts";
+import { targets } from "./targets.ts";
 
 export const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Method = (typeof METHODS)[number];
 
+/** A method without a handler is answered 405; HEAD is GET, and OPTIONS is the same everywhere. */
+export type Handlers = Partial<Record<Method, (received: Received) => Promise<Answer>>>;
+
+/** An URL of the admin listener; parameters as in `/services/:entity`. */
+export interface Route {
+  readonly url: string;
+  readonly handlers: Handlers;
+}
+
 /** Collections that do something differently. */
 const special: Partial<Record<Collection, (derived: Operations) => Partial<Operations>>> = {
+  certificates,
+  consumers,
   keyauth_credentials: credentials,
+  targets,
 };
 
-const operations = Object.fromEntries(
+export const operations = Object.fromEntries(
   collections.map((collection) => [collection, deriveOperations(special[collection])]),
 ) as Record<Collection, Operations>;
 
-/** A method without a handler is answered 405; HEAD is GET, and OPTIONS is the same everywhere. */
-export type Handlers = Partial<Record<Method, (call: Call) => Promise<Answer>>>;
+type Read = (call: Call) => Promise<Answer>;
+export type Write = (call: Call) => Promise<Step>;
 
-export const handlersOf = ({ collection, one }: Endpoint): Handlers => {
-  const { list, create, show, remove } = operations[collection];
-  return one ? { GET: show, DELETE: remove } : { GET: list, POST: create };
-};
+export function writesOf({ kind, collection }: Endpoint): Partial<Record<Method, Write>> {
+  const { create, upsert, change, remove } = operations[collection];
+  return kind === "list" ? { POST: create } : { PUT: upsert, PATCH: change, DELETE: remove };
+}
+
+const readOf = ({ kind, collection }: Endpoint): Read => operations[collection][kind === "list" ? "list" : "show"];
+
+/** The URLs of all collections. */
+export const entityRoutes = (store: Store): readonly Route[] =>
+  endpoints.map((endpoint) => {
+    const read = readOf(endpoint);
+    const writes = Object.entries(writesOf(endpoint)).map(([method, write]) => [
+      method,
+      (received: Received) => answerWrite(store, endpoint, { write, received }),
+    ]);
+    const GET = (received: Received) => read(callOf(received, { endpoint, store, taken: new Set() }));
+    return { url: endpoint.url, handlers: { GET, ...Object.fromEntries(writes) } };
+  });
+
+async function answerWrite(
+  store: Store,
+  endpoint: Endpoint,
+  { write, received }: { readonly write: Write; readonly received: Received },
+): Promise<Answer> {
+  const plan = isSet(received.query.get("dry_run"));
+  const force = isSet(received.query.get("force"));
+  const workOut = async (taken: ReadonlySet<string>) => [await write(callOf(received, { endpoint, store, taken }))];
+  const { steps, effects, programmed } = await perform(store, workOut, { plan, force });
+  if (plan) return { status: 200, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
+  const [[step], [own = []]] = [steps, effects];
+  const answer: Answer = (await step?.answer(own)) ?? { status: 204 };
+  return programmed ? { ...answer, programmed } : answer;
+}
+
+export const isSet = (value: string | null): boolean => value === "1" || value === "true";
+
+interface CallOptions {
+  readonly endpoint: Endpoint;
+  readonly store: Reader;
+  readonly taken: ReadonlySet<string>;
+}
+
+function callOf(received: Received, { endpoint, store, taken }: CallOptions): Call {
+  const { params, path, query, headers, bytes } = received;
+  const body = { contentType: headers["content-type"], bytes };
+  return {
+    store,
+    endpoint,
+    params,
+    path,
+    query,
+    body: (hint) => decodeBody(body, endpoint.collection, hint),
+    conditions: conditionsOf(headers),
+    taken,
+    faults: [],
+  };
+}

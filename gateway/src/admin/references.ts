@@ -1,14 +1,14 @@
 /** References by a unique name become references by id (kong-contract 1.3). */
-import { type Collection, entities, references } from "@sluice/model";
-import type { Store } from "../stores/store.ts";
+import { entities, type Reference } from "@sluice/model";
 import type { Raw } from "./body.ts";
+import type { Reader } from "./call.ts";
 import { unresolvedReferences } from "./errors.ts";
 
 /** @throws HttpError 400 with all names that lead nowhere. */
-export async function resolveReferences(raw: Raw, collection: Collection, store: Store): Promise<Raw> {
+export async function resolveReferences(raw: Raw, references: readonly Reference[], store: Reader): Promise<Raw> {
   const resolved: Record<string, { readonly id: string }> = {};
   const unresolved = [];
-  for (const { member, to } of references[collection]) {
+  for (const { member, to } of references) {
     const named = nameIn(Object.hasOwn(raw, member) ? raw[member] : undefined, entities[to].unique);
     if (!named) continue;
     const found = await store.find(to, { member: named.by, value: named.value });

@@ -1,0 +1,106 @@
+/**
+ * POST /batch: many writes, done and published all or none.
+ *
+ * Takes `{ "writes": [{ "method": "PUT", "path": "/services/x", "body": { … } }, …] }`; each sees those before it.
+ * Answers what was created, changed and deleted, or with `?dry_run=1` what would be.
+ */
+import type { Store } from "../../stores/store.ts";
+import { decodeJson, type Raw } from "../body.ts";
+import type { Answer, Call, Reader, Received, Step } from "../call.ts";
+import { conditionsOf } from "../conditions.ts";
+import { badRequest, HttpError, methodNotAllowed, notFound } from "../errors.ts";
+import { isSet, type Method, type Route, writesOf } from "../handlers.ts";
+import { perform } from "../perform.ts";
+import { combine, planOfWrites, summaryOf } from "../plan/index.ts";
+import { matchEndpoint } from "./match.ts";
+import { createOverlay } from "./overlay.ts";
+
+const MAX_WRITES = 5000;
+const BOUNDS = { depth: 70, values: 500_000 };
+
+export const batchRoutes = (store: Store): readonly Route[] => [
+  { url: "/batch", handlers: { POST: (received) => answer(store, received) } },
+];
+
+interface Item {
+  readonly method: Method;
+  readonly path: string;
+  readonly body: Raw;
+  /** As the header If-Match of a single write. */
+  readonly ifMatch: string | undefined;
+}
+
+async function answer(store: Store, { headers, bytes, query }: Received): Promise<Answer> {
+  const items = itemsOf(decodeJson({ contentType: headers["content-type"], bytes }, BOUNDS));
+  const [plan, force] = [isSet(query.get("dry_run")), isSet(query.get("force"))];
+  const workOut = (taken: ReadonlySet<string>) => workOutAll(store, items, taken);
+  const told = (error: HttpError, { item }: BatchStep) => placed(error, items, item);
+  const { effects, programmed } = await perform(store, workOut, { plan, force, told });
+  if (plan) return { status: 200, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
+  const body = { dry_run: false, ...summaryOf(combine(effects.flat())) };
+  return { status: 200, body, ...(programmed && { programmed }) };
+}
+
+interface BatchStep extends Step {
+  /** Which of the writes it is of. */
+  readonly item: number;
+}
+
+async function workOutAll(store: Reader, items: readonly Item[], taken: ReadonlySet<string>) {
+  const overlay = createOverlay(store);
+  const steps: BatchStep[] = [];
+  for (const [item, { method, path, body, ifMatch }] of items.entries()) {
+    try {
+      const matched = matchEndpoint(path.split("?")[0] ?? "");
+      if (!matched) throw notFound();
+      const { endpoint, params } = matched;
+      const write = writesOf(endpoint)[method];
+      if (!write) throw methodNotAllowed();
+      const call: Call = {
+        store: overlay,
+        endpoint,
+        params,
+        path,
+        query: new URLSearchParams(),
+        body: () => body,
+        conditions: conditionsOf(ifMatch === undefined ? {} : { "if-match": ifMatch }),
+        taken,
+        faults: [],
+      };
+      const step = await write(call);
+      await overlay.apply(step.writes);
+      steps.push({ ...step, item });
+    } catch (error) {
+      throw error instanceof HttpError ? placed(error, items, item) : error;
+    }
+  }
+  return steps;
+}
+
+/** The refusal of one write, with its place. */
+function placed({ status, body }: HttpError, items: readonly Item[], index: number): HttpError {
+  const { method, path } = items[index] ?? { method: "", path: "" };
+  const message = `write ${index + 1} of ${items.length} (${method} ${path}): ${body.message}`;
+  return new HttpError(status === 405 && body.code === undefined ? 400 : status, { ...body, message, write: index });
+}
+
+const methods: ReadonlySet<unknown> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
+
+/** @throws HttpError 400. */
+function itemsOf({ writes }: Raw): readonly Item[] {
+  if (!Array.isArray(writes) || writes.length === 0) throw badRequest("writes: expected a list of writes");
+  if (writes.length > MAX_WRITES) throw badRequest(`writes: at most ${MAX_WRITES} at a time, not ${writes.length}`);
+  const faults: string[] = [];
+  const items = writes.map((item: unknown, index) => {
+    const { method, path, body = {}, if_match: ifMatch, ...rest } = Object(item) as Record<string, unknown>;
+    const at = `writes.${index + 1}`;
+    if (!methods.has(method)) faults.push(`${at}.method: expected one of: POST, PUT, PATCH, DELETE`);
+    if (typeof path !== "string" || !path.startsWith("/")) faults.push(`${at}.path: should start with: /`);
+    if (typeof body !== "object" || body === null || Array.isArray(body)) faults.push(`${at}.body: expected a record`);
+    if (ifMatch !== undefined && typeof ifMatch !== "string") faults.push(`${at}.if_match: expected a string`);
+    for (const name of Object.keys(rest)) faults.push(`${at}.${name}: unknown field`);
+    return { method, path, body, ifMatch } as Item;
+  });
+  if (faults.length > 0) throw badRequest(faults.slice(0, 100).join("; "));
+  return items;
+}

@@ -1,0 +1,90 @@
+/** A store as it will be once some writes are done, for reading. */
+import { type Collection, type Entities, type Entity, references } from "@sluice/model";
+import type { ListOptions, Lookup, Page, Write } from "../../stores/store.ts";
+import type { Reader } from "../call.ts";
+import { referred } from "../place.ts";
+
+export interface Overlay extends Reader {
+  /** What is read from now on is as after these writes. */
+  apply(writes: readonly Write[]): Promise<void>;
+}
+
+/** Looks only as far as what handlers ask: the store itself finds what is wrong with writes. */
+export function createOverlay(base: Reader): Overlay {
+  /** Null: removed. */
+  const written = new Map<Collection, Map<string, Entity | null>>();
+  const of = (collection: Collection): Map<string, Entity | null> => {
+    const known = written.get(collection) ?? new Map<string, Entity | null>();
+    written.set(collection, known);
+    return known;
+  };
+
+  /** It goes along with what is removed. */
+  const goes = (collection: Collection, entity: Entity): boolean =>
+    references[collection].some(({ member, to }) => {
+      const id = referred(entity, member);
+      return id !== undefined && of(to).get(id) === null;
+    });
+
+  const asWritten = (collection: Collection, entity: Entity | null): Entity | null => {
+    if (!entity) return null;
+    const own = of(collection).get(entity.id);
+    if (own !== undefined) return own;
+    return goes(collection, entity) ? null : entity;
+  };
+
+  async function find<Name extends Collection>(collection: Name, by: Lookup): Promise<Entities[Name] | null> {
+    const found = [...of(collection).values()].find((entity) => entity !== null && isMeant(entity, by));
+    const entity = found ?? asWritten(collection, await base.find(collection, by));
+    return (entity && isMeant(entity, by) ? entity : null) as Entities[Name] | null;
+  }
+
+  /** Handlers list only what is below something; all of it is read. */
+  async function list<Name extends Collection>(collection: Name, options: ListOptions): Promise<Page<Name>> {
+    const { size, after = "", where, tags } = options;
+    const found = new Map<string, Entity>();
+    for (let from: string | undefined; ; ) {
+      const page = await base.list(collection, {
+        size: 1000,
+        ...(where && { where }),
+        ...(tags && { tags }),
+        ...(from !== undefined && { after: from }),
+      });
+      const read: readonly Entity[] = page.entities;
+      for (const entity of read) found.set(entity.id, entity);
+      from = read.at(-1)?.id;
+      if (!page.more) break;
+    }
+    const own = [...of(collection).values()].filter((entity) => entity !== null);
+    for (const entity of own) {
+      if (!where || referred(entity, where.member) === where.id) found.set(entity.id, entity);
+    }
+    const left = [...found.values()]
+      .map((entity) => asWritten(collection, entity))
+      .filter((entity) => entity !== null)
+      .filter((entity) => entity.id > after && (!where || referred(entity, where.member) === where.id))
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+    return { entities: left.slice(0, size) as unknown as readonly Entities[Name][], more: left.length > size };
+  }
+
+  return {
+    find,
+    list,
+    async apply(writes) {
+      for (const write of writes) {
+        if (write.op !== "remove") of(write.collection).set(write.entity.id, write.entity);
+        else {
+          const found: Entity | null = await find(write.collection, write.by);
+          if (found) of(write.collection).set(found.id, null);
+        }
+      }
+    },
+  };
+}
+
+function isMeant(entity: Entity, by: Lookup): boolean {
+  if ("id" in by) return entity.id === by.id;
+  const { member, value, within } = by;
+  const members = entity as unknown as Readonly<Record<string, unknown>>;
+  return members[member] === value && (!within || referred(entity, within.member) === within.id);
+}

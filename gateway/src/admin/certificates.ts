@@ -1,0 +1,108 @@
+/** Certificates are written and shown with the server names that they are for (kong-contract 1.4). */
+import { randomUUID } from "node:crypto";
+import { type Certificate, checkEntity, type Entity, type Sni, type Violation } from "@sluice/model";
+import { etagOf } from "../stores/etag.ts";
+import type { Write } from "../stores/store.ts";
+import type { Raw } from "./body.ts";
+import type { Call, Reader, Step } from "./call.ts";
+import { tagHeader } from "./conditions.ts";
+import { timeFor } from "./operations/check.ts";
+import type { Operations } from "./operations/index.ts";
+import { isId, serverName } from "./place.ts";
+
+export const certificates = (derived: Operations): Partial<Operations> => ({
+  async present(entity, store) {
+    const snis = await snisOf(store, entity.id);
+    return { ...(entity as Certificate), snis: snis.map(({ name }) => name).sort() };
+  },
+
+  /** Of what is shown: the names are part of it. */
+  tag: (_entity, shown) => etagOf(shown as Entity),
+
+  create: (call) => withNames(call, derived.create, { unset: [] }),
+
+  async upsert(call) {
+    const { params, endpoint } = call;
+    const segment = params.entity ?? "";
+    if (endpoint.kind === "foreign" || isId(segment)) return withNames(call, derived.upsert, { unset: [] });
+    const sni = await serverName(call.store, segment);
+    const at = { ...call, params: { entity: sni?.certificate?.id ?? randomUUID() } };
+    return withNames(at, derived.upsert, { unset: [], also: segment });
+  },
+
+  change: (call) => withNames(call, derived.change, {}),
+});
+
+interface Names {
+  /** What a body without names means; undefined: they stay. */
+  readonly unset?: readonly string[];
+  /** The name in the URL. */
+  readonly also?: string;
+}
+
+/** The certificate's step, and with it what makes the server names those that the body lists. */
+async function withNames(call: Call, parent: (call: Call) => Promise<Step>, { unset, also }: Names): Promise<Step> {
+  const { snis: given, ...rest }: Raw = call.body();
+  const listed = given === null ? [] : (given ?? unset);
+  const names = typeof listed === "string" ? [listed] : listed;
+  const isList = Array.isArray(names) && also !== undefined && !names.includes(also);
+  const wanted = isList ? [...names, also] : names;
+  const faults = faultsOf(wanted);
+  const step = await parent({ ...call, body: () => rest, faults: [...call.faults, ...faults] });
+  const [write] = step.writes;
+  if (wanted === undefined || write === undefined || write.op === "remove") return step;
+  const { id } = write.entity;
+  const { writes, faults: associated } = await changes(call.store, id, wanted as readonly string[]);
+  if (associated.length > 0) await parent({ ...call, body: () => rest, faults: associated });
+  return {
+    ...step,
+    writes: [...step.writes, ...writes],
+    async answer(effects) {
+      const answer = await step.answer(effects);
+      const body = { ...(answer.body as object), snis: [...(wanted as readonly string[])].sort() };
+      return { ...answer, body, headers: tagHeader(etagOf(body as unknown as Entity)) };
+    },
+  };
+}
+
+function faultsOf(names: unknown): readonly Violation[] {
+  if (names === undefined) return [];
+  if (!Array.isArray(names)) return [{ path: ["snis"], message: "expected a set" }];
+  const repeated = names.find((name, index) => names.indexOf(name) < index);
+  if (typeof repeated === "string") return [{ path: ["snis"], message: `${repeated} is duplicated` }];
+  return names.flatMap((name, index) => {
+    const faults = checkEntity("snis", { name, certificate: { id: NOBODY } }).violations ?? [];
+    return faults.filter(({ path }) => path[0] === "name").map(({ message }) => ({ path: ["snis", index], message }));
+  });
+}
+
+const NOBODY = "00000000-0000-0000-0000-000000000000";
+
+async function changes(store: Reader, id: string, names: readonly string[]) {
+  const current = await snisOf(store, id);
+  const gone = current.filter(({ name }) => !names.includes(name));
+  const writes: Write[] = gone.map((sni) => ({ op: "remove", collection: "snis", by: { id: sni.id } }));
+  const faults: Violation[] = [];
+  for (const name of names.filter((one) => current.every((sni) => sni.name !== one))) {
+    const other = await store.find("snis", { member: "name", value: name });
+    if (other?.certificate) {
+      const message = `${name} already associated with existing certificate '${other.certificate.id}'`;
+      faults.push({ path: ["snis"], message });
+    }
+    const { value } = checkEntity("snis", { name, certificate: { id } }, { now: timeFor("snis") });
+    if (!value) continue;
+    const taken = await store.find("snis", { id: value.id });
+    writes.push({ op: "create", collection: "snis", entity: taken ? { ...value, id: randomUUID() } : value });
+  }
+  return { writes, faults };
+}
+
+async function snisOf(store: Reader, certificate: string): Promise<readonly Sni[]> {
+  const found: Sni[] = [];
+  for (let after: string | undefined; ; after = found.at(-1)?.id) {
+    const where = { member: "certificate", id: certificate };
+    const { entities, more } = await store.list("snis", { size: 1000, where, ...(after !== undefined && { after }) });
+    found.push(...entities);
+    if (!more) return found;
+  }
+}

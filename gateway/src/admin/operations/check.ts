@@ -1,0 +1,30 @@
+/** From what a body says to a filled entity. */
+import { randomUUID } from "node:crypto";
+import { type Collection, checkEntity, type Entity } from "@sluice/model";
+import type { Raw } from "../body.ts";
+import type { Call } from "../call.ts";
+import { invalidEntity } from "../errors.ts";
+
+/** Seconds; targets have milliseconds as fractions, as in Kong. */
+export const timeFor = (collection: Collection): number =>
+  collection === "targets" ? Date.now() / 1000 : Math.floor(Date.now() / 1000);
+
+/** @throws HttpError 400 with all faults. */
+export function check(call: Call, raw: Raw): Entity {
+  const { collection } = call.endpoint;
+  const { value, violations = [] } = checkEntity(collection, raw, { now: timeFor(collection) });
+  const faults = [...call.faults, ...violations];
+  if (!value || faults.length > 0) throw invalidEntity(faults);
+  return value;
+}
+
+/**
+ * The entity under an id that nothing else has, unless it was given one: an id that follows from a name may be taken
+ * by an entity that has been renamed, or by a twin without a name.
+ */
+export async function identify({ store, endpoint, taken }: Call, given: Raw, entity: Entity): Promise<Entity> {
+  if ((given.id ?? null) !== null) return entity;
+  const { id } = entity;
+  const isTaken = taken.has(id) || (await store.find(endpoint.collection, { id })) !== null;
+  return isTaken ? { ...entity, id: randomUUID() } : entity;
+}

@@ -1,0 +1,12 @@
+/**
+ * Plans: what writes did, or would do. Pure, except that `planOfWrites` reads routes and services.
+ *
+ * | member | what |
+ * |---|---|
+ * | created | entities, with the members that differ from their defaults |
+ * | changed | entities, with `{ member, before, after }` for each member that differs |
+ * | deleted | entities, with those that go along |
+ * | requests | sample requests that another route would answer |
+ */
+export { combine, type EntitySet, pairsBetween } from "./pairs.ts";
+export { type Plan, planBetween, planOfWrites, type Summary, summaryOf } from "./plan.ts";

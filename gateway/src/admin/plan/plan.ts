@@ -1,0 +1,107 @@
+/** Putting a plan together. */
+import { type Collection, type Entity, nameOf, type Route, type Service } from "@sluice/model";
+import type { Effect } from "../../stores/store.ts";
+import type { Reader } from "../call.ts";
+import { changesBetween, type MemberChange, setMembers } from "./members.ts";
+import { combine, type EntitySet, type Pair, pairsBetween } from "./pairs.ts";
+import { type Rerouted, reroute } from "./reroute.ts";
+
+export interface Named {
+  readonly collection: Collection;
+  readonly id: string;
+  /** Null: it has none, or its name is secret. */
+  readonly name: string | null;
+}
+
+export interface Summary {
+  readonly created: readonly (Named & { readonly members: Readonly<Record<string, unknown>> })[];
+  readonly changed: readonly (Named & { readonly members: readonly MemberChange[] })[];
+  readonly deleted: readonly (Named & { readonly along: readonly Named[] })[];
+}
+
+export interface Plan extends Summary {
+  /** Null: no route and no service changes. */
+  readonly requests: Rerouted | null;
+}
+
+const named = (collection: Collection, entity: Entity): Named => ({
+  collection,
+  id: entity.id,
+  name: collection === "keyauth_credentials" ? null : (nameOf(collection, entity) ?? null),
+});
+
+/** What differs; an entity that is written as it was is not told. */
+export function summaryOf(pairs: readonly Pair[]): Summary {
+  const created = pairs.flatMap(({ collection, before, after }) =>
+    after && !before ? [{ ...named(collection, after), members: setMembers(collection, after) }] : [],
+  );
+  const changed = pairs.flatMap(({ collection, before, after }) => {
+    if (!after || !before) return [];
+    const members = changesBetween(collection, before, after);
+    return members.length > 0 ? [{ ...named(collection, after), members }] : [];
+  });
+  const gone = pairs.flatMap(({ before, after, ...pair }) => (before && !after ? [{ ...pair, entity: before }] : []));
+  const deleted = gone.flatMap(({ collection, entity, with: leader }) => {
+    if (leader !== undefined && gone.some((other) => other.entity.id === leader)) return [];
+    const along = gone
+      .filter((other) => other.with === entity.id)
+      .map((other) => named(other.collection, other.entity));
+    return [{ ...named(collection, entity), along }];
+  });
+  return { created, changed, deleted };
+}
+
+/** The plan that leads from one set of entities to another. */
+export function planBetween(before: EntitySet, after: EntitySet): Plan {
+  const pairs = pairsBetween(before, after);
+  const summary = summaryOf(pairs);
+  const of = (set: EntitySet) => ({ routes: [...(set.routes ?? [])], services: [...(set.services ?? [])] });
+  const requests = touchesRouting(summary) ? reroute(of(before) as Routing, of(after) as Routing, pairs) : null;
+  return { ...summary, requests };
+}
+
+interface Routing {
+  readonly routes: readonly Route[];
+  readonly services: readonly Service[];
+}
+
+const touchesRouting = ({ created, changed, deleted }: Summary): boolean =>
+  [created, changed, deleted].flat().some(({ collection }) => collection === "routes" || collection === "services");
+
+/** The plan of writes that the store has told the effects of, and has not done. */
+export async function planOfWrites(store: Reader, effects: readonly Effect[]): Promise<Plan> {
+  const pairs = combine(effects);
+  const summary = summaryOf(pairs);
+  if (!touchesRouting(summary)) return { ...summary, requests: null };
+  const routes = await readAll(store, "routes");
+  const services = await readAll(store, "services");
+  if (!routes || !services) return { ...summary, requests: { sampled: 0, changed: [], incomplete: true } };
+  const after = { routes: applied("routes", routes, pairs), services: applied("services", services, pairs) };
+  return { ...summary, requests: reroute({ routes, services }, after, pairs) };
+}
+
+/** More routes than this are not sampled. */
+const MAX_READ = 20_000;
+
+async function readAll<Name extends "routes" | "services">(store: Reader, collection: Name) {
+  const all: (Name extends "routes" ? Route : Service)[] = [];
+  for (let after: string | undefined; all.length <= MAX_READ; after = all.at(-1)?.id) {
+    const { entities, more } = await store.list(collection, { size: 1000, ...(after !== undefined && { after }) });
+    all.push(...(entities as typeof all));
+    if (!more) return all;
+  }
+  return undefined;
+}
+
+function applied<One extends Entity>(
+  collection: Collection,
+  all: readonly One[],
+  pairs: readonly Pair[],
+): readonly One[] {
+  const byId = new Map<string, One>(all.map((entity) => [entity.id, entity]));
+  for (const { before, after } of pairs.filter((pair) => pair.collection === collection)) {
+    if (before) byId.delete(before.id);
+    if (after) byId.set(after.id, after as One);
+  }
+  return [...byId.values()];
+}
