@@ -12,21 +12,23 @@ const UNKNOWN = -1;
 export class Ring implements Algorithm {
   readonly #entries: readonly Entry[];
   readonly #seeds: readonly number[];
-  /** Owners while all are fit, found at first use. */
-  readonly #owners: Int32Array;
+  readonly #slots: number;
+  /** Of every slot while all are fit, found at first use; many rings are never asked. */
+  #owners: Int32Array | null = null;
   /** For requests with nothing to hash. */
   readonly #turns: Turns;
 
   constructor(entries: readonly Entry[], slots: number) {
     this.#entries = entries;
     this.#seeds = entries.map(({ member }) => hashOf(member.address));
-    this.#owners = new Int32Array(slots).fill(UNKNOWN);
+    this.#slots = slots;
     this.#turns = new Turns(entries);
   }
 
   pick(fit: Fit, hash: number | null): number {
     if (hash === null) return this.#turns.pick(fit);
-    const slot = hash % this.#owners.length;
+    this.#owners ??= new Int32Array(this.#slots).fill(UNKNOWN);
+    const slot = hash % this.#slots;
     let owner = this.#owners[slot] ?? UNKNOWN;
     if (owner === UNKNOWN) {
       owner = this.#highest(slot, everyone);

@@ -82,6 +82,9 @@ export class HealthWatch {
   }
 }
 
+/** Milliseconds between two rounds, however short an interval somebody wishes for. */
+const SHORTEST = 10;
+
 type Kind = "healthy" | "unhealthy";
 
 interface RoundsOptions {
@@ -112,7 +115,7 @@ class Rounds {
   }
 
   #schedule(): () => void {
-    return this.#options.clock.after(this.#options.interval * 1000, () => {
+    return this.#options.clock.after(Math.max(this.#options.interval * 1000, SHORTEST), () => {
       this.#cancel = this.#schedule();
       // A round that takes longer than its interval is not overtaken by the next.
       if (!this.#running) void this.#run();

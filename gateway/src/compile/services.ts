@@ -39,8 +39,15 @@ function targetOf({ service, certificate }: UpstreamParts, { host, port, serverN
   return { key, ...common, ...tls, certificate: shown, hostHeader };
 }
 
+const digests = new WeakMap<Certificate, string>();
+
 /** Tells certificates apart without showing them. */
-const digestOf = ({ cert, key }: Certificate): string => createHash("sha256").update(cert).update(key).digest("hex");
+function digestOf(certificate: Certificate): string {
+  const { cert, key } = certificate;
+  const digest = digests.get(certificate) ?? createHash("sha256").update(cert).update(key).digest("hex");
+  digests.set(certificate, digest);
+  return digest;
+}
 
 /** Targets in turn. It keeps nothing of a request, so it is the way of every request too. */
 class RoundRobin implements Upstream, Attempts<Target> {
