@@ -2,16 +2,28 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, beforeEach, describe, test } from "node:test";
-import { type Condition, createDirectoryClient, type Resource, type ResourceClient } from "@sluice/crds";
+import {
+  BATCH,
+  BATCH_COMPLETE,
+  BATCH_REMOVE,
+  type Condition,
+  createDirectoryClient,
+  type Resource,
+  type ResourceClient,
+  type SluiceKind,
+} from "@sluice/crds";
 import { deriveId, readSettings, type WaitAnswer, type WaitRequest } from "@sluice/model";
 import { pino } from "pino";
 import { temporaryFolder, waitFor } from "../../test/process/index.ts";
+import { makeAuthority } from "../../test/tools/certificates.ts";
 import { type Operator, startOperator } from "./operator.ts";
 import { operatorSettings } from "./settings.ts";
 import { startTestNode, type TestNode } from "./testing-node.ts";
 
 const TOKEN = "token-of-the-test";
-const log = pino({ level: "silent" });
+/** Everything that is logged. */
+const lines: string[] = [];
+const log = pino({ level: "trace" }, { write: (line: string) => void lines.push(line) });
 
 const service = (name: string, url = `http://${name}.test`) => ({
   apiVersion: "sluice.dev/v1alpha1",
@@ -97,13 +109,13 @@ async function wait(operator: Operator, request: WaitRequest): Promise<WaitAnswe
   return (await response.json()) as WaitAnswer;
 }
 
-async function conditionsOf(client: ResourceClient, kind: "Service" | "Route", name: string) {
+async function conditionsOf(client: ResourceClient, kind: SluiceKind, name: string) {
   const resource = await client.get({ kind, namespace: "default", name });
   const said = (resource?.status?.conditions ?? []) as readonly Condition[];
   return Object.fromEntries(said.map((condition) => [condition.type, condition]));
 }
 
-const programmed = (client: ResourceClient, kind: "Service" | "Route", name: string) =>
+const programmed = (client: ResourceClient, kind: SluiceKind, name: string) =>
   waitFor(async () => (await conditionsOf(client, kind, name)).Programmed?.status === "True", {
     what: `${kind} ${name} to be programmed`,
   });
@@ -305,6 +317,64 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
       answer.problems.map(({ kind, reason }) => [kind, reason]),
       [["Route", "Invalid"]],
     );
+  });
+
+  test("pushes a certificate as soon as its Secret changes, and tells its key to nobody else", async () => {
+    const authority = await makeAuthority();
+    const pairs = [1, 2].map(() => authority.issue({ name: "a.example", usage: "server" }));
+    const [first, second] = await Promise.all(pairs);
+    const secret = (pair: typeof first) => ({
+      apiVersion: "v1",
+      kind: "Secret",
+      type: "kubernetes.io/tls",
+      metadata: { name: "web-tls" },
+      stringData: { "tls.crt": pair?.certificate, "tls.key": pair?.key },
+    });
+    const snis = [{ name: "a.example" }];
+    const certificate = { ...service("web"), kind: "Certificate", spec: { secretRef: { name: "web-tls" }, snis } };
+    const { nodes, client, write, operator } = await scene(certificate, secret(first), service("users"));
+    await programmed(client, "Certificate", "web");
+    const held = () => nodes.map(({ snapshot }) => [...(snapshot?.certificates.values() ?? [])].map(({ key }) => key));
+    assert.deepEqual(held(), [[first?.key], [first?.key]]);
+    assert.deepEqual(
+      [...(nodes[0].snapshot?.snis.values() ?? [])].map(({ name }) => name),
+      ["a.example"],
+    );
+
+    write("1", secret(second));
+    await waitFor(() => held().every(([key]) => key === second?.key), { what: "both nodes to have the new key" });
+    write("1", { ...secret(second), stringData: { "tls.crt": first?.certificate, "tls.key": second?.key } });
+    await waitFor(async () => (await conditionsOf(client, "Certificate", "web")).ResolvedRefs?.reason === "Invalid", {
+      what: "the condition of the broken Secret",
+    });
+    assert.equal(nodes[0].snapshot?.services.size, 1);
+    const told = JSON.stringify([
+      lines,
+      await client.get({ kind: "Certificate", namespace: "default", name: "web" }),
+      await get(operator, "/status"),
+    ]);
+    for (const pair of [first, second])
+      assert.ok(!told.includes(pair?.key.split("\n")[1] ?? "PRIVATE"), "a key is told");
+    assert.doesNotMatch(told, /PRIVATE KEY/);
+  });
+
+  test("publishes a batch at once and as a whole, however long it takes to be written", async () => {
+    const id = "0a1b2c3d-0000-4000-8000-000000000000";
+    const marked = (resource: ReturnType<typeof route>, more: object = {}) => ({
+      ...resource,
+      metadata: { ...resource.metadata, annotations: { [BATCH]: `${id}/3`, ...more } },
+    });
+    const { nodes, write } = await scene(service("users"), route("old"), route("changed"));
+    await all(nodes, "changed");
+    write("1", marked(route("old"), { [BATCH_REMOVE]: id }));
+    write("2", marked(route("changed", ["/elsewhere"])));
+    write("4", route("beside"));
+    await all(nodes, "beside");
+    const paths = (name: string) => nodes[0].snapshot?.routes.get(deriveId("routes", name))?.paths ?? null;
+    assert.deepEqual([paths("old"), paths("changed")], [["/old"], ["/changed"]]);
+    write("3", marked(route("new"), { [BATCH_COMPLETE]: id }));
+    await all(nodes, "new");
+    assert.deepEqual([paths("old"), paths("changed"), paths("new")], [null, ["/elsewhere"], ["/new"]]);
   });
 
   test("stops at once although a node takes its call and never answers", async () => {
