@@ -7,15 +7,17 @@ import { countConnections } from "../proxy/connection-counts.ts";
 import { type AdminSettings, adminSettings } from "../settings/admin.ts";
 import { SettingsError } from "../settings/error.ts";
 import type { Opened } from "../stores/open.ts";
+import { configRoutes } from "./config/routes.ts";
 import { isLoopback } from "./guard.ts";
-import { type Facts, KONG_VERSION, rootBody, statusBody } from "./information.ts";
+import { type Facts, KONG_VERSION } from "./information/facts.ts";
+import { informationRoutes } from "./information/routes.ts";
 import { createListener } from "./listener.ts";
 import { nodesMetrics } from "./metrics.ts";
 
 export interface AdminOptions {
   readonly settings: AdminSettings;
   /** The caller's to close, after the admin listener. */
-  readonly opened: Pick<Opened, "store" | "fleet">;
+  readonly opened: Pick<Opened, "store" | "fleet" | "hash">;
   readonly log: Log;
   /** Of this software. */
   readonly version: string;
@@ -51,17 +53,20 @@ export async function startAdmin({ settings, opened, log, version }: AdminOption
     settings,
     store,
     fleet,
+    ...(opened.hash && { hash: opened.hash }),
     address: () => address,
     connections: () => connections(),
   };
   const kong = compat === "kong";
   const app = createListener({
     store,
+    fleet,
+    node: facts.node,
     log,
     host: listen.host,
     serverName: kong ? `kong/${KONG_VERSION}` : `sluice/${version}`,
     latencyName: kong ? "X-Kong-Admin-Latency" : "X-Sluice-Admin-Latency",
-    information: { "/": () => rootBody(facts), "/status": () => statusBody(facts) },
+    others: [...informationRoutes(facts), ...configRoutes({ store, settings })],
     metrics: () => nodesMetrics(fleet),
     wait,
     closing: closing.signal,

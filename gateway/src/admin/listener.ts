@@ -1,26 +1,27 @@
 /** The HTTP side of the admin listener: what every answer has in common. */
+import { METHODS as httpMethods, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import type { Log } from "@sluice/crds";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { Store } from "../stores/store.ts";
-import { decodeBody } from "./body.ts";
-import { endpoints } from "./endpoints.ts";
+import type { Answer, Received } from "./call.ts";
 import { badRequest, forbidden, type HttpError, methodNotAllowed, notFound } from "./errors.ts";
 import { httpErrorOf } from "./failure.ts";
 import { refusal } from "./guard.ts";
-import { type Handlers, handlersOf, METHODS, type Method } from "./handlers.ts";
+import { type Handlers, METHODS, type Method, type Route } from "./handlers.ts";
+import { endpointsBody } from "./information/endpoints.ts";
 import type { RenderedMetrics } from "./metrics.ts";
-import type { Call } from "./operations.ts";
+import { type RoutesOptions, routesOf } from "./routes.ts";
 import { programmedHeaders } from "./wait.ts";
 
-export interface ListenerOptions {
-  readonly store: Store;
+export interface ListenerOptions extends RoutesOptions {
   readonly log: Log;
   /** The host that is listened on. */
   readonly host: string;
   readonly serverName: string;
   /** Name of the header with the milliseconds that the answer took. */
   readonly latencyName: string;
-  readonly information: Readonly<Record<string, () => Promise<object>>>;
+  /** URLs beside those of entities. */
+  readonly others: readonly Route[];
   readonly metrics: () => Promise<RenderedMetrics>;
   /** Milliseconds that a write waits for the nodes. */
   readonly wait: number;
@@ -34,14 +35,19 @@ const BODY_LIMIT = 10 * 1024 * 1024;
 const MAX_PARAMETER = 8192;
 
 export function createListener(options: ListenerOptions): FastifyInstance {
-  const { store, log, host, serverName, latencyName, information, metrics, wait, closing } = options;
+  const { log, host, serverName, latencyName, others, metrics, wait, closing } = options;
   const app = Fastify({
     bodyLimit: BODY_LIMIT,
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER },
+    clientErrorHandler: refuseUnread,
     frameworkErrors: (_error, request, reply) => answerError(badRequest("the URL is not well-formed"), request, reply),
   });
+  for (const method of httpMethods) {
+    // A method that nobody has is refused as any other that an URL does not have.
+    if (!app.supportedMethods.includes(method) && method !== "CONNECT") app.addHttpMethod(method, { hasBody: true });
+  }
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, async (_request: unknown, bytes: Buffer) => bytes);
 
@@ -63,26 +69,10 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     reply.header("server", serverName).header(latencyName, Math.round(now - (began.get(request) ?? now)));
   });
 
-  for (const endpoint of endpoints) {
-    serve(endpoint.url, handlersOf(endpoint), (request) => {
-      const [path = "", query = ""] = request.url.split("?");
-      return {
-        store,
-        endpoint,
-        params: request.params as Call["params"],
-        path: path.length > 1 ? path.replace(/\/$/, "") : path,
-        query: new URLSearchParams(query),
-        body: () =>
-          decodeBody(
-            { contentType: request.headers["content-type"], bytes: request.body as Buffer | undefined },
-            endpoint.collection,
-          ),
-      };
-    });
-  }
-  for (const [url, body] of Object.entries(information)) {
-    serve(url, { GET: async () => ({ status: 200, body: await body() }) }, () => undefined as never);
-  }
+  const routes = [...routesOf(options), ...others];
+  for (const { url, handlers } of routes) serve(url, handlers);
+  const urls = ["/endpoints", "/metrics", ...routes.map(({ url }) => url)];
+  serve("/endpoints", { GET: async () => ({ status: 200, body: endpointsBody(urls) }) });
   app.get("/metrics", async (_request, reply) => {
     const { contentType, text } = await metrics();
     return reply.header("content-type", contentType).send(text);
@@ -101,12 +91,12 @@ export function createListener(options: ListenerOptions): FastifyInstance {
   }
 
   /** One route for all methods, because a wrong one is answered 405 and not 404. */
-  function serve(url: string, handlers: Handlers, callOf: (request: FastifyRequest) => Call): void {
+  function serve(url: string, handlers: Handlers): void {
     const allowed = METHODS.filter((method) => method === "OPTIONS" || handlers[readAs(method)])
       .sort()
       .join(", ");
     app.route({
-      method: [...METHODS],
+      method: app.supportedMethods,
       url,
       async handler(request, reply) {
         if (request.method === "OPTIONS") return preflight(reply, allowed, request.headers);
@@ -115,12 +105,25 @@ export function createListener(options: ListenerOptions): FastifyInstance {
           reply.header("allow", allowed);
           throw methodNotAllowed();
         }
-        const { status, body, programmed } = await handler(callOf(request));
+        const { status, headers = {}, body, programmed }: Answer = await handler(receivedOf(request));
+        reply.headers(headers);
         if (programmed) reply.headers(programmedHeaders(await untilClosing(programmed(wait))));
         return body === undefined ? reply.code(status).send() : sendJson(reply.code(status), body);
       },
     });
   }
+}
+
+function receivedOf({ method, url, params, headers, body }: FastifyRequest): Received {
+  const [path = "", query = ""] = url.split("?");
+  return {
+    method,
+    path: path.length > 1 ? path.replace(/\/$/, "") : path,
+    query: new URLSearchParams(query),
+    params: params as Received["params"],
+    headers,
+    bytes: body as Buffer | undefined,
+  };
 }
 
 /** HEAD is GET without the body, which the server itself leaves out. */
@@ -129,8 +132,8 @@ const readAs = (method: Method): Method => (method === "HEAD" ? "GET" : method);
 const sendJson = (reply: FastifyReply, body: unknown) =>
   reply.header("content-type", "application/json; charset=utf-8").send(JSON.stringify(body));
 
-const answerError = ({ status, body }: HttpError, _request: FastifyRequest, reply: FastifyReply) =>
-  sendJson(reply.code(status), body);
+const answerError = ({ status, body, headers }: HttpError, _request: FastifyRequest, reply: FastifyReply) =>
+  sendJson(reply.code(status).headers(headers), body);
 
 /** No Access-Control-Allow-Origin: no other site may read what is answered (house decision 14). */
 function preflight(reply: FastifyReply, allowed: string, headers: FastifyRequest["headers"]) {
@@ -140,6 +143,17 @@ function preflight(reply: FastifyReply, allowed: string, headers: FastifyRequest
     .header("access-control-allow-methods", allowed)
     .header("access-control-allow-headers", headers["access-control-request-headers"] ?? "Content-Type")
     .send();
+}
+
+/** What never became a request: a method that HTTP does not know, or no HTTP at all. */
+function refuseUnread({ code }: { readonly code?: string }, socket: Socket): void {
+  if (code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const { status, body } = code === "HPE_INVALID_METHOD" ? methodNotAllowed() : badRequest("the request is not HTTP");
+  const text = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+  );
 }
 
 const repeats = (rawHeaders: readonly string[], wanted: string): boolean =>
