@@ -26,6 +26,8 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
   let refused = -1;
   let trouble: string | null = null;
   let working: Promise<void> = Promise.resolve();
+  /** The newest number that a signal told and that was not worked at yet. */
+  let heard = 0;
   let waiting = false;
   let beating = false;
   let timer: NodeJS.Timeout | undefined;
@@ -75,11 +77,16 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
   }
 
   /** Signals that come while one is worked at are one: it reads all that there is. */
-  function onSignal(intake: Intake): void {
+  function hear(intake: Intake, number: number): void {
+    heard = Math.max(heard, number);
     if (waiting || stopped) return;
     waiting = true;
     working = working.then(() => {
       waiting = false;
+      const newest = heard;
+      heard = 0;
+      // Read already, together with another.
+      if (seen && newest <= seen.number) return undefined;
       return work(intake, async () => {
         if (await follow(intake)) await say(intake, true);
       });
@@ -92,7 +99,7 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
     working = working.then(() => {
       beating = false;
       return work(intake, async () => {
-        if (isNews(await say(intake, false))) onSignal(intake);
+        if (isNews(await say(intake, false))) hear(intake, Number.POSITIVE_INFINITY);
       });
     });
   }
@@ -101,7 +108,7 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
     async start(intake) {
       await requireMigrated(database);
       // First the ears, then the eyes: what is written in between is heard of.
-      end = await database.listen(CHANGES_CHANNEL, () => onSignal(intake));
+      end = await database.listen(CHANGES_CHANNEL, (number) => hear(intake, numberOf(number)));
       await follow(intake);
       await say(intake, true);
       log.info({ revision: seen?.number ?? 0, hash: intake.state().hash }, "serving the database");
@@ -119,3 +126,6 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
     },
   };
 }
+
+/** Null: whatever there is. */
+const numberOf = (signal: string | null): number => (signal === null ? Number.POSITIVE_INFINITY : Number(signal) || 0);

@@ -25,6 +25,8 @@ const LOOK = 100;
 
 export function createRevisionWait(database: Database): RevisionWait {
   const waiters = new Set<Waiter>();
+  /** As last read, with what they have said since; null: they must be read. */
+  let nodes: Map<string, SeenNode> | null = null;
   let listening: Promise<(() => void) | undefined> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let looking = false;
@@ -39,10 +41,11 @@ export function createRevisionWait(database: Database): RevisionWait {
     timer = undefined;
   }
 
-  function tell(nodes: readonly SeenNode[] | null): void {
+  function tell(): void {
     const now = performance.now();
+    const known = nodes && [...nodes.values()];
     for (const waiter of [...waiters]) {
-      const answer = nodes && answerOf(nodes, waiter.revision);
+      const answer = known && answerOf(known, waiter.revision);
       if (answer?.programmed || now >= waiter.until) settle(waiter, answer);
     }
   }
@@ -55,21 +58,34 @@ export function createRevisionWait(database: Database): RevisionWait {
     try {
       while (again && waiters.size > 0) {
         again = false;
-        tell(await readNodes(database).catch(() => null));
+        const read = await readNodes(database).catch(() => null);
+        nodes = read && new Map(read.map((node) => [node.id, node]));
+        tell();
       }
     } finally {
       looking = false;
     }
   }
 
+  /** What a node says is taken as read, if it was known to live. */
+  function hear(said: string | null): void {
+    const [, revision, id = ""] = /^(\d+) (.+)$/s.exec(said ?? "") ?? [];
+    const node = nodes?.get(id);
+    if (!nodes || !node || node.silent || looking) {
+      nodes = null;
+      if (waiters.size > 0) void look();
+      return;
+    }
+    nodes.set(id, { ...node, revision: Number(revision) });
+    tell();
+  }
+
   /** Tried again by the next who waits. Until then the looks are all there is. */
   function listen(): void {
-    listening ??= database
-      .listen(NODES_CHANNEL, () => void look())
-      .catch(() => {
-        listening = undefined;
-        return undefined;
-      });
+    listening ??= database.listen(NODES_CHANNEL, hear).catch(() => {
+      listening = undefined;
+      return undefined;
+    });
   }
 
   return {
@@ -82,7 +98,8 @@ export function createRevisionWait(database: Database): RevisionWait {
         waiters.add({ revision, until: performance.now() + timeout, resolve });
         listen();
         timer ??= setInterval(() => void look(), LOOK);
-        void look();
+        if (nodes) tell();
+        else void look();
       }),
     close() {
       closed = true;

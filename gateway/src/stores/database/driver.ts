@@ -16,6 +16,8 @@ export interface Connection {
   script(text: string): Promise<void>;
 }
 
+export type OnSignal = (payload: string | null) => void;
+
 export interface Database extends Connection {
   /** Where the tables are. Statements name no schema. */
   readonly schema: string;
@@ -25,10 +27,11 @@ export interface Database extends Connection {
    */
   transaction<Result>(run: (connection: Connection) => Promise<Result>): Promise<Result>;
   /**
-   * Calls `onSignal` after each NOTIFY on the channel, and after a lost connection has been found again: something may
-   * have been missed then. Resolves once it listens, to what ends it; rejects when the database cannot be reached.
+   * Calls `onSignal` with what each NOTIFY on the channel says, and with null after a lost connection has been found
+   * again: something may have been missed then. Resolves once it listens, to what ends it; rejects when the database
+   * cannot be reached.
    */
-  listen(channel: string, onSignal: () => void): Promise<() => void>;
+  listen(channel: string, onSignal: OnSignal): Promise<() => void>;
   /** Why the database gives no answers for now; null when all is well. */
   trouble(): string | null;
   close(): Promise<void>;

@@ -9,11 +9,11 @@ export interface Call {
   readonly values: readonly unknown[];
 }
 
-/** An answer to the call `id`, where 0 is the start; or the name of a channel on which something was said. */
+/** An answer to the call `id`, where 0 is the start; or what was said on a channel. */
 export type Said =
   | { readonly id: number; readonly rows: readonly Row[] }
   | { readonly id: number; readonly failure: string; readonly facts?: FaultFacts }
-  | { readonly channel: string };
+  | { readonly channel: string; readonly payload: string };
 
 /** What the thread is started with. */
 export interface Start {

@@ -3,6 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { PGlite, types } from "@electric-sql/pglite";
 import type { Row } from "./driver.ts";
 import type { Call, Said, Start } from "./embedded-protocol.ts";
+import { createStatements } from "./embedded-statements.ts";
 import { factsOf } from "./fault-facts.ts";
 
 const port = parentPort;
@@ -17,16 +18,17 @@ function sayFailure(id: number, error: unknown): void {
 
 const { files, schema } = workerData as Start;
 const pglite = new PGlite(files, { parsers: { [types.INT8]: Number } });
+const query = createStatements(pglite);
 
 async function run({ method, text, values }: Call): Promise<readonly Row[]> {
   switch (method) {
     case "query":
-      return (await pglite.query<Row>(text, [...values])).rows;
+      return query(text, values);
     case "script":
       await pglite.exec(text);
       return [];
     case "listen":
-      await pglite.listen(text, () => say({ channel: text }));
+      await pglite.listen(text, (payload) => say({ channel: text, payload }));
       return [];
     case "close":
       await pglite.close();

@@ -37,7 +37,7 @@ export async function openEmbedded({ folder, schema = DEFAULT_SCHEMA }: Embedded
   });
   const ended = once(worker, "exit");
   const waiting = new Map<number, Waiting>();
-  const listeners = new Map<string, Set<() => void>>();
+  const listeners = new Map<string, Set<(payload: string) => void>>();
   let last = 0;
   let lost: DatabaseUnreachable | undefined;
   /** Resolves when the transaction that is open has ended: there is one connection, and it is that transaction's. */
@@ -52,7 +52,7 @@ export async function openEmbedded({ folder, schema = DEFAULT_SCHEMA }: Embedded
   worker.on("exit", () => lose(new Error("it was closed")));
   worker.on("message", (said: Said) => {
     if ("channel" in said) {
-      for (const onSignal of listeners.get(said.channel) ?? []) onSignal();
+      for (const onSignal of listeners.get(said.channel) ?? []) onSignal(said.payload);
       return;
     }
     const one = waiting.get(said.id);

@@ -2,9 +2,9 @@
 import type { Connection, Row } from "./driver.ts";
 import type { Revision } from "./read-changes.ts";
 
-/** Told when a node serves another revision. */
+/** Says `<revision> <id>` when a node serves another revision, and nothing when one has gone. */
 export const NODES_CHANNEL = "sluice_nodes";
-/** Told when something was written. */
+/** Says the number of a revision when something was written. */
 export const CHANGES_CHANNEL = "sluice_changes";
 
 /** Seconds after which a node that says nothing is left out (house decision 10). */
@@ -29,19 +29,19 @@ export interface SeenNode extends NodeRecord {
 
 const say = (signal: string) => `with said as (
     insert into nodes (id, address, status, version, revision, last_seen)
-      values ($1, $2, $3, $4, $5::bigint, clock_timestamp())
+      values ($1, $2, $3, $4, $5::text::bigint, clock_timestamp())
     on conflict (id) do update set address = excluded.address, status = excluded.status, version = excluded.version,
       revision = excluded.revision, last_seen = excluded.last_seen
     returning id
   )
   select number, epoch::text${signal} from revision, said`;
 
-const [saySame, sayNews] = [say(""), say(`, pg_notify('${NODES_CHANNEL}', '')`)];
+const [saySame, sayNews] = [say(""), say(`, pg_notify('${NODES_CHANNEL}', $5 || ' ' || $1)`)];
 
 /** Says that the node lives; with `news` whoever waits for the nodes is told. Resolves to the newest revision. */
 export async function sayAlive(connection: Connection, node: NodeRecord, news: boolean): Promise<Revision> {
   const { id, address, status, version, revision } = node;
-  const [row] = await connection.query(news ? sayNews : saySame, [id, address, status, version, revision]);
+  const [row] = await connection.query(news ? sayNews : saySame, [id, address, status, version, `${revision}`]);
   return { number: Number(row?.number), epoch: String(row?.epoch) };
 }
 

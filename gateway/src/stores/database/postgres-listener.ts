@@ -1,5 +1,6 @@
 /** The connection that listens: found again when it is lost, and whoever listens is told so. */
 import type pg from "pg";
+import type { OnSignal } from "./driver.ts";
 
 export interface ListenerOptions {
   /** A new client, not yet connected. */
@@ -9,7 +10,7 @@ export interface ListenerOptions {
 
 export interface Listener {
   /** Resolves once it listens, to what ends it. */
-  listen(channel: string, onSignal: () => void): Promise<() => void>;
+  listen(channel: string, onSignal: OnSignal): Promise<() => void>;
   /** Why nothing is heard for now; null when all is well. */
   trouble(): string | null;
   close(): Promise<void>;
@@ -20,7 +21,7 @@ const FIRST = 50;
 const LONGEST = 2500;
 
 export function createListener({ connect, onLost }: ListenerOptions): Listener {
-  const channels = new Map<string, Set<() => void>>();
+  const channels = new Map<string, Set<OnSignal>>();
   let client: pg.Client | undefined;
   let connecting: Promise<pg.Client> | undefined;
   let trouble: string | null = null;
@@ -28,8 +29,8 @@ export function createListener({ connect, onLost }: ListenerOptions): Listener {
   let wait = FIRST;
   let closed = false;
 
-  const tell = (channel: string) => {
-    for (const onSignal of channels.get(channel) ?? []) onSignal();
+  const tell = (channel: string, payload: string | null) => {
+    for (const onSignal of channels.get(channel) ?? []) onSignal(payload);
   };
 
   function lost(which: pg.Client, reason: string): void {
@@ -46,7 +47,7 @@ export function createListener({ connect, onLost }: ListenerOptions): Listener {
     const made = connect();
     made.on("error", (error) => lost(made, error.message));
     made.on("end", () => lost(made, "the connection ended"));
-    made.on("notification", ({ channel }) => tell(channel));
+    made.on("notification", ({ channel, payload }) => tell(channel, payload ?? ""));
     try {
       await made.connect();
       for (const channel of channels.keys()) await made.query(`LISTEN ${made.escapeIdentifier(channel)}`);
@@ -75,7 +76,9 @@ export function createListener({ connect, onLost }: ListenerOptions): Listener {
     wait = Math.min(wait * 2, LONGEST);
     timer = setTimeout(() => {
       attach().then(
-        () => [...channels.keys()].forEach(tell),
+        () => {
+          for (const channel of channels.keys()) tell(channel, null);
+        },
         (error: Error) => {
           trouble = `changes are not heard of: ${error.message}`;
           if (!closed) again();

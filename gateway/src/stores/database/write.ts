@@ -2,6 +2,7 @@
 import { type Collection, type Entity, entities } from "@sluice/model";
 import { etagOf } from "../etag.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
+import { createOne } from "./create-one.ts";
 import { type Connection, type Database, DatabaseFault } from "./driver.ts";
 import { faultOf, findUnstorable, type ToldFault } from "./faults.ts";
 import { type EntityRow, entityOf, rowOf } from "./rows.ts";
@@ -36,6 +37,8 @@ export async function writeAll(database: Database, writes: readonly Write[], pla
   if (!only) return { effects: [], revision: 0 };
   for (let left = TRIES; ; left--) {
     try {
+      const created = plan || writes.length > 1 ? undefined : await createOne(database, writes[0]);
+      if (created) return created;
       if (batches.length === 1 && !plan) return await writeBatch(database, only);
       return await database.transaction((connection) => writeBatches(connection, batches, plan));
     } catch (error) {

@@ -32,7 +32,7 @@ begin
   end if;
   update revision set number = number + 1 returning number into fresh;
   perform set_config('sluice.revision', fresh::text, true);
-  perform pg_notify('sluice_changes', '');
+  perform pg_notify('sluice_changes', fresh::text);
   if fresh % 1000 = 0 then
     delete from changes where revision <= fresh - 10000;
     update revision set complete_after = greatest(complete_after, fresh - 10000);

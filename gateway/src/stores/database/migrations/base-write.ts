@@ -1,7 +1,7 @@
 /**
  * The one way in which the admin listener writes: many writes by one statement, all or none of them.
  *
- * Writers go one after the other (an advisory lock that ends with the transaction), so what a write has checked still
+ * Writers go one after the other (whoever writes holds the row of `revision` first), so what a write has checked still
  * holds when it is committed. A write is
  *
  * | op | members |
@@ -92,7 +92,7 @@ declare
   violating text;
   sentence text;
 begin
-  perform pg_advisory_xact_lock(7582341);
+  perform from revision for update;
   -- Keys whose time is over are gone; another one may take their place.
   delete from keyauth_credentials where ttl is not null and created_at + ttl <= extract(epoch from clock_timestamp());
   begin
