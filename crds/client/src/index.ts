@@ -1,10 +1,20 @@
 /** Custom resources: reading and writing them, wherever they are kept. */
 export * from "./batch.ts";
 export * from "./cache.ts";
+export {
+  type Caller,
+  type ClusterAccess,
+  type ClusterAccessOptions,
+  createClusterAccess,
+  type Right,
+} from "./cluster/access.ts";
 export { type ClusterClientOptions, createClusterClient } from "./cluster/client.ts";
 export { KubeconfigError } from "./cluster/credentials.ts";
 export { mergeConditions } from "./conditions.ts";
 export { createDirectoryClient, type DirectoryClientOptions } from "./directory/client.ts";
+export { locateIn } from "./directory/locate.ts";
+export { type Placed as PlacedResource, parseResources } from "./directory/parse.ts";
+export { printResource } from "./directory/rewrite.ts";
 export * from "./endpoints.ts";
 export { isOurs, type KindNames, kindNames, kindOf } from "./kinds.ts";
 export type { Log } from "./log.ts";

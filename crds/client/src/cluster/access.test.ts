@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { type ClusterAccess, createClusterAccess } from "./access.ts";
+
+describe("access to a cluster", () => {
+  const asked: { readonly path: string; readonly spec: Record<string, unknown> }[] = [];
+  let status: object | null = {};
+  let time = 0;
+  let access: ClusterAccess;
+  const folder = mkdtempSync(join(tmpdir(), "sluice-access-"));
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    asked.push({ path: request.url ?? "", spec: JSON.parse(Buffer.concat(chunks).toString()).spec });
+    if (status === null) response.statusCode = 500;
+    response.end(JSON.stringify(status === null ? { kind: "Status", message: "no" } : { status }));
+  });
+
+  before(async () => {
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const kubeconfig = join(folder, "config");
+    writeFileSync(
+      kubeconfig,
+      JSON.stringify({
+        clusters: [
+          {
+            name: "c",
+            cluster: {
+              server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+              "insecure-skip-tls-verify": true,
+            },
+          },
+        ],
+        users: [{ name: "u", user: { token: "t" } }],
+        contexts: [{ name: "here", context: { cluster: "c", user: "u" } }],
+        "current-context": "here",
+      }),
+    );
+    access = createClusterAccess({ kubeconfig, now: () => time });
+  });
+  beforeEach(() => {
+    time += 60_000;
+    asked.length = 0;
+  });
+  after(async () => {
+    await access.close();
+    server.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const ann = { username: "ann", groups: ["staff"] };
+  const right = { verb: "create", group: "sluice.dev", resource: "services", namespace: "default" } as const;
+
+  test("knows whose token it is, and asks again only after ten seconds", async () => {
+    status = { authenticated: true, user: ann };
+    assert.deepEqual(await Promise.all([access.callerOf("a"), access.callerOf("a")]), [ann, ann]);
+    time += 9_999;
+    assert.deepEqual(await access.callerOf("a"), ann);
+    assert.deepEqual(asked, [{ path: "/apis/authentication.k8s.io/v1/tokenreviews", spec: { token: "a" } }]);
+    time += 1;
+    status = { authenticated: false };
+    assert.equal(await access.callerOf("a"), null);
+  });
+
+  for (const [what, answer] of [
+    ["that it is nobody's", { authenticated: false, error: "expired" }],
+    ["nothing", {}],
+    ["no name", { authenticated: true, user: {} }],
+  ] as const) {
+    test(`takes nobody's word when the API server says ${what}`, async () => {
+      status = answer;
+      assert.equal(await access.callerOf("b"), null);
+    });
+  }
+
+  test("asks for the person with all groups, and for each right alone", async () => {
+    status = { allowed: true };
+    assert.equal(await access.allows(ann, right), true);
+    status = { allowed: false };
+    assert.equal(await access.allows(ann, { ...right, verb: "delete" }), false);
+    assert.equal(await access.allows(ann, right), true);
+    assert.deepEqual(asked[0], {
+      path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+      spec: { user: "ann", groups: ["staff"], resourceAttributes: right },
+    });
+    assert.equal(asked.length, 2);
+  });
+
+  test("allows nothing when the API server gives no answer, and asks again", async () => {
+    status = null;
+    await assert.rejects(access.allows(ann, { ...right, verb: "list" }));
+    status = { allowed: true };
+    assert.equal(await access.allows(ann, { ...right, verb: "list" }), true);
+  });
+
+  test("keeps no more than a thousand answers", async () => {
+    status = { authenticated: true, user: ann };
+    for (let n = 0; n < 1030; n++) await access.callerOf(`many-${n}`);
+    asked.length = 0;
+    await access.callerOf("many-1029");
+    assert.equal(asked.length, 0);
+    await access.callerOf("many-0");
+    assert.equal(asked.length, 1);
+  });
+});

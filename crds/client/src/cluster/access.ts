@@ -1,0 +1,103 @@
+/**
+ * Who somebody with a Kubernetes token is, and what that person may do: the API server is asked (TokenReview and
+ * SubjectAccessReview), so that its authenticators and RBAC hold elsewhere too.
+ */
+import { createHash } from "node:crypto";
+import { createConnection } from "./connection.ts";
+import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./credentials.ts";
+
+export interface Caller {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups?: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What somebody wants to do, in the words of RBAC. */
+export interface Right {
+  readonly verb: "get" | "list" | "create" | "update" | "patch" | "delete";
+  /** API group; empty for core resources. */
+  readonly group: string;
+  /** Plural: `services`. */
+  readonly resource: string;
+  /** Absent: in all namespaces. */
+  readonly namespace?: string;
+}
+
+/** Answers are up to ten seconds old. Every method rejects when the API server gives no answer. */
+export interface ClusterAccess {
+  /** Null: the token is nobody's, or not any more. */
+  callerOf(token: string): Promise<Caller | null>;
+  allows(caller: Caller, right: Right): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface ClusterAccessOptions extends KubeconfigOptions {
+  /** Milliseconds. Default: the system's clock. */
+  readonly now?: () => number;
+}
+
+const FRESH = 10_000;
+const MAX_ANSWERS = 1024;
+
+/** @throws KubeconfigError when the kubeconfig cannot be read. */
+export function createClusterAccess(options: ClusterAccessOptions = {}): ClusterAccess {
+  const { now = Date.now } = options;
+  const connection = createConnection(createCredentials(loadKubeconfig(options)));
+  const callers = remember<Caller | null>(now);
+  const rights = remember<boolean>(now);
+
+  const review = (group: string, kind: string, spec: object): Promise<unknown> =>
+    connection.call({
+      method: "POST",
+      path: `/apis/${group}/v1/${kind.toLowerCase()}s`,
+      body: { apiVersion: `${group}/v1`, kind, spec },
+    });
+
+  return {
+    callerOf: (token) =>
+      callers(hashOf(token), async () => {
+        const { status } = (await review("authentication.k8s.io", "TokenReview", { token })) as TokenReview;
+        return status?.authenticated === true && status.user?.username ? (status.user as Caller) : null;
+      }),
+    allows: (caller, right) =>
+      rights(hashOf(JSON.stringify([caller, right])), async () => {
+        const { username: user, uid, groups, extra } = caller;
+        const spec = { user, uid, groups, extra, resourceAttributes: right };
+        const { status } = (await review("authorization.k8s.io", "SubjectAccessReview", spec)) as AccessReview;
+        return status?.allowed === true;
+      }),
+    close: () => connection.close(),
+  };
+}
+
+interface TokenReview {
+  readonly status?: { readonly authenticated?: boolean; readonly user?: Partial<Caller> };
+}
+
+interface AccessReview {
+  readonly status?: { readonly allowed?: boolean };
+}
+
+/** Tokens are secrets: only their hashes are kept. */
+const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64");
+
+/** Questions under way are asked once; one without an answer is forgotten, and so is the oldest when there are many. */
+function remember<Answer>(now: () => number) {
+  const known = new Map<string, { readonly answer: Promise<Answer>; readonly until: number }>();
+  return (key: string, ask: () => Promise<Answer>): Promise<Answer> => {
+    const before = known.get(key);
+    if (before && before.until > now()) return before.answer;
+    const asked = { answer: ask(), until: now() + FRESH };
+    known.delete(key);
+    known.set(key, asked);
+    for (const oldest of known.keys()) {
+      if (known.size <= MAX_ANSWERS) break;
+      known.delete(oldest);
+    }
+    asked.answer.catch(() => {
+      if (known.get(key) === asked) known.delete(key);
+    });
+    return asked.answer;
+  };
+}
