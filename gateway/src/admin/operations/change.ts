@@ -6,7 +6,7 @@ import { demand } from "../conditions.ts";
 import { notFound } from "../errors.ts";
 import { placeOf } from "../place.ts";
 import { resolveReferences } from "../references.ts";
-import { check, timeFor } from "./check.ts";
+import { changedNow, check } from "./check.ts";
 import type { Operations } from "./index.ts";
 import { memberOf, tagOf } from "./upsert.ts";
 import { written } from "./written.ts";
@@ -20,7 +20,7 @@ export async function change(operations: Operations, call: Call): Promise<Step> 
   const plugin = collection === "plugins" && "name" in before ? (before.name ?? undefined) : undefined;
   const raw = operations.prepare(call.body(plugin === undefined ? {} : { plugin }), { before, keeps: true });
   const named = await resolveReferences(raw, references[collection], call.store);
-  const merged = { ...mergeEntity(collection, before, named), id: before.id, updated_at: timeFor(collection) };
+  const merged = { ...mergeEntity(collection, before, named), id: before.id, ...changedNow(collection) };
   const entity = check(call, merged);
   return {
     writes: [{ op: "replace", collection, entity, etag: etagOf(before) }],

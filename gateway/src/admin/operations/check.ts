@@ -1,6 +1,6 @@
 /** From what a body says to a filled entity. */
 import { randomUUID } from "node:crypto";
-import { type Collection, checkEntity, type Entity } from "@sluice/model";
+import { type Collection, checkEntity, type Entity, entities, schemaNode } from "@sluice/model";
 import type { Raw } from "../body.ts";
 import type { Call } from "../call.ts";
 import { invalidEntity } from "../errors.ts";
@@ -8,6 +8,10 @@ import { invalidEntity } from "../errors.ts";
 /** Seconds; targets have milliseconds as fractions, as in Kong. */
 export const timeFor = (collection: Collection): number =>
   collection === "targets" ? Date.now() / 1000 : Math.floor(Date.now() / 1000);
+
+/** When an entity is changed, for the kinds that tell it: credentials do not. */
+export const changedNow = (collection: Collection): { readonly updated_at?: number } =>
+  "updated_at" in (schemaNode(entities[collection].schema).properties ?? {}) ? { updated_at: timeFor(collection) } : {};
 
 /** @throws HttpError 400 with all faults. */
 export function check(call: Call, raw: Raw): Entity {

@@ -6,7 +6,7 @@ import type { Call, Step } from "../call.ts";
 import { demand } from "../conditions.ts";
 import { type Place, placeOf } from "../place.ts";
 import { resolveReferences } from "../references.ts";
-import { check, identify, timeFor } from "./check.ts";
+import { changedNow, check, identify } from "./check.ts";
 import type { Operations } from "./index.ts";
 import { written } from "./written.ts";
 
@@ -18,7 +18,7 @@ export async function upsert(operations: Operations, call: Call): Promise<Step> 
   const before = place.entity;
   demand(conditions, before && (await tagOf(operations, call, before)));
   const raw = operations.prepare(call.body(), { before, keeps: false });
-  const says = { ...raw, ...place.says, updated_at: timeFor(collection) };
+  const says = { ...raw, ...place.says, ...changedNow(collection) };
   const named = before ? { ...says, id: before.id, created_at: raw.created_at ?? before.created_at } : says;
   const given = await resolveReferences(named, references[collection], store);
   const checked = check(call, given);
@@ -45,7 +45,7 @@ export async function upsert(operations: Operations, call: Call): Promise<Step> 
 function association({ holder }: Place, { id }: Entity): readonly Write[] {
   if (!holder) return [];
   const { collection, member, entity } = holder;
-  const changed = { ...entity, [member]: { id }, updated_at: timeFor(collection) } as Entity;
+  const changed = { ...entity, [member]: { id }, ...changedNow(collection) } as Entity;
   return [{ op: "replace", collection, entity: changed, etag: etagOf(entity) }];
 }
 
