@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { DatabaseUnreachable } from "../../../gateway/src/stores/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
 import { FolderInUse } from "../../../gateway/src/stores/database/folder-lock.ts";
-import { startProcess, temporaryFolder } from "../../process/index.ts";
+import { startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
 import { describeMigrations } from "./migrations.ts";
 import { describeDatabase } from "./suite.ts";
 
@@ -55,6 +55,28 @@ test("an embedded database leaves the event loop free while it works", async () 
     const turn = () => new Promise<boolean>((resolve) => setImmediate(resolve, false));
     while (!(await Promise.race([done, turn()]))) turns++;
     assert.ok(turns > 100, `${turns} turns of the event loop`);
+  } finally {
+    await database.close();
+  }
+});
+
+test("an embedded database writes a checkpoint after what was written, and none when nothing was", async () => {
+  const database = await openEmbedded({ upkeep: 10 });
+  const checkpoint = async () =>
+    (await database.query("select redo_lsn::text as at from pg_control_checkpoint()"))[0]?.at;
+  try {
+    await database.script("create schema sluice; create table things (word text)");
+    let before = await checkpoint();
+    for (let round = 0; round < 12; round++) {
+      await database.query("insert into things values ('a')");
+      await waitFor(async () => (await checkpoint()) !== before, { what: "a checkpoint" });
+      before = await checkpoint();
+    }
+    const [row] = await database.query("select reltuples::int as rows from pg_class where relname = 'things'");
+    assert.ok(Number(row?.rows) > 0, "it has been vacuumed");
+    let looks = 0;
+    await waitFor(() => ++looks === 5, { what: "some looks" });
+    assert.equal(await checkpoint(), before);
   } finally {
     await database.close();
   }

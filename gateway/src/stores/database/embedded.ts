@@ -11,12 +11,15 @@ import {
   type Row,
 } from "./driver.ts";
 import type { Call, Said, Start } from "./embedded-protocol.ts";
+import { keepUp } from "./embedded-upkeep.ts";
 import { lockFolder } from "./folder-lock.ts";
 
 export interface EmbeddedOptions {
   /** Where the files live; made when it is missing. In memory when unset: what is written ends with the process. */
   readonly folder?: string;
   readonly schema?: string;
+  /** Milliseconds between looks whether the files want tidying. */
+  readonly upkeep?: number;
 }
 
 interface Waiting {
@@ -29,7 +32,11 @@ interface Waiting {
  *
  * @throws FolderInUse when another process has the folder.
  */
-export async function openEmbedded({ folder, schema = DEFAULT_SCHEMA }: EmbeddedOptions = {}): Promise<Database> {
+export async function openEmbedded({
+  folder,
+  schema = DEFAULT_SCHEMA,
+  upkeep,
+}: EmbeddedOptions = {}): Promise<Database> {
   const unlock = folder === undefined ? () => undefined : lockFolder(folder);
   const start: Start = { files: folder === undefined ? undefined : join(folder, "data"), schema };
   const worker = new Worker(new URL(`./embedded-worker${extname(import.meta.url)}`, import.meta.url), {
@@ -111,8 +118,7 @@ export async function openEmbedded({ folder, schema = DEFAULT_SCHEMA }: Embedded
     throw error;
   }
 
-  return {
-    schema,
+  const outside: Connection = {
     async query(text, values) {
       await turn;
       return connection.query(text, values);
@@ -121,6 +127,12 @@ export async function openEmbedded({ folder, schema = DEFAULT_SCHEMA }: Embedded
       await turn;
       await connection.script(text);
     },
+  };
+  const endUpkeep = keepUp(outside, upkeep);
+
+  return {
+    ...outside,
+    schema,
     transaction,
     async listen(channel, onSignal) {
       const known = listeners.get(channel);
@@ -133,6 +145,7 @@ export async function openEmbedded({ folder, schema = DEFAULT_SCHEMA }: Embedded
     },
     trouble: () => lost?.message ?? null,
     async close() {
+      endUpkeep();
       await turn;
       // A thread that died has closed nothing and cannot be asked to; the folder is given back all the same.
       if (lost === undefined) await call("close").finally(stop);
