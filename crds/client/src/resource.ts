@@ -96,6 +96,11 @@ export interface ApplyOptions {
   readonly expect?: "absent" | { readonly uid: string; readonly resourceVersion: string };
   /** Take fields that other managers own. */
   readonly force?: boolean;
+  /**
+   * A merge patch of the spec (RFC 7396) that is made before, with `expect` as an object: it takes away what other
+   * managers own, which leaving it out of an apply does not. Where there are no managers it is not needed.
+   */
+  readonly drop?: Readonly<Record<string, unknown>>;
 }
 
 export interface RemoveOptions {

@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { createClusterClient, type Log, type ResourceClient } from "@sluice/crds";
-import { createResourceStore } from "../../../gateway/src/stores/resources/index.ts";
+import { createClusterClient } from "@sluice/crds";
 import type { Store, WriteFault } from "../../../gateway/src/stores/store.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { waitFor } from "../../process/index.ts";
 import { consumer, credential, plugin, route, service } from "./entities.ts";
-import { describeStore, type StoreHolder } from "./suite.ts";
+import { create, createOpener, isRemoved, type Opener, quiet, remove } from "./resource-store.ts";
+import { describeStore } from "./suite.ts";
 
 const crds = new URL("../../../crds/", import.meta.url);
-const quiet: Log = { info() {}, warn() {}, error() {} };
-const enough = 30;
+const enough = 90;
 
 let cluster: ControlPlane;
 let cases = 0;
@@ -31,23 +30,11 @@ before(async () => {
 after(() => cluster?.stop());
 
 /** Every case has a namespace of its own as home, and a class of its own, because names are unique in all namespaces. */
-async function hold(): Promise<StoreHolder & { readonly name: string }> {
+async function hold(): Promise<Opener & { readonly name: string }> {
   assert.ok(++cases <= enough, "raise `enough`");
   const name = `case-${cases}`;
-  const following = new AbortController();
-  const clients: ResourceClient[] = [];
-  return {
-    name,
-    open() {
-      const client = createClusterClient({ kubeconfig: cluster.kubeconfig, log: quiet });
-      clients.push(client);
-      return createResourceStore({ client, homeNamespace: name, class: name, log: quiet, signal: following.signal });
-    },
-    async close() {
-      following.abort();
-      await Promise.all(clients.map((client) => client.close()));
-    },
-  };
+  const connect = () => createClusterClient({ kubeconfig: cluster.kubeconfig, log: quiet });
+  return { name, ...createOpener(connect, { homeNamespace: name, class: name }) };
 }
 
 describeStore("a cluster", hold);
@@ -95,7 +82,7 @@ describe("a cluster that people write to as well", () => {
     using(async (store, { apply, get }) => {
       await apply("Consumer", "ann", { username: "ann", tags: ["a"] }, "gitops");
       const ann = await found(store, "consumers", "username", "ann");
-      assert.equal((await store.create("keyauth_credentials", credential(ann, "one"))).fault, undefined);
+      assert.equal((await create(store, "keyauth_credentials", credential(ann, "one"))).fault, undefined);
       const { spec, metadata } = await get("consumers", "ann");
       assert.equal((spec.keyAuth as unknown[]).length, 1);
       const ours = (metadata.managedFields as { manager: string; fieldsV1: Record<string, object> }[]).find(
@@ -105,7 +92,7 @@ describe("a cluster that people write to as well", () => {
       // The person goes on as before, and our key stays.
       await apply("Consumer", "ann", { username: "ann", tags: ["b"] }, "gitops");
       assert.equal(((await get("consumers", "ann")).spec.keyAuth as unknown[]).length, 1);
-      assert.equal((await store.remove("keyauth_credentials", { member: "key", value: "one" })).value, true);
+      assert.equal(isRemoved(await remove(store, "keyauth_credentials", { member: "key", value: "one" })), true);
       const after = (await get("consumers", "ann")).spec;
       assert.deepEqual([after.username, after.tags, after.keyAuth], ["ann", ["b"], undefined]);
     }));
@@ -117,9 +104,9 @@ describe("a cluster that people write to as well", () => {
       const keyAuth = [{ secretRef: { name: "bob", key: "key" } }];
       await apply("Consumer", "bob", { username: "bob", keyAuth });
       const bob = await found(store, "consumers", "username", "bob");
-      const { fault } = await store.create("keyauth_credentials", credential(bob, "mine"));
+      const { fault } = await create(store, "keyauth_credentials", credential(bob, "mine"));
       assert.deepEqual(owned(fault), [{ manager: "kubectl-client-side-apply", field: ".spec.keyAuth" }]);
-      const removal = await store.remove("keyauth_credentials", { member: "key", value: "theirs" });
+      const removal = await remove(store, "keyauth_credentials", { member: "key", value: "theirs" });
       assert.deepEqual(owned(removal.fault), [{ manager: "kubectl-client-side-apply", field: ".spec.keyAuth" }]);
       assert.equal((await kubectl("get", "secrets", "-o", "name")).trim(), "secret/bob");
     }));
@@ -129,32 +116,32 @@ describe("a cluster that people write to as well", () => {
       await apply("Service", "users", { url: "http://a" }, "gitops");
       const users = await found(store, "services", "name", "users");
       const ours = plugin("cors", { service: { id: users.id } });
-      assert.equal((await store.create("plugins", ours)).fault, undefined);
-      const { fault } = await store.remove("services", { id: users.id });
+      assert.equal((await create(store, "plugins", ours)).fault, undefined);
+      const { fault } = await remove(store, "services", { id: users.id });
       assert.deepEqual(owned(fault), [{ manager: "gitops", field: ".spec" }]);
       assert.ok(await store.find("plugins", { id: ours.id }), "nothing is removed before all owners were looked at");
-      assert.equal((await store.remove("services", { id: users.id }, { force: true })).value, true);
+      assert.equal(isRemoved(await remove(store, "services", { id: users.id }, { force: true })), true);
       assert.equal((await kubectl("get", "services.sluice.dev,plugins.sluice.dev", "-o", "name")).trim(), "");
     }));
 
   test("removes a route whose service was taken away, so that its name is free again", () =>
     using(async (store, { kubectl }) => {
       const users = service("users");
-      await store.create("services", users);
-      const made = () => store.create("routes", route({ name: "web", service: { id: users.id } }));
+      await create(store, "services", users);
+      const made = () => create(store, "routes", route({ name: "web", service: { id: users.id } }));
       assert.equal((await made()).fault, undefined);
       await kubectl("delete", "services.sluice.dev", "--all");
       const web = { member: "name", value: "web" };
       await waitFor(async () => (await store.find("routes", web)) === null, { what: "the route to be faulty" });
-      assert.equal((await store.remove("routes", web)).value, true);
-      await store.create("services", users);
+      assert.equal(isRemoved(await remove(store, "routes", web)), true);
+      await create(store, "services", users);
       assert.equal((await made()).fault, undefined);
     }));
 
   test("adds keys while somebody else keeps writing the resource's status", () =>
     using(async (store, { kubectl }) => {
       const bob = consumer("bob");
-      await store.create("consumers", bob);
+      await create(store, "consumers", bob);
       const [name = ""] = (
         await kubectl("get", "consumers.sluice.dev", "-o", "jsonpath={.items[*].metadata.name}")
       ).split(" ");
@@ -164,7 +151,7 @@ describe("a cluster that people write to as well", () => {
           await kubectl("annotate", "--overwrite", "consumers.sluice.dev", name, `example.com/count=${count}`);
       })();
       for (let count = 0; count < 5; count++) {
-        const { fault } = await store.create("keyauth_credentials", credential(bob, `key-${count}`));
+        const { fault } = await create(store, "keyauth_credentials", credential(bob, `key-${count}`));
         assert.equal(fault, undefined);
       }
       writing = false;

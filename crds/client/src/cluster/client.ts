@@ -72,9 +72,20 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
       followed.add(reflected);
     },
 
-    async apply(kind, resource, { manager, expect, force }) {
+    async apply(kind, resource, { manager, expect: expected, force, drop }) {
       const { namespace, name } = resource.metadata;
+      let expect = expected;
       try {
+        if (drop && typeof expect === "object") {
+          const dropped = (await connection.call({
+            method: "PATCH",
+            path: pathOf(kindNames[kind], { namespace, name }),
+            query: { fieldManager: manager },
+            contentType: "application/merge-patch+json",
+            body: { metadata: expect, spec: drop },
+          })) as Partial<Resource>;
+          expect = { ...expect, resourceVersion: dropped.metadata?.resourceVersion ?? "" };
+        }
         const object = await connection.call({
           method: "PATCH",
           path: pathOf(kindNames[kind], { namespace, name }),

@@ -1,36 +1,30 @@
 /** The store over custom resources: in a cluster or in a directory, whatever the client reads and writes. */
 import {
+  batchMark,
   identityOf,
   isSeen,
   keyOf,
   type Log,
   type Resource,
   type ResourceClient,
-  type ResourceCollection,
+  resourceKey,
 } from "@sluice/crds";
-import {
-  type Collection,
-  type Credential,
-  DEFAULT_CLASS,
-  type Entities,
-  type Entity,
-  type WaitAnswer,
-  type Written,
-} from "@sluice/model";
-import { type Effect, type Lookup, type Store, Unavailable } from "../store.ts";
-import { claimKey } from "../tables/index.ts";
-import { type Attempt, refused, type WriteContext } from "./context.ts";
-import { clashOf, createResource } from "./create.ts";
-import { createCredential, removeCredential } from "./credential.ts";
+import { DEFAULT_CLASS, type ResourceKind, type WaitAnswer, type Written } from "@sluice/model";
+import { type Effect, type Outcome, type Store, Unavailable, type Write, type WriteOptions } from "../store.ts";
+import { find, list } from "../tables/index.ts";
+import { carryOut, type Done, inParallel } from "./carry-out.ts";
+import { unreachable } from "./faults.ts";
+import { MANAGER } from "./fields.ts";
+import { endBatch, mendBatches, removeOrphans } from "./leftovers.ts";
 import { followResources } from "./live.ts";
+import { type Plan, planWrites } from "./plan.ts";
 import { createTranslateOne, remember } from "./remember.ts";
-import { removeResources } from "./remove.ts";
-import { createTurns } from "./turns.ts";
-import { buildView, type Held, type View, type WatchedKind } from "./view.ts";
+import { refOfSecret } from "./secrets.ts";
+import { buildView, type View, type WatchedKind } from "./view.ts";
 
 export interface ResourceStoreOptions {
   readonly client: ResourceClient;
-  /** Where resources are written that refer to nothing, and keys always. */
+  /** Where resources are written that refer to nothing, and Secrets always. */
   readonly homeNamespace: string;
   /** Which Sluice's resources are meant. */
   readonly class: string;
@@ -39,20 +33,28 @@ export interface ResourceStoreOptions {
   readonly awaitNodes: (written: readonly Written[], timeout: number) => Promise<WaitAnswer | null>;
   /** Ends the watches. The client is the caller's to close. */
   readonly signal: AbortSignal;
+  /** Milliseconds after which a Secret of ours that nothing refers to is removed by a start. Default a minute. */
+  readonly orphanAge?: number;
 }
 
 /** Milliseconds that a call waits for the first list of all kinds, and a write for its own watch event. */
 const patience = 5000;
 
+/** How often a write is planned anew because somebody wrote in between. */
+const PLANS = 4;
+
 export function createResourceStore(options: ResourceStoreOptions): Store {
-  const { client, homeNamespace, log, signal } = options;
+  const { client, homeNamespace, log, signal, orphanAge = 60_000 } = options;
   const viewOptions = {
     class: options.class,
     translateOne: createTranslateOne(homeNamespace),
     idOf: remember((resource: Resource) => identityOf(resource, homeNamespace).id),
   };
-  const inTurn = createTurns();
+  const turn = { namespace: homeNamespace, name: MANAGER };
   let built: View | undefined;
+  /** Somebody may have left a batch that is not at its end. */
+  let isMended = false;
+  let ending: Promise<void> = Promise.resolve();
   const live = followResources({
     client,
     homeNamespace,
@@ -71,110 +73,149 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
     return built;
   }
 
-  const context = (before: View): WriteContext => ({
-    client,
-    homeNamespace,
-    class: options.class === DEFAULT_CLASS ? undefined : options.class,
-    view: before,
-  });
+  const held = ({ kind, namespace, name }: Pick<Written, "kind" | "namespace" | "name">): Resource | undefined =>
+    live.resources[kind as WatchedKind].get(keyOf(namespace, name));
 
   /** Whoever reads after a write must see it; a watch that lags behind for long must not hold up the writer for ever. */
-  async function settle(awaits: readonly Written[]): Promise<void> {
-    const held = ({ kind, namespace, name }: Written) =>
-      live.resources[kind as WatchedKind].get(keyOf(namespace, name));
-    const seen = () => awaits.every((written) => isSeen(held(written), written));
-    if (!(await live.until(seen, patience))) log.warn({ awaits }, "a write is not yet to be seen in what is read back");
+  async function until(condition: () => boolean, what: object): Promise<void> {
+    if (!(await live.until(condition, patience))) log.warn(what, "a write is not yet to be seen in what is read back");
   }
 
-  async function write<Value>(run: (before: View) => Promise<Attempt<Value>>): Promise<Attempt<Value>> {
-    return inTurn(async () => {
-      const attempt = await run(await view());
-      if (attempt.fault) return { fault: attempt.fault };
-      await settle(attempt.awaits);
-      return attempt;
+  const settle = (awaits: readonly Written[], batch: readonly Done[]): Promise<void> =>
+    until(
+      () =>
+        awaits.every((written) => isSeen(held(written), written)) &&
+        batch.every(({ kind, resource }) => isMarked(held({ kind, ...resource.metadata }))),
+      { awaits },
+    );
+
+  /** What others have written since our last turn is seen before anything is decided. */
+  async function catchUp(): Promise<void> {
+    const kinds = Object.keys(live.resources).filter((kind): kind is ResourceKind => kind !== "Secret");
+    const known = new Map(kinds.map((kind) => [kind, new Set(live.resources[kind].keys())]));
+    const lists = await Promise.all(
+      kinds.map(async (kind) => {
+        const there = new Map((await client.list(kind)).map((resource) => [resourceKey(resource), resource]));
+        const gone = [...(known.get(kind) ?? [])].filter((key) => !there.has(key));
+        return { kind, there, gone };
+      }),
+    ).catch(unreachable);
+    const isThere = (kind: ResourceKind, [key, { metadata }]: readonly [string, Resource]) => {
+      const { generation, ...version } = { kind, ...metadata };
+      // Notes of a batch move no generation; but a directory's versions have no order.
+      return isSeen(live.resources[kind].get(key), {
+        ...version,
+        ...(!hasOrder(version) && generation && { generation }),
+      });
+    };
+    const isCurrent = () =>
+      lists.every(
+        ({ kind, there, gone }) =>
+          [...there].every((one) => isThere(kind, one)) && gone.every((key) => !live.resources[kind].has(key)),
+      );
+    await until(isCurrent, { kinds });
+  }
+
+  async function planned(before: View, writes: readonly Write[], force: boolean) {
+    return planWrites(before, writes, {
+      homeNamespace,
+      class: options.class === DEFAULT_CLASS ? undefined : options.class,
+      force,
     });
   }
 
-  async function create(collection: Collection, entity: Entity): Promise<Attempt<Effect>> {
-    const outcome = await write<undefined>(async (before) => {
-      const fault = clashOf(before, collection, entity);
-      if (fault) return { fault };
-      return collection === "keyauth_credentials"
-        ? createCredential(context(before), entity as Credential)
-        : createResource(context(before), collection as ResourceCollection, entity as never);
-    });
-    if (outcome.fault) return outcome;
-    // As every later reader sees it; the entity itself if the watch lags behind.
-    const held = lookUp(await view(), collection, { id: entity.id });
-    const effect = { collection, before: null, after: held?.entity ?? entity, along: [] };
-    return { value: effect, awaits: outcome.awaits };
+  /** In a turn of its own. A batch is brought to its end after its answer, and before the next turn. */
+  async function writeInTurn(writes: readonly Write[], { force = false }: WriteOptions): Promise<Outcome> {
+    for (let count = 1; ; count++) {
+      const plan = await planned(await view(), writes, force);
+      if (plan.fault) return plan;
+      const done = await carryOut(client, plan);
+      if (done.fault) {
+        if (!done.isStale || count === PLANS) return { fault: done.fault, index: done.index };
+        // What was read is older than what is there: the watch tells.
+        await live.until(() => built === undefined, 1000);
+        continue;
+      }
+      await settle(done.awaits, done.batch);
+      const effects = await asRead(plan);
+      ending = end(plan, done.batch, done.awaits);
+      const programmed = (timeout: number) => options.awaitNodes(done.awaits, timeout);
+      return done.awaits.length === 0 ? { effects } : { effects, programmed };
+    }
   }
 
-  const remove = (collection: Collection, by: Lookup, force: boolean): Promise<Attempt<Effect>> =>
-    write<Effect>(async (before) => {
-      const held = lookUp(before, collection, by) ?? before.faulty.get(claimKey(collection, asClaim(by)));
-      if (!held) return { value: { collection, before: null, after: null, along: [] }, awaits: [] };
-      const removed = await (collection === "keyauth_credentials"
-        ? removeCredential(context(before), held)
-        : removeResources(context(before), { collection, held }, { force }));
-      if (removed.fault) return removed;
-      return { value: { collection, before: held.entity, after: null, along: [] }, awaits: removed.awaits };
+  /** As every later reader sees it; what was written itself if the watch lags behind. */
+  async function asRead({ effects }: Plan): Promise<readonly Effect[]> {
+    const { tables } = await view();
+    return effects.map((effect) => {
+      const { collection, after } = effect;
+      return after ? { ...effect, after: tables.rows[collection].get(after.id) ?? after } : effect;
     });
+  }
+
+  /** Never rejects: what is left behind is mended by the next turn, or by the next start. */
+  async function end({ unused }: Plan, batch: readonly Done[], awaits: readonly Written[]): Promise<void> {
+    try {
+      if (batch.length > 0) {
+        await options.awaitNodes(awaits, BATCH_PATIENCE);
+        await endBatch(client, batch);
+        await until(() => batch.every(({ kind, resource }) => !isMarked(held({ kind, ...resource.metadata }))), {});
+      }
+      await inParallel(unused, (secret) => client.remove(refOfSecret(secret)));
+    } catch (error) {
+      isMended = false;
+      log.warn({ error }, "what a write leaves behind could not be cleared away; the next write tries again");
+    }
+  }
+
+  function inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      client
+        .inTurn(turn, async ({ others }) => {
+          try {
+            await view();
+            if (others) await catchUp();
+            if (others || !isMended) {
+              if (await mendBatches(client, { view: await view(), log })) await catchUp();
+              isMended = true;
+            }
+            resolve(await run());
+          } catch (error) {
+            reject(error);
+          }
+          await ending;
+        })
+        .catch((error: unknown) => {
+          try {
+            unreachable(error);
+          } catch (unavailable) {
+            reject(unavailable);
+          }
+        });
+    });
+  }
+
+  void removeOrphans({ client, homeNamespace, orphanAge, log, signal, view, inTurn });
 
   return {
-    async list(collection, { size, after, where }) {
-      const now = Date.now();
-      const found = (await view())
-        .sorted(collection)
-        .filter(
-          ({ entity }) =>
-            (after === undefined || entity.id > after) &&
-            (where === undefined || memberOf(entity, where.member)?.id === where.id) &&
-            !isExpired(collection, entity, now),
-        );
-      return { entities: found.slice(0, size).map(({ entity }) => entity as never), more: found.length > size };
-    },
+    list: async (collection, filter) => list((await view()).tables, collection, { ...filter, now: Date.now() }),
+    find: async (collection, by) => find((await view()).tables, collection, { by, now: Date.now() }),
 
-    async find(collection, by) {
-      const held = lookUp(await view(), collection, by);
-      if (!held || isExpired(collection, held.entity, Date.now())) return null;
-      return held.entity as Entities[typeof collection];
-    },
-
-    async write(writes, { force = false } = {}) {
-      const effects: Effect[] = [];
-      const awaits: Written[] = [];
-      for (const [index, one] of writes.entries()) {
-        const outcome = await (one.op === "create"
-          ? create(one.collection, one.entity)
-          : one.op === "remove"
-            ? remove(one.collection, one.by, force)
-            : Promise.resolve<Attempt<Effect>>({ fault: refused("resources cannot be changed yet") }));
-        if (outcome.fault) return { fault: outcome.fault, index };
-        effects.push(outcome.value);
-        awaits.push(...outcome.awaits);
-      }
-      const programmed = (timeout: number) => options.awaitNodes(awaits, timeout);
-      return awaits.length === 0 ? { effects } : { effects, programmed };
+    async write(writes, { force = false, plan = false } = {}) {
+      if (!plan && writes.length > 0) return inTurn(() => writeInTurn(writes, { force }));
+      const would = await planned(await view(), writes, force);
+      return would.fault ? would : { effects: would.effects };
     },
 
     unready: live.unsynced,
   };
 }
 
-function lookUp(view: View, collection: Collection, by: Lookup): Held | undefined {
-  if ("id" in by) return view.byId[collection].get(by.id);
-  return view.byClaim.get(claimKey(collection, asClaim(by)));
-}
+/** Milliseconds that a batch waits for the nodes before its marks are taken off. */
+const BATCH_PATIENCE = 2000;
 
-const asClaim = (by: Lookup) => ("id" in by ? { id: by.id } : { [by.member]: by.value });
+const hasOrder = ({ resourceVersion = "" }: { readonly resourceVersion?: string }): boolean =>
+  /^\d+$/.test(resourceVersion);
 
-const memberOf = (entity: Entity, member: string) =>
-  (entity as unknown as Readonly<Record<string, { readonly id: string } | null>>)[member];
-
-/** As the nodes count it. */
-function isExpired(collection: Collection, entity: Entity, now: number): boolean {
-  if (collection !== "keyauth_credentials") return false;
-  const { ttl, created_at } = entity as Credential;
-  return ttl !== null && (created_at + ttl) * 1000 <= now;
-}
+const isMarked = (resource: Resource | undefined): boolean =>
+  resource !== undefined && batchMark(resource) !== undefined;

@@ -1,7 +1,7 @@
 /** The resources of a client, kept in memory, and a way to wait for them. */
 
 import { createResourceCache, type Log, type ResourceClient } from "@sluice/crds";
-import { CREDENTIAL_LABEL } from "@sluice/model";
+import { CREDENTIAL_LABEL, resourceKinds } from "@sluice/model";
 import type { Resources, WatchedKind } from "./view.ts";
 
 export interface LiveResources {
@@ -20,9 +20,7 @@ export interface LiveOptions {
   readonly onChange: () => void;
 }
 
-const sluiceKinds = ["Service", "Route", "Plugin", "Consumer"] as const;
-
-/** Our kinds of all namespaces, and labelled Secrets of the home namespace: others are not the admin listener's. */
+/** Our kinds of all namespaces, and Secrets that are meant for us of the home namespace: others are not ours to read. */
 export function followResources({ client, homeNamespace, log, signal, onChange }: LiveOptions): LiveResources {
   const waiting = new Set<() => void>();
   const changed = (): void => {
@@ -30,7 +28,7 @@ export function followResources({ client, homeNamespace, log, signal, onChange }
     for (const look of [...waiting]) look();
   };
   const shared = { client, secretLabel: CREDENTIAL_LABEL, signal, log, onChange: changed };
-  const ours = createResourceCache({ ...shared, kinds: sluiceKinds, namespaces: [] });
+  const ours = createResourceCache({ ...shared, kinds: resourceKinds, namespaces: [] });
   const secrets = createResourceCache({ ...shared, kinds: ["Secret"] as const, namespaces: [homeNamespace] });
   return {
     resources: { ...ours.resources, ...secrets.resources },

@@ -1,28 +1,45 @@
 /** All entities of the resources at one moment, with the resources that they stand in. Pure. */
-import { type CheckedTranslation, classOf, keyOf, type Resource, type SluiceKind } from "@sluice/crds";
-import { type Collection, collections, type Entity, entities, type ResourceKind, resourceKinds } from "@sluice/model";
-import { claimKey, claimKeysOf } from "../tables/index.ts";
+import {
+  type BatchMark,
+  batchMark,
+  type CheckedTranslation,
+  classOf,
+  keyOf,
+  type Resource,
+  type SluiceKind,
+} from "@sluice/crds";
+import { type Collection, type Entity, entities, nameOf, type ResourceKind, resourceKinds } from "@sluice/model";
+import { claimKey, createTables, type Placed, type Tables } from "../tables/index.ts";
 import type { Ask, TranslateOne } from "./remember.ts";
 
 export type WatchedKind = SluiceKind | "Secret";
 export type Resources = Readonly<Record<WatchedKind, ReadonlyMap<string, Resource>>>;
 
-export interface Held {
-  readonly entity: Entity;
+/** An entity where it stands. */
+export interface Held extends Placed {
   readonly resource: Resource;
   readonly kind: ResourceKind;
   /** Where the entity stands in the resource. */
   readonly base: CheckedTranslation["base"];
+  /** It is neither found nor listed, but keeps its id and its name, and can be removed. */
+  readonly isFaulty: boolean;
+}
+
+/** A resource of a batch that is under way, or that somebody did not bring to its end. */
+export interface Marked {
+  readonly kind: ResourceKind;
+  readonly resource: Resource;
+  readonly mark: BatchMark;
 }
 
 export interface View {
-  readonly byId: Readonly<Record<Collection, ReadonlyMap<string, Held>>>;
-  /** By `claimKey`. Of several that claim the same, the one of the oldest resource. */
-  readonly byClaim: ReadonlyMap<string, Held>;
-  /** What has faults, by the `claimKey` of its id and of its name: it is neither found nor listed, but keeps both and can be removed. */
-  readonly faulty: ReadonlyMap<string, Held>;
-  /** In the order of ids. */
-  readonly sorted: (collection: Collection) => readonly Held[];
+  readonly resources: Resources;
+  readonly tables: Tables;
+  /** The entity of an id; a faulty one only when there is no other. */
+  readonly held: (collection: Collection, id: string) => Held | undefined;
+  /** All that stands in a resource. */
+  readonly within: (resource: Resource) => readonly Held[];
+  readonly marked: readonly Marked[];
 }
 
 export interface ViewOptions {
@@ -35,53 +52,80 @@ export interface ViewOptions {
 
 /** The conditions of a faulty entity's resource tell what is wrong. */
 export function buildView(resources: Resources, options: ViewOptions): View {
-  const byId = Object.fromEntries(collections.map((name) => [name, new Map<string, Held>()])) as Record<
-    Collection,
-    Map<string, Held>
-  >;
-  const byClaim = new Map<string, Held>();
-  const faulty = new Map<string, Held>();
+  const marked = markedOf(resources, options.class);
+  const gone = removedBy(marked);
   const ask: Ask = {
     resolve(kind, namespace, name) {
       const resource = resources[kind].get(keyOf(namespace, name));
-      if (!resource || classOf(resource) !== options.class) return undefined;
+      if (!resource || classOf(resource) !== options.class || gone.has(resource)) return undefined;
       return options.idOf(resource);
     },
     // Core Services are never looked for by the admin listener.
     read: (kind, namespace, name) => (kind === "Secret" ? resources.Secret.get(keyOf(namespace, name)) : undefined),
   };
+  const all: Held[] = [];
+  const within = new Map<Resource, Held[]>();
   for (const kind of resourceKinds) {
-    const ours = [...resources[kind].values()].filter((resource) => classOf(resource) === options.class);
+    const ours = [...resources[kind].values()].filter(
+      (resource) => classOf(resource) === options.class && !gone.has(resource),
+    );
     for (const resource of ours.sort(byAge)) {
-      for (const { collection, entity, item, base } of options.translateOne(resource, ask)) {
-        if (!entity) {
-          for (const member of ["id", entities[collection].key ?? "id"]) {
-            const held = { entity: item as unknown as Entity, resource, kind, base };
-            faulty.set(claimKey(collection, { [member]: item[member] }), held);
-          }
-          continue;
-        }
-        if (byId[collection].has(entity.id)) continue;
-        const held = { entity, resource, kind, base };
-        byId[collection].set(entity.id, held);
-        for (const key of claimKeysOf(collection, entity)) if (!byClaim.has(key)) byClaim.set(key, held);
-      }
+      const here = options.translateOne(resource, ask).map(({ collection, entity, item, base }): Held => {
+        return { collection, entity: entity ?? (item as unknown as Entity), resource, kind, base, isFaulty: !entity };
+      });
+      within.set(resource, here);
+      all.push(...here);
     }
   }
-  const sorted = new Map<Collection, readonly Held[]>();
+  const byId = new Map<string, Held>();
+  const faulty = new Map<string, Held>();
+  for (const held of all) {
+    const key = claimKey(held.collection, { id: held.entity.id });
+    const before = byId.get(key);
+    if (!before || (before.isFaulty && !held.isFaulty)) byId.set(key, held);
+    if (held.isFaulty) for (const claim of claimsOfFaulty(held)) if (!faulty.has(claim)) faulty.set(claim, held);
+  }
   return {
-    byId,
-    byClaim,
-    faulty,
-    sorted(collection) {
-      const list =
-        sorted.get(collection) ??
-        [...byId[collection].values()].sort(({ entity: a }, { entity: b }) => (a.id < b.id ? -1 : 1));
-      sorted.set(collection, list);
-      return list;
-    },
+    resources,
+    tables: createTables(
+      all.filter(({ isFaulty }) => !isFaulty),
+      faulty,
+    ),
+    held: (collection, id) => byId.get(claimKey(collection, { id })),
+    within: (resource) => within.get(resource) ?? [],
+    marked,
   };
 }
+
+function claimsOfFaulty({ collection, entity }: Held): readonly string[] {
+  const { key } = entities[collection];
+  const name = nameOf(collection, entity);
+  const claims = [{ id: entity.id }, ...(key !== null && name !== undefined ? [{ [key]: name }] : [])];
+  return claims.map((claim) => claimKey(collection, claim));
+}
+
+const markedOf = (resources: Resources, ofClass: string): readonly Marked[] =>
+  resourceKinds.flatMap((kind) =>
+    [...resources[kind].values()].flatMap((resource): Marked[] => {
+      const mark = batchMark(resource);
+      return mark && classOf(resource) === ofClass ? [{ kind, resource, mark }] : [];
+    }),
+  );
+
+/** Whether all resources of the batch have been written. */
+export const isComplete = (batch: readonly Marked[]): boolean =>
+  batch.some(({ mark }) => mark.completes || batch.length >= mark.size);
+
+export const byBatch = (marked: readonly Marked[]): readonly (readonly Marked[])[] =>
+  Object.values(Object.groupBy(marked, ({ mark }) => mark.id)).flatMap((batch) => (batch ? [batch] : []));
+
+/** What a batch removes is gone once the batch is complete. */
+const removedBy = (marked: readonly Marked[]): ReadonlySet<Resource> =>
+  new Set(
+    byBatch(marked)
+      .filter(isComplete)
+      .flatMap((batch) => batch.flatMap(({ mark, resource }) => (mark.removes ? [resource] : []))),
+  );
 
 /** As the operator ranks them: the older resource has what two resources claim. */
 function byAge({ metadata: one }: Resource, { metadata: other }: Resource): number {

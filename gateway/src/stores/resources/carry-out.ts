@@ -1,0 +1,237 @@
+/** Doing what was planned: Secrets first, then the resources, as a batch when there are several. */
+import { randomUUID } from "node:crypto";
+import {
+  type ApplyOptions,
+  BATCH,
+  BATCH_COMPLETE,
+  BATCH_REMOVE,
+  BATCH_UNDO,
+  Conflict,
+  type Ref,
+  type Resource,
+  type ResourceClient,
+} from "@sluice/crds";
+import { entities, kinds, nameOf, type ResourceKind, type Written } from "@sluice/model";
+import type { WriteFault } from "../store.ts";
+import { changedBehind, faultOf, unreachable } from "./faults.ts";
+import { divide, MANAGER } from "./fields.ts";
+import type { Plan, Step } from "./plan.ts";
+import { refOfSecret } from "./secrets.ts";
+import { removedAs, writtenAs } from "./written.ts";
+
+/** A resource of a batch as it was marked. */
+export interface Done {
+  readonly kind: ResourceKind;
+  readonly resource: Resource;
+}
+
+export type CarriedOut =
+  | {
+      /** What the nodes have to have. */
+      readonly awaits: readonly Written[];
+      /** What a batch has left to do. */
+      readonly batch: readonly Done[];
+      readonly fault?: undefined;
+    }
+  | {
+      readonly fault: WriteFault;
+      readonly index: number;
+      /** Somebody wrote between plan and write: a new plan may do. */
+      readonly isStale: boolean;
+    };
+
+/** Calls that are under way at once. */
+const PARALLEL = 16;
+
+export async function carryOut(client: ResourceClient, { steps, secrets }: Plan): Promise<CarriedOut> {
+  const [only] = steps;
+  const made: Resource[] = [];
+  try {
+    await inParallel(secrets, async (secret) => {
+      made.push(await client.apply("Secret", secret, { manager: MANAGER, expect: "absent" }));
+    });
+    if (!only) return { awaits: [], batch: [] };
+    const done = steps.length === 1 ? await single(client, only) : await batched(client, steps);
+    return { ...done, awaits: [...made.map((secret) => writtenAs("Secret", secret)), ...done.awaits] };
+  } catch (error) {
+    // Nothing refers to them: those that stay behind open nothing, and the next start removes them.
+    await inParallel(made, (secret) => client.remove(refOfSecret(secret)).catch(() => false));
+    const { step, cause } = error instanceof Failed ? error : { step: only, cause: error };
+    if (!step) return unreachable(cause);
+    const { kind, resource, index } = step;
+    const fault = faultOf(cause, { kind, name: resource.metadata.name }, existing(step));
+    return { fault, index, isStale: fault.kind === "changed" };
+  }
+}
+
+/** A step that could not be done, and why. */
+class Failed extends Error {
+  readonly step: Step;
+  constructor(step: Step, cause: unknown) {
+    super("a step failed", { cause });
+    this.step = step;
+  }
+}
+
+async function single(client: ResourceClient, step: Step) {
+  const { kind, resource } = step;
+  if (step.op !== "remove")
+    return { awaits: [writtenAs(kind, await put(client, step, { annotations: {}, without: [] }))], batch: [] };
+  const { uid } = resource.metadata;
+  await client.remove(refOf(step), uid === undefined ? {} : { uid });
+  return { awaits: [removedAs(kind, resource.metadata)], batch: [] };
+}
+
+/** All but the last at once; the last one says that all others have been written. */
+async function batched(client: ResourceClient, steps: readonly Step[]) {
+  const id = randomUUID();
+  const done: Done[] = [];
+  const mark = async (step: Step, completes: boolean): Promise<void> => {
+    const undo = step.op === "replace" ? step.division.undo : null;
+    const annotations = {
+      [BATCH]: `${id}/${steps.length}`,
+      ...(step.op === "remove" ? { [BATCH_REMOVE]: id } : { [BATCH_UNDO]: JSON.stringify(undo) }),
+      ...(completes && { [BATCH_COMPLETE]: id }),
+    };
+    try {
+      done.push({ kind: step.kind, resource: await put(client, step, { annotations, without: [] }) });
+    } catch (cause) {
+      throw new Failed(step, cause);
+    }
+  };
+  const last = steps.at(-1);
+  try {
+    await inParallel(steps.slice(0, -1), (step) => mark(step, false));
+    if (last) await mark(last, true);
+  } catch (error) {
+    await inParallel(done, (one) => undo(client, one)).catch(() => undefined);
+    throw error;
+  }
+  return { awaits: done.map(({ kind, resource }) => writtenAs(kind, resource)), batch: done };
+}
+
+/** How often somebody may write a status, which moves the version, before it is somebody else's turn to try. */
+const ATTEMPTS = 16;
+
+interface Notes {
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly without: readonly string[];
+}
+
+/** The resource as the step wants it, with these annotations besides. */
+async function put(client: ResourceClient, step: Step, notes: Notes): Promise<Resource> {
+  const { kind } = step;
+  if (step.op === "create") {
+    const { metadata } = step.resource;
+    const annotations = { ...metadata.annotations, ...notes.annotations };
+    const resource = { ...step.resource, metadata: { ...metadata, annotations } };
+    return client.apply(kind, resource, { manager: MANAGER, expect: "absent" });
+  }
+  let resource = step.resource;
+  for (let attempt = 1; ; attempt++) {
+    const wanted = step.op === "replace" ? step.wanted : { spec: resource.spec ?? {}, annotations: {}, without: [] };
+    const { ours, drop } = divide(kind, resource, {
+      spec: wanted.spec,
+      annotations: { ...wanted.annotations, ...notes.annotations },
+      without: [...wanted.without, ...notes.without],
+    });
+    try {
+      return await client.apply(
+        kind,
+        { ...head(resource), ...ours },
+        { ...expecting(resource), ...(drop && { drop }) },
+      );
+    } catch (error) {
+      if (!(error instanceof Conflict) || error.reason !== "changed" || attempt === ATTEMPTS) throw error;
+      const fresh = await client.get(refOf({ kind, resource }));
+      if (!fresh || !isSameToUs(resource, fresh)) throw error;
+      resource = fresh;
+    }
+  }
+}
+
+/** Only the status or somebody's notes differ. */
+function isSameToUs({ metadata: before, spec }: Resource, { metadata: now, spec: other }: Resource): boolean {
+  const owners = ({ managedFields = [] }: Resource["metadata"]) =>
+    JSON.stringify(
+      managedFields
+        .filter(({ subresource }) => !subresource)
+        .map(({ manager, fieldsV1 }) => [manager, Object(fieldsV1)["f:spec"]]),
+    );
+  return before.uid === now.uid && JSON.stringify(spec) === JSON.stringify(other) && owners(before) === owners(now);
+}
+
+const head = ({ apiVersion, kind }: Resource) => ({ apiVersion, kind });
+
+/** Whose fields change was looked at: at this version they are ours to take. */
+const expecting = ({ metadata: { uid = "", resourceVersion = "" } }: Resource): ApplyOptions => ({
+  manager: MANAGER,
+  force: true,
+  expect: { uid, resourceVersion },
+});
+
+const refOf = ({ kind, resource }: { readonly kind: ResourceKind; readonly resource: Resource }): Ref => ({
+  kind,
+  namespace: resource.metadata.namespace,
+  name: resource.metadata.name,
+});
+
+const MARKS = [BATCH, BATCH_REMOVE, BATCH_COMPLETE, BATCH_UNDO];
+
+/** Takes one resource of a complete batch to its end. */
+export async function finish(client: ResourceClient, { kind, resource }: Done): Promise<void> {
+  const { annotations = {}, uid } = resource.metadata;
+  if (annotations[BATCH_REMOVE] !== undefined) {
+    await client.remove(refOf({ kind, resource }), uid === undefined ? {} : { uid });
+    return;
+  }
+  await unmark(client, { kind, resource });
+}
+
+/** Makes one resource of a batch that was not completed what it was before. */
+export async function undo(client: ResourceClient, { kind, resource }: Done): Promise<void> {
+  const { annotations = {}, uid } = resource.metadata;
+  if (annotations[BATCH_REMOVE] !== undefined) return unmark(client, { kind, resource });
+  const before: unknown = JSON.parse(annotations[BATCH_UNDO] ?? "{}");
+  if (before === null) {
+    await client.remove(refOf({ kind, resource }), uid === undefined ? {} : { uid });
+    return;
+  }
+  const { metadata = resource.metadata, spec } = before as Partial<Pick<Resource, "metadata" | "spec">>;
+  if (!spec) return unmark(client, { kind, resource });
+  await client.apply(kind, { ...head(resource), metadata, spec }, expecting(resource));
+}
+
+const unmark = async (client: ResourceClient, { kind, resource }: Done): Promise<void> => {
+  const step = {
+    op: "replace",
+    index: 0,
+    kind,
+    resource,
+    wanted: { spec: resource.spec ?? {}, annotations: {}, without: MARKS },
+  } as const;
+  await put(client, { ...step, division: divide(kind, resource, step.wanted) }, { annotations: {}, without: [] });
+};
+
+/** A resource's name comes from the entity's name, or from its id when it has none. */
+function existing(step: Step): WriteFault {
+  if (step.op !== "create") return changedBehind(step.kind, step.resource.metadata.name);
+  const { collection } = kinds[step.kind];
+  const { key } = entities[collection];
+  const name = nameOf(collection, step.entity);
+  return key !== null && name !== undefined
+    ? { kind: "unique", members: { [key]: name } }
+    : { kind: "primary-key", id: step.entity.id };
+}
+
+/** Waits for all that were begun, and throws the first error. */
+export async function inParallel<Item>(items: readonly Item[], run: (item: Item) => Promise<unknown>): Promise<void> {
+  const left = [...items];
+  const errors: unknown[] = [];
+  const work = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined && errors.length === 0; item = left.shift())
+      await run(item).catch((error: unknown) => errors.push(error));
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
+  if (errors.length > 0) throw errors[0];
+}

@@ -1,0 +1,112 @@
+/**
+ * The Secrets that the admin listener makes: keys, pairs of certificates and keys, passwords of plugins. One is never
+ * changed: what refers to it is moved to a new one by one write, and the old one goes after that. Whoever dies in
+ * between leaves a Secret that nothing refers to and that opens nothing; it is removed by the next start.
+ */
+import { randomBytes } from "node:crypto";
+import {
+  certificateSecret,
+  credentialSecret,
+  isManaged,
+  keyOf,
+  MANAGED_BY,
+  type Ref,
+  type Resource,
+} from "@sluice/crds";
+import {
+  type Certificate,
+  type ConfigFrom,
+  CREDENTIAL_LABEL,
+  type Credential,
+  type KeyAuthEntry,
+  type NameRef,
+  type Plugin,
+} from "@sluice/model";
+import type { Resources } from "./view.ts";
+
+export interface SecretPlace {
+  readonly namespace: string;
+  /** Those that there are. */
+  readonly secrets: Resources["Secret"];
+}
+
+interface Made<Reference> {
+  readonly secret: Resource;
+  readonly reference: Reference;
+}
+
+export function makeKey(credential: Credential, place: SecretPlace): Made<KeyAuthEntry["secretRef"]> {
+  const { secret, entry } = credentialSecret(credential, place);
+  const own = asOurs(secret, place);
+  return { secret: own, reference: { ...entry.secretRef, name: own.metadata.name } };
+}
+
+export function makePair(certificate: Certificate, place: SecretPlace): Made<NameRef> {
+  const own = asOurs(certificateSecret(certificate, place).secret, place);
+  return { secret: own, reference: { name: own.metadata.name } };
+}
+
+/** @param values By their path in the config: `redis.password`. */
+export function makeConfig(
+  plugin: Pick<Plugin, "id">,
+  values: ReadonlyMap<string, string>,
+  place: SecretPlace,
+): Made<readonly ConfigFrom[]> {
+  const encoded = [...values].map(([path, value]) => [path, Buffer.from(value, "utf8").toString("base64")]);
+  const own = asOurs(
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: `plugin-${plugin.id}`, namespace: place.namespace, labels: { [CREDENTIAL_LABEL]: "config" } },
+      type: "Opaque",
+      data: Object.fromEntries(encoded),
+    },
+    place,
+  );
+  const { name } = own.metadata;
+  return { secret: own, reference: [...values.keys()].map((path) => ({ path, secretRef: { name, key: path } })) };
+}
+
+/** The name says nothing of the content: people who may not read Secrets may read what refers to them. */
+function asOurs(secret: Resource, { namespace, secrets }: SecretPlace): Resource {
+  const { name, labels, ...metadata } = secret.metadata;
+  const isTaken = secrets.has(keyOf(namespace, name));
+  return {
+    ...secret,
+    metadata: {
+      ...metadata,
+      name: isTaken ? `${name}-${randomBytes(4).toString("hex")}` : name,
+      labels: { ...labels, [MANAGED_BY.label]: MANAGED_BY.value },
+    },
+  };
+}
+
+/** Names of the Secrets that a spec refers to. */
+export function secretNames(spec: Resource["spec"] = {}): readonly string[] {
+  const lists = [spec.keyAuth, spec.configFrom].flatMap((list) => (Array.isArray(list) ? list : []));
+  const refs = [...lists.map((entry) => Object(entry).secretRef), spec.secretRef];
+  return refs.flatMap((ref) => (typeof Object(ref).name === "string" ? [Object(ref).name as string] : []));
+}
+
+/**
+ * Our own Secrets of the home namespace that nothing refers to: a resource of any class may.
+ *
+ * @param but Resources that are about to be something else, with their new specs; null: they are about to go.
+ */
+export function unusedSecrets(
+  resources: Resources,
+  { homeNamespace, but = new Map() }: { homeNamespace: string; but?: ReadonlyMap<Resource, Resource["spec"] | null> },
+): readonly Resource[] {
+  const used = new Set(
+    [resources.Consumer, resources.Certificate, resources.Plugin].flatMap((kind) =>
+      [...kind.values()].flatMap((resource) => {
+        if (resource.metadata.namespace !== homeNamespace) return [];
+        const next = but.has(resource) ? but.get(resource) : resource.spec;
+        return next ? secretNames(next) : [];
+      }),
+    ),
+  );
+  return [...resources.Secret.values()].filter((secret) => isManaged(secret) && !used.has(secret.metadata.name));
+}
+
+export const refOfSecret = ({ metadata: { namespace, name } }: Resource): Ref => ({ kind: "Secret", namespace, name });

@@ -1,0 +1,276 @@
+/** How a resource should be after a write. */
+import {
+  CHILD_TIMES,
+  identityOf,
+  type Placement,
+  type Resource,
+  type ResourceCollection,
+  toResource,
+} from "@sluice/crds";
+import {
+  type Certificate,
+  type ConfigFrom,
+  type Credential,
+  type Entity,
+  type KeyAuthEntry,
+  kinds,
+  type Plugin,
+  type ResourceKind,
+  readSpec,
+  type Sni,
+  secretMembers,
+  type Target,
+  type Violation,
+} from "@sluice/model";
+import type { Tables } from "../tables/index.ts";
+import { changeEntries, childrenAfter, nestings } from "./entries.ts";
+import { makeConfig, makeKey, makePair } from "./secrets.ts";
+import type { Held, View } from "./view.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+export interface WantedOptions {
+  readonly kind: ResourceKind;
+  readonly id: string;
+  /** The entity that the resource stands for, as it will be; undefined: a faulty one, which stays as it is. */
+  readonly entity: Entity | undefined;
+  /** Undefined: the resource is to be made. */
+  readonly held: Held | undefined;
+  readonly view: View;
+  readonly next: Tables;
+  /** `<collection> <id>` of what is removed. */
+  readonly removed: ReadonlySet<string>;
+  readonly place: (kind: ResourceKind, id: string) => Placement | undefined;
+  readonly homeNamespace: string;
+  readonly class: string | undefined;
+}
+
+export interface Wanted {
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Annotations that go. */
+  readonly without: readonly string[];
+  readonly spec: Members;
+}
+
+type Answer =
+  | (Wanted & { readonly resource: Resource; readonly secrets: readonly Resource[]; readonly violations?: undefined })
+  | { readonly violations: readonly Violation[] };
+
+export function wantedResource(options: WantedOptions): Answer {
+  const { kind, id, entity, held, view, next } = options;
+  const previous = held?.resource;
+  const secrets: Resource[] = [];
+  const violations: Violation[] = [];
+  const made = entity && makeResource(options, entity, { secrets, violations });
+  if (made?.violations) return made;
+  if (violations.length > 0) return { violations };
+  const nesting = nestings[kind];
+  const entries =
+    nesting &&
+    changeEntries({
+      ...options,
+      nesting,
+      resource: previous,
+      parentId: id,
+      view,
+      next,
+      write: (child, before) =>
+        kind === "Consumer"
+          ? keyEntry(options, child as Credential, { before, secrets, violations })
+          : entryOf(made?.value.spec, nesting.list, child.id),
+    });
+  if (violations.length > 0) return { violations };
+  const isChanged = !held || (entity !== undefined && entity !== held.entity);
+  const spec = withList(isChanged && made ? pinned(made.value, options) : (previous?.spec ?? {}), nesting?.list, {
+    entries,
+    before: previous?.spec,
+  });
+  const faults = readSpec(kinds[kind].spec, spec).violations;
+  if (faults.length > 0) {
+    const message = faults.map((fault) => `spec.${fault.path.join(".")}: ${fault.message}`).join("; ");
+    return { violations: [{ path: ["@entity"], message }] };
+  }
+  const notes = made?.value.metadata.annotations ?? {};
+  const { [CHILD_TIMES]: times, ...own } = notes;
+  const annotations = {
+    ...(isChanged && own),
+    ...((isChanged || entries) && times !== undefined && { [CHILD_TIMES]: times }),
+  };
+  const resource: Resource = {
+    ...(made?.value ?? previous ?? { apiVersion: "", kind, metadata: { name: "", namespace: "" } }),
+    spec,
+  };
+  const without = (isChanged || entries) && times === undefined ? [CHILD_TIMES] : [];
+  return { annotations, without, spec, resource, secrets };
+}
+
+interface Found {
+  readonly secrets: Resource[];
+  readonly violations: Violation[];
+}
+
+function makeResource(options: WantedOptions, entity: Entity, found: Found) {
+  const { kind, id, held, next, place, homeNamespace, class: ofClass } = options;
+  const nesting = nestings[kind];
+  const children = nesting ? childrenAfter(nesting, id, next) : [];
+  const previous = held?.resource;
+  const config = kind === "Plugin" ? splitConfig(options, entity as Plugin) : undefined;
+  const made = toResource(kinds[kind].collection as ResourceCollection, (config?.plugin ?? entity) as never, {
+    namespace: homeNamespace,
+    place,
+    ...(previous && { previous }),
+    ...(ofClass !== undefined && { class: ofClass }),
+    ...(kind === "Upstream" && { targets: children as readonly Target[] }),
+    ...(kind === "Certificate" && {
+      snis: children as readonly Sni[],
+      ...pairOf(options, entity as Certificate, found),
+    }),
+  });
+  if (made.violations || !config) return made;
+  const namespace = made.value.metadata.namespace;
+  const configFrom = configFromOf(made.value, config, { options, namespace, found });
+  const { configFrom: _, ...spec } = { ...made.value.spec };
+  return { value: { ...made.value, spec: { ...spec, ...(configFrom.length > 0 && { configFrom }) } } };
+}
+
+/** A Secret has to be where its resource is, and only the home namespace's are ours to write. */
+const elsewhere = (namespace: string, { homeNamespace }: WantedOptions, path: Violation["path"]): Violation => ({
+  path,
+  message:
+    `its resource lives in the namespace ${namespace}: secrets are written in ${homeNamespace} only, make a Secret ` +
+    "there and refer to it in the resource",
+});
+
+function pairOf(options: WantedOptions, certificate: Certificate, { secrets, violations }: Found) {
+  const { held, view, homeNamespace } = options;
+  const before = held?.entity as Certificate | undefined;
+  const isSame = (["cert", "key", "cert_alt", "key_alt"] as const).every(
+    (name) => before?.[name] === certificate[name],
+  );
+  if (before && isSame && !held?.isFaulty) return {};
+  const namespace = held?.resource.metadata.namespace ?? homeNamespace;
+  if (namespace !== homeNamespace) {
+    violations.push(elsewhere(namespace, options, ["cert"]));
+    return {};
+  }
+  const { secret, reference } = makePair(certificate, { namespace, secrets: view.resources.Secret });
+  secrets.push(secret);
+  return { secretRef: reference };
+}
+
+function keyEntry(
+  options: WantedOptions,
+  credential: Credential,
+  { before, secrets, violations }: Found & { readonly before: unknown },
+): KeyAuthEntry | undefined {
+  const { held, view, homeNamespace } = options;
+  const { id, tags, ttl } = credential;
+  const entry = { id, ...(tags !== null && { tags }), ...(ttl !== null && { ttl }) };
+  const namespace = held?.resource.metadata.namespace ?? homeNamespace;
+  const old = view.held("keyauth_credentials", id);
+  const known = old && !old.isFaulty ? (old.entity as Credential) : undefined;
+  const isSame = known?.key === credential.key && known.created_at === credential.created_at;
+  if (old && isSame && old.resource.metadata.namespace === namespace) {
+    const list = old.resource.spec?.keyAuth as readonly KeyAuthEntry[];
+    const same = (before as KeyAuthEntry | undefined) ?? list[Number(old.base[2])];
+    if (same) return { ...entry, secretRef: same.secretRef };
+  }
+  if (namespace !== homeNamespace) {
+    violations.push(elsewhere(namespace, options, ["consumer"]));
+    return undefined;
+  }
+  const { secret, reference } = makeKey(credential, { namespace, secrets: view.resources.Secret });
+  secrets.push(secret);
+  return { ...entry, secretRef: reference };
+}
+
+interface Split {
+  /** Without the values that go into a Secret. */
+  readonly plugin: Plugin;
+  /** Those that are in a Secret of ours already, or that have to get there, by their path. */
+  readonly values: ReadonlyMap<string, string>;
+}
+
+/** What a person wrote in clear into the resource stays there as long as it is the same. */
+function splitConfig({ held }: WantedOptions, plugin: Plugin): Split {
+  const clear = Object(held?.resource.spec?.config) as Members;
+  const values = new Map<string, string>();
+  let { config } = plugin;
+  for (const path of secretMembers(plugin.name)) {
+    const value = memberAt(config, path);
+    if (typeof value !== "string" || value === "" || memberAt(clear, path) === value) continue;
+    values.set(path.join("."), value);
+    config = withMember(config, path, null);
+  }
+  return { plugin: { ...plugin, config }, values };
+}
+
+interface ConfigPlace {
+  readonly options: WantedOptions;
+  readonly namespace: string;
+  readonly found: Found;
+}
+
+/** People's own references stay for members that are unset; ours are as the values are. */
+function configFromOf(made: Resource, { plugin, values }: Split, place: ConfigPlace): readonly ConfigFrom[] {
+  const { options, namespace, found } = place;
+  const kept = Array.isArray(made.spec?.configFrom) ? (made.spec.configFrom as readonly ConfigFrom[]) : [];
+  const before = Object(Object(options.held?.entity).config) as Members;
+  // What a Secret of ours gives is shown: it has a value in the entity as it was.
+  const theirs = kept.filter(({ path }) => memberAt(before, path.split(".")) === null && !values.has(path));
+  if (values.size === 0) return theirs;
+  const ours = kept.filter(({ path }) => values.has(path) && memberAt(before, path.split(".")) === values.get(path));
+  if (ours.length === values.size) return [...theirs, ...ours];
+  if (namespace !== options.homeNamespace) {
+    const [path = ""] = values.keys();
+    found.violations.push(elsewhere(namespace, options, ["config", ...path.split(".")]));
+    return theirs;
+  }
+  const secrets = options.view.resources.Secret;
+  const { secret, reference } = makeConfig(plugin, values, { namespace, secrets });
+  found.secrets.push(secret);
+  return [...theirs, ...reference];
+}
+
+function memberAt(value: unknown, [step, ...rest]: readonly string[]): unknown {
+  if (step === undefined) return value ?? null;
+  const members = Object(value) as Members;
+  return Object.hasOwn(members, step) ? memberAt(members[step], rest) : null;
+}
+
+function withMember(value: unknown, [step = "", ...rest]: readonly string[], member: unknown): Record<string, unknown> {
+  const members = Object(value) as Members;
+  return { ...members, [step]: rest.length === 0 ? member : withMember(members[step], rest, member) };
+}
+
+const entryOf = (spec: Resource["spec"], list: string, id: string): unknown => {
+  const entries = spec?.[list];
+  return (Array.isArray(entries) ? entries : []).find((entry) => Object(entry).id === id);
+};
+
+function withList(
+  spec: Members,
+  list: string | undefined,
+  { entries, before }: { readonly entries: readonly unknown[] | undefined; readonly before: Members | undefined },
+): Members {
+  if (list === undefined) return spec;
+  const { [list]: _, ...rest } = spec;
+  const wanted = entries ?? before?.[list];
+  return Array.isArray(wanted) && (wanted.length > 0 || entries === undefined) ? { ...rest, [list]: wanted } : rest;
+}
+
+/**
+ * A person's resource gets neither a name nor an id that follow from it anyway: whoever keeps it elsewhere would find
+ * it changed.
+ */
+function pinned(made: Resource, { id, entity, held, homeNamespace }: WantedOptions): Members {
+  const spec = made.spec ?? {};
+  const before = held?.resource.spec;
+  if (!held || !before || held.isFaulty) return spec;
+  const { name: _name, ...nameless } = spec;
+  const isNamed = before.name !== undefined || Object(held.entity).name !== Object(entity).name;
+  const named = isNamed ? spec : nameless;
+  if (before.id !== undefined) return named;
+  const { id: _id, ...free } = named;
+  return identityOf({ ...held.resource, spec: free }, homeNamespace).id === id ? free : named;
+}

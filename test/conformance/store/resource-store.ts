@@ -1,0 +1,66 @@
+/** What the suites of both stores over resources share. */
+import type { Log, ResourceClient } from "@sluice/crds";
+import type { Collection, Entity, WaitAnswer, Written } from "@sluice/model";
+import { createResourceStore } from "../../../gateway/src/stores/resources/index.ts";
+import type { Lookup, Outcome, Store, WriteOptions } from "../../../gateway/src/stores/store.ts";
+
+export const quiet: Log = { info() {}, warn() {}, error() {} };
+
+export interface Opener {
+  /** What was waited for, in the order of the waits. */
+  readonly waited: (readonly Written[])[];
+  open(orphanAge?: number): Store;
+  close(): Promise<void>;
+}
+
+/** Stores over clients, as the processes of one admin listener each. The nodes have everything at once. */
+export function createOpener(
+  connect: () => ResourceClient,
+  { homeNamespace, class: ofClass }: { readonly homeNamespace: string; readonly class: string },
+): Opener {
+  const following = new AbortController();
+  const clients: ResourceClient[] = [];
+  const waited: (readonly Written[])[] = [];
+  return {
+    waited,
+    open(orphanAge) {
+      const client = connect();
+      clients.push(client);
+      return createResourceStore({
+        client,
+        homeNamespace,
+        class: ofClass,
+        log: quiet,
+        awaitNodes: async (written) => {
+          waited.push(written);
+          return programmed;
+        },
+        signal: following.signal,
+        ...(orphanAge !== undefined && { orphanAge }),
+      });
+    },
+    async close() {
+      following.abort();
+      await Promise.all(clients.map((client) => client.close()));
+    },
+  };
+}
+
+const programmed: WaitAnswer = {
+  programmed: true,
+  revision: 1,
+  acknowledged: [],
+  lagging: [],
+  silent: [],
+  problems: [],
+};
+
+export const create = (store: Store, collection: Collection, entity: Entity, options?: WriteOptions) =>
+  store.write([{ op: "create", collection, entity }], options);
+export const replace = (store: Store, collection: Collection, entity: Entity, options?: WriteOptions) =>
+  store.write([{ op: "replace", collection, entity }], options);
+export const remove = (store: Store, collection: Collection, by: Lookup, options?: WriteOptions) =>
+  store.write([{ op: "remove", collection, by }], options);
+
+/** Whether there was anything to remove. */
+export const isRemoved = ({ effects = [] }: Outcome): boolean => effects.some(({ before }) => before !== null);
