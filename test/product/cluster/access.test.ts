@@ -23,7 +23,9 @@ after(() => plane?.stop());
 const asUser = (user: keyof typeof users, args: readonly string[], input?: string) =>
   plane.kubectl([`--kubeconfig=${kubeconfigs[user]}`, ...args], input);
 
-const kinds = ["services", "routes", "plugins", "consumers"].map((plural) => `${plural}.sluice.dev`);
+const kinds = ["certificates", "upstreams", "services", "routes", "plugins", "consumers"].map(
+  (plural) => `${plural}.sluice.dev`,
+);
 /** All namespaces, as a review says it. */
 const all = "";
 const home = homeNamespace;
@@ -62,6 +64,13 @@ const cases: readonly (readonly [
   ["operator", "no", "get", "pods", home],
   ["admin", "yes", "create", "secrets", home],
   ["admin", "yes", "delete", "secrets", home],
+  ["admin", "yes", "create", "leases.coordination.k8s.io", home],
+  ["admin", "no", "create", "leases.coordination.k8s.io", elsewhere],
+  ["admin", "no", "patch", "leases.coordination.k8s.io", home],
+  ["admin", "yes", "create", "tokenreviews.authentication.k8s.io", all],
+  ["admin", "yes", "create", "subjectaccessreviews.authorization.k8s.io", all],
+  ["operator", "no", "create", "tokenreviews.authentication.k8s.io", all],
+  ["operator", "no", "create", "leases.coordination.k8s.io", home],
   ["admin", "no", "get", "secrets", elsewhere],
   ["admin", "no", "list", "secrets", all],
   ["admin", "no", "create", "secrets", elsewhere],
@@ -120,11 +129,21 @@ test("the operator writes conditions and cannot touch a spec on the way", async 
   assert.equal(await plane.kubectl(["get", "gwsvc", "kept", "-o", path]), "http://127.0.0.1:4000 Accepted");
 });
 
+const lease = (name: string): object => ({
+  apiVersion: "coordination.k8s.io/v1",
+  kind: "Lease",
+  metadata: { name, namespace: homeNamespace },
+  spec: { holderIdentity: "me" },
+});
+
 test("the admin listener's account writes resources and keys at home, and no key elsewhere", async () => {
   const apply = (item: object) =>
     asUser("admin", ["apply", "--server-side", "--field-manager=sluice-admin", "-f", "-"], JSON.stringify(item));
   await apply(resource("Consumer", "made", { username: "made" }));
   await apply(secret("made-key", { key: "made" }));
+  await apply(lease("sluice-admin"));
+  await apply(lease("sluice-admin"));
+  await assert.rejects(apply(lease("another")), /leases.coordination.k8s.io "another" is forbidden/);
   const away = { ...secret("away", { key: "away" }), metadata: { name: "away", namespace: "kube-system" } };
   await assert.rejects(apply(away), /secrets "away" is forbidden/);
 });
