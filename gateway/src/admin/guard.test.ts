@@ -1,7 +1,7 @@
 /** A listener without authentication answers this machine's programs, and no web page. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { refusal } from "./guard.ts";
+import { type Doors, refusal } from "./guard.ts";
 import { describeTable } from "./testing-table.ts";
 
 const host = (value: string): readonly [string, string] => ["Host", value];
@@ -124,10 +124,32 @@ describeTable("a request of somebody else", [
   },
 ]);
 
+const doors: Doors = { own: "gate.local", scheme: "http", hosts: [], origins: [], anyHost: false };
+const asked = { method: "POST", path: "/services", host: "gate.local:8001", origin: undefined, fetchSite: undefined };
+
 test("takes the name that is listened on for its own, and no missing one", () => {
-  const asked = { method: "POST", path: "/services", origin: undefined, fetchSite: undefined };
-  assert.equal(refusal({ ...asked, host: "Gate.local:8001" }, "gate.local"), undefined);
-  assert.match(refusal({ ...asked, host: undefined }, "gate.local") ?? "", foreign);
-  assert.match(refusal({ ...asked, host: "" }, "gate.local") ?? "", foreign);
-  assert.match(refusal({ ...asked, host: "a:b:c" }, "gate.local") ?? "", foreign);
+  assert.equal(refusal({ ...asked, host: "Gate.local:8001" }, doors), undefined);
+  assert.match(refusal({ ...asked, host: undefined }, doors) ?? "", foreign);
+  assert.match(refusal({ ...asked, host: "" }, doors) ?? "", foreign);
+  assert.match(refusal({ ...asked, host: "a:b:c" }, doors) ?? "", foreign);
+});
+
+test("answers under the names that are set, and under numbers when other machines reach it", () => {
+  const wide = { ...doors, own: "0.0.0.0" };
+  assert.match(refusal({ ...asked, host: "sluice-admin.gate:8001" }, wide) ?? "", foreign);
+  assert.equal(
+    refusal({ ...asked, host: "Sluice-Admin.gate:8001" }, { ...wide, hosts: ["sluice-admin.gate"] }),
+    undefined,
+  );
+  assert.equal(refusal({ ...asked, host: "10.0.0.1:8001" }, wide), undefined);
+  assert.equal(refusal({ ...asked, host: "[fd00::1]:8001" }, wide), undefined);
+  assert.equal(refusal({ ...asked, host: "any.name" }, { ...wide, anyHost: true }), undefined);
+});
+
+test("lets the pages write that are set, and by their scheme", () => {
+  const origin = "https://console.example";
+  assert.match(refusal({ ...asked, origin }, doors) ?? "", /origin/);
+  assert.equal(refusal({ ...asked, origin, fetchSite: "cross-site" }, { ...doors, origins: [origin] }), undefined);
+  assert.match(refusal({ ...asked, origin: "http://gate.local:8001" }, { ...doors, scheme: "https" }) ?? "", /origin/);
+  assert.equal(refusal({ ...asked, origin: "https://gate.local:8001" }, { ...doors, scheme: "https" }), undefined);
 });

@@ -1,6 +1,6 @@
 /**
- * Who may use a listener that has no authentication (house decision 14). Any web page can make a browser on this
- * machine send forms to a loopback address, and a page whose name is made to point at 127.0.0.1 could read the answers.
+ * What web pages may not do (house decision 14). Any of them can make a browser on this machine send forms to a
+ * loopback address, and one whose name is made to point at 127.0.0.1 could read the answers.
  */
 import { isIP } from "node:net";
 
@@ -17,26 +17,44 @@ const reading: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 /** They tell nothing that is secret. */
 const information: ReadonlySet<string> = new Set(["/", "/status"]);
 
-/** Why the request is refused, as a sentence; undefined when it is not. `own` is the host that is listened on. */
-export function refusal({ method, path, host, origin, fetchSite }: Asked, own: string): string | undefined {
+/** Under which names the listener answers, and which pages may use it. */
+export interface Doors {
+  /** The host that is listened on. */
+  readonly own: string;
+  readonly scheme: "http" | "https";
+  readonly hosts: readonly string[];
+  readonly origins: readonly string[];
+  /** Callers send a token, which no page can make a browser send: the name does not matter. */
+  readonly anyHost: boolean;
+}
+
+/** Why the request is refused, as a sentence; undefined when it is not. */
+export function refusal({ method, path, host, origin, fetchSite }: Asked, doors: Doors): string | undefined {
   const isReading = reading.has(method);
-  if (!(isReading && information.has(path)) && !isOwnHost(host, own)) {
+  if (!doors.anyHost && !(isReading && information.has(path)) && !isOwnHost(host, doors)) {
     return `this listener answers only for its own address, not for the host '${host ?? ""}'`;
   }
-  if (isReading) return undefined;
+  if (isReading || (origin !== undefined && isListed(origin, doors.origins))) return undefined;
   if (fetchSite === "cross-site") return "writes that another web site makes a browser send are refused";
-  if (origin !== undefined && !isSameOrigin(origin, host)) return `writes from the origin '${origin}' are refused`;
+  if (origin !== undefined && !isSameOrigin(origin, host, doors))
+    return `writes from the origin '${origin}' are refused`;
   return undefined;
 }
 
-function isOwnHost(host: string | undefined, own: string): boolean {
+export const isListed = (origin: string, origins: readonly string[]): boolean =>
+  origins.some((one) => one.toLowerCase() === origin.toLowerCase());
+
+/** An address that others reach is asked for by its number too: no page has such a name. */
+function isOwnHost(host: string | undefined, { own, hosts }: Doors): boolean {
   const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([^:]*))(?::\d+)?$/.exec(host ?? "") ?? [];
   const name = (bracketed ?? plain ?? "").toLowerCase();
-  return name !== "" && (isLoopback(name) || name === own.toLowerCase());
+  if (name === "" || isLoopback(name)) return name !== "";
+  if (isIP(name) !== 0 && !isLoopback(own.toLowerCase())) return true;
+  return [own, ...hosts].some((one) => one.toLowerCase() === name);
 }
 
-const isSameOrigin = (origin: string, host: string | undefined): boolean =>
-  host !== undefined && origin.toLowerCase() === `http://${host.toLowerCase()}`;
+const isSameOrigin = (origin: string, host: string | undefined, { scheme }: Doors): boolean =>
+  host !== undefined && origin.toLowerCase() === `${scheme}://${host.toLowerCase()}`;
 
 /** Names and addresses that only this machine reaches. */
 export function isLoopback(host: string): boolean {

@@ -4,11 +4,10 @@ import { setMaxListeners } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { Log } from "@sluice/crds";
 import { countConnections } from "../proxy/connection-counts.ts";
-import { type AdminSettings, adminSettings } from "../settings/admin.ts";
-import { SettingsError } from "../settings/error.ts";
+import type { AdminSettings } from "../settings/admin.ts";
 import type { Opened } from "../stores/open.ts";
+import { openAccess } from "./access/open.ts";
 import { configRoutes } from "./config/routes.ts";
-import { isLoopback } from "./guard.ts";
 import { type Facts, KONG_VERSION } from "./information/facts.ts";
 import { informationRoutes } from "./information/routes.ts";
 import { createListener } from "./listener.ts";
@@ -32,16 +31,11 @@ export interface Admin {
 /**
  * Listens at once: while the entities cannot be read yet, requests wait some seconds and are answered 500 then.
  *
- * @throws SettingsError for an address that other machines could reach: there is no authentication yet.
+ * @throws SettingsError for an address that other machines could reach, while nothing proves who callers are.
  */
 export async function startAdmin({ settings, opened, log, version }: AdminOptions): Promise<Admin> {
   const { listen, wait, compat } = settings;
-  if (!isLoopback(listen.host.toLowerCase())) {
-    throw new SettingsError(
-      `${adminSettings.listen.variable} is ${listen.host}:${listen.port}, which other machines may reach: the admin ` +
-        "listener has no authentication yet, so it listens on a loopback address only, such as 127.0.0.1:8001",
-    );
-  }
+  const access = await openAccess(settings, log);
   const { store, fleet } = opened;
   const closing = new AbortController();
   // As many as there are writes that wait.
@@ -63,7 +57,14 @@ export async function startAdmin({ settings, opened, log, version }: AdminOption
     fleet,
     node: facts.node,
     log,
-    host: listen.host,
+    access,
+    doors: {
+      own: listen.host,
+      scheme: access.tls ? "https" : "http",
+      hosts: settings.hosts,
+      origins: settings.origins,
+      anyHost: access.provesByToken,
+    },
     serverName: kong ? `kong/${KONG_VERSION}` : `sluice/${version}`,
     latencyName: kong ? "X-Kong-Admin-Latency" : "X-Sluice-Admin-Latency",
     others: [...informationRoutes(facts), ...configRoutes({ store, settings })],
@@ -72,7 +73,12 @@ export async function startAdmin({ settings, opened, log, version }: AdminOption
     closing: closing.signal,
   });
   const connections = countConnections(app.server);
-  await app.listen({ host: listen.host, port: listen.port });
+  try {
+    await app.listen({ host: listen.host, port: listen.port });
+  } catch (error) {
+    await access.close();
+    throw error;
+  }
   const bound = app.server.address() as AddressInfo;
   address = { host: bound.address, port: bound.port };
   return {
@@ -82,6 +88,7 @@ export async function startAdmin({ settings, opened, log, version }: AdminOption
       // Whoever waits for nodes is answered `pending`.
       closing.abort();
       await closed;
+      await access.close();
     },
   };
 }

@@ -1,12 +1,15 @@
 /** The HTTP side of the admin listener: what every answer has in common. */
 import { METHODS as httpMethods, STATUS_CODES } from "node:http";
+import type { ServerOptions } from "node:https";
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import type { Log } from "@sluice/crds";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Access, Tls } from "./access/open.ts";
 import type { Answer, Received } from "./call.ts";
 import { badRequest, forbidden, type HttpError, methodNotAllowed, notFound } from "./errors.ts";
 import { httpErrorOf } from "./failure.ts";
-import { refusal } from "./guard.ts";
+import { type Doors, isListed, refusal } from "./guard.ts";
 import { type Handlers, METHODS, type Method, type Route } from "./handlers.ts";
 import { endpointsBody } from "./information/endpoints.ts";
 import type { RenderedMetrics } from "./metrics.ts";
@@ -15,8 +18,8 @@ import { programmedHeaders } from "./wait.ts";
 
 export interface ListenerOptions extends RoutesOptions {
   readonly log: Log;
-  /** The host that is listened on. */
-  readonly host: string;
+  readonly access: Pick<Access, "gate" | "tls">;
+  readonly doors: Doors;
   readonly serverName: string;
   /** Name of the header with the milliseconds that the answer took. */
   readonly latencyName: string;
@@ -35,8 +38,9 @@ const BODY_LIMIT = 10 * 1024 * 1024;
 const MAX_PARAMETER = 8192;
 
 export function createListener(options: ListenerOptions): FastifyInstance {
-  const { log, host, serverName, latencyName, others, metrics, wait, closing } = options;
-  const app = Fastify({
+  const { log, access, doors, serverName, latencyName, others, metrics, wait, closing } = options;
+  const app: FastifyInstance = Fastify({
+    ...(access.tls && { https: httpsOptions(access.tls) }),
     bodyLimit: BODY_LIMIT,
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
@@ -59,14 +63,17 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     const [path = ""] = url.split("?");
     const refused = refusal(
       { method, path, host: asked, origin, fetchSite: Array.isArray(fetchSite) ? fetchSite[0] : fetchSite },
-      host,
+      doors,
     );
     if (refused !== undefined) throw forbidden(refused);
+    const certified = raw.socket instanceof TLSSocket && raw.socket.authorized;
+    await access.gate({ method, url: request.routeOptions.url, headers, certified });
     if (repeats(raw.rawHeaders, "content-type")) throw badRequest("Content-Type is given more than once");
   });
   app.addHook("onSend", async (request, reply) => {
     const now = performance.now();
     reply.header("server", serverName).header(latencyName, Math.round(now - (began.get(request) ?? now)));
+    reply.headers(corsHeaders(request.headers.origin, doors.origins));
   });
 
   const routes = [...routesOf(options), ...others];
@@ -135,7 +142,25 @@ const sendJson = (reply: FastifyReply, body: unknown) =>
 const answerError = ({ status, body, headers }: HttpError, _request: FastifyRequest, reply: FastifyReply) =>
   sendJson(reply.code(status).headers(headers), body);
 
-/** No Access-Control-Allow-Origin: no other site may read what is answered (house decision 14). */
+/** Another site may read what is answered only where a setting names it (house decision 14). */
+function corsHeaders(origin: string | undefined, origins: readonly string[]): Readonly<Record<string, string>> {
+  if (origins.length === 0) return {};
+  if (origin === undefined || !isListed(origin, origins)) return { vary: "Origin" };
+  return {
+    vary: "Origin",
+    "access-control-allow-origin": origin,
+    "access-control-allow-credentials": "true",
+    "access-control-expose-headers": "ETag, Retry-After, X-Sluice-Programmed, X-Sluice-Lagging, X-Sluice-Problem",
+  };
+}
+
+const httpsOptions = ({ cert, key, ca }: Tls): ServerOptions => ({
+  cert,
+  key,
+  // A client without a good certificate may still have a token: the gate looks at each request.
+  ...(ca !== undefined && { ca, requestCert: true, rejectUnauthorized: false }),
+});
+
 function preflight(reply: FastifyReply, allowed: string, headers: FastifyRequest["headers"]) {
   return reply
     .code(204)

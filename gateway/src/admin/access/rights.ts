@@ -1,0 +1,73 @@
+/**
+ * What RBAC must allow before a request is answered: the same as for doing it with kubectl (house decision 5).
+ *
+ * Keys and certificates stand in Secrets of the home namespace, and what is read of them is shown in clear: whoever
+ * wants them through this door needs the right to those Secrets too. What is read or changed may stand in any
+ * namespace, so the right must be one in all namespaces; what is made is made in the home namespace.
+ */
+import type { Right } from "@sluice/crds";
+import type { Collection } from "@sluice/model";
+import { type Endpoint, endpoints } from "../endpoints.ts";
+
+type Verb = Right["verb"];
+
+/** In which custom resources entities stand; `secret`: a part of them is in a Secret; `inside`: they are a part of it. */
+const kept: Readonly<Record<Collection, { readonly in: string; readonly secret?: true; readonly inside?: true }>> = {
+  certificates: { in: "certificates", secret: true },
+  snis: { in: "certificates", inside: true },
+  upstreams: { in: "upstreams" },
+  targets: { in: "upstreams", inside: true },
+  services: { in: "services" },
+  routes: { in: "routes" },
+  consumers: { in: "consumers" },
+  keyauth_credentials: { in: "consumers", secret: true, inside: true },
+  plugins: { in: "plugins" },
+};
+
+const verbs: Readonly<Record<string, readonly Verb[]>> = {
+  POST: ["create"],
+  PUT: ["create", "update"],
+  PATCH: ["patch"],
+  DELETE: ["delete"],
+};
+
+const byUrl = new Map<string, Endpoint>(endpoints.map((endpoint) => [endpoint.url, endpoint]));
+
+/** @param url The route that answers: `/services/:entity`. */
+export function rightsFor(method: string, url: string, home: string): readonly Right[] {
+  const reading = verbs[method] === undefined;
+  const endpoint = byUrl.get(url);
+  if (endpoint) {
+    const verb: readonly Verb[] = verbs[method] ?? [endpoint.kind === "list" ? "list" : "get"];
+    const holder = endpoint.kind === "foreign" && !reading ? rightsTo(endpoint.holder.collection, ["patch"], home) : [];
+    return [...rightsTo(endpoint.collection, verb, home), ...holder];
+  }
+  if (url === "/config" || url.startsWith("/tags")) return rightsToAll(["list"], home);
+  if (url.startsWith("/batch")) return rightsToAll(["create", "update", "patch", "delete"], home);
+  if (url.startsWith("/upstreams/")) return rightsTo("upstreams", [reading ? "get" : "update"], home);
+  return [];
+}
+
+function rightsToAll(verb: readonly Verb[], home: string): readonly Right[] {
+  return (Object.keys(kept) as Collection[])
+    .filter((collection) => !kept[collection].inside || kept[collection].secret)
+    .flatMap((collection) => rightsTo(collection, verb, home));
+}
+
+function rightsTo(collection: Collection, wanted: readonly Verb[], home: string): readonly Right[] {
+  const { in: resource, secret = false, inside = false } = kept[collection];
+  const rights = wanted.flatMap((verb): readonly Right[] => {
+    const reads = verb === "get" || verb === "list";
+    const whole = inside && !reads ? "update" : verb;
+    return [
+      {
+        verb: whole,
+        group: "sluice.dev",
+        resource,
+        ...(whole === "create" && { namespace: home }),
+      },
+      ...(secret ? [{ verb, group: "", resource: "secrets", namespace: home } as const] : []),
+    ];
+  });
+  return [...new Map(rights.map((right) => [JSON.stringify(right), right])).values()];
+}
