@@ -77,7 +77,7 @@ export async function startRig(env: Readonly<Record<string, string>> = {}): Prom
     directory: folder.path,
     waits,
     answer: {},
-    ask: (method, path, asking = {}) => send(admin.address.port, { method, path, ...asking }),
+    ask: askAt(admin.address.port),
     async close() {
       await admin.close();
       await opened.close();
@@ -88,6 +88,12 @@ export async function startRig(env: Readonly<Record<string, string>> = {}): Prom
   };
   return rig;
 }
+
+/** Asks the listener at a port of this machine. */
+export const askAt =
+  (port: number) =>
+  (method: string, path: string, asking: Asking = {}): Promise<Reply> =>
+    send(port, { method, path, ...asking });
 
 function send(port: number, asked: Asking & { method: string; path: string }): Promise<Reply> {
   const { method, path, form, json, bytes, headers = [] } = asked;

@@ -1,0 +1,40 @@
+/** What is there when a table begins: one of each, called `base`, related to each other as far as they can be. */
+import { deriveId } from "@sluice/model";
+import { first } from "../../../crds/model/src/check/testing-pairs.ts";
+
+export const ids = {
+  service: deriveId("services", "base"),
+  route: deriveId("routes", "base"),
+  consumer: deriveId("consumers", "base"),
+  key: "11111111-1111-4111-8111-111111111111",
+  plugin: deriveId("plugins", "base"),
+  upstream: deriveId("upstreams", "base.example"),
+  target: "22222222-2222-4222-8222-222222222222",
+  certificate: "33333333-3333-4333-8333-333333333333",
+  sni: deriveId("snis", "base.example"),
+  unknown: "99999999-9999-4999-8999-999999999999",
+} as const;
+
+/** The credential's key is `base-key`. */
+export const fixture: readonly (readonly [path: string, body: object])[] = [
+  ["/certificates", { id: ids.certificate, ...first, snis: ["base.example"] }],
+  ["/services", { name: "base", host: "base.example", tags: ["blue", "base"] }],
+  ["/services/base/routes", { name: "base", paths: ["/base"] }],
+  ["/consumers", { username: "base", custom_id: "base-42", tags: ["blue"] }],
+  ["/consumers/base/key-auth", { id: ids.key, key: "base-key" }],
+  ["/services/base/plugins", { name: "cors", instance_name: "base" }],
+  ["/upstreams", { name: "base.example" }],
+  ["/upstreams/base.example/targets", { id: ids.target, target: "10.0.0.1:80" }],
+];
+
+/** Children before their parents. */
+export const lists = [
+  "/plugins",
+  "/key-auths",
+  "/consumers",
+  "/routes",
+  "/services",
+  "/upstreams",
+  "/snis",
+  "/certificates",
+];

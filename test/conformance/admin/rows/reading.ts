@@ -1,0 +1,166 @@
+/** Reads, and what every URL answers. */
+import { ids } from "../fixture.ts";
+import type { Table } from "../row.ts";
+
+const notFound = { message: "Not found" };
+const notAllowed = { message: "Method not allowed" };
+const collection = "GET, HEAD, OPTIONS, POST";
+const one = "DELETE, GET, HEAD, OPTIONS, PATCH, PUT";
+
+export const reading: Table = {
+  of: "a read",
+  rows: [
+    { does: "lists a collection", ask: "GET /services", status: 200, has: { data: [{ id: ids.service }], next: null } },
+    { does: "takes a trailing slash", ask: "GET /services/", status: 200, has: { data: [{ name: "base" }] } },
+    {
+      does: "ignores what it does not know",
+      ask: "GET /services?foo=bar",
+      status: 200,
+      has: { data: [{ name: "base" }] },
+    },
+    { does: "ignores a body", ask: "GET /services", json: "{", status: 200, has: { data: [{ name: "base" }] } },
+    { does: "finds by name", ask: "GET /services/base", status: 200, has: { id: ids.service } },
+    { does: "finds by name with a trailing slash", ask: "GET /services/base/", status: 200, has: { id: ids.service } },
+    { does: "finds by percent-encoded name", ask: "GET /services/b%61se", status: 200, has: { id: ids.service } },
+    { does: "finds by id", ask: `GET /routes/${ids.route}`, status: 200, has: { name: "base" } },
+    { does: "finds a consumer by username", ask: "GET /consumers/base", status: 200, has: { custom_id: "base-42" } },
+    { does: "finds a plugin by instance name", ask: "GET /plugins/base", status: 200, has: { name: "cors" } },
+    { does: "finds a key by the key", ask: "GET /key-auths/base-key", status: 200, has: { id: ids.key } },
+    {
+      does: "shows a key without a ttl that it has not",
+      ask: `GET /key-auths/${ids.key}`,
+      status: 200,
+      has: { key: "base-key", consumer: { id: ids.consumer } },
+    },
+    { does: "lists what is below", ask: "GET /services/base/routes", status: 200, has: { data: [{ id: ids.route }] } },
+    { does: "lists plugins below", ask: "GET /services/base/plugins", status: 200, has: { data: [{ name: "cors" }] } },
+    {
+      does: "lists nothing as an empty list",
+      ask: "GET /routes/base/plugins",
+      status: 200,
+      body: { data: [], next: null },
+    },
+    { does: "lists keys below", ask: "GET /consumers/base/key-auth/", status: 200, has: { data: [{ id: ids.key }] } },
+    { does: "finds one below", ask: "GET /services/base/routes/base", status: 200, has: { id: ids.route } },
+    {
+      does: "finds a key below by the key",
+      ask: "GET /consumers/base/key-auth/base-key",
+      status: 200,
+      has: { id: ids.key },
+    },
+    { does: "knows no such name", ask: "GET /services/nobody", status: 404, body: notFound },
+    { does: "knows no such id", ask: `GET /services/${ids.unknown}`, status: 404, body: notFound },
+    { does: "knows no such parent", ask: "GET /services/nobody/routes", status: 404, body: notFound },
+    {
+      does: "does not find another parent's child",
+      ask: `GET /routes/base/plugins/${ids.plugin}`,
+      status: 404,
+      body: notFound,
+    },
+    { does: "takes no member of objects for a name", ask: "GET /services/__proto__", status: 404, body: notFound },
+    { does: "takes no member of objects for a name of a key", ask: "GET /key-auths/constructor", status: 404 },
+    { does: "knows no such path", ask: "GET /nope", status: 404, body: notFound },
+    { does: "knows no such path below", ask: "GET /services/base/nope", status: 404, body: notFound },
+    { does: "has no paths in capitals", ask: "GET /Services", status: 404, body: notFound },
+    { does: "knows no workspace", ask: "GET /workspaces", status: 404, body: notFound },
+    { does: "refuses a URL that is not encoded well", ask: "GET /services/%zz", status: 400 },
+    {
+      does: "refuses DELETE of a collection",
+      ask: "DELETE /services",
+      status: 405,
+      body: notAllowed,
+      sends: { allow: collection },
+    },
+    {
+      does: "refuses POST to one",
+      ask: "POST /services/base",
+      form: "host=a",
+      status: 405,
+      body: notAllowed,
+      sends: { allow: one },
+    },
+    { does: "refuses POST to one below", ask: "POST /services/base/routes/base", status: 405, body: notAllowed },
+    {
+      does: "refuses POST to the information",
+      ask: "POST /status",
+      status: 405,
+      sends: { allow: "GET, HEAD, OPTIONS" },
+    },
+    {
+      does: "answers HEAD as GET without the body",
+      ask: "HEAD /services/base",
+      status: 200,
+      sends: { "content-length": /^\d{3}$/ },
+    },
+    { does: "answers HEAD for what is not there", ask: "HEAD /services/nobody", status: 404 },
+    {
+      does: "answers OPTIONS, and lets no other site read",
+      ask: "OPTIONS /services",
+      headers: [["Origin", "http://evil.example"]],
+      status: 204,
+      sends: {
+        allow: collection,
+        "access-control-allow-methods": collection,
+        "access-control-allow-headers": "Content-Type",
+        "access-control-allow-origin": undefined,
+        "access-control-allow-credentials": undefined,
+      },
+    },
+    { does: "answers OPTIONS of one", ask: "OPTIONS /consumers/base/key-auth/x", status: 204, sends: { allow: one } },
+    {
+      does: "names itself and its time",
+      ask: "GET /services",
+      status: 200,
+      sends: { server: /^sluice\//, "x-sluice-admin-latency": /^\d+$/, "x-kong-admin-latency": undefined },
+    },
+    {
+      does: "names itself on refusals too",
+      ask: "GET /nope",
+      status: 404,
+      sends: { server: /^sluice\//, "x-sluice-admin-latency": /^\d+$/ },
+    },
+    {
+      does: "tells what Kong's clients ask at first",
+      ask: "GET /",
+      status: 200,
+      has: {
+        version: "3.9.1",
+        edition: "community",
+        plugins: { available_on_server: { "key-auth": { priority: 1250 } }, enabled_in_cluster: ["cors"] },
+        configuration: { database: "postgres" },
+      },
+    },
+    {
+      does: "refuses a size that is no number",
+      ask: "GET /services?size=x",
+      status: 400,
+      body: { code: 9, name: "invalid size", message: "size must be a number" },
+    },
+    { does: "refuses an empty size", ask: "GET /services?size=", status: 400, message: "size must be a number" },
+    {
+      does: "refuses a size of nothing",
+      ask: "GET /services?size=0",
+      status: 400,
+      message: "size must be an integer between 1 and 1000",
+    },
+    {
+      does: "refuses a size above the limit",
+      ask: "GET /services?size=1001",
+      status: 400,
+      message: "size must be an integer between 1 and 1000",
+    },
+    {
+      does: "refuses half a size",
+      ask: "GET /services?size=1.5",
+      status: 400,
+      message: "size must be an integer between 1 and 1000",
+    },
+    {
+      does: "refuses an offset of others",
+      ask: "GET /services?offset=x",
+      status: 400,
+      has: { code: 7, name: "invalid offset" },
+      message: /^'x' is not a valid offset: /,
+    },
+  ],
+};

@@ -1,0 +1,336 @@
+/** What is wrong with a write, in Kong's codes, names and sentences. */
+import { ids } from "../fixture.ts";
+import type { Table } from "../row.ts";
+
+const schema = (message: string, fields: object) => ({
+  code: 2,
+  name: "schema violation",
+  message: `schema violation (${message})`,
+  fields,
+});
+const unique = (rendered: string, fields: object) => ({
+  code: 5,
+  name: "unique constraint violation",
+  message: `UNIQUE violation detected on '${rendered}'`,
+  fields,
+});
+const missing = "required field missing";
+
+export const refusals: Table = {
+  of: "a write that is refused",
+  rows: [
+    { does: "misses a host", ask: "POST /services", status: 400, body: schema(`host: ${missing}`, { host: missing }) },
+    {
+      does: "tells all faults at once",
+      ask: "POST /services",
+      json: { name: "x", path: "no", port: "80", nope: 1 },
+      status: 400,
+      body: {
+        code: 2,
+        name: "schema violation",
+        message:
+          "4 schema violations (host: required field missing; nope: unknown field; path: should start with: /; port: expected an integer)",
+        fields: {
+          host: missing,
+          nope: "unknown field",
+          path: "should start with: /",
+          port: "expected an integer",
+        },
+      },
+    },
+    {
+      does: "does not coerce JSON",
+      ask: "POST /services",
+      json: { host: "a", port: "80" },
+      status: 400,
+      body: schema("port: expected an integer", { port: "expected an integer" }),
+    },
+    {
+      does: "coerces no words in a form",
+      ask: "POST /services",
+      form: "host=a&enabled=yes",
+      status: 400,
+      body: schema("enabled: expected a boolean", { enabled: "expected a boolean" }),
+    },
+    {
+      does: "refuses an empty url",
+      ask: "POST /services",
+      json: { url: "" },
+      status: 400,
+      has: { fields: { url: "length must be at least 1" } },
+    },
+    {
+      does: "refuses a port out of range",
+      ask: "POST /services",
+      form: "host=a&port=70000",
+      status: 400,
+      message: "schema violation (port: value should be between 0 and 65535)",
+    },
+    {
+      does: "refuses a protocol that is not proxied",
+      ask: "POST /services",
+      form: "host=a&protocol=tcp",
+      status: 400,
+      message: /tcp is not supported/,
+    },
+    {
+      does: "refuses a bad id",
+      ask: "POST /services",
+      json: { id: "x", host: "a" },
+      status: 400,
+      has: { fields: { id: "expected a valid UUID" } },
+    },
+    {
+      does: "refuses __proto__ in JSON",
+      ask: "POST /services",
+      json: '{"host":"a","__proto__":{"x":1}}',
+      status: 400,
+      message: "schema violation (__proto__: unknown field)",
+    },
+    {
+      does: "refuses __proto__ in a form",
+      ask: "POST /services",
+      form: "host=a&__proto__.x=1",
+      status: 400,
+      message: /unknown field/,
+    },
+    {
+      does: "refuses a constructor in a config",
+      ask: "POST /plugins",
+      json: { name: "cors", config: { constructor: { prototype: 1 } } },
+      status: 400,
+      message: "schema violation (config.constructor: unknown field)",
+    },
+    {
+      does: "wants a way to match a route",
+      ask: "POST /services/base/routes",
+      status: 400,
+      has: {
+        code: 2,
+        fields: {
+          "@entity": ["must set one of 'methods', 'hosts', 'headers', 'paths', 'snis' when 'protocols' is 'https'"],
+        },
+      },
+    },
+    {
+      does: "names the item of a list",
+      ask: "POST /routes",
+      json: { paths: ["/ok", "bad"] },
+      status: 400,
+      has: {
+        message: "schema violation (paths.2: should start with: / (fixed path) or ~/ (regex path))",
+        fields: { paths: [null, "should start with: / (fixed path) or ~/ (regex path)"] },
+      },
+    },
+    {
+      does: "refuses a plugin that there is not",
+      ask: "POST /plugins",
+      form: "name=nope",
+      status: 400,
+      body: schema("name: plugin 'nope' not enabled; add it to the 'plugins' configuration property", {
+        name: "plugin 'nope' not enabled; add it to the 'plugins' configuration property",
+      }),
+    },
+    {
+      does: "refuses a plugin without a name",
+      ask: "POST /services/base/plugins",
+      status: 400,
+      has: { fields: { name: missing } },
+    },
+    {
+      does: "names the member of a config",
+      ask: "POST /plugins",
+      form: "name=rate-limiting&config.minute=x",
+      status: 400,
+      body: schema("config.minute: expected a number", { config: { minute: "expected a number" } }),
+    },
+    {
+      does: "wants at least one limit",
+      ask: "POST /plugins",
+      form: "name=rate-limiting",
+      status: 400,
+      message: /at least one of these fields must be non-empty: 'config.second'/,
+    },
+    {
+      does: "refuses the policy of a database",
+      ask: "POST /plugins",
+      form: "name=rate-limiting&config.minute=1&config.policy=cluster",
+      status: 400,
+      has: { code: 2 },
+    },
+    {
+      does: "refuses a plugin on a consumer that has no use for one",
+      ask: "POST /consumers/base/plugins",
+      form: "name=key-auth",
+      status: 400,
+      body: schema("consumer: value must be null", { consumer: "value must be null" }),
+    },
+    {
+      does: "wants a name for a consumer",
+      ask: "POST /consumers",
+      status: 400,
+      has: { fields: { "@entity": ["at least one of these fields must be non-empty: 'custom_id', 'username'"] } },
+    },
+    {
+      does: "wants a consumer for a key",
+      ask: "POST /key-auths",
+      form: "key=k",
+      status: 400,
+      body: schema(`consumer: ${missing}`, { consumer: missing }),
+    },
+    {
+      does: "refuses an empty key",
+      ask: "POST /consumers/base/key-auth",
+      json: { key: 5 },
+      status: 400,
+      has: { fields: { key: "expected a string" } },
+    },
+
+    {
+      does: "refuses a service's name twice",
+      ask: "POST /services",
+      form: "name=base&host=a",
+      status: 409,
+      body: unique('{name="base"}', { name: "base" }),
+    },
+    {
+      does: "refuses a route's name twice",
+      ask: "POST /routes",
+      form: "name=base&paths=/x",
+      status: 409,
+      body: unique('{name="base"}', { name: "base" }),
+    },
+    {
+      does: "refuses a username twice",
+      ask: "POST /consumers",
+      form: "username=base",
+      status: 409,
+      body: unique('{username="base"}', { username: "base" }),
+    },
+    {
+      does: "refuses a custom_id twice",
+      ask: "POST /consumers",
+      form: "username=c&custom_id=base-42",
+      status: 409,
+      body: unique('{custom_id="base-42"}', { custom_id: "base-42" }),
+    },
+    {
+      does: "refuses a key twice",
+      ask: "POST /consumers/base/key-auth",
+      form: "key=base-key",
+      status: 409,
+      body: unique('{key="base-key"}', { key: "base-key" }),
+    },
+    {
+      does: "refuses a plugin twice in one place",
+      ask: "POST /services/base/plugins",
+      form: "name=cors&config.max_age=5",
+      status: 409,
+      body: unique(`{consumer=null,name="cors",route=null,service={id="${ids.service}"}}`, {
+        consumer: null,
+        name: "cors",
+        route: null,
+        service: { id: ids.service },
+      }),
+    },
+    {
+      does: "refuses an instance name twice",
+      ask: "POST /plugins",
+      form: "name=key-auth&instance_name=base",
+      status: 409,
+      body: unique('{instance_name="base"}', { instance_name: "base" }),
+    },
+    {
+      does: "refuses an id twice",
+      ask: "POST /services",
+      json: { id: ids.service, name: "other", host: "a" },
+      status: 400,
+      body: {
+        code: 3,
+        name: "primary key violation",
+        message: `primary key violation on key '{id="${ids.service}"}'`,
+        fields: { id: ids.service },
+      },
+    },
+    {
+      does: "refuses a reference by an id that leads nowhere",
+      ask: "POST /routes",
+      json: { paths: ["/x"], service: { id: ids.unknown } },
+      status: 400,
+      body: {
+        code: 4,
+        name: "foreign key violation",
+        message: `the foreign key '{id="${ids.unknown}"}' does not reference an existing 'services' entity.`,
+        fields: { service: { id: ids.unknown } },
+      },
+    },
+    {
+      does: "refuses a reference by a name that leads nowhere",
+      ask: "POST /routes",
+      form: "paths=/x&service.name=nobody",
+      status: 400,
+      body: {
+        code: 13,
+        name: "foreign keys unresolved",
+        message: `foreign key unresolved (service.name: the foreign key cannot be resolved with '{name="nobody"}' for an existing 'services' entity)`,
+        fields: {
+          service: {
+            name: `the foreign key cannot be resolved with '{name="nobody"}' for an existing 'services' entity`,
+          },
+        },
+      },
+    },
+    {
+      does: "wants an id or a name in a reference",
+      ask: "POST /routes",
+      json: { paths: ["/x"], service: {} },
+      status: 400,
+      body: schema("service.id: missing primary key", { service: { id: "missing primary key" } }),
+    },
+    {
+      does: "wants a record for a reference",
+      ask: "POST /routes",
+      json: { paths: ["/x"], service: "base" },
+      status: 400,
+      has: { code: 2, fields: { service: "expected a record" } },
+    },
+    {
+      does: "refuses a write below a parent that there is not",
+      ask: "POST /services/nobody/routes",
+      form: "paths=/x",
+      status: 404,
+      body: { message: "Not found" },
+    },
+    {
+      does: "refuses a key of a consumer that there is not",
+      ask: "POST /consumers/nobody/key-auth/",
+      form: "key=k",
+      status: 404,
+      body: { message: "Not found" },
+    },
+    {
+      does: "keeps a service that has routes",
+      ask: "DELETE /services/base",
+      status: 400,
+      body: {
+        code: 4,
+        name: "foreign key violation",
+        message: "an existing 'routes' entity references this 'services' entity",
+        fields: { "@referenced_by": "routes" },
+      },
+    },
+    {
+      does: "removes nothing below that is not there",
+      ask: "DELETE /services/base/routes/nobody",
+      status: 404,
+      body: { message: "Not found" },
+    },
+    { does: "removes nothing below that is another's", ask: `DELETE /routes/base/plugins/${ids.plugin}`, status: 404 },
+    {
+      does: "removes nothing below a parent that there is not",
+      ask: "DELETE /consumers/nobody/key-auth/base-key",
+      status: 404,
+    },
+    { does: "still has everything", ask: "GET /services/base/plugins/base", status: 200, has: { id: ids.plugin } },
+  ],
+};
