@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createTlsServer } from "node:https";
+import type { Socket } from "node:net";
 import { describe, it } from "node:test";
 import { makeAuthority } from "../../tools/certificates.ts";
 import { send } from "./client.ts";
@@ -37,6 +38,32 @@ export function healthSuite(engine: Engine): void {
       await servers[1]?.stop();
       await becomes(() => fit(rig)[1] === false);
       assert.equal(await letters(rig.port, 4), "aaaa");
+    });
+
+    it("takes a target out that breaks new connections, but not one that closes idle ones", async (test) => {
+      const served = new WeakSet<Socket>();
+      const oncePerConnection: Serve = () => (request, response) => {
+        if (served.has(request.socket)) request.socket.destroy();
+        else response.end("ok");
+        served.add(request.socket);
+      };
+      const healthchecks = { passive: { unhealthy: { tcp_failures: 1 } } };
+      const closing = weighted(await startPool(test, 1, oncePerConnection));
+      const rig = await startRig(test, engine, { pool: { upstream: { healthchecks }, targets: closing } });
+      assert.equal(await letters(rig.port, 4), "okokokok");
+      assert.deepEqual(fit(rig), [true]);
+      const breaking = weighted(
+        await startPool(
+          test,
+          1,
+          () =>
+            ({ socket }) =>
+              socket.destroy(),
+        ),
+      );
+      await rig.swap({ pool: { upstream: { healthchecks }, targets: breaking } });
+      assert.equal((await send(rig.port)).status, 503);
+      assert.deepEqual(fit(rig), [false]);
     });
 
     it("takes a target out by the statuses that it answers with, in a row", async (test) => {

@@ -44,6 +44,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   readonly #listener: CallListener;
   readonly #attempts: Attempts<Target>;
   #controller: Controller | null = null;
+  #target: Target | null = null;
   #body: Buffer | Readable | null = null;
   /** Runs while the upstream owes us something. undici's own timers may be a second late. */
   #silence: NodeJS.Timeout | undefined;
@@ -71,6 +72,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
       return;
     }
     this.#controller = null;
+    this.#target = target;
     this.#openBody();
     const request: Dispatcher.DispatchOptions & { servername?: string } = {
       method,
@@ -154,8 +156,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     if (this.#state === "over") return;
     clearTimeout(this.#silence);
     if (this.#state === "waiting") {
-      const sign = signOf(error, this.#controller !== null);
-      if (sign !== null) this.#attempts.failed(sign);
+      this.#tellFailure(error);
       if (this.#retries(error)) return;
     }
     const answered = this.#state === "answered";
@@ -168,6 +169,13 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   /** undici misses the bytes that a Content-Length tells of also where there are none (RFC 9110 section 8.6). */
   #hasNoBody(error: Error): boolean {
     return (this.#status === 204 || this.#status === 304) && codeOf(error) === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH";
+  }
+
+  #tellFailure(error: Error): void {
+    const { forwarded = 0 } = this.#exchange.timings;
+    const fresh = this.#target !== null && this.#pools.hasConnectedSince(this.#target, forwarded);
+    const sign = signOf({ error, connected: this.#controller !== null, fresh });
+    if (sign !== null) this.#attempts.failed(sign);
   }
 
   #retries(error: Error): boolean {

@@ -32,17 +32,18 @@ test("an error that nobody knows is a bad upstream", () => {
   assert.equal(faultOf(errorWith("EAI_AGAIN")), "nameResolution");
 });
 
-const signs: readonly (readonly [code: string, connected: boolean, ReturnType<typeof signOf>])[] = [
-  ["ECONNREFUSED", false, "tcp_failures"],
-  ["ENOTFOUND", false, "tcp_failures"],
-  ["UND_ERR_CONNECT_TIMEOUT", false, "timeouts"],
-  ["SLUICE_READ_TIMEOUT", true, "timeouts"],
-  ["ECONNRESET", true, "tcp_failures"],
-  ["HPE_INVALID_CONSTANT", true, "tcp_failures"],
-  ["UND_ERR_REQ_CONTENT_LENGTH_MISMATCH", true, null],
+const signs: readonly (readonly [code: string, on: "none" | "fresh" | "kept", ReturnType<typeof signOf>])[] = [
+  ["ECONNREFUSED", "none", "tcp_failures"],
+  ["ENOTFOUND", "none", "tcp_failures"],
+  ["UND_ERR_CONNECT_TIMEOUT", "none", "timeouts"],
+  ["SLUICE_READ_TIMEOUT", "kept", "timeouts"],
+  ["ECONNRESET", "fresh", "tcp_failures"],
+  ["UND_ERR_SOCKET", "kept", null],
+  ["HPE_INVALID_CONSTANT", "kept", "tcp_failures"],
+  ["UND_ERR_REQ_CONTENT_LENGTH_MISMATCH", "fresh", null],
 ];
-for (const [code, connected, expected] of signs) {
-  test(`${code} ${connected ? "on" : "before"} a connection tells ${expected ?? "nothing"} of the target's health`, () => {
-    assert.equal(signOf(errorWith(code), connected), expected);
+for (const [code, on, expected] of signs) {
+  test(`${code} with a ${on} connection tells ${expected ?? "nothing"} of the target's health`, () => {
+    assert.equal(signOf({ error: errorWith(code), connected: on !== "none", fresh: on === "fresh" }), expected);
   });
 }

@@ -46,9 +46,21 @@ export function mayRetry({ error, connected, method, bodyBegun, elsewhere }: Fai
   return BROKEN.has(codeOf(error)) && IDEMPOTENT.has(method);
 }
 
-/** What a failed try tells of its target's health; null: nothing, because the client may have been the cause. */
-export function signOf(error: Error, connected: boolean): Failure | null {
+export interface BrokenTry {
+  readonly error: Error;
+  /** Whether the request had a connection. */
+  readonly connected: boolean;
+  /** Whether the connection may have been made for the request, and not kept from one before. */
+  readonly fresh: boolean;
+}
+
+/**
+ * What a failed try tells of its target's health; null: nothing, because the client may have been the cause, or the
+ * target may have closed an idle connection, as anyone may at any time.
+ */
+export function signOf({ error, connected, fresh }: BrokenTry): Failure | null {
   if (faultOf(error) === "upstreamTimeout") return "timeouts";
   const code = codeOf(error);
-  return !connected || BROKEN.has(code) || code.startsWith("HPE_") ? "tcp_failures" : null;
+  if (!connected || code.startsWith("HPE_")) return "tcp_failures";
+  return fresh && BROKEN.has(code) ? "tcp_failures" : null;
 }

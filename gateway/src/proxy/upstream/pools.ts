@@ -12,6 +12,8 @@ export interface PoolsOptions {
 export class Pools {
   readonly #options: PoolsOptions;
   readonly #pools = new Map<string, Pool>();
+  /** When the last connection to a target was made, by its pool. */
+  readonly #connected = new WeakMap<Pool, number>();
   #seen: Runtime | null = null;
 
   constructor(options: PoolsOptions) {
@@ -25,9 +27,18 @@ export class Pools {
   of(target: Target): Pool {
     const known = this.#pools.get(target.key);
     if (known !== undefined) return known;
-    const pool = poolOf(target, this.#options);
+    const pool: Pool = poolOf(target, {
+      ...this.#options,
+      onConnection: () => this.#connected.set(pool, performance.now()),
+    });
     this.#pools.set(target.key, pool);
     return pool;
+  }
+
+  /** Whether a connection to the target was made since then (`performance.now()`). */
+  hasConnectedSince(target: Target, time: number): boolean {
+    const pool = this.#pools.get(target.key);
+    return pool !== undefined && (this.#connected.get(pool) ?? Number.NEGATIVE_INFINITY) >= time;
   }
 
   /** Told the runtime of every new request: after a swap, pools that it does not use close once they are idle. */
@@ -55,7 +66,11 @@ export class Pools {
   }
 }
 
-function poolOf(target: Target, { guard, keepAlive }: PoolsOptions): Pool {
+interface PoolOptions extends PoolsOptions {
+  readonly onConnection: () => void;
+}
+
+function poolOf(target: Target, { guard, keepAlive, onConnection }: PoolOptions): Pool {
   const { host, port, scheme, connectTimeout, certificate } = target;
   const connect = buildConnector({
     timeout: connectTimeout,
@@ -85,7 +100,10 @@ function poolOf(target: Target, { guard, keepAlive }: PoolsOptions): Pool {
       connect(named, (...outcome) => {
         clearTimeout(timer);
         if (late) outcome[1]?.destroy();
-        else done(...outcome);
+        else {
+          if (outcome[1] !== null) onConnection();
+          done(...outcome);
+        }
       });
     },
   });

@@ -46,7 +46,7 @@ export function openTunnel({ exchange, forward, guard, listener }: TunnelOptions
 
   const failed = (error: Error, connected: boolean) => {
     if (over) return;
-    const sign = signOf(error, connected);
+    const sign = signOf({ error, connected, fresh: true });
     if (sign !== null) attempts.failed(sign);
     const { elsewhere } = attempts;
     if (triesLeft > 0 && mayRetry({ error, connected, method: forward.method, bodyBegun: false, elsewhere })) {
