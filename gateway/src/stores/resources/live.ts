@@ -8,7 +8,7 @@ export interface LiveResources {
   readonly resources: Resources;
   /** Kinds that cannot be read for now. */
   unsynced(): readonly WatchedKind[];
-  /** Resolves to true as soon as the condition holds, to false after so many milliseconds. */
+  /** Resolves to true as soon as the condition holds, to false after so many milliseconds or when the watches end. */
   until(condition: () => boolean, timeout: number): Promise<boolean>;
 }
 
@@ -38,12 +38,15 @@ export function followResources({ client, homeNamespace, log, signal, onChange }
         const leave = (holds: boolean): void => {
           clearTimeout(timer);
           waiting.delete(look);
+          signal.removeEventListener("abort", stop);
           resolve(holds);
         };
         const look = (): void => {
           if (condition()) leave(true);
         };
-        const timer = setTimeout(leave, timeout, false);
+        const stop = () => leave(false);
+        const timer = setTimeout(stop, signal.aborted ? 0 : timeout);
+        signal.addEventListener("abort", stop);
         waiting.add(look);
         look();
       });
