@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { BalancedAttempts } from "./attempts.ts";
+import { attemptsOf, balancerOf, request } from "./testing.ts";
+
+/** Numbers from 0 to below the limit, the same in every run. */
+function numbers(seed: number): (limit: number) => number {
+  let state = seed;
+  return (limit) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+}
+
+test("round-robin gives every target exactly its weight in as many requests as the weights add up to", () => {
+  for (let seed = 1; seed <= 50; seed++) {
+    const below = numbers(seed);
+    const weights = Array.from({ length: 1 + below(8) }, () => below(20));
+    const targets = Object.fromEntries(weights.map((weight, at) => [`t${at}:1`, weight]));
+    const balancer = balancerOf({ targets });
+    for (let round = 0; round < 3; round++) {
+      const got = new Map<string, number>();
+      for (let turn = weights.reduce((sum, weight) => sum + weight, 0); turn > 0; turn--) {
+        const place = attemptsOf(balancer).next() ?? "none";
+        got.set(place, (got.get(place) ?? 0) + 1);
+      }
+      const wanted = Object.entries(targets).filter(([, weight]) => weight > 0);
+      assert.deepEqual([...got].toSorted(), wanted.toSorted(), JSON.stringify(weights));
+    }
+  }
+});
+
+const algorithms = ["round-robin", "least-connections", "latency", "consistent-hashing"];
+for (const algorithm of algorithms) {
+  test(`${algorithm} picks fit targets of some weight only, and forgets no request under way`, () => {
+    for (let seed = 1; seed <= 40; seed++) {
+      const below = numbers(seed);
+      const targets = Object.fromEntries(Array.from({ length: 1 + below(6) }, (_, at) => [`t${at}:1`, below(4)]));
+      const healthchecks = {
+        passive: { healthy: { successes: 2 }, unhealthy: { tcp_failures: 2, timeouts: 1, http_failures: 3 } },
+      };
+      let time = 0;
+      const upstream = { algorithm, hash_on: "path", healthchecks };
+      const balancer = balancerOf({ upstream, targets, now: () => time });
+      const open: BalancedAttempts<string>[] = [];
+      const held = new Map<BalancedAttempts<string>, string>();
+      for (let step = 0; step < 200; step++) {
+        time += below(50);
+        const known = open[below(open.length + 1)];
+        const attempts = known ?? attemptsOf(balancer, request({ path: `/${below(100)}` }));
+        if (known === undefined) open.push(attempts);
+        const move = below(5);
+        if (move < 2) {
+          const fit = balancer.entries.filter((_, index) => balancer.isFit(index)).map(({ member }) => member.address);
+          const place = attempts.next();
+          assert.equal(place === null, fit.length === 0);
+          assert.ok(place === null || fit.includes(place), `${place} of ${fit}`);
+          if (place === null) held.delete(attempts);
+          else held.set(attempts, place);
+        } else if (move === 2) attempts.failed("tcp_failures");
+        else if (move === 3) attempts.answered([200, 404, 500][below(3)] ?? 200);
+        else {
+          attempts.done();
+          held.delete(attempts);
+        }
+        for (const { member } of balancer.entries) {
+          const count = [...held.values()].filter((place) => place === member.address).length;
+          assert.equal(member.inFlight, count, `step ${step} of run ${seed}`);
+        }
+      }
+    }
+  });
+}
