@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 
 	"github.com/kong/go-kong/kong"
@@ -190,10 +189,7 @@ func (c crud[T]) equal(found, wanted *T) error {
 		c.ignore(&a)
 		c.ignore(&b)
 	}
-	if reflect.DeepEqual(a, b) {
-		return nil
-	}
-	return fmt.Errorf("%s instead of %s", asJSON(a), asJSON(b))
+	return same(c.what, a, b)
 }
 
 // orKey is the entity whose key is expected: a key that the server makes is taken as it came.

@@ -40,13 +40,10 @@ for (const store of writableStores) {
 
     test("validate is content with a good file, and names every fault of a bad one", async () => {
       assert.deepEqual(await deck.run(["validate"], file), { code: 0, stdout: "", stderr: "" });
-      const services = [{ name: "bad", host: "bad_host:1", routes: [{ name: "worse", paths: ["no-slash"] }] }];
+      const services = [{ name: "bad", host: "bad host", routes: [{ name: "worse", paths: ["no-slash"] }] }];
       const { code, stderr } = await deck.run(["validate"], { ...empty, services });
       assert.equal(code, 1, stderr);
-      assert.match(
-        stderr,
-        /validate entity 'services \(bad\)': .*schema violation \(host: invalid value: bad_host:1\)/,
-      );
+      assert.match(stderr, /validate entity 'services \(bad\)': .*schema violation \(host: invalid value: bad host\)/);
       assert.match(stderr, /validate entity 'routes \(worse\)': .*schema violation \(paths\.1: should start with: \//);
     });
 
@@ -62,7 +59,7 @@ for (const store of writableStores) {
 
     test("dump is what was synced", async () => {
       await deck.change("sync", file);
-      assert.deepEqual(ordered(await deck.dump(["--skip-defaults"])), ordered(file));
+      assert.deepEqual(comparable(await deck.dump(["--skip-defaults"])), comparable(file));
       const whole = await deck.dump();
       assert.deepEqual(await deck.change("diff", whole), nothing);
     });
@@ -97,7 +94,7 @@ for (const store of writableStores) {
       };
       assert.deepEqual(await deck.change("diff", changed), expected);
       assert.deepEqual(await deck.change("sync", changed), expected);
-      assert.deepEqual(ordered(await deck.dump(["--skip-defaults"])), ordered(changed));
+      assert.deepEqual(comparable(await deck.dump(["--skip-defaults"])), comparable(changed));
     });
 
     test("apply adds and changes, and deletes nothing", async () => {
@@ -165,6 +162,15 @@ for (const store of writableStores) {
       assert.deepEqual(countEntities(await deck.dump()), {});
     });
   });
+}
+
+/** decK takes no default out of health checks: only what the file says of them is compared. */
+function comparable(file: KongFile): unknown {
+  const upstreams = (file.upstreams ?? []).map(({ healthchecks, ...upstream }) => {
+    const { passive } = healthchecks as { passive: { unhealthy: { http_failures: number } } };
+    return { ...upstream, failures: passive.unhealthy.http_failures };
+  });
+  return ordered({ ...file, upstreams });
 }
 
 /** Runs a step and tells how long it took. */
