@@ -1,0 +1,290 @@
+/** The whole configuration as one document, over a declarative file as Kong has it without a database. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { deriveId } from "@sluice/model";
+import { parse } from "yaml";
+import { type Asking, startRig } from "../testing.ts";
+import { type FileRig, startFileRig } from "../testing-file.ts";
+
+const first = `# somebody's file
+_format_version: "3.0"
+services:
+- name: users
+  host: users.example
+  routes:
+  - name: users
+    paths: ["/users"]
+`;
+
+const users = { name: "users", host: "users.example", routes: [{ name: "users", paths: ["/users"] }] };
+const document = { _format_version: "3.0", services: [users] };
+const names = async (rig: FileRig, list: string) =>
+  ((await rig.ask("GET", `/${list}`)).body as { data: { name: string }[] }).data.map(({ name }) => name).sort();
+
+describe("a document for a file that is only read", () => {
+  let rig: FileRig;
+  before(async () => {
+    rig = await startFileRig(first);
+  });
+  after(() => rig.close());
+  const post = (asking: Asking, query = "") => rig.ask("POST", `/config${query}`, asking);
+  const reset = async () => assert.equal((await post({ json: document })).status, 201);
+
+  const bodies: readonly (readonly [string, (name: string) => Asking])[] = [
+    ["JSON", (name) => ({ json: { _format_version: "3.0", services: [{ name, host: "a" }] } })],
+    [
+      "text in JSON",
+      (name) => ({ json: { config: `{"_format_version":"3.0","services":[{"name":"${name}","host":"a"}]}` } }),
+    ],
+    [
+      "YAML",
+      (name) => ({
+        bytes: Buffer.from(`_format_version: "3.0"\nservices:\n- name: ${name}\n  host: a\n`),
+        headers: [["Content-Type", "text/yaml"]],
+      }),
+    ],
+    [
+      "a form",
+      (name) => ({
+        form: `config=${encodeURIComponent(`_format_version: "3.0"\nservices: [{name: ${name}, host: a}]`)}`,
+      }),
+    ],
+    [
+      "a file in a form",
+      (name) => ({
+        bytes: Buffer.from(
+          [
+            "--b",
+            'Content-Disposition: form-data; name="config"; filename="kong.yml"',
+            "Content-Type: application/octet-stream",
+            "",
+            `_format_version: "3.0"\nservices: [{name: ${name}, host: a}]`,
+            "--b--",
+            "",
+          ].join("\r\n"),
+        ),
+        headers: [["Content-Type", "multipart/form-data; boundary=b"]],
+      }),
+    ],
+  ];
+  for (const [what, asking] of bodies) {
+    test(`takes the place of everything when it comes as ${what}`, async () => {
+      const name = what.replaceAll(" ", "-");
+      const { status, body } = await post(asking(name));
+      assert.equal(status, 201, JSON.stringify(body));
+      const id = deriveId("services", name);
+      assert.partialDeepStrictEqual(body, { services: { [id]: { id, name, host: "a", port: 80 } } });
+      assert.deepEqual(await names(rig, "services"), [name]);
+      assert.deepEqual(await names(rig, "routes"), []);
+    });
+  }
+
+  test("is kept in memory: the file stays as it is, and single writes stay refused", async () => {
+    await reset();
+    assert.equal(rig.text(), first);
+    assert.equal((await rig.ask("POST", "/services", { form: "name=a&host=a" })).status, 405);
+  });
+
+  test("is not loaded again when it is the same and the hash is to be checked", async () => {
+    await reset();
+    assert.equal((await post({ json: document }, "?check_hash=1")).status, 304);
+    assert.equal((await post({ json: document })).status, 201);
+    assert.equal((await post({ json: { ...document, services: [] } }, "?check_hash=1")).status, 201);
+  });
+
+  test("with faults leaves everything as it was, and tells all of them in Kong's words", async () => {
+    await reset();
+    const services = [users, { name: "users", host: "b" }, { name: "bad", port: "80" }];
+    const { status, body } = await post({ json: { _format_version: "3.0", services } });
+    assert.equal(status, 400);
+    const fields = {
+      services: [
+        null,
+        "uniqueness violation: 'services' entity with name set to 'users' already declared",
+        { host: "required field missing", port: "expected an integer" },
+      ],
+    };
+    assert.deepEqual(body, {
+      code: 14,
+      name: "invalid declarative configuration",
+      message:
+        "declarative config is invalid: {services={[2]=\"uniqueness violation: 'services' entity with name set to " +
+        '\'users\' already declared",[3]={host="required field missing",port="expected an integer"}}}',
+      fields,
+    });
+    assert.deepEqual(await names(rig, "routes"), ["users"]);
+  });
+
+  test("tells its faults by entity, where that is asked", async () => {
+    const id = "11111111-1111-4111-8111-111111111111";
+    const services = [
+      {
+        id,
+        name: "a",
+        host: "a",
+        protocol: "tcp",
+        path: "/x",
+        tags: ["t"],
+        routes: [{ name: "r", paths: ["/", "no"] }],
+        plugins: [{ name: "rate-limiting", config: { minute: -1 } }],
+      },
+    ];
+    const { status, body } = await post(
+      { json: { _format_version: "3.0", services, nothing: 1 } },
+      "?flatten_errors=1",
+    );
+    assert.equal(status, 400);
+    const { flattened_errors: told, ...rest } = body as { flattened_errors: { entity_type: string }[] };
+    assert.deepEqual(rest, {
+      code: 14,
+      name: "invalid declarative configuration",
+      message: 'declarative config is invalid: {nothing="unknown field"}',
+      fields: { nothing: "unknown field" },
+    });
+    const by = Object.fromEntries(told.map((one) => [one.entity_type, one]));
+    assert.deepEqual(Object.keys(by).sort(), ["plugin", "route", "service"]);
+    assert.partialDeepStrictEqual(by.service, {
+      entity_id: id,
+      entity_name: "a",
+      entity_tags: ["t"],
+      entity: { id, name: "a", host: "a", protocol: "tcp", path: "/x", tags: ["t"] },
+    });
+    assert.deepEqual(by.route, {
+      entity_type: "route",
+      entity_name: "r",
+      entity: { name: "r", paths: ["/", "no"], service: { id } },
+      errors: [{ type: "field", field: "paths.2", message: "should start with: / (fixed path) or ~/ (regex path)" }],
+    });
+    assert.partialDeepStrictEqual(by.plugin, {
+      entity_name: "rate-limiting",
+      errors: [{ type: "field", field: "config.minute", message: "value must be greater than 0" }],
+    });
+  });
+
+  for (const [what, asking, status, message] of [
+    ["an empty body", {}, 400, "expected a declarative configuration"],
+    ["an empty form", { form: "config=" }, 400, "expected a declarative configuration"],
+    [
+      "a type that is none of them",
+      { bytes: Buffer.from("x"), headers: [["Content-Type", "text/plain"]] },
+      415,
+      "Unsupported media type",
+    ],
+    [
+      "a record that says nothing",
+      { json: {} },
+      400,
+      'declarative config is invalid: {_format_version="required field missing"}',
+    ],
+    [
+      "more than 10 MB",
+      { bytes: Buffer.alloc(11 * 2 ** 20, 32), headers: [["Content-Type", "text/yaml"]] },
+      413,
+      "Payload too large",
+    ],
+  ] as readonly (readonly [string, Asking, number, string])[]) {
+    test(`is refused as ${what}, and what was loaded stays`, async () => {
+      await reset();
+      const reply = await post(asking);
+      assert.equal(reply.status, status);
+      assert.equal((reply.body as { message: string }).message, message);
+      assert.deepEqual(await names(rig, "services"), ["users"]);
+    });
+  }
+
+  test("says that it is not even YAML", async () => {
+    const reply = await post({ json: { config: "{" } }, "?flatten_errors=1");
+    assert.equal(reply.status, 400);
+    assert.partialDeepStrictEqual(reply.body, { code: 14, flattened_errors: [] });
+  });
+
+  test("waits its turn: a second one is to be tried again", async () => {
+    const services = Array.from({ length: 500 }, (_, index) => ({ name: `s${index}`, host: "a" }));
+    const replies = await Promise.all(
+      [0, 1, 2].map(() => post({ json: { _format_version: "3.0", services: [...services] } })),
+    );
+    assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([201, 429]));
+    const refused = replies.find(({ status }) => status === 429);
+    assert.match(String(refused?.headers["retry-after"]), /^\d+$/);
+    assert.deepEqual(refused?.body, { message: "Currently loading previous configuration" });
+  });
+
+  test("is planned: told with each member that changes, and not loaded", async () => {
+    await reset();
+    const services = [
+      { name: "users", host: "users.example", port: 81 },
+      { name: "new", host: "n" },
+    ];
+    const { status, body } = await post({ json: { _format_version: "3.0", services } }, "?plan=1");
+    assert.equal(status, 200);
+    assert.partialDeepStrictEqual(body, {
+      plan: true,
+      created: [{ collection: "services", name: "new" }],
+      changed: [{ collection: "services", name: "users" }],
+      deleted: [{ collection: "routes", name: "users" }],
+    });
+    assert.match(JSON.stringify(body), /"port"/);
+    assert.doesNotMatch(JSON.stringify(body), /updated_at/);
+    assert.deepEqual(await names(rig, "routes"), ["users"]);
+  });
+
+  test("is shown as it can be loaded again", async () => {
+    await reset();
+    const { status, body } = await rig.ask("GET", "/config");
+    assert.equal(status, 200);
+    const { config } = body as { config: string };
+    assert.partialDeepStrictEqual(parse(config), { _format_version: "3.0", services: [{ name: "users" }] });
+    assert.equal((await post({ json: { config } }, "?check_hash=1")).status, 304);
+  });
+
+  test("comes from the ingress controller as from Kong's own", async () => {
+    const { body: root } = await rig.ask("GET", "/");
+    assert.partialDeepStrictEqual(root, {
+      version: "3.9.1",
+      configuration: { database: "off", router_flavor: "traditional" },
+    });
+    const schema = await rig.ask("GET", "/schemas/plugins/key-auth");
+    assert.equal(schema.status, 200);
+    const plugins = [{ name: "key-auth", route: deriveId("routes", "users"), tags: ["k8s-name:a"] }];
+    const pushed = { ...document, plugins, consumers: [{ username: "ann", keyauth_credentials: [{ key: "k1" }] }] };
+    const push = () => post({ json: pushed }, "?check_hash=1&flatten_errors=1");
+    const before = ((await rig.ask("GET", "/status")).body as { configuration_hash: string }).configuration_hash;
+    const { status, body } = await push();
+    assert.equal(status, 201, JSON.stringify(body));
+    const { body: after } = await rig.ask("GET", "/status");
+    assert.notEqual((after as { configuration_hash: string }).configuration_hash, before);
+    assert.equal((await push()).status, 304);
+  });
+});
+
+test("a document is written back to a file that may be written", async () => {
+  const rig = await startFileRig(first, { SLUICE_FILE_WRITABLE: "true" });
+  try {
+    const services = [
+      { ...users, port: 81 },
+      { name: "new", host: "n" },
+    ];
+    assert.equal((await rig.ask("POST", "/config", { json: { ...document, services } })).status, 201);
+    assert.match(rig.text(), /^# somebody's file/);
+    assert.partialDeepStrictEqual(parse(rig.text()), { services: [{ name: "users", port: 81 }, { name: "new" }] });
+  } finally {
+    await rig.close();
+  }
+});
+
+test("where entities are custom resources a document is only planned and shown", async () => {
+  const rig = await startRig();
+  try {
+    const refused = await rig.ask("POST", "/config", { json: document });
+    assert.equal(refused.status, 400);
+    assert.deepEqual(refused.body, {
+      message: "this endpoint is only available when Kong is configured to not use a database",
+    });
+    const { status, body } = await rig.ask("POST", "/config?plan=1", { json: document });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.partialDeepStrictEqual(body, { created: [{ collection: "services" }, { collection: "routes" }] });
+    assert.equal((await rig.ask("GET", "/config")).status, 200);
+  } finally {
+    await rig.close();
+  }
+});
