@@ -38,7 +38,8 @@ export const operatorSettings = defineSettings({
     variable: "SLUICE_NODES",
     kind: "list",
     default: [],
-    description: "Push listeners of the gateway nodes, as http:// or https:// addresses.",
+    description:
+      "Push listeners of the gateway nodes, as https:// addresses, or http:// on this machine: they get private keys.",
   },
   nodeService: {
     variable: "SLUICE_NODE_SERVICE",
