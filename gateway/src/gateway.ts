@@ -18,7 +18,7 @@ import { SettingsError } from "./settings/error.ts";
 import { type GatewaySettings, gatewaySettings as names } from "./settings/gateway.ts";
 import { createFileSource } from "./sources/file.ts";
 import { createPushSource } from "./sources/push.ts";
-import type { Source } from "./sources/source.ts";
+import type { NodeFacts, Source } from "./sources/source.ts";
 import { startStatusListener } from "./status/listener.ts";
 import { version } from "./version.ts";
 
@@ -29,12 +29,6 @@ export interface GatewayOptions {
   readonly source?: (node: NodeFacts) => Source;
   /** Other listeners of this process, which no upstream may be. */
   readonly ownListeners?: readonly ListenAddress[];
-}
-
-/** What a node tells of itself. Asked after it has begun to listen. */
-export interface NodeFacts {
-  readonly state: () => NodeState;
-  readonly status: () => ListenAddress;
 }
 
 export interface Gateway {

@@ -50,7 +50,7 @@ export const rooms: readonly Room[] = [
     not: [clusterClient],
     because: "in the gateway only admin and stores may use the resource client",
   },
-  ...["gateway/src/admin", "gateway/src/stores"].map((folder) => ({
+  ...["gateway/src/admin", "gateway/src/stores", "gateway/src/commands/config"].map((folder) => ({
     folder,
     internal: ["@sluice/model", "@sluice/crds"],
     not: [clusterClient],

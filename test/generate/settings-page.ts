@@ -2,12 +2,16 @@
 import { type Declarations, describeSettings } from "@sluice/model";
 import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
 import { adminSettings } from "../../gateway/src/settings/admin.ts";
+import { configSettings } from "../../gateway/src/settings/config.ts";
 import { gatewaySettings } from "../../gateway/src/settings/gateway.ts";
+import { startSettings } from "../../gateway/src/settings/start.ts";
 import { operatorSettings } from "../../operator/src/settings.ts";
 
 const commands: Readonly<Record<string, Declarations>> = {
+  "sluice start": startSettings,
   "sluice gateway": gatewaySettings,
   "sluice admin": adminSettings,
+  "sluice config": configSettings,
   "sluice-operator": operatorSettings,
 };
 

@@ -8,6 +8,7 @@ import type { AdminSettings } from "../settings/admin.ts";
 import type { Opened } from "../stores/open.ts";
 import { openAccess } from "./access/open.ts";
 import { configRoutes } from "./config/routes.ts";
+import type { SetHealth } from "./health.ts";
 import { type Facts, KONG_VERSION } from "./information/facts.ts";
 import { informationRoutes } from "./information/routes.ts";
 import { createListener } from "./listener.ts";
@@ -17,6 +18,8 @@ export interface AdminOptions {
   readonly settings: AdminSettings;
   /** The caller's to close, after the admin listener. */
   readonly opened: Pick<Opened, "store" | "fleet" | "hash">;
+  /** Absent: no node runs in this process. */
+  readonly setHealth?: SetHealth;
   readonly log: Log;
   /** Of this software. */
   readonly version: string;
@@ -33,7 +36,7 @@ export interface Admin {
  *
  * @throws SettingsError for an address that other machines could reach, while nothing proves who callers are.
  */
-export async function startAdmin({ settings, opened, log, version }: AdminOptions): Promise<Admin> {
+export async function startAdmin({ settings, opened, setHealth, log, version }: AdminOptions): Promise<Admin> {
   const { listen, wait, compat } = settings;
   const access = await openAccess(settings, log);
   const { store, fleet } = opened;
@@ -56,6 +59,7 @@ export async function startAdmin({ settings, opened, log, version }: AdminOption
     store,
     fleet,
     node: facts.node,
+    ...(setHealth && { setHealth }),
     log,
     access,
     doors: {

@@ -1,6 +1,7 @@
 /** Start-up settings of `sluice admin`. */
 import { DEFAULT_CLASS, defineSettings, type Settings } from "@sluice/model";
 import { accessSettings } from "./access.ts";
+import { databaseSettings } from "./database.ts";
 import { fileSettings } from "./file.ts";
 import { compat, logLevel } from "./gateway.ts";
 
@@ -47,6 +48,7 @@ export const adminSettings = defineSettings({
     default: "http://127.0.0.1:8080",
     description: "The operator's listener, which tells when every node has what was written.",
   },
+  ...databaseSettings,
   ...fileSettings,
   wait: {
     variable: "SLUICE_ADMIN_WAIT",

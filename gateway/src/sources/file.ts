@@ -21,17 +21,25 @@ export interface FileOptions {
 export interface Taken {
   readonly text: string;
   /** Worked out when it is first asked for, if it is not known already. */
-  loaded(): LoadedText;
+  loaded(): LoadedData;
 }
+
+/** Without the places of everything in the text, which take more memory than all the rest. */
+export type LoadedData = Omit<LoadedText, "positionOf">;
 
 /** A file source for one who writes the file too, in the same process. */
 export interface FileSource extends Source {
   /** What was last found good, or delivered; null before the start. */
   taken(): Taken | null;
+  /** Of the snapshot that is served; null before the start. */
+  hash(): string | null;
   /** Runs when the file has just been looked at, while nobody looks at it again. */
   alone<Result>(run: () => Promise<Result>): Promise<Result>;
-  /** Serves what the caller of `alone` has just written: nobody has to read it to know what it says. */
-  deliver(text: string, snapshot: Snapshot): void;
+  /**
+   * Serves what the caller of `alone` has just written: nobody has to read it to know what it says. Where it was not
+   * `saved`, it is served until the file changes.
+   */
+  deliver(text: string, snapshot: Snapshot, how: { readonly saved: boolean }): void;
 }
 
 /** Milliseconds in which the text of a file that changed must stay the same: it may be in the middle of being written. */
@@ -55,7 +63,7 @@ async function settledText(file: string, seen: string | undefined): Promise<stri
 
 const sentences = (violations: readonly Violation[]): string => violations.map(describeViolation).join("\n");
 
-function takenText(text: string, known?: LoadedText): Taken {
+function takenText(text: string, known?: LoadedData): Taken {
   let loaded = known;
   return {
     text,
@@ -70,6 +78,7 @@ function takenText(text: string, known?: LoadedText): Taken {
 export function createFileSource({ file, log, interval = 1000, keep = false }: FileOptions): FileSource {
   let into: Intake | undefined;
   let taken: Taken | null = null;
+  let hash: string | null = null;
   let watcher: FSWatcher | undefined;
   let timer: NodeJS.Timeout | undefined;
   let seen: string | undefined;
@@ -89,14 +98,16 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
       seen = undefined;
       return;
     }
-    const hash = hashOf(text);
-    if (hash === seen) return;
-    seen = hash;
-    let loaded: LoadedText | undefined;
+    const found = hashOf(text);
+    if (found === seen) return;
+    seen = found;
+    let loaded: LoadedData | undefined;
     const next = intake.update(revision + 1, (previous) => {
       const read = loadText(text, { file, previous });
-      loaded = read.value;
-      return read.violations ? read : { value: read.value.snapshot };
+      if (read.violations) return read;
+      const { positionOf: _, ...data } = read.value;
+      loaded = data;
+      return { value: data.snapshot };
     });
     if (next.violations) {
       trouble = sentences(next.violations);
@@ -105,6 +116,7 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
     }
     revision += 1;
     trouble = null;
+    hash = next.value.hash;
     taken = takenText(text, keep ? loaded : undefined);
     log.info({ file, hash: next.value.hash, revision }, "serving the file");
   }
@@ -132,6 +144,7 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
     },
     trouble: () => trouble,
     taken: () => taken,
+    hash: () => hash,
     alone(run) {
       const ran = reading.then(async () => {
         if (into) await look(into).catch(failed);
@@ -143,11 +156,12 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
       );
       return ran;
     },
-    deliver(text, snapshot) {
+    deliver(text, snapshot, { saved }) {
       into?.update(revision + 1, () => ({ value: snapshot }));
       revision += 1;
-      seen = hashOf(text);
+      if (saved) seen = hashOf(text);
       trouble = null;
+      hash = snapshot.hash;
       taken = takenText(text);
     },
     async stop() {

@@ -1,5 +1,5 @@
 /** Where a node's documents come from. Implementations: push, file; one suite runs for both (test/conformance/source). */
-import type { Checked, NodeState, Snapshot } from "@sluice/model";
+import type { Address, Checked, NodeState, Snapshot } from "@sluice/model";
 
 /** Where a source delivers. A bad document changes nothing. */
 export interface Intake {
@@ -21,4 +21,11 @@ export interface SourceLog {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
+}
+
+/** What a node tells of itself. Asked after it has begun to listen. */
+export interface NodeFacts {
+  readonly state: () => NodeState;
+  /** Where its status listener is. */
+  readonly status: () => Address;
 }

@@ -1,7 +1,6 @@
 /** Opens what holds the entities, as SLUICE_STORE says, and with it what is known of the nodes that run them. */
 import type { Log } from "@sluice/crds";
-import { type AdminSettings, adminSettings } from "../settings/admin.ts";
-import { SettingsError } from "../settings/error.ts";
+import type { AdminSettings } from "../settings/admin.ts";
 import type { Store } from "./store.ts";
 
 /** What the admin listener knows of the nodes. */
@@ -38,5 +37,6 @@ export async function openStore(settings: AdminSettings, log: Log): Promise<Open
     const { openFile } = await import("./file/open.ts");
     return openFile(settings, log);
   }
-  throw new SettingsError(`${adminSettings.store.variable} is ${settings.store}, which cannot be opened yet`);
+  const { shareDatabase } = await import("./database/open-store.ts");
+  return shareDatabase(settings, log);
 }

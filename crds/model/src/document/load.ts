@@ -27,16 +27,18 @@ export interface LoadedDocument {
 /** The same of a text, with the plain data that stands in it. */
 export interface LoadedText extends LoadedDocument {
   readonly data: Readonly<Record<string, unknown>>;
+  /** Where a path of the data stands in the text. Holds on to all that is known of the text. */
+  readonly positionOf: LocatedData["positionOf"];
 }
 
 /** YAML or JSON text in any form and format (1.1, 2.1, 3.0), with all that is known of it. */
 export function loadText(text: string, options: LoadOptions = {}): Checked<LoadedText> {
   const read = readYaml(text, options);
   if (read.violations !== undefined) return read;
-  const { data } = read.value;
+  const { data, positionOf } = read.value;
   const checked = checkDocument(data, options.previous);
   if (checked.violations !== undefined) return { violations: locate(checked.violations, read.value) };
-  return { value: { ...checked.value, data: isRecord(data) ? data : {} } };
+  return { value: { ...checked.value, data: isRecord(data) ? data : {}, positionOf } };
 }
 
 /** The same, to the flat document. */

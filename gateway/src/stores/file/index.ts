@@ -1,7 +1,6 @@
 /** The store over a declarative file. Writes change the lines of their entities and leave all others as they are. */
 import { Edited, writeAtomically } from "@sluice/crds/atomic";
-import type { LoadedText } from "@sluice/model";
-import type { FileSource } from "../../sources/file.ts";
+import type { FileSource, LoadedData } from "../../sources/file.ts";
 import { type Effect, type Outcome, type Store, Unavailable, type Write } from "../store.ts";
 import { createTables, find, list, type Placed } from "../tables/index.ts";
 import { type Applied, applyWrites, type Content } from "./apply.ts";
@@ -90,17 +89,18 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     const touched: Touched = new Set();
     editTree(tree, effects, touched);
     const text = print(touched);
-    await writeAtomically(file, text, { replaces: before.text });
-    source.deliver(text, done.snapshot);
+    // A whole document is taken also where the file is not ours to write.
+    if (writable) await writeAtomically(file, text, { replaces: before.text });
+    source.deliver(text, done.snapshot, { saved: writable });
     state = { text, tree, print, tables: done.tables, snapshot: done.snapshot };
   }
 
   return {
     list: async (collection, options) => list(current().tables, collection, { ...options, now: Date.now() }),
     find: async (collection, by) => find(current().tables, collection, { by, now: Date.now() }),
-    async write(writes, { plan = false } = {}) {
+    async write(writes, { plan = false, whole = false } = {}) {
       if (plan) return applyWrites(current(), [writes]).outcomes[0] ?? { effects: [] };
-      if (!writable) return { fault: { kind: "read-only" }, index: 0 };
+      if (!writable && !whole) return { fault: { kind: "read-only" }, index: 0 };
       for (let attempt = 1; ; attempt++) {
         const written = new Promise<Outcome>((resolve, reject) => waiting.push({ writes, resolve, reject }));
         void flush();
@@ -117,7 +117,7 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
 
 const changes = ({ before, after }: Effect): boolean => before !== null || after !== null;
 
-function stateOf(text: string, loaded: LoadedText): State {
+function stateOf(text: string, loaded: LoadedData): State {
   const tree = treeOf(loaded);
   const placed = [...tree.nodes.values()].map(({ collection, entity }): Placed => ({ collection, entity }));
   return { text, tree, tables: createTables(placed), snapshot: loaded.snapshot };

@@ -2,68 +2,72 @@
 import { randomUUID } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import type { NodeState } from "@sluice/model";
+import type { Address } from "@sluice/model";
 import { createIntake } from "../../runtime/intake.ts";
 import { SettingsError } from "../../settings/error.ts";
 import { type FileSettings, fileSettings as names } from "../../settings/file.ts";
-import { createFileSource } from "../../sources/file.ts";
-import type { Source, SourceLog } from "../../sources/source.ts";
+import { createFileSource, type FileSource } from "../../sources/file.ts";
+import type { NodeFacts, SourceLog } from "../../sources/source.ts";
 import { version } from "../../version.ts";
 import { takeLock } from "../lock.ts";
-import type { Opened } from "../open.ts";
-import type { Store } from "../store.ts";
+import type { Fleet, Opened } from "../open.ts";
 import { createFileStore } from "./index.ts";
 
-/** The node that serves the file in this process. */
-export interface OwnNode {
-  readonly state: () => NodeState;
-  /** How it is called in answers. */
-  readonly address: string;
-}
-
 /** A file for a node and an admin listener in one process. */
-export interface SharedFile {
-  /** Readers see nothing before it was started. */
-  readonly source: Source;
-  readonly store: Store;
-  /** Lets another process write the file. After the source was stopped. */
-  release(): void;
+export interface SharedFile extends Opened {
+  /**
+   * Nobody reads or writes before it was started.
+   *
+   * @param node The one that serves what is written; null: none is known.
+   */
+  source(node: NodeFacts | null): FileSource;
 }
 
-/**
- * @param node Null: no node serves what is written here, as far as anybody knows.
- * @throws SettingsError when there is no file to open, or another process writes it.
- */
-export function shareFile(settings: FileSettings, log: SourceLog, node: (() => OwnNode) | null): SharedFile {
+/** @throws SettingsError when there is no file to open, or another process writes it. */
+export async function shareFile(settings: FileSettings, log: SourceLog): Promise<SharedFile> {
   if (settings.file === null) throw new SettingsError(`${names.file.variable} must be set: the declarative file`);
   const file = resolve(settings.file);
   const writable = settings.fileWritable;
   const release = writable ? lockFile(file) : () => {};
   const source = createFileSource({ file, log, keep: true });
-  const programmed = async () => {
-    if (node === null) return null;
-    const { state, address } = node();
-    const { revision } = state();
-    return { programmed: true, revision, acknowledged: [address], lagging: [], silent: [], problems: [] };
+  let node: NodeFacts | null = null;
+
+  /** The node has swapped to what was written before the write is answered. Of others nobody knows. */
+  async function programmed() {
+    if (!node) return null;
+    const { revision } = node.state();
+    const acknowledged = [hostAndPort(node.status())];
+    return { programmed: true, revision, acknowledged, lagging: [], silent: [], problems: [] };
+  }
+
+  return {
+    store: createFileStore({ file, source, writable, programmed }),
+    fleet: fleetOf(() => node),
+    hash: source.hash,
+    source(given) {
+      node = given;
+      return source;
+    },
+    close: async () => release(),
   };
-  return { source, store: createFileStore({ file, source, writable, programmed }), release };
 }
 
 /** The file for an admin listener without a node. */
 export async function openFile(settings: FileSettings, log: SourceLog): Promise<Opened> {
-  const { source, store, release } = shareFile(settings, log, null);
+  const shared = await shareFile(settings, log);
+  const intake = createIntake({ node: randomUUID(), version, serve() {} });
+  const source = shared.source(null);
   try {
-    await source.start(createIntake({ node: randomUUID(), version, serve() {} }));
+    await source.start(intake);
   } catch (error) {
-    release();
+    await shared.close();
     throw error;
   }
   return {
-    store,
-    fleet: { status: async () => null, nodes: async () => [] },
+    ...shared,
     async close() {
       await source.stop();
-      release();
+      await shared.close();
     },
   };
 }
@@ -77,4 +81,20 @@ function lockFile(path: string): () => void {
     `another process writes ${path}, and only one at a time may: stop that one, or start this one without ` +
       names.fileWritable.variable,
   );
+}
+
+const hostAndPort = ({ host, port }: Address): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
+
+/** The node of this process, as far as anybody knows. */
+function fleetOf(own: () => NodeFacts | null): Fleet {
+  const nodes = () =>
+    [own()].flatMap((node) => {
+      if (!node) return [];
+      const address = hostAndPort(node.status());
+      return [{ ...node.state(), address, status: `http://${address}` }];
+    });
+  return {
+    status: async () => (own() ? { silent: [], nodes: nodes() } : null),
+    nodes: async () => nodes().map(({ address, status }) => ({ address, status })),
+  };
 }

@@ -1,5 +1,6 @@
 /** A declarative file as its entities stand in it: who is nested in whom, and how each is spelled. */
-import { type Collection, checkEntity, collections, type Entity, type LoadedText, nestedLists } from "@sluice/model";
+import { type Collection, checkEntity, collections, type Entity, nestedLists } from "@sluice/model";
+import type { LoadedData } from "../../sources/file.ts";
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -31,7 +32,7 @@ export interface Tree {
 
 export const keyOf = (collection: Collection, id: string): string => `${collection} ${id}`;
 
-export function treeOf({ data, document, origins }: LoadedText): Tree {
+export function treeOf({ data, document, origins }: Pick<LoadedData, "data" | "document" | "origins">): Tree {
   const filled = new Map<string, { readonly entity: Entity; readonly extras: object | undefined }>();
   for (const collection of collections) {
     for (const [index, item] of (document[collection] ?? []).entries()) {

@@ -1,0 +1,21 @@
+/** `sluice admin`: the admin listener without a node. */
+import { startAdmin } from "../admin/index.ts";
+import { adminSettings } from "../settings/admin.ts";
+import { openStore } from "../stores/open.ts";
+import { version } from "../version.ts";
+import { defineCommand } from "./command.ts";
+
+export const command = defineCommand({
+  settings: adminSettings,
+  async run({ settings, log }) {
+    const opened = await openStore(settings, log);
+    const running = await startAdmin({ settings, opened, log, version });
+    log.info({ address: running.address }, "admin is up");
+    return {
+      async close() {
+        await running.close();
+        await opened.close();
+      },
+    };
+  },
+});

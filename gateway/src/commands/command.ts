@@ -1,0 +1,64 @@
+/** What a command of `sluice` is. */
+import { type Checked, type Declarations, readSettings, type Settings } from "@sluice/model";
+import type { Logger } from "pino";
+
+/** Something that goes on until it is told to stop. */
+export interface Running {
+  close(): Promise<void>;
+}
+
+export interface Call<Values> {
+  readonly settings: Values;
+  /** What stands behind the command's name. */
+  readonly words: readonly string[];
+  readonly log: Logger;
+  /** Writes to the standard output, as it is. */
+  readonly print: (text: string) => void;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** A command whatever its settings are. */
+export interface Command {
+  readonly declarations: Declarations;
+  /** Whether it does its work and ends: its log goes to the standard error then. */
+  readonly ends: boolean;
+  readonly settings: (env: Readonly<Record<string, string | undefined>>) => Checked<Values & { logLevel: string }>;
+  /** What goes on, or the exit code; undefined is 0. */
+  readonly run: (call: Call<Values>) => Promise<Running | number | undefined>;
+}
+
+interface Description<Declared extends Declarations> {
+  readonly settings: Declared;
+  readonly ends?: boolean;
+  /** @throws Refused, or SettingsError, for what the caller can mend. */
+  readonly run: (call: Call<Settings<Declared>>) => Promise<Running | number | undefined>;
+}
+
+/** `settings` must have a `logLevel`. */
+export function defineCommand<const Declared extends Declarations>(description: Description<Declared>): Command {
+  const { settings, ends = false, run } = description;
+  return {
+    declarations: settings,
+    ends,
+    settings: (env) => readSettings(settings, env) as Checked<Values & { logLevel: string }>,
+    run: (call) => run(call as unknown as Call<Settings<Declared>>),
+  };
+}
+
+/** The command did not do what it was told, for a reason that the caller can mend. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  /** Each with the place where it stands, as editors read it. */
+  readonly faults: readonly string[];
+
+  constructor(message: string, faults: readonly string[] = []) {
+    super(message);
+    this.faults = faults;
+  }
+}
+
+/** The command was told in a way that it does not know: its usage. */
+export class Misused extends Error {
+  override readonly name = "Misused";
+}

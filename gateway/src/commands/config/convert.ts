@@ -1,0 +1,66 @@
+/** `sluice config convert`: between Kong's declarative file and custom resources. */
+import { stat } from "node:fs/promises";
+import { describeViolation } from "@sluice/model";
+import { declarativeText } from "../../stores/file/export.ts";
+import { Misused, Refused } from "../command.ts";
+import { entitiesOf } from "./entities-of.ts";
+import type { Part, PartCall } from "./part.ts";
+import { readDeclarative } from "./read.ts";
+import { readFolder } from "./read-folder.ts";
+import { toResources } from "./to-resources.ts";
+import { writeFolder } from "./write-folder.ts";
+import { writeNew } from "./write-new.ts";
+
+interface Order {
+  readonly from: string;
+  readonly to: "custom-resources" | "declarative";
+  /** Undefined: the terminal. */
+  readonly out: string | undefined;
+}
+
+export const convert: Part = async (call) => {
+  const order = orderOf(call.words);
+  if (!order) throw new Misused(call.usage);
+  await (order.to === "declarative" ? toDeclarative(order, call) : toCustomResources(order, call));
+};
+
+function orderOf(words: readonly string[]): Order | undefined {
+  const named = new Map<string, string>();
+  const plain: string[] = [];
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? "";
+    const [, name, value] = /^--(to|out)(?:=(.*))?$/s.exec(word) ?? [];
+    if (name !== undefined) named.set(name, value ?? words[++index] ?? "");
+    else plain.push(word);
+  }
+  const [from, ...more] = plain;
+  const [to, out] = [named.get("to"), named.get("out")];
+  if (from === undefined || more.length > 0 || from.startsWith("--") || out === "") return undefined;
+  return to === "custom-resources" || to === "declarative" ? { from, to, out } : undefined;
+}
+
+async function toCustomResources({ from, out }: Order, { settings, print }: PartCall): Promise<void> {
+  if ((await stat(from)).isDirectory()) throw new Refused(`${from} is a folder: name the declarative file`);
+  const loaded = await readDeclarative(from);
+  const ofClass = settings.class === "sluice" ? undefined : settings.class;
+  const { resources, faults } = toResources(entitiesOf(loaded), { namespace: settings.homeNamespace, class: ofClass });
+  if (faults.length > 0) {
+    const told = faults.flatMap(({ collection, entity, violations }) => {
+      const at = (loaded.document[collection] ?? []).findIndex((item) => Object(item).id === entity.id);
+      const base = loaded.origins[collection][at] ?? [];
+      return violations.map(({ path, message }) =>
+        describeViolation({ path: [...base, ...path], message, position: loaded.positionOf([...base, ...path]) }),
+      );
+    });
+    throw new Refused(`${from} says what custom resources cannot:`, told);
+  }
+  await writeFolder(resources, { folder: out, print });
+}
+
+async function toDeclarative({ from, out }: Order, { settings, print }: PartCall): Promise<void> {
+  const lists = await readFolder(from, { homeNamespace: settings.homeNamespace, class: settings.class });
+  const text = declarativeText(lists);
+  if (out === undefined) return print(text);
+  await writeNew(out, text);
+  print(`${out} is written\n`);
+}

@@ -1,0 +1,88 @@
+/** Custom resources as the entities that they stand for, each with the resource that it came from. Pure. */
+import {
+  type CheckedTranslation,
+  classOf,
+  identityOf,
+  type Path,
+  type Resource,
+  resourceViolations,
+  sluiceKind,
+  type TranslateOptions,
+  translate,
+} from "@sluice/crds";
+import { type Collection, checkDocument, collections, type Entity } from "@sluice/model";
+import type { EntityLists } from "../../stores/difference.ts";
+
+export interface ReadOptions {
+  readonly homeNamespace: string;
+  /** Resources of other classes are left out. */
+  readonly class: string;
+}
+
+export interface ResourceFault<From> {
+  readonly from: From;
+  /** Starts at the resource. */
+  readonly path: Path;
+  readonly message: string;
+}
+
+/** All entities; or all faults, and no entities. */
+export type ReadResources<From> =
+  | { readonly lists: EntityLists; readonly faults?: undefined }
+  | { readonly faults: readonly ResourceFault<From>[]; readonly lists?: undefined };
+
+interface Held<From> {
+  readonly from: From;
+  readonly resource: Resource;
+}
+
+export function fromResources<From>(
+  held: readonly Held<From>[],
+  { homeNamespace, class: ofClass }: ReadOptions,
+): ReadResources<From> {
+  const ours = held.filter(({ resource }) => sluiceKind(resource) && classOf(resource) === ofClass);
+  const ids = new Map(ours.map(({ resource }) => [keyOf(resource), identityOf(resource, homeNamespace).id]));
+  const others = new Map(
+    held.filter(({ resource }) => !sluiceKind(resource)).map(({ resource }) => [keyOf(resource), resource]),
+  );
+  const asking = {
+    homeNamespace,
+    resolve: (kind, namespace, name) => ids.get(`${kind} ${namespace} ${name}`),
+    read: (kind, namespace, name) => others.get(`${kind} ${namespace} ${name}`),
+  } satisfies Omit<TranslateOptions, "audience">;
+
+  const translated = ours.flatMap(({ from, resource }) => {
+    // Nodes get a config with what stands in Secrets, and no keys; a file needs both.
+    const audience = sluiceKind(resource) === "Plugin" ? "nodes" : "admin";
+    return translate(resource, { ...asking, audience }).map((item) => ({ from, item }));
+  });
+  const faults = translated.flatMap(({ from, item: { violations } }) =>
+    violations.map(({ path, message }) => ({ from, path, message })),
+  );
+  const lists = Map.groupBy(translated, ({ item }) => item.collection);
+  return faults.length > 0 ? { faults } : together(lists);
+}
+
+const keyOf = ({ apiVersion, kind, metadata: { namespace, name } }: Resource): string =>
+  `${apiVersion === "v1" && kind === "Service" ? "CoreService" : kind} ${namespace} ${name}`;
+
+type Translated<From> = { readonly from: From; readonly item: CheckedTranslation };
+
+/** What is wrong only beside the others: names that are taken. */
+function together<From>(found: ReadonlyMap<Collection, readonly Translated<From>[]>): ReadResources<From> {
+  const lists = Object.fromEntries(
+    collections.map((name) => [name, (found.get(name) ?? []).map(({ item }) => plain(item.entity))]),
+  );
+  const { violations = [] } = checkDocument({ _format_version: "3.0", ...lists });
+  const faults = violations.flatMap(({ path: [name, index, ...path], message }) => {
+    const one = found.get(name as Collection)?.[Number(index)];
+    if (!one) throw new Error(`a fault in what was translated: ${message}`);
+    return resourceViolations(one.item, [{ path, message }]).map((told) => ({ from: one.from, ...told }));
+  });
+  return faults.length > 0 ? { faults } : { lists };
+}
+
+function plain(entity: Entity | undefined): object {
+  const { _sluice: _, ...members } = Object(entity);
+  return members;
+}

@@ -1,0 +1,87 @@
+/** `sluice config import`: what a declarative file says is created in a store, or changed; nothing is deleted. */
+import { collections, describeViolation, entities, type LoadedText, nameOf } from "@sluice/model";
+import { differenceOf } from "../../stores/difference.ts";
+import { openStore } from "../../stores/open.ts";
+import { readAll } from "../../stores/read-all.ts";
+import type { Write, WriteFault } from "../../stores/store.ts";
+import { Misused, Refused } from "../command.ts";
+import { entitiesOf } from "./entities-of.ts";
+import type { Part } from "./part.ts";
+import { readDeclarative } from "./read.ts";
+import { storeSettings } from "./store-settings.ts";
+
+export const importFile: Part = async ({ words, settings, log, print, usage }) => {
+  const [file, ...more] = words;
+  if (file === undefined || more.length > 0) throw new Misused(usage);
+  const loaded = await readDeclarative(file);
+  const wanted = entitiesOf(loaded);
+  const opened = await openStore(storeSettings(settings), log);
+  try {
+    const before = await readAll(opened.store);
+    const writes = differenceOf(before, wanted, { now: Math.floor(Date.now() / 1000), keep: true });
+    if (writes.length > 0) {
+      const outcome = await opened.store.write(writes);
+      if (outcome.fault) throw refusal(file, { loaded, fault: outcome.fault, write: writes[outcome.index] });
+    }
+    print(report(writes, (collection) => wanted[collection]?.length ?? 0));
+  } finally {
+    await opened.close();
+  }
+};
+
+function report(writes: readonly Write[], given: (collection: Write["collection"]) => number): string {
+  const lines = collections.flatMap((collection) => {
+    const count = (op: Write["op"]) => writes.filter((one) => one.op === op && one.collection === collection).length;
+    const [created, changed] = [count("create"), count("replace")];
+    const unchanged = given(collection) - created - changed;
+    if (given(collection) === 0) return [];
+    return [`  ${collection.padEnd(21)}${created} created, ${changed} changed, ${unchanged} unchanged\n`];
+  });
+  return `import successful\n${lines.join("")}`;
+}
+
+interface Refusal {
+  readonly loaded: LoadedText;
+  readonly fault: WriteFault;
+  readonly write: Write | undefined;
+}
+
+function refusal(file: string, { loaded, fault, write }: Refusal): Refused {
+  const path = write && write.op !== "remove" ? pathOf(loaded, write) : undefined;
+  const sentences = describeFault(fault);
+  const faults = sentences.map((message) =>
+    path ? describeViolation({ path, message, position: loaded.positionOf(path) }) : message,
+  );
+  return new Refused(`${file} is not imported, nothing was written:`, faults);
+}
+
+/** Where the entity stands in the file: by its id, or its name if the store has given it the id of its own. */
+function pathOf({ document, origins }: LoadedText, { collection, entity }: Exclude<Write, { op: "remove" }>) {
+  const items = (document[collection] ?? []) as readonly object[];
+  const name = nameOf(collection, entity);
+  const at = items.findIndex(
+    (item) => Object(item).id === entity.id || (name !== undefined && nameOf(collection, item) === name),
+  );
+  return origins[collection][at];
+}
+
+function describeFault(fault: WriteFault): readonly string[] {
+  switch (fault.kind) {
+    case "primary-key":
+      return [`the store has another entity with the id ${fault.id}`];
+    case "unique":
+      return [`the store has another entity with ${Object.keys(fault.members).join(" and ")} like this`];
+    case "foreign-key":
+      return [`${fault.member}: there is no ${entities[fault.to].singular} ${fault.id}`];
+    case "referenced":
+      return [`${fault.by} of the store refer to this ${entities[fault.collection].singular}`];
+    case "invalid":
+      return fault.violations.map(describeViolation);
+    case "owned":
+      return fault.owners.map(({ manager, field }) => `${fault.what}: ${manager} owns ${field}`);
+    case "changed":
+      return [`${fault.message}: try again`];
+    case "read-only":
+      return ["the store takes no writes"];
+  }
+}

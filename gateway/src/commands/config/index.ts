@@ -1,0 +1,60 @@
+/** `sluice config`: what can be done with declarative files. */
+import { configSettings } from "../../settings/config.ts";
+import { defineCommand, Misused } from "../command.ts";
+import { convert } from "./convert.ts";
+import { exportFile } from "./export.ts";
+import { importFile } from "./import.ts";
+import { init } from "./init.ts";
+import { parse } from "./parse.ts";
+import type { Part } from "./part.ts";
+
+interface Listed {
+  readonly usage: string;
+  readonly summary: string;
+  readonly part: Part;
+}
+
+const parts: Readonly<Record<string, Listed>> = {
+  init: { usage: "init [FILE]", summary: "writes an example, ./sluice.yml unless named", part: init },
+  parse: { usage: "parse FILE", summary: "tells every fault of a file with its place", part: parse },
+  import: {
+    usage: "import FILE",
+    summary: "creates and changes what the file says; deletes nothing (also: db_import)",
+    part: importFile,
+  },
+  export: {
+    usage: "export [FILE]",
+    summary: "writes all entities to a file, ./sluice.yml unless named, - for the terminal (also: db_export)",
+    part: exportFile,
+  },
+  convert: {
+    usage: "convert FILE|FOLDER --to custom-resources|declarative [--out FOLDER|FILE]",
+    summary: "turns a declarative file into custom resources, or a folder of them into a file",
+    part: convert,
+  },
+};
+
+/** As Kong calls them. */
+const aliases: Readonly<Record<string, string>> = { db_import: "import", db_export: "export" };
+
+const usage = `usage: sluice config COMMAND
+
+${Object.values(parts)
+  .map(({ usage, summary }) => `  ${usage}\n      ${summary}`)
+  .join("\n")}
+
+import and export work on the store that SLUICE_STORE names; docs/reference/settings.md lists its settings.
+`;
+
+export const command = defineCommand({
+  settings: configSettings,
+  ends: true,
+  async run(call) {
+    const [given = "", ...words] = call.words;
+    const name = Object.hasOwn(aliases, given) ? (aliases[given] ?? "") : given;
+    const part = Object.hasOwn(parts, name) ? parts[name]?.part : undefined;
+    if (!part) throw new Misused(usage);
+    await part({ ...call, words, usage });
+    return undefined;
+  },
+});

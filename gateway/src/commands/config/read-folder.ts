@@ -1,0 +1,47 @@
+/** A folder of custom resources, or one file with some, as the entities that they stand for. */
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { formatPath, locateIn, type PlacedResource, parseResources } from "@sluice/crds";
+import type { EntityLists } from "../../stores/difference.ts";
+import { Refused } from "../command.ts";
+import { fromResources, type ReadOptions } from "./from-resources.ts";
+
+interface From extends PlacedResource {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** @throws Refused with every fault and its place. */
+export async function readFolder(path: string, options: ReadOptions): Promise<EntityLists> {
+  const held: { readonly from: From; readonly resource: PlacedResource["content"] }[] = [];
+  const faults: string[] = [];
+  for (const file of await filesOf(path)) {
+    const text = await readFile(file, "utf8");
+    const parsed = parseResources(text);
+    faults.push(...parsed.faults.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`));
+    held.push(...parsed.resources.map((one) => ({ from: { ...one, file, text }, resource: one.content })));
+  }
+  const read = fromResources(held, options);
+  faults.push(
+    ...(read.faults ?? []).map(({ from: { file, text, document }, path, message }) => {
+      const { line, column } = locateIn(text, document, path);
+      return `${file}:${line}:${column}: ${formatPath(path)}: ${message}`;
+    }),
+  );
+  if (faults.length > 0 || !read.lists) throw new Refused(`${path} cannot be converted:`, faults);
+  return read.lists;
+}
+
+/** Sorted; hidden files and folders are left out, as the store in a folder leaves them out. */
+async function filesOf(path: string): Promise<readonly string[]> {
+  if (!(await stat(path)).isDirectory()) return [path];
+  const entries = (await readdir(path, { withFileTypes: true })).filter(({ name }) => !name.startsWith("."));
+  const found = await Promise.all(
+    entries.map(async (entry) => {
+      const below = join(path, entry.name);
+      if (entry.isDirectory()) return filesOf(below);
+      return /\.(ya?ml|json)$/.test(entry.name) ? [below] : [];
+    }),
+  );
+  return found.flat().sort();
+}

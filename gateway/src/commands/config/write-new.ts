@@ -1,0 +1,13 @@
+/** New files: none that is there is ever written over. */
+import { writeFile } from "node:fs/promises";
+import { Refused } from "../command.ts";
+
+/** @param mode Of the file; default: for its owner alone, because there are keys in it. */
+export async function writeNew(file: string, text: string, mode = 0o600): Promise<void> {
+  try {
+    await writeFile(file, text, { flag: "wx", mode });
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== "EEXIST") throw error;
+    throw new Refused(`${file} is there already and is not written over: name another, or move it away`);
+  }
+}

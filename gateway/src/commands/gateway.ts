@@ -1,0 +1,14 @@
+/** `sluice gateway`: a node. */
+import { startGateway } from "../gateway.ts";
+import { gatewaySettings } from "../settings/gateway.ts";
+import { defineCommand } from "./command.ts";
+
+export const command = defineCommand({
+  settings: gatewaySettings,
+  async run({ settings, log }) {
+    const running = await startGateway({ settings, log });
+    const { proxy, proxyTls, status } = running;
+    log.info({ proxy, ...(proxyTls && { proxyTls }), status }, "gateway is up");
+    return running;
+  },
+});

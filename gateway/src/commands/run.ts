@@ -1,0 +1,61 @@
+/** Runs a command: its settings, its log, its end, and what it says when it fails. */
+import type { Address, Declarations } from "@sluice/model";
+import { pino } from "pino";
+import { SettingsError } from "../settings/error.ts";
+import { type Command, Misused, Refused, type Running } from "./command.ts";
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Sets the exit code: 1 when it failed, 2 when it was misused. What goes on stops at the first SIGTERM or SIGINT. */
+export async function runCommand(command: Command, words: readonly string[]): Promise<void> {
+  const settings = command.settings(process.env);
+  if (settings.violations) return fail(...settings.violations.map(({ path, message }) => `${path[0]}: ${message}`));
+  const options = { name: "sluice", level: settings.value.logLevel };
+  const log = command.ends ? pino(options, pino.destination({ dest: 2, sync: true })) : pino(options);
+  const print = (text: string) => void process.stdout.write(text);
+  try {
+    const running = await command.run({ settings: settings.value, words, log, print });
+    if (typeof running === "number") process.exitCode = running;
+    else if (running) stopAtSignals(running, (facts, message) => log.info(facts, message));
+  } catch (error) {
+    if (error instanceof Misused) {
+      process.stderr.write(error.message);
+      process.exitCode = 2;
+    } else if (error instanceof Refused) {
+      fail(error.message);
+      for (const fault of error.faults) process.stderr.write(`${fault}\n`);
+    } else fail(explain(error as SystemError, settings.value, command.declarations));
+    // Listeners that are up already would keep the process alive.
+    process.exit();
+  }
+}
+
+function stopAtSignals(running: Running, tell: (facts: object, message: string) => void): void {
+  const stop = async (signal: string) => {
+    tell({ signal }, "draining");
+    await running.close();
+    tell({}, "stopped");
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void stop(signal));
+}
+
+function fail(...lines: readonly string[]): void {
+  for (const line of lines) process.stderr.write(`sluice: ${line}\n`);
+  process.exitCode = 1;
+}
+
+interface SystemError extends Error {
+  readonly code?: string;
+  readonly port?: number;
+}
+
+/** One line that says what to change; anything unexpected is a bug and keeps its stack. */
+function explain(error: SystemError, settings: Values, declarations: Declarations): string {
+  if (error.code === "EADDRINUSE") {
+    const taken = Object.keys(declarations).find((name) => (settings[name] as Partial<Address>)?.port === error.port);
+    const variable = taken === undefined ? "another address" : declarations[taken]?.variable;
+    return `port ${error.port} is in use: stop what listens there, or choose another with ${variable}`;
+  }
+  const expected = error instanceof SettingsError || error.code === "ENOENT" || error.code === "EACCES";
+  return expected ? error.message : (error.stack ?? error.message);
+}

@@ -1,0 +1,65 @@
+/** `sluice start`: a node and the admin listener in one process, over one database or one declarative file. */
+
+import type { SetHealth } from "../admin/health.ts";
+import { startAdmin } from "../admin/index.ts";
+import { type Gateway, startGateway } from "../gateway.ts";
+import { adminSettings } from "../settings/admin.ts";
+import { gatewaySettings } from "../settings/gateway.ts";
+import { defaultsOf, type StartSettings, startSettings } from "../settings/start.ts";
+import type { NodeFacts, Source, SourceLog } from "../sources/source.ts";
+import type { Opened } from "../stores/open.ts";
+import { version } from "../version.ts";
+import { defineCommand } from "./command.ts";
+
+/** What is read by the node and written by the admin listener. */
+interface Shared extends Opened {
+  source(node: NodeFacts): Source;
+}
+
+async function share(settings: StartSettings, log: SourceLog): Promise<Shared> {
+  if (settings.store === "file") {
+    const { shareFile } = await import("../stores/file/open.ts");
+    return shareFile(settings, log);
+  }
+  const { shareDatabase } = await import("../stores/database/open-store.ts");
+  return shareDatabase(settings, log);
+}
+
+export const command = defineCommand({
+  settings: startSettings,
+  async run({ settings, log }) {
+    const shared = await share(settings, log);
+    // Settings that only other commands have keep their defaults; nothing here reads them.
+    const node = { ...defaultsOf(gatewaySettings), ...settings };
+    const gateway = await startGateway({
+      settings: node,
+      log,
+      source: shared.source,
+      ownListeners: [settings.listen],
+    });
+    const admin = await startAdmin({
+      settings: { ...defaultsOf(adminSettings), ...settings },
+      opened: shared,
+      setHealth: setHealthOf(gateway),
+      log,
+      version,
+    });
+    const { proxy, proxyTls, status } = gateway;
+    log.info({ proxy, ...(proxyTls && { proxyTls }), status, admin: admin.address }, "sluice is up");
+    return {
+      async close() {
+        await admin.close();
+        await gateway.close();
+        await shared.close();
+      },
+    };
+  },
+});
+
+/** On this node alone; the others find out by their own checks. */
+const setHealthOf =
+  ({ setTargetHealth }: Pick<Gateway, "setTargetHealth">): SetHealth =>
+  async ({ upstream, target, address, healthy }) =>
+    setTargetHealth(upstream.id, target.id, address ?? null, healthy)
+      ? undefined
+      : `the node does not look at the health of ${upstream.name}, or does not have this target`;

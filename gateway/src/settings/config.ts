@@ -1,0 +1,20 @@
+/** Start-up settings of `sluice config`: those of the stores that it reads and writes. */
+import { defineSettings, type Settings } from "@sluice/model";
+import { adminSettings } from "./admin.ts";
+import { databaseSettings } from "./database.ts";
+import { logLevel } from "./gateway.ts";
+
+const { store, directory, homeNamespace, class: resourceClass, file, fileWritable } = adminSettings;
+
+export const configSettings = defineSettings({
+  store,
+  directory,
+  homeNamespace,
+  class: resourceClass,
+  file,
+  fileWritable,
+  ...databaseSettings,
+  logLevel: { ...logLevel, default: "warn" },
+});
+
+export type ConfigSettings = Settings<typeof configSettings>;

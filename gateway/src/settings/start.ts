@@ -1,0 +1,29 @@
+/** Start-up settings of `sluice start`: those of a node and of an admin listener, over one database or file. */
+import { type Declarations, defineSettings, readSettings, type Settings } from "@sluice/model";
+import { adminSettings } from "./admin.ts";
+import { gatewaySettings } from "./gateway.ts";
+
+const { source: _source, push: _push, pushToken: _token, ...nodeSettings } = gatewaySettings;
+const { pushCert: _cert, pushKey: _key, pushAuthority: _authority, pushClient: _client, ...node } = nodeSettings;
+const { directory: _directory, homeNamespace: _namespace, operator: _operator, ...admin } = adminSettings;
+
+export const startSettings = defineSettings({
+  ...node,
+  ...admin,
+  store: {
+    variable: "SLUICE_STORE",
+    kind: "choice",
+    words: ["database", "file"],
+    default: "database",
+    description: "Where entities are kept, and where the node reads them: rows of a database, or a declarative file.",
+  },
+});
+
+export type StartSettings = Settings<typeof startSettings>;
+
+/** What a process has whose environment says nothing: for the settings that only other commands have. */
+export function defaultsOf<const Declared extends Declarations>(declarations: Declared): Settings<Declared> {
+  const { value, violations } = readSettings(declarations, {});
+  if (violations) throw new TypeError("these settings cannot all be left out");
+  return value;
+}

@@ -1,0 +1,26 @@
+/** Entities as a declarative file: what a store that is a file would hold after it was given them. */
+import { collections, nameOf } from "@sluice/model";
+import type { EntityLists } from "../difference.ts";
+import { editTree } from "./edit.ts";
+import { printerOf } from "./print.ts";
+import { treeOf } from "./tree.ts";
+
+/**
+ * Format 3.0, children after their parents. Ids that follow from a name are not written, those of entities without one
+ * are: others than Sluice would make up another.
+ */
+export function declarativeText(lists: EntityLists): string {
+  const data = { _format_version: "3.0", _transform: false };
+  const tree = treeOf({ data, document: data, origins: noOrigins });
+  const effects = collections.flatMap((collection) =>
+    (lists[collection] ?? []).map((after) => ({ collection, before: null, after, along: [] })),
+  );
+  const touched = new Set<never>();
+  editTree(tree, effects, touched);
+  for (const node of tree.nodes.values()) {
+    if (nameOf(node.collection, node.entity) === undefined) node.members = { id: node.entity.id, ...node.members };
+  }
+  return printerOf(tree, '_format_version: "3.0"\n_transform: false\n')(touched);
+}
+
+const noOrigins = Object.fromEntries(collections.map((collection) => [collection, []])) as never;
