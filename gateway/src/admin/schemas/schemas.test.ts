@@ -1,0 +1,196 @@
+/** Schemas in Kong's format: a client that fills in the defaults from them gets the entity as the listener does. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type Collection, checkConfig, checkEntity, collections, pluginNames } from "@sluice/model";
+import { describeTable } from "../testing-table.ts";
+import type { Field, Fields } from "./field.ts";
+import { entitySchema, pluginSchema } from "./index.ts";
+
+/** As go-kong flattens a schema: a record has its members, everything else its default or null. */
+const defaultsOf = (fields: Fields): Record<string, unknown> =>
+  Object.fromEntries(
+    fields.flatMap((one) =>
+      Object.entries(one).map(([name, field]): [string, unknown] => [
+        name,
+        field.type === "record" && field.fields ? defaultsOf(field.fields as Fields) : (field.default ?? null),
+      ]),
+    ),
+  );
+
+/** As go-kong fills a plugin's config: a record that is neither given nor required stays unset. */
+const configDefaults = (fields: Fields): Record<string, unknown> =>
+  Object.fromEntries(
+    fields.flatMap((one) =>
+      Object.entries(one).map(([name, field]): [string, unknown] => [
+        name,
+        field.type === "record" && field.required === true
+          ? configDefaults(field.fields as Fields)
+          : (field.default ?? null),
+      ]),
+    ),
+  );
+
+const fieldIn = (fields: Fields, name: string): Field =>
+  fields.find((one) => Object.hasOwn(one, name))?.[name] ?? assert.fail(`there is no ${name}`);
+
+const least: Partial<Record<Collection, object>> = {
+  services: { host: "a" },
+  routes: { paths: ["/"] },
+  upstreams: { name: "a.example" },
+  targets: { target: "a:1", upstream: { id: "11111111-1111-4111-8111-111111111111" } },
+};
+
+describe("a client that fills in defaults", () => {
+  for (const [collection, given] of Object.entries(least) as [Collection, object][]) {
+    test(`gets one of ${collection} as it is stored`, () => {
+      const { value: stored } = checkEntity(collection, given);
+      assert.ok(stored);
+      const filled = { ...defaultsOf(entitySchema(collection).fields), ...given };
+      const { id, created_at, updated_at } = { updated_at: undefined, ...stored };
+      assert.deepEqual({ ...filled, id, created_at, ...(updated_at !== undefined && { updated_at }) }, stored);
+    });
+  }
+
+  for (const plugin of pluginNames) {
+    test(`gets the config of ${plugin} as it is stored`, () => {
+      const given = plugin === "rate-limiting" ? { minute: 5 } : {};
+      const { value: stored } = checkConfig(plugin, given);
+      assert.ok(stored);
+      const config = fieldIn(pluginSchema(plugin)?.fields ?? [], "config");
+      assert.deepEqual({ ...configDefaults(config.fields as Fields), ...given }, stored);
+    });
+  }
+});
+
+const types = new Set(["string", "integer", "number", "boolean", "array", "set", "map", "record", "foreign"]);
+
+function checkFields(fields: Fields): void {
+  for (const one of fields) {
+    assert.equal(Object.keys(one).length, 1);
+    for (const field of Object.values(one)) checkField(field);
+  }
+}
+
+function checkField(field: Field): void {
+  assert.ok(types.has(String(field.type)), JSON.stringify(field));
+  if (field.type === "array" || field.type === "set") checkField(field.elements as Field);
+  if (field.type === "map") checkField(field.values as Field);
+  if (field.fields) checkFields(field.fields as Fields);
+}
+
+test("every schema is of Kong's types alone, down to the last member", () => {
+  for (const collection of collections) checkFields(entitySchema(collection).fields);
+  for (const plugin of pluginNames) checkFields(pluginSchema(plugin)?.fields ?? []);
+});
+
+test("tells what is unique, made up, referred to and bounded", () => {
+  const { fields, shorthand_fields } = entitySchema("services");
+  assert.partialDeepStrictEqual(fieldIn(fields, "name"), { type: "string", unique: true });
+  assert.partialDeepStrictEqual(fieldIn(fields, "id"), { type: "string", uuid: true, auto: true });
+  assert.partialDeepStrictEqual(fieldIn(fields, "port"), { type: "integer", default: 80, between: [0, 65_535] });
+  assert.partialDeepStrictEqual(fieldIn(fields, "client_certificate"), { type: "foreign", reference: "certificates" });
+  assert.equal(fieldIn(fields, "client_certificate").required, undefined);
+  assert.deepEqual(shorthand_fields, [{ url: { type: "string" } }]);
+  assert.partialDeepStrictEqual(fieldIn(entitySchema("keyauth_credentials").fields, "key"), {
+    auto: true,
+    unique: true,
+  });
+  assert.partialDeepStrictEqual(fieldIn(entitySchema("targets").fields, "upstream"), {
+    type: "foreign",
+    required: true,
+  });
+  assert.partialDeepStrictEqual(fieldIn(entitySchema("routes").fields, "headers"), {
+    type: "map",
+    keys: { type: "string" },
+  });
+  assert.partialDeepStrictEqual(fieldIn(pluginSchema("cors")?.fields ?? [], "consumer"), { type: "foreign", eq: null });
+});
+
+const valid = { message: "schema validation successful" };
+
+describeTable("schemas over HTTP", [
+  {
+    does: "shows an entity's",
+    ask: "GET /schemas/consumers",
+    status: 200,
+    has: { entity_checks: [{ at_least_one_of: ["custom_id", "username"] }] },
+  },
+  { does: "shows empty lists as lists", ask: "GET /schemas/snis", status: 200, has: { entity_checks: [] } },
+  {
+    does: "has none of what is no entity",
+    ask: "GET /schemas/vaults",
+    status: 404,
+    body: { message: "No entity named 'vaults'" },
+  },
+  { does: "shows a plugin's", ask: "GET /schemas/plugins/cors", status: 200 },
+  {
+    does: "has none of what is no plugin",
+    ask: "GET /schemas/plugins/acl",
+    status: 404,
+    body: { message: "No plugin named 'acl'" },
+  },
+  {
+    does: "has none of an inherited name",
+    ask: "GET /schemas/plugins/constructor",
+    status: 404,
+    body: { message: "No plugin named 'constructor'" },
+  },
+  {
+    does: "finds an entity valid",
+    ask: "POST /schemas/services/validate",
+    json: { host: "a" },
+    status: 200,
+    body: valid,
+  },
+  {
+    does: "finds a form valid",
+    ask: "POST /schemas/services/validate",
+    form: "url=http://a:81/x",
+    status: 200,
+    body: valid,
+  },
+  {
+    does: "finds a reference by name valid, whoever that is",
+    ask: "POST /schemas/routes/validate",
+    json: { paths: ["/"], service: { name: "nobody" } },
+    status: 200,
+    body: valid,
+  },
+  {
+    does: "finds a key valid that is to be made up",
+    ask: "POST /schemas/keyauth_credentials/validate",
+    json: { consumer: { id: "11111111-1111-4111-8111-111111111111" } },
+    status: 200,
+    body: valid,
+  },
+  {
+    does: "finds a plugin valid",
+    ask: "POST /schemas/plugins/validate",
+    json: { name: "cors" },
+    status: 200,
+    body: valid,
+  },
+  {
+    does: "tells the faults of an entity",
+    ask: "POST /schemas/services/validate",
+    json: { port: 70_000 },
+    status: 400,
+    message: "2 schema violations (host: required field missing; port: value should be between 0 and 65535)",
+  },
+  {
+    does: "tells the faults of a plugin's config",
+    ask: "POST /schemas/plugins/validate",
+    json: { name: "rate-limiting", config: { minute: 0 } },
+    status: 400,
+    has: { code: 2, fields: { config: { minute: "value must be greater than 0" } } },
+  },
+  {
+    does: "validates nothing that is no entity",
+    ask: "POST /schemas/vaults/validate",
+    json: {},
+    status: 404,
+    body: { message: "No entity named 'vaults'" },
+  },
+  { does: "writes nothing when it validates", ask: "GET /services?size=1000", status: 200, has: { next: null } },
+  { does: "knows no other way to validate", ask: "PUT /schemas/services/validate", status: 405 },
+]);
