@@ -11,6 +11,8 @@ export interface Row extends Asking {
   readonly body?: unknown;
   /** A part of the body. */
   readonly has?: object;
+  /** Members of the body that are texts like these. */
+  readonly matches?: Readonly<Record<string, RegExp>>;
   /** Members that the body must not have. */
   readonly lacks?: readonly string[];
   readonly message?: string | RegExp;

@@ -56,7 +56,19 @@ async function fill({ ask }: AdminHolder): Promise<void> {
 }
 
 async function check({ ask }: AdminHolder, row: Row, kept: Map<string, string>): Promise<void> {
-  const { ask: line, status, body, has, lacks = [], message, sends = {}, keep, headers = [], ...asking } = row;
+  const {
+    ask: line,
+    status,
+    body,
+    has,
+    matches = {},
+    lacks = [],
+    message,
+    sends = {},
+    keep,
+    headers = [],
+    ...asking
+  } = row;
   const filled = (text: string): string => text.replace(/\{(\w+)\}/g, (whole, word) => kept.get(word) ?? whole);
   const [method = "", path = ""] = line.split(" ");
   const reply = await ask(method, filled(path), {
@@ -66,6 +78,8 @@ async function check({ ask }: AdminHolder, row: Row, kept: Map<string, string>):
   assert.equal(reply.status, status, JSON.stringify(reply.body));
   if (body !== undefined) assert.deepEqual(reply.body, body);
   if (has !== undefined) assert.partialDeepStrictEqual(reply.body, has);
+  for (const [member, value] of Object.entries(matches))
+    assert.match(String(Object(reply.body)[member]), value, member);
   for (const member of lacks) assert.ok(!Object.hasOwn(Object(reply.body), member), `${member} is there`);
   const told = (reply.body as { message?: string } | undefined)?.message ?? "";
   if (typeof message === "string") assert.equal(told, message);

@@ -1,0 +1,139 @@
+/** URLs that follow a reference: `/routes/:route/service`. */
+import { ids } from "../fixture.ts";
+import type { Table } from "../row.ts";
+
+const one = "DELETE, GET, HEAD, OPTIONS, PATCH, PUT";
+
+export const foreign: Table = {
+  of: "a URL that follows a reference",
+  rows: [
+    {
+      does: "shows what is referred to",
+      ask: "GET /routes/base/service",
+      status: 200,
+      has: { id: ids.service },
+      sends: { etag: /^"/ },
+    },
+    { does: "takes an id", ask: `GET /routes/${ids.route}/service`, status: 200, has: { id: ids.service } },
+    { does: "shows a key's consumer", ask: "GET /key-auths/base-key/consumer", status: 200, has: { id: ids.consumer } },
+    { does: "shows a plugin's service", ask: "GET /plugins/base/service", status: 200, has: { id: ids.service } },
+    {
+      does: "finds nothing where nothing is referred to",
+      ask: "GET /plugins/base/route",
+      status: 404,
+      body: { message: "Not found" },
+    },
+    { does: "finds nothing of what is not there", ask: "GET /routes/nobody/service", status: 404 },
+    { does: "has its methods", ask: "OPTIONS /routes/base/service", status: 204, sends: { allow: one } },
+    { does: "refuses POST", ask: "POST /routes/base/service", json: {}, status: 405, sends: { allow: one } },
+    { does: "answers HEAD", ask: "HEAD /routes/base/service", status: 200, body: undefined },
+    {
+      does: "changes what is referred to",
+      ask: "PATCH /routes/base/service",
+      json: { port: 81 },
+      status: 200,
+      has: { id: ids.service, port: 81, host: "base.example" },
+    },
+    {
+      does: "tells its faults",
+      ask: "PATCH /routes/base/service",
+      json: { port: "x" },
+      status: 400,
+      has: { fields: { port: "expected an integer" } },
+    },
+    { does: "changes nothing where nothing is referred to", ask: "PATCH /plugins/base/route", json: {}, status: 404 },
+    {
+      does: "replaces what is referred to",
+      ask: "PUT /routes/base/service",
+      json: { name: "base", host: "new.example" },
+      status: 200,
+      has: { id: ids.service, port: 80, host: "new.example" },
+    },
+    {
+      does: "does not remove what is referred to",
+      ask: "DELETE /routes/base/service",
+      status: 405,
+      body: { message: "Method not allowed" },
+    },
+    {
+      does: "removes nothing where nothing is referred to",
+      ask: "DELETE /plugins/base/route",
+      status: 404,
+      body: { message: "Not found" },
+    },
+    {
+      does: "makes a route without a service, for what follows",
+      ask: "PUT /routes/alone",
+      json: { paths: ["/alone"] },
+      status: 200,
+      has: { service: null },
+    },
+    {
+      does: "tells the faults of what it would make",
+      ask: "PUT /routes/alone/service",
+      json: {},
+      status: 400,
+      has: { fields: { host: "required field missing" } },
+    },
+    {
+      does: "makes what is referred to",
+      ask: "PUT /routes/alone/service",
+      json: { name: "made", host: "made.example" },
+      status: 200,
+      has: { name: "made", port: 80 },
+    },
+    { does: "has made the reference too", ask: "GET /routes/alone/service", status: 200, has: { name: "made" } },
+    {
+      does: "lists the route below what was made",
+      ask: "GET /services/made/routes",
+      status: 200,
+      has: { data: [{ name: "alone" }] },
+    },
+    {
+      does: "knows no such holder to make something for",
+      ask: "PUT /routes/nobody/service",
+      json: { host: "a" },
+      status: 404,
+    },
+    {
+      does: "does not follow a server name's certificate, as in Kong",
+      ask: "GET /snis/base.example/certificate",
+      status: 404,
+    },
+    {
+      does: "does not follow a target's upstream, as in Kong",
+      ask: `GET /targets/${ids.target}/upstream`,
+      status: 404,
+    },
+    {
+      does: "finds no certificate of a service that has none",
+      ask: "GET /services/base/client_certificate",
+      status: 404,
+    },
+    {
+      does: "gives a service a certificate",
+      ask: "PATCH /services/base",
+      json: { protocol: "https", client_certificate: { id: ids.certificate } },
+      status: 200,
+      has: { client_certificate: { id: ids.certificate } },
+    },
+    {
+      does: "shows a service's certificate with its server names",
+      ask: "GET /services/base/client_certificate",
+      status: 200,
+      has: { id: ids.certificate, snis: ["base.example"] },
+    },
+    {
+      does: "lists the services below a certificate",
+      ask: `GET /certificates/${ids.certificate}/services`,
+      status: 200,
+      has: { data: [{ id: ids.service }] },
+    },
+    {
+      does: "keeps a certificate that a service shows",
+      ask: `DELETE /certificates/${ids.certificate}`,
+      status: 400,
+      has: { code: 4, message: "an existing 'services' entity references this 'certificates' entity" },
+    },
+  ],
+};

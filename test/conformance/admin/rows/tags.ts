@@ -1,0 +1,189 @@
+/** Tags: filters of lists, and the lists of tags. */
+import { ids } from "../fixture.ts";
+import type { Table } from "../row.ts";
+
+const invalid = (why: string) => ({
+  code: 11,
+  name: "invalid options",
+  message: `invalid option (tags: ${why})`,
+  options: { tags: why },
+});
+
+export const tags: Table = {
+  of: "a tag",
+  rows: [
+    {
+      does: "is given to another service",
+      ask: "POST /services",
+      json: { name: "two", host: "a", tags: ["blue", "two words", "größe"] },
+      status: 201,
+    },
+    {
+      does: "is given to a third one",
+      ask: "POST /services",
+      json: { name: "three", host: "a", tags: ["red"] },
+      status: 201,
+    },
+    {
+      does: "filters a list",
+      ask: "GET /services?tags=base",
+      status: 200,
+      has: { data: [{ name: "base" }], next: null },
+    },
+    {
+      does: "filters by all of several",
+      ask: "GET /services?tags=blue,base",
+      status: 200,
+      has: { data: [{ name: "base" }] },
+    },
+    {
+      does: "filters by any of several",
+      ask: "GET /services?tags=red/two%20words&size=1000",
+      status: 200,
+      has: { next: null },
+    },
+    {
+      does: "finds nothing by two that nothing has together",
+      ask: "GET /services?tags=red,blue",
+      status: 200,
+      body: { data: [], next: null },
+    },
+    {
+      does: "finds nothing that nobody has",
+      ask: "GET /services?tags=nobody",
+      status: 200,
+      body: { data: [], next: null },
+    },
+    { does: "may have a space", ask: "GET /services?tags=two+words", status: 200, has: { data: [{ name: "two" }] } },
+    {
+      does: "may be beyond ASCII",
+      ask: "GET /services?tags=gr%C3%B6%C3%9Fe",
+      status: 200,
+      has: { data: [{ name: "two" }] },
+    },
+    {
+      does: "is the first of several arguments",
+      ask: "GET /services?tags=base&tags=red",
+      status: 200,
+      has: { data: [{ name: "base" }] },
+    },
+    {
+      does: "may stand in single quotes of SQL, and finds nothing",
+      ask: "GET /services?tags=%27%20OR%201%3D1--",
+      status: 200,
+      body: { data: [], next: null },
+    },
+    { does: "must not be empty", ask: "GET /services?tags=", status: 400, body: invalid("cannot be null") },
+    {
+      does: "must not mix all and any",
+      ask: "GET /services?tags=a,b/c",
+      status: 400,
+      body: invalid("invalid filter syntax"),
+    },
+    {
+      does: "must not be a comma alone",
+      ask: "GET /services?tags=,",
+      status: 400,
+      body: invalid("invalid filter syntax"),
+    },
+    {
+      does: "filters consumers too",
+      ask: "GET /consumers?tags=blue",
+      status: 200,
+      has: { data: [{ username: "base" }] },
+    },
+    {
+      does: "filters no list below a parent, as in Kong",
+      ask: "GET /services/base/routes?tags=nobody",
+      status: 200,
+      has: { data: [{ name: "base" }] },
+    },
+    {
+      does: "is kept in the address of the next page, with the size",
+      ask: "GET /services?tags=blue&size=1",
+      status: 200,
+      matches: { next: /^\/services\?offset=[^&]+&tags=blue&size=1$/ },
+    },
+    {
+      does: "must not have a comma",
+      ask: "PATCH /services/three",
+      json: { tags: ["a,b"] },
+      status: 400,
+      has: {
+        fields: { tags: ["invalid tag 'a,b': expected printable ascii (except `,` and `/`) or valid utf-8 sequences"] },
+      },
+    },
+    {
+      does: "must not be a number",
+      ask: "PATCH /services/three",
+      json: { tags: [1] },
+      status: 400,
+      has: { fields: { tags: ["expected a string"] } },
+    },
+    {
+      does: "counts once",
+      ask: "PATCH /services/three",
+      json: { tags: ["red", "red"] },
+      status: 200,
+      has: { tags: ["red"] },
+    },
+    {
+      does: "is listed with who has it",
+      ask: "GET /tags/red",
+      status: 200,
+      has: { data: [{ tag: "red", entity_name: "services" }], next: null },
+    },
+    { does: "is listed across collections", ask: "GET /tags/blue?size=1000", status: 200, has: { next: null } },
+    {
+      does: "is listed with a consumer",
+      ask: "GET /tags/blue?size=1&tags=ignored",
+      status: 200,
+      has: { data: [{ tag: "blue", entity_name: "services" }] },
+    },
+    { does: "that nobody has is an empty list", ask: "GET /tags/nobody", status: 200, body: { data: [], next: null } },
+    {
+      does: "of the list may be percent-encoded",
+      ask: "GET /tags/two%20words",
+      status: 200,
+      has: { data: [{ tag: "two words" }] },
+    },
+    {
+      does: "of the list must be one",
+      ask: "GET /tags/a%2Cb",
+      status: 400,
+      has: { code: 10, name: "invalid unique tag" },
+    },
+    { does: "of the list must be UTF-8", ask: "GET /tags/%ff", status: 400 },
+    { does: "is among all tags", ask: "GET /tags", status: 200, has: { next: null } },
+    {
+      does: "is listed in pages",
+      ask: "GET /tags?size=1",
+      status: 200,
+      has: { data: [{ entity_name: "services" }] },
+      matches: { next: /^\/tags\?offset=[^&]+&size=1$/ },
+    },
+    { does: "is listed with a size in bounds", ask: "GET /tags?size=0", status: 400, has: { code: 9 } },
+    { does: "is listed from an offset of ours only", ask: "GET /tags?offset=bm8%3D", status: 400, has: { code: 7 } },
+    { does: "cannot be written by itself", ask: "POST /tags", json: {}, status: 405 },
+    { does: "goes with its entity", ask: "DELETE /services/three", status: 204 },
+    { does: "is gone then", ask: "GET /tags/red", status: 200, body: { data: [], next: null } },
+    {
+      does: "does not hide a consumer by its custom_id",
+      ask: "GET /consumers?custom_id=base-42",
+      status: 200,
+      has: { data: [{ id: ids.consumer }], next: null },
+    },
+    {
+      does: "is no reason to find a custom_id that nobody has",
+      ask: "GET /consumers?custom_id=x",
+      status: 200,
+      body: { data: [], next: null },
+    },
+    {
+      does: "leaves an empty custom_id refused",
+      ask: "GET /consumers?custom_id=",
+      status: 400,
+      body: { message: "custom_id must be an unempty string" },
+    },
+  ],
+};
