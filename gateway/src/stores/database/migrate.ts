@@ -93,9 +93,11 @@ export const reset = (database: Database): Promise<boolean> =>
 
 const TABLES = [
   ...["certificates", "snis", "upstreams", "targets", "services", "routes", "consumers", "keyauth_credentials"],
-  ...["plugins", "revision", "changes", "nodes", "migrations"],
+  ...["plugins", "revision", "changes", "nodes", "counters", "migrations"],
 ];
-const FUNCTIONS = ["take_revision", "log_change", "log_truncate", "dependents", "write_one", "write_all"];
+const FUNCTIONS = [
+  ...["take_revision", "log_change", "log_truncate", "dependents", "write_one", "write_all", "take_counters"],
+];
 
 /** One process at a time; whoever waits sees what the one before it did. */
 const alone = <Result>(database: Database, run: (connection: Connection) => Promise<Result>): Promise<Result> =>

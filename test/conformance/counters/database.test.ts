@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { DatabaseCounters } from "../../../gateway/src/plugins/rate-limiting/database.ts";
+import { filledRateLimiting as config } from "../../../gateway/src/plugins/testing-configs.ts";
+import type { Database } from "../../../gateway/src/stores/database/driver.ts";
+import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
+import { bootstrap } from "../../../gateway/src/stores/database/migrate.ts";
+import { openPostgres } from "../../../gateway/src/stores/database/postgres.ts";
+import { type Postgres, startPostgres } from "../../tools/postgres.ts";
+import { counter, countersSuite } from "./suite.ts";
+
+let server: Postgres;
+const databases: Record<"embedded" | "postgres", Database | undefined> = { embedded: undefined, postgres: undefined };
+
+before(async () => {
+  server = await startPostgres();
+  const { hostname: host, port, username: user, password } = new URL(server.url);
+  databases.embedded = await openEmbedded();
+  databases.postgres = openPostgres({ host, port: Number(port), user, password, database: "postgres" });
+  for (const database of Object.values(databases)) if (database) await bootstrap(database);
+});
+after(async () => {
+  await Promise.all(Object.values(databases).map((database) => database?.close()));
+  await server.stop();
+});
+
+function counting(kind: keyof typeof databases): DatabaseCounters {
+  const database = databases[kind];
+  if (!database) throw new Error("the database is not open yet");
+  return new DatabaseCounters({ query: database.query, tidying: 20 });
+}
+
+for (const kind of ["embedded", "postgres"] as const)
+  countersSuite(`counters in a database (${kind})`, async () => {
+    const counters = counting(kind);
+    await databases[kind]?.script("truncate counters");
+    const held = async () => Number((await databases[kind]?.query("select count(*) from counters"))?.[0]?.count);
+    return { counters, config, held };
+  });
+
+it("two nodes that count together admit exactly the limit, and do not wait for each other in a circle", async () => {
+  const nodes = [counting("postgres"), counting("postgres")];
+  const [one, other] = [counter({ limit: 40 }), counter({ limit: 60 })];
+  const taken = await Promise.all(
+    Array.from({ length: 120 }, async (_, index) =>
+      nodes[index % 2]?.take(index % 3 === 0 ? [one, other] : index % 3 === 1 ? [other, one] : [other]),
+    ),
+  );
+  const admitted = taken.filter((each) => each?.admitted);
+  const [last] = (await nodes[0]?.take([{ ...other, limit: 1000 }]))?.counts ?? [];
+  assert.equal(last, admitted.length + 1);
+  assert.equal(admitted.length, 60);
+  await Promise.all(nodes.map((node) => node.close()));
+});
+
+it("names of any length and kind are counted apart", async () => {
+  const counters = counting("postgres");
+  for (const name of ["x".repeat(100_000), "x".repeat(100_001), "a\0b", "'; drop table counters; --"])
+    assert.deepEqual(await counters.take([counter({ name })]), { admitted: true, counts: [1] });
+  await counters.close();
+});
