@@ -52,6 +52,7 @@ describe("an answer to a write", () => {
         const lagging = await rig.ask("POST", "/services", { form: "name=a&host=a" });
         assert.deepEqual([lagging.status, lagging.headers["x-sluice-programmed"]], [201, "pending"]);
         assert.equal(lagging.headers["x-sluice-lagging"], "a");
+        assert.match(String(lagging.headers["server-timing"]), /^nodes;dur=\d+\.\d$/);
         assert.equal(rig.waits[0]?.timeout, 250);
         rig.answer = { programmed: false, problems: [problem] };
         const kept = await rig.ask("DELETE", "/services/a");
@@ -144,7 +145,7 @@ describe("the admin listener", () => {
       const opened = await openStore({ ...settings.value, store: "directory", directory: "nowhere" }, quiet);
       await assert.rejects(startAdmin({ settings: settings.value, opened, log: quiet, version: "1" }), {
         name: "SettingsError",
-        message: /^SLUICE_ADMIN_LISTEN is .*no authentication yet.*127\.0\.0\.1:8001/,
+        message: /^SLUICE_ADMIN_LISTEN is .*nothing is set by which.*SLUICE_ADMIN_TOKEN.*127\.0\.0\.1:8001/,
       });
       await opened.close();
     });

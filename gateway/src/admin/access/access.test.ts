@@ -1,0 +1,160 @@
+/** Who gets through to the listener, over the wire. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { type RequestOptions, request } from "node:https";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { readSettings } from "@sluice/model";
+import { temporaryFolder } from "../../../../test/process/index.ts";
+import { type Authority, makeAuthority } from "../../../../test/tools/certificates.ts";
+import { adminSettings } from "../../settings/admin.ts";
+import { quiet, startRig } from "../testing.ts";
+import { type FileRig, startFileRig } from "../testing-file.ts";
+import { openAccess } from "./open.ts";
+
+const empty = '_format_version: "3.0"\n';
+const token = "0123456789abcdef";
+
+const settingsOf = (env: Readonly<Record<string, string>>) => {
+  const { value, violations } = readSettings(adminSettings, { SLUICE_STORE: "file", ...env });
+  return value ?? assert.fail(JSON.stringify(violations));
+};
+
+describe("settings of access", () => {
+  const elsewhere = { SLUICE_ADMIN_LISTEN: "0.0.0.0:8001" };
+  const refused: readonly (readonly [string, Record<string, string>, RegExp])[] = [
+    [
+      "an address that others reach, with nothing to prove",
+      elsewhere,
+      /set SLUICE_ADMIN_TOKEN, .*or SLUICE_ADMIN_ACCESS=anyone; or listen on/,
+    ],
+    ["a certificate without its key", { SLUICE_ADMIN_TLS_CERT: "a" }, /belong together/],
+    [
+      "an authority without a certificate",
+      { SLUICE_ADMIN_TLS_CA: "a" },
+      /SLUICE_ADMIN_TLS_CA needs SLUICE_ADMIN_TLS_CERT/,
+    ],
+    ["Kubernetes tokens without a cluster", { SLUICE_ADMIN_KUBERNETES: "true" }, /needs SLUICE_STORE=cluster/],
+  ];
+  for (const [what, env, message] of refused) {
+    test(`refuse ${what}`, () =>
+      assert.rejects(openAccess(settingsOf(env), quiet), { name: "SettingsError", message }));
+  }
+
+  test("take an address that others reach with a token, or in plain words without", async () => {
+    assert.equal(
+      (await openAccess(settingsOf({ ...elsewhere, SLUICE_ADMIN_TOKEN: token }), quiet)).provesByToken,
+      true,
+    );
+    const open = await openAccess(settingsOf({ ...elsewhere, SLUICE_ADMIN_ACCESS: "anyone" }), quiet);
+    assert.equal(open.provesByToken, false);
+    await open.gate({ method: "POST", url: "/services", headers: {}, certified: false });
+  });
+});
+
+test("a token opens everything, and without it only the status is told", async () => {
+  const rig = await startRig({ SLUICE_ADMIN_TOKEN: token });
+  try {
+    const form = "name=a&host=a";
+    const refused = await rig.ask("POST", "/services", { form });
+    assert.equal(refused.status, 401);
+    assert.deepEqual(refused.body, { message: "Unauthorized" });
+    assert.equal(refused.headers["www-authenticate"], 'Bearer realm="sluice-admin"');
+    assert.equal((await rig.ask("GET", "/nothing")).status, 401);
+    assert.equal((await rig.ask("GET", "/%73ervices")).status, 401);
+    assert.equal((await rig.ask("GET", "/status")).status, 200);
+    const headers = [
+      ["Kong-Admin-Token", token],
+      ["Host", "admin.example"],
+    ] as const;
+    assert.equal((await rig.ask("POST", "/services", { form, headers })).status, 201);
+    const bearer = [["Authorization", `Bearer ${token}`]] as const;
+    assert.equal((await rig.ask("GET", "/services/a", { headers: bearer })).status, 200);
+    assert.equal((await rig.ask("GET", "/metrics")).status, 401);
+  } finally {
+    await rig.close();
+  }
+});
+
+describe("pages of other origins", () => {
+  const origin = "https://console.example";
+  let rig: FileRig;
+  before(async () => {
+    rig = await startFileRig(empty, { SLUICE_ADMIN_ORIGINS: origin, SLUICE_FILE_WRITABLE: "true" });
+  });
+  after(() => rig.close());
+  const from = (name: string) => ({ headers: [["Origin", name]] as const });
+
+  test("may use the listener when a setting names them", async () => {
+    const { status, headers } = await rig.ask("POST", "/services", { form: "name=a&host=a", ...from(origin) });
+    assert.equal(status, 201);
+    assert.equal(headers["access-control-allow-origin"], origin);
+    assert.equal(headers["access-control-allow-credentials"], "true");
+    assert.equal(headers.vary, "Origin");
+    const asked = await rig.ask("OPTIONS", "/services", from(origin));
+    assert.equal(asked.status, 204);
+    assert.equal(asked.headers["access-control-allow-methods"], "GET, HEAD, OPTIONS, POST");
+    assert.equal(asked.headers["access-control-allow-origin"], origin);
+  });
+
+  test("are told nothing when none does", async () => {
+    const { status, headers } = await rig.ask("GET", "/services", from("https://evil.example"));
+    assert.equal(status, 200);
+    assert.equal(headers["access-control-allow-origin"], undefined);
+    assert.equal(headers.vary, "Origin");
+    assert.equal((await rig.ask("POST", "/services", { form: "host=a", ...from("https://evil.example") })).status, 403);
+  });
+});
+
+describe("a listener with certificates", () => {
+  const folder = temporaryFolder("admin-tls");
+  let ours: Authority;
+  let rig: FileRig;
+  before(async () => {
+    ours = await makeAuthority();
+    const put = (name: string, text: string) => {
+      writeFileSync(join(folder.path, name), text, { mode: 0o600 });
+      return join(folder.path, name);
+    };
+    const { certificate, key } = await ours.issue({ name: "admin", sans: ["127.0.0.1"], usage: "server" });
+    rig = await startFileRig(empty, {
+      SLUICE_ADMIN_TLS_CERT: put("admin.crt", certificate),
+      SLUICE_ADMIN_TLS_KEY: put("admin.key", key),
+      SLUICE_ADMIN_TLS_CA: put("ca.crt", ours.certificate),
+      SLUICE_ADMIN_TOKEN: token,
+    });
+  });
+  after(async () => {
+    await rig.close();
+    folder.remove();
+  });
+
+  const ask = (options: RequestOptions = {}): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const { port } = rig.admin.address;
+      const asking = { host: "127.0.0.1", port, path: "/services", agent: false, ca: ours.certificate, ...options };
+      request(asking, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode ?? 0);
+      })
+        .on("error", reject)
+        .end();
+    });
+
+  test("opens to a certificate of the authority, and to no other", async () => {
+    const mine = await ours.issue({ name: "deck", usage: "client" });
+    assert.equal(await ask({ cert: mine.certificate, key: mine.key }), 200);
+    const theirs = await (await makeAuthority()).issue({ name: "deck", usage: "client" });
+    assert.equal(await ask({ cert: theirs.certificate, key: theirs.key }), 401);
+    assert.equal(await ask(), 401);
+  });
+
+  test("opens to none that is out of date", async () => {
+    const old = await ours.issue({ name: "deck", usage: "client", notAfter: new Date(Date.now() - 1000) });
+    assert.equal(await ask({ cert: old.certificate, key: old.key }), 401);
+  });
+
+  test("opens to a token over TLS as well", async () => {
+    assert.equal(await ask({ headers: { "Kong-Admin-Token": token } }), 200);
+  });
+});

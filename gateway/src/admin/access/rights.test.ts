@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { rightsFor } from "./rights.ts";
+
+const told = (method: string, url: string): readonly string[] =>
+  rightsFor(method, url, "home").map(
+    ({ verb, group, resource, namespace = "*" }) =>
+      `${verb} ${group === "" ? "core" : "ours"}/${resource} in ${namespace}`,
+  );
+
+describe("what RBAC must allow", () => {
+  const table: readonly (readonly [string, readonly string[]])[] = [
+    ["GET /services", ["list ours/services in *"]],
+    ["HEAD /services/:entity", ["get ours/services in *"]],
+    ["POST /services", ["create ours/services in home"]],
+    ["PUT /services/:entity", ["create ours/services in home", "update ours/services in *"]],
+    ["PATCH /services/:entity", ["patch ours/services in *"]],
+    ["DELETE /services/:entity", ["delete ours/services in *"]],
+    ["POST /services/:entity/routes", ["create ours/routes in home"]],
+    ["GET /routes/:entity/service", ["get ours/services in *"]],
+    [
+      "PUT /routes/:entity/service",
+      ["create ours/services in home", "update ours/services in *", "patch ours/routes in *"],
+    ],
+    ["GET /key-auths", ["list ours/consumers in *", "list core/secrets in home"]],
+    ["POST /consumers/:entity/key-auth", ["update ours/consumers in *", "create core/secrets in home"]],
+    ["GET /certificates/:entity", ["get ours/certificates in *", "get core/secrets in home"]],
+    ["POST /snis", ["update ours/certificates in *"]],
+    ["POST /upstreams/:entity/targets", ["update ours/upstreams in *"]],
+    ["GET /upstreams/:entity/health", ["get ours/upstreams in *"]],
+    ["PUT /upstreams/:entity/targets/:target/unhealthy", ["update ours/upstreams in *"]],
+    ["GET /", []],
+    ["GET /schemas/:name", []],
+    ["POST /schemas/:name/validate", []],
+  ];
+  for (const [request, rights] of table) {
+    const [method = "", url = ""] = request.split(" ");
+    test(`for ${request}`, () => assert.deepEqual(told(method, url), rights));
+  }
+
+  for (const request of ["GET /config", "POST /config", "GET /tags", "GET /tags/:tag"]) {
+    const [method = "", url = ""] = request.split(" ");
+    test(`for ${request}: to read everything, Secrets too`, () => {
+      const rights = told(method, url);
+      for (const resource of ["certificates", "upstreams", "services", "routes", "consumers", "plugins"])
+        assert.ok(rights.includes(`list ours/${resource} in *`), resource);
+      assert.ok(rights.includes("list core/secrets in home"));
+    });
+  }
+
+  test("for a batch: to write everything", () => {
+    const rights = told("POST", "/batch");
+    assert.ok(rights.includes("delete ours/services in *"));
+    assert.ok(rights.includes("create core/secrets in home"));
+  });
+});
