@@ -1,15 +1,20 @@
 /** All tables, in the order in which they are asked. */
 import type { Table } from "./row.ts";
 import { bodies } from "./rows/bodies.ts";
+import { certificates } from "./rows/certificates.ts";
 import { changing } from "./rows/changing.ts";
 import { conditions } from "./rows/conditions.ts";
 import { creating } from "./rows/creating.ts";
 import { foreign } from "./rows/foreign.ts";
+import { forms } from "./rows/forms.ts";
+import { missing } from "./rows/missing.ts";
+import { plugins } from "./rows/plugins.ts";
 import { reading } from "./rows/reading.ts";
 import { refusals } from "./rows/refusals.ts";
 import { removing } from "./rows/removing.ts";
 import { replacing } from "./rows/replacing.ts";
 import { tags } from "./rows/tags.ts";
+import { upstreams } from "./rows/upstreams.ts";
 
 export const tables: readonly Table[] = [
   reading,
@@ -20,6 +25,11 @@ export const tables: readonly Table[] = [
   foreign,
   conditions,
   tags,
+  forms,
+  certificates,
+  upstreams,
+  plugins,
+  missing,
   refusals,
   bodies,
 ];

@@ -1,0 +1,63 @@
+/** What Kong has and Sluice has not. */
+import type { Table } from "../row.ts";
+
+const lists = [
+  "ca_certificates",
+  "hmac-auths",
+  "jwts",
+  "basic-auths",
+  "oauth2",
+  "acls",
+  "mtls-auths",
+  "consumer_groups",
+  "vaults",
+  "partials",
+  "keys",
+  "key-sets",
+  "filter-chains",
+  "cloned-plugins",
+  "custom-plugins",
+];
+
+export const missing: Table = {
+  of: "what Sluice does not have",
+  rows: [
+    ...lists.flatMap((list) => [
+      { does: `is not found: ${list}`, ask: `GET /${list}?size=1000`, status: 404, has: { message: "Not found" } },
+      {
+        does: `cannot be written: ${list}`,
+        ask: `PUT /${list}/x`,
+        json: {},
+        status: 400,
+        message: /^Sluice does not have /,
+      },
+    ]),
+    {
+      does: "is named to a writer",
+      ask: "POST /acls",
+      json: { group: "a" },
+      status: 400,
+      body: { message: "Sluice does not have the plugin acl" },
+    },
+    {
+      does: "is named below a consumer too",
+      ask: "POST /consumers/base/basic-auth",
+      form: "username=x&password=y",
+      status: 400,
+      body: { message: "Sluice does not have the plugin basic-auth" },
+    },
+    { does: "is not found below a consumer", ask: "GET /consumers/base/jwt", status: 404 },
+    {
+      does: "has its methods",
+      ask: "OPTIONS /acls",
+      status: 204,
+      sends: { allow: "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT" },
+    },
+    ...["workspaces", "rbac/users", "licenses", "event-hooks"].map((path) => ({
+      does: `is no path at all: /${path}`,
+      ask: `GET /${path}`,
+      status: 404,
+      body: { message: "Not found" },
+    })),
+  ],
+};
