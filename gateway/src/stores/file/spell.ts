@@ -59,7 +59,7 @@ function merge(written: Members, { brief, was, is }: Change): Members {
   // A service's `url` says four members at once.
   const parts = ["protocol", "host", "port", "path"];
   if (!Object.hasOwn(written, "url") || parts.every((name) => isDeepStrictEqual(was[name], is[name]))) return merged;
-  delete merged.url;
+  for (const name of ["url", ...parts]) delete merged[name];
   return { ...merged, ...Object.fromEntries(parts.flatMap((name) => (name in brief ? [[name, brief[name]]] : []))) };
 }
 

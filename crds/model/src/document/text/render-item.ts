@@ -36,6 +36,9 @@ export function renderItem(data: unknown, { indent, before, crlf = false }: Item
   return crlf ? indented.replaceAll(/\r?\n/g, "\r\n") : indented;
 }
 
+/** A list that is not indented below its name, also where the name stands behind a dash. */
+const flushList = /^(?:( *)[^\s#-][^\n]*:[ \t]*\r?\n\1- |( *)- [^\s#][^\n]*:[ \t]*\r?\n\2 {2}- )/m;
+
 /** Undefined when what comes out would not be what was meant. */
 function editItem(before: string, data: unknown): string | undefined {
   const document: Document = parseDocument(before, { compat, resolveKnownTags: false });
@@ -44,7 +47,7 @@ function editItem(before: string, data: unknown): string | undefined {
   list.items = [editNode(document, list.items[0], data)];
   const text = document.toString({
     lineWidth: 0,
-    indentSeq: !/^( *)(?:- )?[^\s#-][^\n]*:[ \t]*\r?\n\1(?: {2})?- /m.test(before.replace(/^ */, "")),
+    indentSeq: !flushList.test(before),
     flowCollectionPadding: /[[{] /.test(before),
   });
   return isDeepStrictEqual(readYaml(text).value?.data, [data]) ? text : undefined;

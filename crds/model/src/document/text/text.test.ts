@@ -105,6 +105,24 @@ const edits: readonly [string, string, object, string][] = [
     { name: "a", paths: ["/a", "/b"] },
     "- name: a\n  paths:\n  - /a\n  - /b\n",
   ],
+  [
+    "lists below the first name",
+    "- paths:\n    - /a\n  port: 1\n",
+    { paths: ["/a"], port: 2 },
+    "- paths:\n    - /a\n  port: 2\n",
+  ],
+  [
+    "lists flush with the first name",
+    "  - paths:\n    - /a\n    port: 1\n",
+    { paths: ["/a"], port: 2 },
+    "  - paths:\n    - /a\n    port: 2\n",
+  ],
+  [
+    "indented lists deep in an item",
+    "  - name: a\n    routes:\n      - name: b\n        paths:\n          - /a\n",
+    { name: "c", routes: [{ name: "b", paths: ["/a"] }] },
+    "  - name: c\n    routes:\n      - name: b\n        paths:\n          - /a\n",
+  ],
   ["a member less", "- name: a\n  port: 1\n  host: b\n", { name: "a", host: "b" }, "- name: a\n  host: b\n"],
   [
     "a text of several lines",
