@@ -8,6 +8,7 @@ import { reportOf, shownTargets } from "./balance/report.ts";
 import { HealthWatch } from "./balance/watch.ts";
 import { compile } from "./compile/compile.ts";
 import { createCounters, createMetrics, handlers } from "./plugins/index.ts";
+import type { Counters } from "./plugins/rate-limiting/counters.ts";
 import { createProxy } from "./proxy/reply-from/listener.ts";
 import { defaultProxySettings, type ListenAddress } from "./proxy/settings.ts";
 import { createGuard } from "./proxy/upstream/guard.ts";
@@ -27,6 +28,8 @@ export interface GatewayOptions {
   readonly log: Logger;
   /** What documents come from. Default: what the settings say. */
   readonly source?: (node: NodeFacts) => Source;
+  /** Counters for rate-limiting with policy `cluster`. Default: those of the database that documents come from. */
+  readonly clusterCounters?: Counters;
   /** Other listeners of this process, which no upstream may be. */
   readonly ownListeners?: readonly ListenAddress[];
 }
@@ -48,11 +51,25 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-async function sourceOf(settings: GatewaySettings, log: Logger): Promise<Source> {
+/** What a node reads from. */
+interface Origin {
+  readonly source: Source;
+  readonly clusterCounters?: Counters;
+}
+
+async function originOf(settings: GatewaySettings, log: Logger, node: NodeFacts): Promise<Origin> {
   if (settings.source === "file") {
     if (!settings.file) throw new SettingsError(`${names.file.variable} must be set: the declarative file to serve`);
-    return createFileSource({ file: settings.file, log });
+    return { source: createFileSource({ file: settings.file, log }) };
   }
+  if (settings.source === "database") {
+    const { openDatabaseSource } = await import("./stores/database/open-store.ts");
+    return openDatabaseSource(settings, { log, node });
+  }
+  return { source: await pushSourceOf(settings) };
+}
+
+async function pushSourceOf(settings: GatewaySettings): Promise<Source> {
   const { push: listen, pushToken, pushCert, pushKey, pushAuthority, pushClient } = settings;
   const given = [pushCert, pushKey, pushAuthority].filter((file) => file !== null);
   if (given.length === 3) {
@@ -68,10 +85,15 @@ async function sourceOf(settings: GatewaySettings, log: Logger): Promise<Source>
 export async function startGateway({ settings, log, ...given }: GatewayOptions): Promise<Gateway> {
   const node = randomUUID();
   const facts: NodeFacts = { state: () => intake.state(), status: () => status.address };
-  const source = given.source?.(facts) ?? (await sourceOf(settings, log));
+  const { source, clusterCounters } = given.source
+    ? { source: given.source(facts), clusterCounters: given.clusterCounters }
+    : await originOf(settings, log, facts);
   const own = [settings.status, settings.push, ...(given.ownListeners ?? [])];
   const metrics = createMetrics({ compat: settings.compat === "kong", nodeId: node, version });
-  const counters = createCounters({ warn: (message, facts) => log.warn(facts, message) });
+  const counters = createCounters({
+    warn: (message, facts) => log.warn(facts, message),
+    ...(clusterCounters && { cluster: clusterCounters }),
+  });
   const tools = {
     handlers,
     services: { counters, metrics, now: Date.now },

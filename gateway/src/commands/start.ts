@@ -3,6 +3,7 @@
 import type { SetHealth } from "../admin/health.ts";
 import { startAdmin } from "../admin/index.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
+import type { Counters } from "../plugins/rate-limiting/counters.ts";
 import { adminSettings } from "../settings/admin.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
 import { defaultsOf, type StartSettings, startSettings } from "../settings/start.ts";
@@ -14,6 +15,8 @@ import { defineCommand } from "./command.ts";
 /** What is read by the node and written by the admin listener. */
 interface Shared extends Opened {
   source(node: NodeFacts): Source;
+  /** For rate-limiting with policy `cluster`, which only a database has. */
+  readonly clusterCounters?: Counters;
 }
 
 async function share(settings: StartSettings, log: SourceLog): Promise<Shared> {
@@ -35,6 +38,7 @@ export const command = defineCommand({
       settings: node,
       log,
       source: shared.source,
+      ...(shared.clusterCounters && { clusterCounters: shared.clusterCounters }),
       ownListeners: [settings.listen],
     });
     const admin = await startAdmin({

@@ -1,5 +1,6 @@
 /** Start-up settings of `sluice gateway`. */
 import { defineSettings, type Settings } from "@sluice/model";
+import { databaseSettings } from "./database.ts";
 import { fileSettings } from "./file.ts";
 
 export const logLevel = {
@@ -42,10 +43,11 @@ export const gatewaySettings = defineSettings({
   source: {
     variable: "SLUICE_SOURCE",
     kind: "choice",
-    words: ["push", "file"],
+    words: ["push", "database", "file"],
     default: "push",
-    description: "Where documents come from: pushed by the operator, or read from a declarative file.",
+    description: "Where documents come from: pushed by the operator, or read from a database or a declarative file.",
   },
+  ...databaseSettings,
   file: fileSettings.file,
   push: {
     variable: "SLUICE_PUSH_LISTEN",

@@ -1,6 +1,8 @@
 /** Opens a database for an admin listener, for a node, or for both in one process. */
 import { hostname } from "node:os";
 import type { Address } from "@sluice/model";
+import type { Counters } from "../../plugins/rate-limiting/counters.ts";
+import { DatabaseCounters } from "../../plugins/rate-limiting/database.ts";
 import type { DatabaseSettings } from "../../settings/database.ts";
 import { createDatabaseSource } from "../../sources/database.ts";
 import type { Source, SourceLog } from "../../sources/source.ts";
@@ -15,6 +17,8 @@ import { openDatabase, requireMigrated } from "./open.ts";
 export interface SharedDatabase extends Opened {
   /** A node's documents. Stop it before the database is closed. */
   source(node: NodePlace): Source;
+  /** For rate-limiting with policy `cluster`. */
+  readonly clusterCounters: Counters;
 }
 
 /** Where a node's status listener is; asked once it listens. */
@@ -35,6 +39,7 @@ export async function shareDatabase(settings: DatabaseSettings, log: SourceLog):
   return {
     store: createDatabaseStore({ database, awaitRevision: wait.awaitRevision }),
     fleet: fleetOf(database),
+    clusterCounters: new DatabaseCounters({ query: database.query }),
     source: ({ status }) => createDatabaseSource({ database, log, place: () => placeOf(status()) }),
     async close() {
       wait.close();
@@ -43,20 +48,18 @@ export async function shareDatabase(settings: DatabaseSettings, log: SourceLog):
   };
 }
 
-/** A node's source with a database of its own. */
+/** A node's source with a database of its own, closed with the source. */
 export async function openDatabaseSource(
   settings: DatabaseSettings,
   { log, node }: { readonly log: SourceLog; readonly node: NodePlace },
-): Promise<Source> {
-  const { source, close } = await shareDatabase(settings, log);
+): Promise<{ readonly source: Source; readonly clusterCounters: Counters }> {
+  const { source, clusterCounters, close } = await shareDatabase(settings, log);
   const own = source(node);
-  return {
-    ...own,
-    async stop() {
-      await own.stop();
-      await close();
-    },
-  };
+  async function stop(): Promise<void> {
+    await own.stop();
+    await close();
+  }
+  return { source: { ...own, stop }, clusterCounters };
 }
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
