@@ -1,0 +1,124 @@
+/** RBAC holds for the REST door too: real service accounts, their tokens, and the admin listener with its own rights. */
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { after, before, describe, test } from "node:test";
+import { readSettings } from "@sluice/model";
+import { type Admin, startAdmin } from "../../gateway/src/admin/index.ts";
+import { adminSettings } from "../../gateway/src/settings/admin.ts";
+import { type Opened, openStore } from "../../gateway/src/stores/open.ts";
+import { type ControlPlane, startControlPlane } from "./control-plane.ts";
+import { roleManifests, users } from "./rbac.ts";
+
+const crds = new URL("../../crds/", import.meta.url);
+const quiet = { info() {}, warn() {}, error() {} };
+
+describe("the admin API in a cluster", () => {
+  let cluster: ControlPlane;
+  let opened: Opened;
+  let admin: Admin;
+  const tokens: Record<string, string> = {};
+
+  before(async () => {
+    cluster = await startControlPlane();
+    const files = (await readdir(crds)).filter((name) => name.endsWith(".yaml"));
+    await cluster.kubectl(["apply", ...files.flatMap((name) => ["-f", new URL(name, crds).pathname])]);
+    await cluster.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+    await cluster.kubectl(["create", "-f", "-"], roleManifests("default"));
+    const rules = { reader: "get,list", writer: "get,list,create,update,patch,delete" };
+    for (const [name, verbs] of Object.entries(rules)) {
+      const resources = ["certificates", "upstreams", "services", "routes", "plugins", "consumers"];
+      await cluster.kubectl(["create", "serviceaccount", name]);
+      await cluster.kubectl([
+        "create",
+        "clusterrole",
+        name,
+        `--verb=${verbs}`,
+        `--resource=${resources.map((resource) => `${resource}.sluice.dev`).join(",")}`,
+      ]);
+      await cluster.kubectl([
+        "create",
+        "clusterrolebinding",
+        name,
+        `--clusterrole=${name}`,
+        `--serviceaccount=default:${name}`,
+      ]);
+      tokens[name] = (await cluster.kubectl(["create", "token", name])).trim();
+    }
+    await cluster.kubectl(["create", "serviceaccount", "nobody"]);
+    tokens.nobody = (await cluster.kubectl(["create", "token", "nobody"])).trim();
+
+    process.env.KUBECONFIG = await cluster.kubeconfigFor(users.admin);
+    const { value: settings, violations } = readSettings(adminSettings, {
+      SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
+      SLUICE_ADMIN_KUBERNETES: "true",
+      SLUICE_ADMIN_WAIT: "100ms",
+      SLUICE_OPERATOR_URL: "http://127.0.0.1:1",
+    });
+    assert.ok(settings, JSON.stringify(violations));
+    opened = await openStore(settings, quiet);
+    admin = await startAdmin({ settings, opened, log: quiet, version: "1" });
+  });
+  after(async () => {
+    await admin?.close();
+    await opened?.close();
+    await cluster?.stop();
+  });
+
+  async function ask(who: string, method: string, path: string, body?: object) {
+    const response = await fetch(`http://127.0.0.1:${admin.address.port}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${tokens[who] ?? who}`,
+        ...(body && { "content-type": "application/json" }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      body: text === "" ? {} : (JSON.parse(text) as { message?: string; name?: string }),
+    };
+  }
+
+  test("takes nobody's token for nobody", async () => {
+    assert.deepEqual(await ask("not.a.token", "GET", "/services"), { status: 401, body: { message: "Unauthorized" } });
+  });
+
+  test("lets somebody write who may write the custom resources, and they are there", async () => {
+    const { status, body } = await ask("writer", "POST", "/services", { name: "users", host: "users.example" });
+    assert.equal(status, 201, JSON.stringify(body));
+    const listed = await cluster.kubectl([
+      "get",
+      "services.sluice.dev",
+      "-n",
+      "default",
+      "-o",
+      "jsonpath={.items[*].spec.name}",
+    ]);
+    assert.equal(listed, "users");
+  });
+
+  test("lets somebody read who may read them, and says why nothing else is allowed", async () => {
+    assert.equal((await ask("reader", "GET", "/services/users")).body.name, "users");
+    const refused = await ask("reader", "POST", "/services", { name: "mine", host: "a" });
+    assert.equal(refused.status, 403);
+    assert.equal(
+      refused.body.message,
+      "system:serviceaccount:default:reader may not create services.sluice.dev in the namespace default: " +
+        "RBAC of the cluster does not allow it",
+    );
+    assert.equal((await ask("reader", "DELETE", "/services/users")).status, 403);
+    assert.equal((await ask("writer", "GET", "/services/users")).status, 200);
+  });
+
+  test("shows keys only to somebody who may read the Secrets that they stand in", async () => {
+    const { status, body } = await ask("writer", "GET", "/key-auths");
+    assert.equal(status, 403);
+    assert.match(body.message ?? "", /may not list secrets in the namespace default/);
+  });
+
+  test("shows nothing to somebody without rights, but that it runs", async () => {
+    assert.equal((await ask("nobody", "GET", "/services")).status, 403);
+    assert.equal((await ask("nobody", "GET", "/")).status, 200);
+  });
+});
