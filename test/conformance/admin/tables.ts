@@ -1,5 +1,6 @@
 /** All tables, in the order in which they are asked. */
 import type { Table } from "./row.ts";
+import { batches } from "./rows/batches.ts";
 import { bodies } from "./rows/bodies.ts";
 import { certificates } from "./rows/certificates.ts";
 import { changing } from "./rows/changing.ts";
@@ -7,7 +8,9 @@ import { conditions } from "./rows/conditions.ts";
 import { creating } from "./rows/creating.ts";
 import { foreign } from "./rows/foreign.ts";
 import { forms } from "./rows/forms.ts";
+import { malice } from "./rows/malice.ts";
 import { missing } from "./rows/missing.ts";
+import { planning } from "./rows/planning.ts";
 import { plugins } from "./rows/plugins.ts";
 import { reading } from "./rows/reading.ts";
 import { refusals } from "./rows/refusals.ts";
@@ -29,7 +32,10 @@ export const tables: readonly Table[] = [
   certificates,
   upstreams,
   plugins,
+  planning,
+  batches,
   missing,
   refusals,
   bodies,
+  malice,
 ];

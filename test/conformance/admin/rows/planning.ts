@@ -1,0 +1,202 @@
+/** `?dry_run=1`: what a write would do. */
+import { ids } from "../fixture.ts";
+import type { Table } from "../row.ts";
+
+const nothing = { created: [], changed: [], deleted: [] };
+
+export const planning: Table = {
+  of: "a dry run",
+  rows: [
+    {
+      does: "tells what would be made, without defaults",
+      ask: "POST /services?dry_run=1",
+      json: { name: "new", host: "a", retries: 5, port: 81 },
+      status: 200,
+      has: {
+        dry_run: true,
+        created: [{ collection: "services", name: "new", members: { host: "a", port: 81 } }],
+        changed: [],
+        deleted: [],
+      },
+    },
+    { does: "makes nothing", ask: "GET /services/new", status: 404 },
+    {
+      does: "tells what would change, member by member",
+      ask: "PATCH /services/base?dry_run=1",
+      json: { port: 81, tags: null, retries: 5 },
+      status: 200,
+      has: {
+        changed: [
+          {
+            collection: "services",
+            id: ids.service,
+            name: "base",
+            members: [
+              { member: "port", before: 80, after: 81 },
+              { member: "tags", before: ["blue", "base"], after: null },
+            ],
+          },
+        ],
+        created: [],
+        deleted: [],
+      },
+    },
+    { does: "changes nothing", ask: "GET /services/base", status: 200, has: { port: 80 } },
+    {
+      does: "takes a default for no change",
+      ask: "PUT /services/base?dry_run=1",
+      json: { host: "base.example", tags: ["blue", "base"], port: 80, protocol: "http" },
+      status: 200,
+      body: { dry_run: true, ...nothing, requests: null },
+    },
+    {
+      does: "names members of a config by their path",
+      ask: "PATCH /plugins/base?dry_run=1",
+      json: { config: { max_age: 5 } },
+      status: 200,
+      has: {
+        changed: [{ collection: "plugins", members: [{ member: "config.max_age", before: null, after: 5 }] }],
+        requests: null,
+      },
+    },
+    {
+      does: "tells what would be removed, and what would go along",
+      ask: "DELETE /consumers/base?dry_run=1",
+      status: 200,
+      has: {
+        deleted: [
+          {
+            collection: "consumers",
+            id: ids.consumer,
+            name: "base",
+            along: [{ collection: "keyauth_credentials", id: ids.key, name: null }],
+          },
+        ],
+      },
+    },
+    { does: "removes nothing", ask: "GET /consumers/base/key-auth/base-key", status: 200 },
+    {
+      does: "tells of nothing where nothing would be removed",
+      ask: "DELETE /services/nobody?dry_run=1",
+      status: 200,
+      body: { dry_run: true, ...nothing, requests: null },
+    },
+    {
+      does: "never shows a key",
+      ask: "PATCH /key-auths/base-key?dry_run=1",
+      json: { key: "next-key" },
+      status: 200,
+      has: {
+        changed: [
+          {
+            collection: "keyauth_credentials",
+            name: null,
+            members: [{ member: "key", before: "[redacted]", after: "[redacted]" }],
+          },
+        ],
+      },
+    },
+    {
+      does: "never shows a key that would be made",
+      ask: "POST /consumers/base/key-auth?dry_run=1",
+      json: { key: "next-key", tags: ["t"] },
+      status: 200,
+      has: {
+        created: [{ collection: "keyauth_credentials", name: null, members: { key: "[redacted]", tags: ["t"] } }],
+      },
+    },
+    {
+      does: "tells which requests would find a route",
+      ask: "POST /routes?dry_run=1",
+      json: { name: "more", paths: ["/base/more"], service: { name: "base" } },
+      status: 200,
+      has: {
+        requests: {
+          incomplete: false,
+          changed: [
+            {
+              request: { path: "/base/more", method: "GET" },
+              before: { name: "base" },
+              after: { name: "more", service: "base" },
+            },
+          ],
+        },
+      },
+    },
+    {
+      does: "tells which requests would find none",
+      ask: "DELETE /routes/base?dry_run=1",
+      status: 200,
+      has: {
+        deleted: [{ collection: "routes", id: ids.route }],
+        requests: {
+          changed: [
+            { request: { path: "/base" }, before: { id: ids.route, name: "base", service: "base" }, after: null },
+          ],
+        },
+      },
+    },
+    {
+      does: "tells that a disabled service's routes find nothing",
+      ask: "PATCH /services/base?dry_run=1",
+      json: { enabled: false },
+      status: 200,
+      has: { requests: { changed: [{ request: { path: "/base" }, before: { name: "base" }, after: null }] } },
+    },
+    {
+      does: "tells of no request that goes where it went",
+      ask: "PATCH /routes/base?dry_run=1",
+      json: { preserve_host: true },
+      status: 200,
+      has: {
+        changed: [{ members: [{ member: "preserve_host", before: false, after: true }] }],
+        requests: { changed: [] },
+      },
+    },
+    {
+      does: "tells a certificate's server names as what they are",
+      ask: "PATCH /certificates/base.example?dry_run=1",
+      json: { snis: ["next.example"] },
+      status: 200,
+      has: {
+        created: [{ collection: "snis", name: "next.example" }],
+        deleted: [{ collection: "snis", name: "base.example" }],
+      },
+    },
+    {
+      does: "is refused as the write would be",
+      ask: "POST /services?dry_run=1",
+      json: { name: "base", host: "a" },
+      status: 409,
+      has: { code: 5 },
+    },
+    {
+      does: "is refused with all faults",
+      ask: "POST /services?dry_run=1",
+      json: { port: 0.5 },
+      status: 400,
+      has: { fields: { host: "required field missing", port: "expected an integer" } },
+    },
+    { does: "is refused for what holds others", ask: "DELETE /services/base?dry_run=1", status: 400, has: { code: 4 } },
+    {
+      does: "takes true for one",
+      ask: "POST /services?dry_run=true",
+      json: { name: "new", host: "a" },
+      status: 200,
+      has: { dry_run: true },
+    },
+    {
+      does: "is none without a value that says so",
+      ask: "PUT /services/real?dry_run=0",
+      json: { host: "a" },
+      status: 200,
+      has: { name: "real" },
+    },
+    {
+      does: "waits for no node",
+      ask: "DELETE /services/real?dry_run=1",
+      status: 200,
+      sends: { "x-sluice-programmed": undefined },
+    },
+  ],
+};
