@@ -1,20 +1,6 @@
 /** Which certificate a client is shown: by the server name that it asks for (RFC 6066 section 3). */
-import { createSecureContext, type SecureContext } from "node:tls";
 import type { Certificate, Snapshot } from "@sluice/model";
 import type { CertificateIndex } from "../runtime/runtime.ts";
-
-/** Making one parses keys: it is made when the certificate is first asked for, and kept as long as the entity. */
-const contexts = new WeakMap<Certificate, SecureContext>();
-
-function contextOf(certificate: Certificate): SecureContext {
-  const known = contexts.get(certificate);
-  if (known) return known;
-  const { cert, key, cert_alt, key_alt } = certificate;
-  const pair = <Pem>(main: Pem, alternative: Pem | null) => (alternative === null ? [main] : [main, alternative]);
-  const context = createSecureContext({ cert: pair(cert, cert_alt), key: pair(key, key_alt), minVersion: "TLSv1.2" });
-  contexts.set(certificate, context);
-  return context;
-}
 
 /** The certificate for every name, and for clients that name none. */
 const ANY = "*";
@@ -47,11 +33,8 @@ export class Certificates implements CertificateIndex {
     return new Certificates(byName);
   }
 
-  context(serverName: string | null): SecureContext | undefined {
-    for (const name of serverName ? candidates(serverName) : [ANY]) {
-      const certificate = this.#byName.get(name);
-      if (certificate) return contextOf(certificate);
-    }
-    return undefined;
+  find(serverName: string | null): Certificate | undefined {
+    const names = serverName ? candidates(serverName) : [ANY];
+    return names.map((name) => this.#byName.get(name)).find((certificate) => certificate !== undefined);
   }
 }

@@ -6,6 +6,7 @@
 import type { Server as HttpServer } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import type { Certificate } from "@sluice/model";
 import type { ListenAddress } from "./settings.ts";
 
 export interface TlsOptions {
@@ -13,7 +14,7 @@ export interface TlsOptions {
   /** Gets the connections as if it had taken them itself. */
   readonly server: HttpServer;
   /** What to show to clients that ask for a name (null: for none); undefined ends the handshake. */
-  readonly context: (serverName: string | null) => SecureContext | undefined;
+  readonly certificate: (serverName: string | null) => Certificate | undefined;
   /** Milliseconds in which a handshake must be done. */
   readonly handshakeTimeout: number;
 }
@@ -24,9 +25,26 @@ export interface TlsListener {
   close(): Promise<void>;
 }
 
+/** Making one parses keys: it is made when the certificate is first asked for, and kept as long as the entity. */
+const contexts = new WeakMap<Certificate, SecureContext>();
+
+function contextOf(certificate: Certificate): SecureContext {
+  const known = contexts.get(certificate);
+  if (known) return known;
+  const { cert, key, cert_alt, key_alt } = certificate;
+  const pair = (main: string, alternative: string | null) => (alternative === null ? [main] : [main, alternative]);
+  const context = createSecureContext({ cert: pair(cert, cert_alt), key: pair(key, key_alt), minVersion: "TLSv1.2" });
+  contexts.set(certificate, context);
+  return context;
+}
+
 /** Rejects when the address cannot be listened on. */
 export async function startTls(options: TlsOptions): Promise<TlsListener> {
-  const { listen, server, context, handshakeTimeout } = options;
+  const { listen, server, certificate, handshakeTimeout } = options;
+  const context = (serverName: string | null) => {
+    const found = certificate(serverName);
+    return found && contextOf(found);
+  };
   /** For clients that name no server where nothing stands for every name: the handshake fails for want of a key. */
   const nothing = createSecureContext();
   const handshaking = new Set<Socket>();

@@ -1,6 +1,6 @@
 /** The runtime: what `compile` makes of a snapshot. Immutable to its readers; in-flight exchanges keep theirs. */
-import type { SecureContext } from "node:tls";
 import type {
+  Certificate,
   Certificate,
   Consumer,
   Endpoint,
@@ -118,7 +118,7 @@ export interface IdentityIndex {
 /** Certificates by the server names that they stand for. */
 export interface CertificateIndex {
   /** What to show to a client that asks for this server name (null: for none); undefined when there is nothing. */
-  context(serverName: string | null): SecureContext | undefined;
+  find(serverName: string | null): Certificate | undefined;
 }
 
 export interface Runtime {

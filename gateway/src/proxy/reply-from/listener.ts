@@ -120,7 +120,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, settings, lo
       return await startTls({
         listen: address,
         server,
-        context: (serverName) => runtime().certificates.context(serverName),
+        certificate: (serverName) => runtime().certificates.find(serverName),
         handshakeTimeout: settings.handshakeTimeout,
       });
     } catch (error) {
