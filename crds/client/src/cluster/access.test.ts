@@ -99,6 +99,14 @@ describe("access to a cluster", () => {
     assert.equal(await access.allows(ann, { ...right, verb: "list" }), true);
   });
 
+  test("asks no more than 64 questions at a time", async () => {
+    status = { authenticated: true, user: ann };
+    const answers = await Promise.allSettled(Array.from({ length: 70 }, (_, n) => access.callerOf(`flood-${n}`)));
+    assert.equal(answers.filter((answer) => answer.status === "rejected").length, 6);
+    assert.equal(asked.length, 64);
+    assert.deepEqual(await access.callerOf("flood-69"), ann);
+  });
+
   test("keeps no more than a thousand answers", async () => {
     status = { authenticated: true, user: ann };
     for (let n = 0; n < 1030; n++) await access.callerOf(`many-${n}`);

@@ -39,6 +39,8 @@ export interface ClusterAccessOptions extends KubeconfigOptions {
 
 const FRESH = 10_000;
 const MAX_ANSWERS = 1024;
+/** Anybody can send tokens: the API server shall not be flooded with questions about them. */
+const MAX_UNDER_WAY = 64;
 
 /** @throws KubeconfigError when the kubeconfig cannot be read. */
 export function createClusterAccess(options: ClusterAccessOptions = {}): ClusterAccess {
@@ -47,12 +49,20 @@ export function createClusterAccess(options: ClusterAccessOptions = {}): Cluster
   const callers = remember<Caller | null>(now);
   const rights = remember<boolean>(now);
 
-  const review = (group: string, kind: string, spec: object): Promise<unknown> =>
-    connection.call({
-      method: "POST",
-      path: `/apis/${group}/v1/${kind.toLowerCase()}s`,
-      body: { apiVersion: `${group}/v1`, kind, spec },
-    });
+  let underWay = 0;
+  async function review(group: string, kind: string, spec: object): Promise<unknown> {
+    if (underWay >= MAX_UNDER_WAY) throw new Error("too many questions to the API server are under way");
+    underWay++;
+    try {
+      return await connection.call({
+        method: "POST",
+        path: `/apis/${group}/v1/${kind.toLowerCase()}s`,
+        body: { apiVersion: `${group}/v1`, kind, spec },
+      });
+    } finally {
+      underWay--;
+    }
+  }
 
   return {
     callerOf: (token) =>

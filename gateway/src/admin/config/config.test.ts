@@ -1,8 +1,7 @@
 /** The whole configuration as one document, over a declarative file as Kong has it without a database. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { deriveId } from "@sluice/model";
-import { parse } from "yaml";
+import { deriveId, readYaml } from "@sluice/model";
 import { type Asking, startRig } from "../testing.ts";
 import { type FileRig, startFileRig } from "../testing-file.ts";
 
@@ -15,6 +14,8 @@ services:
   - name: users
     paths: ["/users"]
 `;
+
+const parse = (text: string): unknown => readYaml(text).value?.data;
 
 const users = { name: "users", host: "users.example", routes: [{ name: "users", paths: ["/users"] }] };
 const document = { _format_version: "3.0", services: [users] };
