@@ -1,7 +1,6 @@
 /** The runtime: what `compile` makes of a snapshot. Immutable to its readers; in-flight exchanges keep theirs. */
 import type {
   Certificate,
-  Certificate,
   Consumer,
   Endpoint,
   Service,
