@@ -20,7 +20,7 @@ export interface Received {
 }
 
 /** What operations read: a store, or a store as it will be after the writes before. */
-export type Reader = Pick<Store, "list" | "find">;
+export type Reader = Pick<Store, "list" | "find" | "database">;
 
 /** A request to an endpoint of a collection. */
 export interface Call {

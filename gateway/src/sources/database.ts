@@ -20,6 +20,9 @@ export interface DatabaseSourceOptions {
   readonly heartbeat?: number;
 }
 
+/** What stands in a database may count in it. */
+const HERE = { database: true };
+
 export function createDatabaseSource({ database, log, place, heartbeat = 500 }: DatabaseSourceOptions): Source {
   let seen: Revision | null = null;
   /** The number whose content was refused: it is not tried again before something changes. */
@@ -41,7 +44,7 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
     const { revision, document, change } = await readChanges(database, seen);
     if (stopped || (seen?.number === revision.number && seen.epoch === revision.epoch)) return false;
     const taken = intake.update(revision.number, (previous) =>
-      document ? applyDocument(previous, document) : applyChange(previous, change),
+      document ? applyDocument(previous, document, HERE) : applyChange(previous, change, HERE),
     );
     if (taken.violations) {
       if (refused === revision.number) return false;

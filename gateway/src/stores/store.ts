@@ -123,6 +123,8 @@ export interface Store {
   find<Name extends Collection>(collection: Name, by: Lookup): Promise<Entities[Name] | null>;
   /** All of the writes, in their order, each seeing those before it; or none of them. */
   write(writes: readonly Write[], options?: WriteOptions): Promise<Outcome>;
+  /** Entities stand in a database (`database` of the model's CheckOptions). Default no. */
+  readonly database?: boolean;
   /** What cannot be read for now; empty when all is well. */
   unready(): readonly string[];
 }

@@ -166,6 +166,16 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         assert.equal(after?.services.get(id), before?.services.get(id));
       }));
 
+    test("counters that are shared by all nodes can be asked for", () =>
+      withNodes(["a:1"], async ([node], write) => {
+        const raw = { name: "rate-limiting", config: { minute: 5, policy: "cluster" } };
+        const { value } = checkEntity("plugins", raw, { database: true });
+        assert.ok(value);
+        await write({ op: "create", collection: "plugins", entity: value });
+        assert.equal(node?.trouble(), null);
+        assert.equal(node?.served.at(-1)?.plugins.get(value.id)?.config.policy, "cluster");
+      }));
+
     test("a node that lags is named, and one that is silent is left out and named", () =>
       withNodes(["a:1"], async (_, write) => {
         const insert = `insert into nodes values ($1, $2, null, '1', 0, clock_timestamp() - $3::interval)`;

@@ -189,6 +189,13 @@ test("takes a lone origin and the flat spellings of redis, of which the nested o
   assert.equal(redis.port, 1);
 });
 
+test("takes policy cluster in a database, the only place where all nodes can count", () => {
+  const raw = { name: "rate-limiting", config: { minute: 1, policy: "cluster" } };
+  const { value } = checkEntity("plugins", raw, { database: true });
+  assert.equal(value?.config.policy, "cluster");
+  assert.equal(checkEntity("plugins", raw).value, undefined);
+});
+
 test("leaves out remarks and keeps our own facts", () => {
   const route = filled("routes", {
     paths: ["/a"],

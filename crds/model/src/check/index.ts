@@ -13,6 +13,8 @@ import { validate } from "./validate.ts";
 export interface CheckOptions {
   /** Unix time in seconds for timestamps that are unset. Default 0, so that the same input gives the same entity. */
   readonly now?: number;
+  /** Whether it stands in a database, which counts for all nodes: rate-limiting may have policy `cluster`. Default no. */
+  readonly database?: boolean;
 }
 
 /** A filled entity; routes, plugins and credentials may carry `_sluice`. */
@@ -35,7 +37,7 @@ const REMARKS = new Set(["_comment", "_ignore"]);
 export function checkEntity<Name extends Collection>(
   collection: Name,
   raw: unknown,
-  { now = 0 }: CheckOptions = {},
+  { now = 0, database = false }: CheckOptions = {},
 ): Checked<CheckedEntity<Name>> {
   if (!isRecord(raw)) return { violations: [{ path: [], message: "expected a record" }] };
   const { extras, ...ours } = checkExtras(collection, own(raw, "_sluice"));
@@ -46,7 +48,7 @@ export function checkEntity<Name extends Collection>(
 
   const schema = schemaNode(entities[collection].schema);
   const filled = fill(schema, withTimes(schema, members, now));
-  const config = collection === "plugins" ? checkPluginConfig(filled.value, extras) : undefined;
+  const config = collection === "plugins" ? checkPluginConfig(filled.value, { extras, database }) : undefined;
   const entity: Members = { ...(filled.value as Members), ...(config?.value ? { config: config.value } : {}) };
   const withId = { ...entity, id: entity.id ?? idOf(collection, entity) };
 
@@ -67,17 +69,32 @@ export function checkEntity<Name extends Collection>(
  * Checks and fills a plugin's config. Paths start at the config; one that is empty means the config, one that is
  * `["@entity"]` the plugin as a whole.
  */
-export function checkConfig<Name extends PluginName>(plugin: Name, raw: unknown): Checked<PluginConfigs[Name]> {
+export function checkConfig<Name extends PluginName>(
+  plugin: Name,
+  raw: unknown,
+  { database = false }: Pick<CheckOptions, "database"> = {},
+): Checked<PluginConfigs[Name]> {
   const schema = schemaNode(plugins[plugin].schema);
   const filled = fill(schema, isRecord(raw) ? expandConfig(plugin, raw) : (raw ?? {}));
-  const violations = [...filled.unknown, ...validate(schema, filled.value)];
+  const nowhere = !database && plugin === "rate-limiting" && Object(filled.value).policy === "cluster";
+  const violations = [...filled.unknown, ...(nowhere ? [NO_CLUSTER] : []), ...validate(schema, filled.value)];
   return violations.length > 0 ? { violations } : { value: filled.value as PluginConfigs[Name] };
 }
 
-function checkPluginConfig(plugin: unknown, extras: CheckedExtras["extras"]): Checked<unknown> | undefined {
+const NO_CLUSTER: Violation = {
+  path: ["policy"],
+  message: "expected one of: local, redis (cluster needs the database mode)",
+};
+
+interface PluginOptions {
+  readonly extras: CheckedExtras["extras"];
+  readonly database: boolean;
+}
+
+function checkPluginConfig(plugin: unknown, { extras, database }: PluginOptions): Checked<unknown> | undefined {
   const { name, config } = plugin as Members;
   if (typeof name !== "string" || !Object.hasOwn(plugins, name)) return undefined;
-  const checked = checkConfig(name as PluginName, config);
+  const checked = checkConfig(name as PluginName, config, { database });
   if (checked.violations === undefined) return checked;
   if (extras?.unavailable !== undefined) return { value: {} };
   // The plugin's own schema has told it.

@@ -4,7 +4,7 @@
  * What a change does not touch is shared: an unchanged entity is the same object and an unchanged map the same map.
  * Entities stand in the order of their ids, so that equal content looks the same whatever the way it came.
  */
-import { checkEntity } from "../check/index.ts";
+import { type CheckOptions, checkEntity } from "../check/index.ts";
 import type { Change, Document, Endpoint } from "../document.ts";
 import { type Collection, collections } from "../entities/index.ts";
 import { perCollection } from "../entities/per-collection.ts";
@@ -19,20 +19,22 @@ import { type Draft, findDangling, findStranded } from "./integrity.ts";
 import { type Maps, makeSnapshot } from "./make.ts";
 import { findClashes, sameIdentity } from "./uniqueness.ts";
 
+export type ApplyOptions = Pick<CheckOptions, "database">;
+
 /**
  * Applies a change. Removed ids that are not there are passed over; an id that is both removed and put is put.
  * Paths of violations: `["routes", 0, ...]` for a put item, `["remove", "routes", 0]` for a removal,
  * `["_sluice", "endpoints", id, ...]` for addresses. An entity without timestamps gets 0: nothing depends on a clock.
  */
-export function applyChange(previous: Snapshot, change: Change): Checked<Snapshot> {
-  return advance(previous, change, (collection) => {
+export function applyChange(previous: Snapshot, change: Change, options: ApplyOptions = {}): Checked<Snapshot> {
+  return advance({ previous, change, options }, (collection) => {
     const ids = change.remove[collection] ?? [];
     return new Map(ids.map((id, index) => [id.toLowerCase(), ["remove", collection, index]]));
   });
 }
 
 /** Applies a whole flat document: what it does not have is removed. Paths start in the document. */
-export function applyDocument(previous: Snapshot, document: Document): Checked<Snapshot> {
+export function applyDocument(previous: Snapshot, document: Document, options: ApplyOptions = {}): Checked<Snapshot> {
   const endpoints = document._sluice?.endpoints ?? {};
   const stale = [...previous.endpoints.keys()].filter((id) => !Object.hasOwn(endpoints, id));
   const change: Change = {
@@ -40,7 +42,7 @@ export function applyDocument(previous: Snapshot, document: Document): Checked<S
     remove: {},
     endpoints: { ...endpoints, ...Object.fromEntries(stale.map((id) => [id, null])) },
   };
-  return advance(previous, change, (collection) => {
+  return advance({ previous, change, options }, (collection) => {
     return new Map([...previous[collection].keys()].map((id) => [id, [collection]]));
   });
 }
@@ -48,8 +50,14 @@ export function applyDocument(previous: Snapshot, document: Document): Checked<S
 /** The ids to remove from a collection, each with the path that names it in violations. */
 type Removals = (collection: Collection) => ReadonlyMap<string, Violation["path"]>;
 
-function advance(previous: Snapshot, change: Change, removals: Removals): Checked<Snapshot> {
-  const { puts, faulty, violations: faults } = checkPuts(previous, change);
+interface Advance {
+  readonly previous: Snapshot;
+  readonly change: Change;
+  readonly options: ApplyOptions;
+}
+
+function advance({ previous, change, options }: Advance, removals: Removals): Checked<Snapshot> {
+  const { puts, faulty, violations: faults } = checkPuts({ previous, change, options });
   const endpoints = checkEndpoints(change.endpoints);
 
   const steps = perCollection((collection) => step(previous[collection], puts[collection], removals(collection)));
@@ -77,10 +85,11 @@ function advance(previous: Snapshot, change: Change, removals: Removals): Checke
   return { value: makeSnapshot(previous, { ...next, endpoints: addresses } as Maps) };
 }
 
-function checkPuts(previous: Snapshot, change: Change) {
-  const checked = perCollection((collection) =>
-    checkItems(collection, change.put[collection] ?? [], previous[collection]),
-  );
+function checkPuts({ previous, change, options }: Advance) {
+  const checked = perCollection((collection) => {
+    const items = change.put[collection] ?? [];
+    return checkItems(collection, { items, held: previous[collection], options });
+  });
   return {
     puts: perCollection((collection) => checked[collection].puts),
     faulty: perCollection((collection) => checked[collection].faulty),
@@ -88,13 +97,19 @@ function checkPuts(previous: Snapshot, change: Change) {
   };
 }
 
-function checkItems(collection: Collection, items: readonly unknown[], held: ReadonlyMap<string, Held>) {
+interface Items {
+  readonly items: readonly unknown[];
+  readonly held: ReadonlyMap<string, Held>;
+  readonly options: ApplyOptions;
+}
+
+function checkItems(collection: Collection, { items, held, options }: Items) {
   const puts = new Map<string, Put>();
   const faulty = new Set<string>();
   const violations: Violation[] = [];
   for (const [index, raw] of items.entries()) {
     const path = [collection, index];
-    const checked: Checked<Held> = checkEntity(collection, raw);
+    const checked: Checked<Held> = checkEntity(collection, raw, options);
     if (checked.value === undefined) {
       violations.push(...checked.violations.map((violation) => ({ ...violation, path: [...path, ...violation.path] })));
       if (isRecord(raw) && typeof raw.id === "string") faulty.add(raw.id.toLowerCase());

@@ -68,6 +68,7 @@ export function createOverlay(base: Reader): Overlay {
   }
 
   return {
+    ...(base.database && { database: true }),
     find,
     list,
     async apply(writes) {

@@ -16,7 +16,8 @@ export const changedNow = (collection: Collection): { readonly updated_at?: numb
 /** @throws HttpError 400 with all faults. */
 export function check(call: Call, raw: Raw): Entity {
   const { collection } = call.endpoint;
-  const { value, violations = [] } = checkEntity(collection, raw, { now: timeFor(collection) });
+  const { database = false } = call.store;
+  const { value, violations = [] } = checkEntity(collection, raw, { now: timeFor(collection), database });
   const faults = [...call.faults, ...violations];
   if (!value || faults.length > 0) throw invalidEntity(faults);
   return value;

@@ -22,6 +22,8 @@ export function createDatabaseStore({ database, awaitRevision }: DatabaseStoreOp
   }
 
   return {
+    database: true,
+
     async list(collection, options) {
       const found = await rowsOf(listStatement(collection, options));
       const entities = found.slice(0, options.size).map((row) => entityOf(collection, row));

@@ -5,9 +5,6 @@ import { atLeastOneOf, conditional, isEmpty, type Members, type RecordRule } fro
 
 export const rateLimiting: RecordRule = (config) => [
   ...atLeastOneOf(config, periods, "config."),
-  ...(config.policy === "cluster"
-    ? [{ path: ["policy"], message: "expected one of: local, redis (cluster needs the database mode)" }]
-    : []),
   ...periodsInOrder(config),
   ...syncRate(config),
   ...needed(config),
