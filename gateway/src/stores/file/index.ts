@@ -2,7 +2,7 @@
 import { Edited, writeAtomically } from "@sluice/crds/atomic";
 import type { FileSource, LoadedData } from "../../sources/file.ts";
 import { type Effect, type Outcome, type Store, Unavailable, type Write } from "../store.ts";
-import { createTables, find, list, type Placed } from "../tables/index.ts";
+import { createTables, find, list, type Placed, type Tables } from "../tables/index.ts";
 import { type Applied, applyWrites, type Content } from "./apply.ts";
 import { editTree, type Touched } from "./edit.ts";
 import { type Print, printerOf } from "./print.ts";
@@ -34,6 +34,8 @@ const ATTEMPTS = 8;
 
 export function createFileStore({ file, source, writable, programmed }: FileStoreOptions): Store {
   let state: State | undefined;
+  /** What readers are told: that of the last state, also while a write turns it into the next one. */
+  let shown: Pick<State, "text" | "tables"> | undefined;
   let waiting: Waiting[] = [];
   let flushing = false;
 
@@ -41,8 +43,12 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     const taken = source.taken();
     if (!taken) throw new Unavailable("the declarative file has not been read yet");
     if (state?.text !== taken.text) state = stateOf(taken.text, taken.loaded());
+    shown = state;
     return state;
   }
+
+  /** Reading a large file anew for everybody who asks during a write would leave no time for writes. */
+  const tables = (): Tables => (shown && shown.text === source.taken()?.text ? shown : current()).tables;
 
   /** Everything that came in the meantime is written at once: the disk is slower than the writers. */
   async function flush(): Promise<void> {
@@ -93,11 +99,12 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     if (writable) await writeAtomically(file, text, { replaces: before.text });
     source.deliver(text, done.snapshot, { saved: writable });
     state = { text, tree, print, tables: done.tables, snapshot: done.snapshot };
+    shown = state;
   }
 
   return {
-    list: async (collection, options) => list(current().tables, collection, { ...options, now: Date.now() }),
-    find: async (collection, by) => find(current().tables, collection, { by, now: Date.now() }),
+    list: async (collection, options) => list(tables(), collection, { ...options, now: Date.now() }),
+    find: async (collection, by) => find(tables(), collection, { by, now: Date.now() }),
     async write(writes, { plan = false, whole = false } = {}) {
       if (plan) return applyWrites(current(), [writes]).outcomes[0] ?? { effects: [] };
       if (!writable && !whole) return { fault: { kind: "read-only" }, index: 0 };
