@@ -114,7 +114,12 @@ export function createListener(options: ListenerOptions): FastifyInstance {
         }
         const { status, headers = {}, body, programmed }: Answer = await handler(receivedOf(request));
         reply.headers(headers);
-        if (programmed) reply.headers(programmedHeaders(await untilClosing(programmed(wait))));
+        if (programmed) {
+          const from = performance.now();
+          reply.headers(programmedHeaders(await untilClosing(programmed(wait))));
+          // How much of the answer's time was spent waiting for the nodes (W3C Server Timing).
+          reply.header("server-timing", `nodes;dur=${(performance.now() - from).toFixed(1)}`);
+        }
         return body === undefined ? reply.code(status).send() : sendJson(reply.code(status), body);
       },
     });
