@@ -4,6 +4,7 @@ import { startAdmin } from "../../../gateway/src/admin/index.ts";
 import { askAt, quiet } from "../../../gateway/src/admin/testing.ts";
 import { type AdminSettings, adminSettings } from "../../../gateway/src/settings/admin.ts";
 import { type Opened, openStore } from "../../../gateway/src/stores/open.ts";
+import type { Store } from "../../../gateway/src/stores/store.ts";
 import type { AdminHolder } from "./suite.ts";
 
 /** Nobody is waited for: there are no nodes. */
@@ -20,6 +21,12 @@ function settingsOf(env: Readonly<Record<string, string>>): AdminSettings {
 
 /** A store as the environment of `sluice admin` says. */
 export const openWith = (env: Readonly<Record<string, string>>): Promise<Opened> => openStore(settingsOf(env), quiet);
+
+/** A store of which nobody knows the nodes. */
+export const withoutNodes = (store: Store): Pick<Opened, "store" | "fleet"> => ({
+  store,
+  fleet: { status: async () => null, nodes: async () => [] },
+});
 
 /** Closes the store too. */
 export async function adminOver(opened: Opened): Promise<AdminHolder> {

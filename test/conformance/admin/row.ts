@@ -7,6 +7,8 @@ export interface Row extends Asking {
   /** `POST /services`. A word in braces is what an earlier row kept under it. */
   readonly ask: string;
   readonly status: number;
+  /** Asked only of a store that is a database, or only of one that is none. */
+  readonly where?: "in a database" | "elsewhere";
   /** The whole body. */
   readonly body?: unknown;
   /** A part of the body. */

@@ -152,11 +152,19 @@ export const refusals: Table = {
       message: /at least one of these fields must be non-empty: 'config.second'/,
     },
     {
-      does: "refuses the policy of a database",
+      does: "refuses the policy of a database where there is none",
       ask: "POST /plugins",
       form: "name=rate-limiting&config.minute=1&config.policy=cluster",
+      where: "elsewhere",
       status: 400,
-      has: { code: 2 },
+      message: /^schema violation \(config\.policy: expected one of: local, redis/,
+    },
+    {
+      does: "takes the policy of a database where there is one",
+      ask: "POST /plugins?dry_run=1",
+      form: "name=rate-limiting&config.minute=1&config.policy=cluster",
+      where: "in a database",
+      status: 200,
     },
     {
       does: "refuses a plugin on a consumer that has no use for one",

@@ -1,0 +1,15 @@
+import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
+import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
+import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";
+import { describeAdmin } from "../../conformance/admin/suite.ts";
+import { bootstrapped } from "../../conformance/store/database.ts";
+
+describeAdmin(
+  "the embedded database",
+  async () => {
+    const database = await bootstrapped(await openEmbedded());
+    const store = createDatabaseStore({ database, awaitRevision: async () => null });
+    return adminOver({ ...withoutNodes(store), close: () => database.close() });
+  },
+  { database: true },
+);

@@ -1,0 +1,25 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import { createIntake } from "../../../gateway/src/runtime/intake.ts";
+import { createFileSource } from "../../../gateway/src/sources/file.ts";
+import { createFileStore } from "../../../gateway/src/stores/file/index.ts";
+import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";
+import { describeAdmin } from "../../conformance/admin/suite.ts";
+import { temporaryFolder } from "../../process/index.ts";
+
+describeAdmin("a file that may be written", async () => {
+  const folder = temporaryFolder("table-file");
+  const file = join(folder.path, "sluice.yml");
+  writeFileSync(file, '_format_version: "3.0"\n');
+  const source = createFileSource({ file, log: pino({ level: "silent" }), keep: true });
+  await source.start(createIntake({ node: "n", version: "0", serve() {} }));
+  const store = createFileStore({ file, source, writable: true, programmed: async () => null });
+  return adminOver({
+    ...withoutNodes(store),
+    async close() {
+      await source.stop();
+      folder.remove();
+    },
+  });
+});

@@ -1,0 +1,25 @@
+import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
+import { openPostgres } from "../../../gateway/src/stores/database/postgres.ts";
+import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";
+import { describeAdmin } from "../../conformance/admin/suite.ts";
+import { bootstrapped } from "../../conformance/store/database.ts";
+import { startPostgres } from "../../tools/postgres.ts";
+
+describeAdmin(
+  "Postgres",
+  async () => {
+    const server = await startPostgres();
+    const { hostname: host, port, username: user, password } = new URL(server.url);
+    const database = openPostgres({ host, port: Number(port), user, password, database: "postgres" });
+    await bootstrapped(database);
+    const store = createDatabaseStore({ database, awaitRevision: async () => null });
+    return adminOver({
+      ...withoutNodes(store),
+      async close() {
+        await database.close();
+        await server.stop();
+      },
+    });
+  },
+  { database: true },
+);
