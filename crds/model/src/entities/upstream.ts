@@ -59,7 +59,7 @@ export const upstream = record(
       text({ description: "Value of the Host header for requests to the targets.", rule: "host-port", maxLength: 260 }),
     ),
     client_certificate: reference("certificates", "The certificate that is shown to https targets.", "restrict"),
-    use_srv_name: flag({ description: "Use the name of an SRV record as the Host header.", default: false }),
+    use_srv_name: flag({ description: "Accepted for Kong's sake: SRV records are not looked up.", default: false }),
   },
   { description: "Several targets behind one host name, and how requests are spread over them.", rule: "upstream" },
 );
