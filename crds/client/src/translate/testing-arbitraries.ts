@@ -1,0 +1,121 @@
+/** Arbitrary entities, for round trips through other forms. */
+import type { Collection } from "@sluice/model";
+import fc from "fast-check";
+import { CERTIFICATE, CONSUMER, ROUTE, SERVICE, UPSTREAM } from "./example.ts";
+import { elliptic, first } from "./testing-pairs.ts";
+
+const word = fc.stringMatching(/^[a-z][a-z0-9]{0,12}$/);
+const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value);
+const words = (from: fc.Arbitrary<string>) => fc.uniqueArray(from, { minLength: 1, maxLength: 3 });
+/** A host name that no address can be mistaken for. */
+const host = fc.stringMatching(/^[a-z][a-z0-9]{0,9}(\.[a-z]{1,5})?$/);
+const flag = fc.boolean();
+const milliseconds = fc.integer({ min: 1, max: 2 ** 31 - 2 });
+/** A name may hold anything beyond ASCII, dots and capitals. */
+const name = fc.stringMatching(/^[A-Za-z0-9._~é😀-]{1,40}$/u);
+const common = {
+  id: fc.uuid(),
+  created_at: fc.integer({ min: 0, max: 2 ** 40 - 1 }).map((time) => time % 10 ** 11),
+  tags: maybe(words(word)),
+};
+const times = { ...common, updated_at: fc.integer({ min: 0, max: 2 ** 33 }) };
+
+const sections = fc.record({
+  active: fc.record({
+    type: fc.constantFrom("http", "https", "tcp"),
+    http_path: word.map((path) => `/${path}`),
+    headers: maybe(fc.dictionary(fc.stringMatching(/^[Xx]-[a-z_]{1,9}$/), words(word), { minKeys: 1, maxKeys: 3 })),
+    healthy: fc.record({ interval: fc.integer({ min: 0, max: 9 }), successes: fc.integer({ min: 0, max: 9 }) }),
+  }),
+  passive: fc.record({ unhealthy: fc.record({ http_statuses: fc.constantFrom([429, 500, 503], [500]) }) }),
+  threshold: fc.integer({ min: 0, max: 100 }),
+});
+const certificateReference = maybe(fc.constant({ id: CERTIFICATE }));
+
+/** Entities before they are filled. */
+export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> } = {
+  certificates: fc
+    .record({
+      ...times,
+      main: fc.constant(first),
+      alternative: fc.constantFrom({}, { cert_alt: elliptic.cert, key_alt: elliptic.key }),
+    })
+    .map(({ main, alternative, ...members }) => ({ ...members, ...main, ...alternative })),
+  snis: fc.record({ ...times, name: host, certificate: fc.constant({ id: CERTIFICATE }) }),
+  upstreams: fc.record({
+    ...times,
+    name: host,
+    algorithm: fc.constantFrom("round-robin", "consistent-hashing", "least-connections"),
+    hash_on: fc.constantFrom("none", "ip", "consumer"),
+    slots: fc.integer({ min: 10, max: 65_536 }),
+    healthchecks: sections,
+    host_header: maybe(word),
+    client_certificate: certificateReference,
+    use_srv_name: flag,
+  }),
+  targets: fc.record({
+    ...common,
+    created_at: fc.double({ min: 0, max: 2 ** 33, noNaN: true }),
+    updated_at: fc.double({ min: 0, max: 2 ** 33, noNaN: true }),
+    upstream: fc.constant({ id: UPSTREAM }),
+    target: fc.tuple(host, fc.integer({ min: 0, max: 65_535 })).map((both) => both.join(":")),
+    weight: fc.integer({ min: 0, max: 65_535 }),
+  }),
+  services: fc
+    .record({
+      ...times,
+      name: maybe(name),
+      retries: fc.integer({ min: 0, max: 32_767 }),
+      protocol: fc.constantFrom("http", "https"),
+      client_certificate: certificateReference,
+      host: word,
+      port: fc.integer({ min: 0, max: 65_535 }),
+      path: maybe(word.map((path) => `/${path}`)),
+      connect_timeout: milliseconds,
+      read_timeout: milliseconds,
+      write_timeout: milliseconds,
+      enabled: flag,
+    })
+    .map((service) => (service.protocol === "https" ? service : { ...service, client_certificate: null })),
+  routes: fc.record({
+    ...times,
+    name: maybe(name),
+    protocols: fc.constantFrom(["https"], ["http", "https"], ["grpcs"]),
+    hosts: words(word),
+    paths: maybe(words(word.map((path) => `/${path}`))),
+    headers: maybe(fc.dictionary(fc.stringMatching(/^[Xx]-[a-z_]{1,9}$/), words(word), { minKeys: 1, maxKeys: 3 })),
+    snis: maybe(words(word)),
+    https_redirect_status_code: fc.constantFrom(426, 301),
+    preserve_host: flag,
+    regex_priority: fc.integer({ min: -9, max: 9 }),
+    path_handling: fc.constantFrom("v0", "v1"),
+    request_buffering: flag,
+    response_buffering: flag,
+    service: maybe(fc.constant({ id: SERVICE })),
+  }),
+  plugins: fc.record({
+    ...times,
+    name: fc.constant("rate-limiting"),
+    instance_name: maybe(name),
+    service: maybe(fc.constant({ id: SERVICE })),
+    route: maybe(fc.constant({ id: ROUTE })),
+    consumer: maybe(fc.constant({ id: CONSUMER })),
+    config: fc.record({
+      minute: fc.integer({ min: 1, max: 9 }),
+      policy: fc.constantFrom("local", "redis"),
+      redis: fc.record({ host: word, port: fc.integer({ min: 0, max: 9999 }), password: maybe(word), ssl: flag }),
+      hide_client_headers: flag,
+    }),
+    protocols: fc.constantFrom(["http"], ["grpc", "grpcs", "http", "https"]),
+    enabled: flag,
+  }),
+  consumers: fc
+    .record({ ...times, username: maybe(name), custom_id: maybe(word) })
+    .filter(({ username, custom_id }) => username !== null || custom_id !== null),
+  keyauth_credentials: fc.record({
+    ...common,
+    consumer: fc.constant({ id: CONSUMER }),
+    key: fc.string({ minLength: 1, maxLength: 40, unit: "grapheme-ascii" }),
+    ttl: maybe(fc.integer({ min: 0, max: 1000 })),
+  }),
+};

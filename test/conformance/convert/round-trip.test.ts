@@ -1,0 +1,104 @@
+/** Any entities, written in every form and read again, are the same entities with the same ids. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseResources, printResource } from "@sluice/crds";
+import { type Collection, checkDocument, checkEntity, collections, type Entity, loadText } from "@sluice/model";
+import fc from "fast-check";
+import { CERTIFICATE, CONSUMER, ROUTE, SERVICE, UPSTREAM } from "../../../crds/client/src/translate/example.ts";
+import { arbitraries } from "../../../crds/client/src/translate/testing-arbitraries.ts";
+import { entitiesOf } from "../../../gateway/src/commands/config/entities-of.ts";
+import { fromResources } from "../../../gateway/src/commands/config/from-resources.ts";
+import { toResources } from "../../../gateway/src/commands/config/to-resources.ts";
+import type { EntityLists } from "../../../gateway/src/stores/difference.ts";
+import { declarativeText } from "../../../gateway/src/stores/file/export.ts";
+import { createTables, type Tables, write } from "../../../gateway/src/stores/tables/index.ts";
+
+/** What others refer to. */
+const anchors: { readonly [Name in Collection]?: string } = {
+  certificates: CERTIFICATE,
+  upstreams: UPSTREAM,
+  services: SERVICE,
+  routes: ROUTE,
+  consumers: CONSUMER,
+};
+
+const raws: fc.Arbitrary<readonly (readonly [Collection, object])[]> = fc
+  .tuple(
+    ...collections.map((name) => {
+      const id = anchors[name];
+      const others = fc.array(arbitraries[name], { maxLength: 3 });
+      const lists =
+        id === undefined
+          ? others
+          : fc
+              .tuple(arbitraries[name], others)
+              .map(([one, more]): object[] => [Object.assign({}, one, { id }), ...more]);
+      // Ids that follow from names are there, too.
+      return fc
+        .tuple(lists, fc.boolean())
+        .map(([items, derived]) =>
+          items.map((item, index): [Collection, object] => [
+            name,
+            derived && (id === undefined || index > 0) ? { ...item, id: null } : item,
+          ]),
+        );
+    }),
+  )
+  .map((lists) => lists.flat());
+
+/** Those of them that can stand beside each other. */
+function listsOf(items: readonly (readonly [Collection, object])[]): EntityLists {
+  let tables: Tables = createTables([]);
+  const kept = new Map<Collection, Entity[]>(collections.map((name) => [name, []]));
+  for (const [collection, raw] of items) {
+    const { value: entity } = checkEntity(collection, raw);
+    const written = entity && write(tables, [{ op: "create", collection, entity }]);
+    if (!entity || !written?.tables) continue;
+    tables = written.tables;
+    kept.get(collection)?.push(entity);
+  }
+  const lists = Object.fromEntries(kept) as EntityLists;
+  // Nodes have rules that tables do not know.
+  fc.pre(checkDocument({ _format_version: "3.0", ...lists }).violations === undefined);
+  return lists;
+}
+
+const sorted = (lists: EntityLists): unknown =>
+  Object.fromEntries(
+    collections.map((name) => [name, [...(lists[name] ?? [])].sort((a, b) => (a.id < b.id ? -1 : 1))]),
+  );
+
+test("entities come back from a declarative file as they went in", () => {
+  fc.assert(
+    fc.property(raws, (items) => {
+      const lists = listsOf(items);
+      const { value, violations } = loadText(declarativeText(lists));
+      assert.ok(value, JSON.stringify(violations));
+      assert.deepEqual(sorted(entitiesOf(value)), sorted(lists));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+for (const [what, namespace, ofClass] of [
+  ["the default namespace", "default", undefined],
+  ["another namespace and class", "home", "other"],
+] as const) {
+  test(`entities come back from custom resources in ${what} as they went in`, () => {
+    fc.assert(
+      fc.property(raws, (items) => {
+        const lists = listsOf(items);
+        const { resources, faults } = toResources(lists, { namespace, class: ofClass });
+        assert.deepEqual(faults, []);
+        const text = resources.map(printResource).join("---\n");
+        const parsed = parseResources(text);
+        assert.deepEqual(parsed.faults, []);
+        const held = parsed.resources.map(({ content }) => ({ from: content.metadata.name, resource: content }));
+        const read = fromResources(held, { homeNamespace: namespace, class: ofClass ?? "sluice" });
+        assert.deepEqual(read.faults, undefined);
+        assert.deepEqual(sorted(read.lists ?? {}), sorted(lists));
+      }),
+      { numRuns: 12 },
+    );
+  });
+}
