@@ -1,10 +1,12 @@
 /** The stores that an admin listener can write to, each as a running product for Kong's clients. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { root } from "../../check/source-files.ts";
 import { startClusterProduct } from "../../cluster/product.ts";
-import { temporaryFolder } from "../../process/index.ts";
+import { startProcess, temporaryFolder } from "../../process/index.ts";
 import { freeAddresses } from "../../product/free-addresses.ts";
 import { startDirectoryProduct } from "../../start/directory-product.ts";
+import type { Chosen, Env } from "../../start/processes.ts";
 
 export interface RunningStore {
   /** Address of the admin listener, http. */
@@ -15,32 +17,69 @@ export interface RunningStore {
 }
 
 export interface WritableStore {
-  /** As in SLUICE_STORE, with what else it needs. */
+  /** As in SLUICE_STORE. */
   readonly name: string;
   /** Starts the product without any entity. */
   start(): Promise<RunningStore>;
 }
 
+/** What ends a started product. */
+type Stop = () => Promise<unknown>;
+
 export const writableStores: readonly WritableStore[] = [
-  { name: "directory", start: () => start("directory") },
-  { name: "cluster", start: () => start("cluster") },
+  store("database", ({ chosen, work }) => startAlone(chosen, { SLUICE_DATABASE_DIR: join(work, "database") })),
+  store("file", ({ chosen, work }) => {
+    const file = join(work, "kong.yaml");
+    writeFileSync(file, '_format_version: "3.0"\n');
+    return startAlone(chosen, { SLUICE_FILE: file, SLUICE_FILE_WRITABLE: "true", SLUICE_STORE: "file" });
+  }),
+  store("directory", async ({ chosen, work }) => {
+    const folder = join(work, "resources");
+    mkdirSync(folder);
+    return (await startDirectoryProduct({ chosen, work, folder })).stop;
+  }),
+  store("cluster", async ({ chosen, work }) => (await startClusterProduct({ chosen, work })).stop),
 ];
 
-async function start(name: "directory" | "cluster"): Promise<RunningStore> {
-  const work = temporaryFolder(`clients-${name}`);
-  const chosen = await freeAddresses();
-  const resources = join(work.path, "resources");
-  mkdirSync(resources);
-  const product =
-    name === "directory"
-      ? await startDirectoryProduct({ chosen, work: work.path, folder: resources })
-      : await startClusterProduct({ chosen, work: work.path });
+function store(name: string, run: (place: { chosen: Chosen; work: string }) => Promise<Stop>): WritableStore {
   return {
-    admin: `http://${chosen.admin}`,
-    proxy: `http://${chosen.proxy}`,
-    async stop() {
-      await product.stop();
-      work.remove();
+    name,
+    async start() {
+      const folder = temporaryFolder(`clients-${name}`);
+      const chosen = await freeAddresses();
+      const stop = await run({ chosen, work: folder.path });
+      return {
+        admin: `http://${chosen.admin}`,
+        proxy: `http://${chosen.proxy}`,
+        async stop() {
+          await stop();
+          folder.remove();
+        },
+      };
     },
   };
+}
+
+/** `sluice start`: a node and the admin listener in one process. */
+async function startAlone(chosen: Chosen, store: Env): Promise<Stop> {
+  const main = join(root, "gateway/src/main.ts");
+  const env = {
+    SLUICE_STORE: "database",
+    SLUICE_DATABASE: "embedded",
+    SLUICE_PROXY_LISTEN: chosen.proxy,
+    // TLS has suites of its own.
+    SLUICE_PROXY_TLS_LISTEN: chosen.proxy2,
+    SLUICE_STATUS_LISTEN: chosen.status,
+    SLUICE_ADMIN_LISTEN: chosen.admin,
+    SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+    SLUICE_LOG_LEVEL: "warn",
+    ...store,
+  };
+  if (env.SLUICE_STORE === "database") {
+    const made = await startProcess(process.execPath, [main, "migrations", "bootstrap"], { name: "bootstrap", env });
+    if ((await made.ended()).code !== 0) throw new Error(`bootstrap failed:\n${made.tail()}`);
+  }
+  const ready = `http://${chosen.admin}/`;
+  const started = await startProcess(process.execPath, [main, "start"], { name: "sluice", env, ready });
+  return () => started.stop();
 }
