@@ -2,6 +2,7 @@
  * The database source: everything at the start, then each change as soon as it is written (LISTEN and NOTIFY). Twice a
  * second the node says that it lives and which revision it serves; the answer tells it of changes that it missed.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { applyChange, applyDocument, describeViolation } from "@sluice/model";
 import type { Database } from "../stores/database/driver.ts";
 import { CHANGES_CHANNEL, forgetNode, sayAlive } from "../stores/database/nodes.ts";
@@ -20,6 +21,11 @@ export interface DatabaseSourceOptions {
   readonly heartbeat?: number;
 }
 
+/** How long the node rests after a change, as a multiple of what the change took: writes in a row share a delivery. */
+const REST = 3;
+/** Milliseconds. */
+const MAX_REST = 10;
+
 /** What stands in a database may count in it. */
 const HERE = { database: true };
 
@@ -31,6 +37,8 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
   let working: Promise<void> = Promise.resolve();
   /** The newest number that a signal told and that was not worked at yet. */
   let heard = 0;
+  /** As of performance.now(). */
+  let restUntil = 0;
   let waiting = false;
   let beating = false;
   let timer: NodeJS.Timeout | undefined;
@@ -43,9 +51,12 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
   async function follow(intake: Intake): Promise<boolean> {
     const { revision, document, change } = await readChanges(database, seen);
     if (stopped || (seen?.number === revision.number && seen.epoch === revision.epoch)) return false;
+    const began = performance.now();
     const taken = intake.update(revision.number, (previous) =>
       document ? applyDocument(previous, document, HERE) : applyChange(previous, change, HERE),
     );
+    const ended = performance.now();
+    restUntil = ended + Math.min((ended - began) * REST, MAX_REST);
     if (taken.violations) {
       if (refused === revision.number) return false;
       refused = revision.number;
@@ -79,6 +90,12 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
     }
   }
 
+  /** After a change the node does something else for a while; what comes meanwhile is delivered together. */
+  async function rest(): Promise<void> {
+    const left = restUntil - performance.now();
+    if (left >= 1) await sleep(left);
+  }
+
   /** Signals that come while one is worked at are one: it reads all that there is. */
   function hear(intake: Intake, number: number): void {
     heard = Math.max(heard, number);
@@ -91,6 +108,7 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
       // Read already, together with another.
       if (seen && newest <= seen.number) return undefined;
       return work(intake, async () => {
+        await rest();
         if (await follow(intake)) await say(intake, true);
       });
     });
