@@ -67,8 +67,6 @@ async function startAlone(chosen: Chosen, store: Env): Promise<Stop> {
     SLUICE_STORE: "database",
     SLUICE_DATABASE: "embedded",
     SLUICE_PROXY_LISTEN: chosen.proxy,
-    // TLS has suites of its own.
-    SLUICE_PROXY_TLS_LISTEN: chosen.proxy2,
     SLUICE_STATUS_LISTEN: chosen.status,
     SLUICE_ADMIN_LISTEN: chosen.admin,
     SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
