@@ -3,6 +3,7 @@ import { type Collection, decodeForm, type FormParts } from "@sluice/model";
 import { badRequest, invalidEntity, unparsable, unsupportedType } from "./errors.ts";
 import { type JsonBounds, readJson } from "./json.ts";
 import { readMultipart } from "./multipart.ts";
+import { unkeepable } from "./text.ts";
 
 export type Raw = Readonly<Record<string, unknown>>;
 
@@ -29,7 +30,7 @@ export function decodeBody(
   if (type === "application/json") return parseJson(bytes);
   const form = decodeForm(readForm(type, { contentType, bytes }), collection, hint);
   if (form.violations) throw invalidEntity(form.violations);
-  return form.value;
+  return keepable(form.value);
 }
 
 export const typeOf = (contentType: string | undefined): string | undefined =>
@@ -68,7 +69,14 @@ function parseJson(bytes: Buffer, bounds: JsonBounds = BOUNDS): Raw {
     );
   }
   if (fault !== undefined || typeof value !== "object" || value === null || Array.isArray(value)) throw unparsable();
-  return value as Raw;
+  return keepable(value as Raw);
+}
+
+/** @throws HttpError 400. */
+function keepable(value: Raw): Raw {
+  const violations = unkeepable(value);
+  if (violations.length > 0) throw invalidEntity(violations);
+  return value;
 }
 
 function decodeUtf8(bytes: Buffer): string | undefined {

@@ -18,7 +18,7 @@ export interface Performed<One extends Step> {
 }
 
 /** How often somebody else may be quicker. */
-const ATTEMPTS = 12;
+const ATTEMPTS = 24;
 
 /**
  * Works steps out and writes them, all or none; anew from what there is by then when somebody else was quicker.

@@ -6,6 +6,7 @@ import type { Raw } from "./body.ts";
 import type { Call, Reader } from "./call.ts";
 import type { Endpoint, Foreign } from "./endpoints.ts";
 import { invalidUnique, notFound, serverNameNotFound } from "./errors.ts";
+import { textFault } from "./text.ts";
 
 export interface Place {
   readonly entity: Entity | null;
@@ -45,6 +46,8 @@ export const serverName = (store: Reader, name: string): Promise<Sni | null> =>
 function nameLookup(collection: Collection, name: string): Lookup {
   const { key, within } = entities[collection];
   const member = key ?? "id";
+  const unkeepable = textFault(name);
+  if (unkeepable !== undefined) throw invalidUnique(member, unkeepable);
   const faults = within === undefined ? (checkEntity(collection, { [member]: name }).violations ?? []) : [];
   const fault = faults.find(({ path }) => path.length === 1 && path[0] === member);
   if (fault) throw invalidUnique(member, fault.message);

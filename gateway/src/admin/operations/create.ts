@@ -3,7 +3,7 @@ import { references } from "@sluice/model";
 import type { Call, Step } from "../call.ts";
 import { parentOf } from "../place.ts";
 import { resolveReferences } from "../references.ts";
-import { check, identify } from "./check.ts";
+import { changedNow, check, identify } from "./check.ts";
 import type { Operations } from "./index.ts";
 import { written } from "./written.ts";
 
@@ -11,7 +11,7 @@ export async function create(operations: Operations, call: Call): Promise<Step> 
   const { collection } = call.endpoint;
   const parent = await parentOf(call);
   const raw = operations.prepare(call.body(), { before: null, keeps: false });
-  const owned = parent ? { ...raw, [parent.member]: { id: parent.id } } : raw;
+  const owned = { ...raw, ...(parent && { [parent.member]: { id: parent.id } }), ...changedNow(collection) };
   const given = await resolveReferences(owned, references[collection], call.store);
   const entity = await identify(call, given, check(call, given));
   return {

@@ -13,10 +13,9 @@ export const creating: Table = {
       ask: "POST /services",
       json: { name: "all", host: "a.example", created_at: 5, updated_at: 6, id: ids.unknown },
       status: 201,
-      body: {
+      has: {
         id: ids.unknown,
         created_at: 5,
-        updated_at: 6,
         name: "all",
         retries: 5,
         protocol: "http",
@@ -33,6 +32,7 @@ export const creating: Table = {
         ca_certificates: null,
         enabled: true,
       },
+      matches: { updated_at: /^\d{10}$/ },
       sends: json201,
     },
     {
