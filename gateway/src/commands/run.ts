@@ -2,6 +2,7 @@
 import type { Address, Declarations } from "@sluice/model";
 import { pino } from "pino";
 import { SettingsError } from "../settings/error.ts";
+import { Unavailable } from "../stores/store.ts";
 import { type Command, Misused, Refused, type Running } from "./command.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -56,6 +57,10 @@ function explain(error: SystemError, settings: Values, declarations: Declaration
     const variable = taken === undefined ? "another address" : declarations[taken]?.variable;
     return `port ${error.port} is in use: stop what listens there, or choose another with ${variable}`;
   }
-  const expected = error instanceof SettingsError || error.code === "ENOENT" || error.code === "EACCES";
+  const expected =
+    error instanceof SettingsError ||
+    error instanceof Unavailable ||
+    error.code === "ENOENT" ||
+    error.code === "EACCES";
   return expected ? error.message : (error.stack ?? error.message);
 }

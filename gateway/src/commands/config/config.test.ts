@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { loadText } from "@sluice/model";
+import { pino } from "pino";
+import { temporaryFolder } from "../../../../test/process/index.ts";
+import { Misused, Refused } from "../command.ts";
+import { command } from "./index.ts";
+
+interface Desk {
+  readonly path: (name: string) => string;
+  readonly read: (name: string) => string;
+  /** What the command printed, or what it refused with. Paths are given and told without the folder. */
+  readonly config: (words: string, env?: Readonly<Record<string, string>>) => Promise<string>;
+}
+
+function desk(context: TestContext, files: Readonly<Record<string, string>> = {}): Desk {
+  const folder = temporaryFolder("config");
+  context.after(() => folder.remove());
+  const path = (name: string) => join(folder.path, name);
+  for (const [name, text] of Object.entries(files)) writeFileSync(path(name), text);
+  const plain = (text: string) => text.replaceAll(`${folder.path}/`, "");
+  return {
+    path,
+    read: (name) => readFileSync(path(name), "utf8"),
+    async config(words, env = {}) {
+      const settings = command.settings({ SLUICE_DATABASE_DIR: path("database"), ...env });
+      assert.ok(settings.value, JSON.stringify(settings.violations));
+      const printed: string[] = [];
+      const call = {
+        settings: settings.value,
+        words: words.split(" ").map((word) => (/\.|folder/.test(word) ? path(word) : word)),
+        log: pino({ level: "silent" }),
+        print: (text: string) => void printed.push(text),
+      };
+      try {
+        await command.run(call);
+        return plain(printed.join(""));
+      } catch (error) {
+        if (error instanceof Misused) return "misused";
+        if (error instanceof Refused) return plain(["refused:", error.message, ...error.faults].join("\n"));
+        throw error;
+      }
+    },
+  };
+}
+
+const kong = `_format_version: "3.0"
+services:
+  - name: users
+    url: http://users.example
+    routes:
+      - name: users
+        paths: [/users]
+consumers:
+  - username: alice
+    keyauth_credentials:
+      - key: secret
+plugins:
+  - name: key-auth
+    route: users
+`;
+
+test("init writes an example that can be served, with and without what it comments out", async (context) => {
+  const { config, read, path } = desk(context);
+  assert.equal(await config("init a.yml"), "a.yml is written\n");
+  assert.equal(await config("parse a.yml"), "parse successful\n");
+  writeFileSync(path("b.yml"), read("a.yml").replaceAll(/^# (?=( *- )?( *[a-z_]+:| +- ))/gm, ""));
+  assert.equal(await config("parse b.yml"), "parse successful\n");
+  const { value } = loadText(read("b.yml"));
+  assert.deepEqual([value?.snapshot.routes.size, value?.snapshot.keyauth_credentials.size], [1, 1]);
+});
+
+test("init and export never write over a file", async (context) => {
+  const { config, read, path } = desk(context, { "a.yml": "mine" });
+  const refused = "refused:\na.yml is there already and is not written over: name another, or move it away";
+  assert.equal(await config("init a.yml"), refused);
+  const env = { SLUICE_STORE: "directory", SLUICE_DIRECTORY: path("resources") };
+  mkdirSync(path("resources"));
+  assert.equal(await config("export a.yml", env), refused);
+  assert.equal(read("a.yml"), "mine");
+});
+
+test("parse tells every fault with its place", async (context) => {
+  const { config } = desk(context, { "a.yml": '_format_version: "3.0"\nservices:\n- name: a\n  port: x\nroute: []\n' });
+  assert.equal(
+    await config("parse a.yml"),
+    "refused:\na.yml has 3 faults:\na.yml:3:3: services[0].host: required field missing\n" +
+      "a.yml:4:3: services[0].port: expected an integer\na.yml:5:1: route: unknown field",
+  );
+});
+
+for (const words of ["", "pars a.yml", "parse", "parse a.yml b.yml", "convert a.yml", "convert a.yml --to yaml"]) {
+  test(`says how it is used when told: ${words}`, async (context) => {
+    assert.equal(await desk(context).config(words), "misused");
+  });
+}
+
+test("import creates and changes, tells how many, and deletes nothing; export writes what there is", async (context) => {
+  const more = `${kong}upstreams:\n- name: up\n`.replace("[/users]", "[/people]");
+  const { config, path, read } = desk(context, {
+    "a.yml": kong,
+    "b.yml": more,
+    "store.yml": '_format_version: "3.0"\n',
+  });
+  const env = { SLUICE_STORE: "file", SLUICE_FILE: path("store.yml"), SLUICE_FILE_WRITABLE: "on" };
+  const counts = (lines: readonly string[]) => `import successful\n${lines.map((line) => `  ${line}\n`).join("")}`;
+  const created = [
+    "services             ",
+    "routes               ",
+    "consumers            ",
+    "keyauth_credentials  ",
+    "plugins              ",
+  ];
+  assert.equal(
+    await config("import a.yml", env),
+    counts(created.map((name) => `${name}1 created, 0 changed, 0 unchanged`)),
+  );
+  assert.equal(
+    await config("db_import b.yml", env),
+    counts([
+      "upstreams            1 created, 0 changed, 0 unchanged",
+      ...created.map((name) =>
+        name.startsWith("routes")
+          ? `${name}0 created, 1 changed, 0 unchanged`
+          : `${name}0 created, 0 changed, 1 unchanged`,
+      ),
+    ]),
+  );
+  assert.match(await config("import a.yml", env), /routes {15}0 created, 1 changed/);
+  assert.equal(await config("db_export c.yml", env), "c.yml is written\n");
+  assert.equal(statSync(path("c.yml")).mode & 0o777, 0o600);
+  assert.match(read("c.yml"), /upstreams:\n {2}- name: up\n/);
+  assert.equal(await config("export -", env), read("c.yml"));
+  assert.equal(loadText(read("c.yml")).value?.snapshot.hash, loadText(read("store.yml")).value?.snapshot.hash);
+});
+
+test("import writes nothing when the store refuses anything, and says where it stands in the file", async (context) => {
+  const id = "0123abcd-0000-4000-8000-00000000000f";
+  const { config, path, read } = desk(context, {
+    "a.yml": `${kong}upstreams:\n- name: up\nsnis: []\n`,
+    "b.yml": `_format_version: "3.0"\nservices:\n- name: new\n  host: new\n- id: ${id}\n  name: users\n  host: x\n`,
+  });
+  const env = { SLUICE_STORE: "file", SLUICE_FILE: path("a.yml"), SLUICE_FILE_WRITABLE: "on" };
+  const before = read("a.yml");
+  assert.equal(
+    await config("import b.yml", env),
+    "refused:\nb.yml is not imported, nothing was written:\n" +
+      "b.yml:5:3: services[1]: the store has another entity with name like this",
+  );
+  assert.equal(
+    await config("import b.yml", { ...env, SLUICE_FILE_WRITABLE: "off" }).then((told) => told.split("\n")[2]),
+    "b.yml:3:3: services[0]: the store takes no writes",
+  );
+  assert.equal(read("a.yml"), before);
+});
+
+test("convert turns a file into custom resources and these into the file's entities", async (context) => {
+  const { config, path, read } = desk(context, { "a.yml": kong });
+  assert.equal(await config("convert a.yml --to custom-resources --out folder"), "5 resources are written to folder\n");
+  assert.equal(await config("convert folder --to declarative --out b.yml"), "b.yml is written\n");
+  assert.equal(loadText(read("b.yml")).value?.snapshot.hash, loadText(kong).value?.snapshot.hash);
+  const printed = await config("convert a.yml --to custom-resources");
+  writeFileSync(path("c.yml"), printed);
+  assert.equal(await config("convert c.yml --to declarative"), read("b.yml"));
+  const again = await config("convert a.yml --to custom-resources --out folder");
+  assert.match(
+    again,
+    /^refused:\nthese files are there already and are not written over:\n(folder\/[a-z]+\/.*\n?){5}$/,
+  );
+});
+
+const resources: readonly [string, string, string][] = [
+  [
+    "a wrong value",
+    "apiVersion: sluice.dev/v1alpha1\nkind: Service\nmetadata:\n  name: a\nspec:\n  host: up\n  port: x\n",
+    "a.yml:7:3: spec.port: expected an integer",
+  ],
+  [
+    "a reference to nothing",
+    "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\napiVersion: sluice.dev/v1alpha1\nkind: Route\nmetadata:\n  name: a\nspec:\n  paths: [/]\n  serviceRef:\n    name: b\n",
+    "a.yml:13:5: spec.serviceRef.name: there is no Service b in the namespace default",
+  ],
+  [
+    "a name that two have",
+    ["a", "b"]
+      .map(
+        (name) =>
+          `apiVersion: sluice.dev/v1alpha1\nkind: Service\nmetadata: {name: ${name}}\nspec: {name: s, host: up}\n`,
+      )
+      .join("---\n"),
+    "a.yml:9:1: spec: uniqueness violation: 'services' entity with name set to 's' already declared",
+  ],
+  [
+    "broken YAML",
+    "a: [\n",
+    "a.yml:2:1: Flow sequence in block collection must be sufficiently indented and end with a ]",
+  ],
+];
+
+for (const [what, text, fault] of resources) {
+  test(`convert names the place of ${what} in a resource`, async (context) => {
+    const { config } = desk(context, { "a.yml": text });
+    const told = await config("convert a.yml --to declarative");
+    assert.equal(told.split("\n").slice(0, 3).join("\n"), `refused:\na.yml cannot be converted:\n${fault}`);
+  });
+}
