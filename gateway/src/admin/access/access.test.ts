@@ -26,7 +26,7 @@ describe("settings of access", () => {
     [
       "an address that others reach, with nothing to prove",
       elsewhere,
-      /set SLUICE_ADMIN_TOKEN, .*or SLUICE_ADMIN_ACCESS=anyone; or listen on/,
+      /set one of SLUICE_ADMIN_TOKEN, .*or SLUICE_ADMIN_ACCESS=anyone; or listen on/,
     ],
     ["a certificate without its key", { SLUICE_ADMIN_TLS_CERT: "a" }, /belong together/],
     [
@@ -34,8 +34,13 @@ describe("settings of access", () => {
       { SLUICE_ADMIN_TLS_CA: "a" },
       /SLUICE_ADMIN_TLS_CA needs SLUICE_ADMIN_TLS_CERT/,
     ],
+    ["a token that nobody would look at", { SLUICE_ADMIN_ACCESS: "anyone", SLUICE_ADMIN_TOKEN: token }, /contradicts/],
     ["Kubernetes tokens without a cluster", { SLUICE_ADMIN_KUBERNETES: "true" }, /needs SLUICE_STORE=cluster/],
   ];
+  for (const origin of ["*", "https://a.example/", "a.example", "null"]) {
+    test(`refuse the origin ${origin}`, () =>
+      assert.rejects(openAccess(settingsOf({ SLUICE_ADMIN_ORIGINS: origin }), quiet), /is no origin/));
+  }
   for (const [what, env, message] of refused) {
     test(`refuse ${what}`, () =>
       assert.rejects(openAccess(settingsOf(env), quiet), { name: "SettingsError", message }));

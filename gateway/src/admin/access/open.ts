@@ -27,29 +27,49 @@ type Wanted = Pick<AdminSettings, keyof AccessSettings | "listen" | "store" | "h
 
 /** @throws SettingsError when others could reach the listener unasked, or settings contradict each other. */
 export async function openAccess(settings: Wanted, log: Log): Promise<Access> {
-  const { token, tlsAuthority, kubernetes, access, listen } = settings;
+  const fault = faultIn(settings);
+  if (fault !== undefined) throw new SettingsError(fault);
+  const { token, kubernetes, listen } = settings;
   const tls = await readTls(settings);
-  const isProven = access === "proven";
-  const ways = isProven && (token !== null || tlsAuthority !== null || kubernetes);
-  const reachable = !isLoopback(listen.host.toLowerCase());
-  if (reachable && isProven && !ways) throw unguarded(settings);
-  if (reachable && !isProven) log.warn({ listen }, "whoever reaches the admin listener may use it, as it was set");
-  if (reachable && !tls && isProven)
-    log.warn({ listen }, "tokens travel to the admin listener in clear: no TLS is set");
-  if (kubernetes && settings.store !== "cluster") {
-    throw new SettingsError(
-      `${names.kubernetes.variable} needs ${names.store.variable}=cluster: RBAC knows custom resources only`,
+  const certificates = settings.tlsAuthority !== null;
+  if (isReachable(settings)) {
+    if (settings.access === "anyone")
+      log.warn({ listen }, "whoever reaches the admin listener may use it, as it was set");
+    else if (!tls) log.warn({ listen }, "tokens travel to the admin listener in clear: no TLS is set");
+  }
+  const cluster = kubernetes ? await openCluster() : null;
+  const gate = createGate({ token, certificates, cluster, homeNamespace: settings.homeNamespace });
+  const provesByToken = (token !== null || kubernetes) && !certificates;
+  return { gate, tls, provesByToken, close: async () => cluster?.close() };
+}
+
+const isReachable = ({ listen }: Wanted): boolean => !isLoopback(listen.host.toLowerCase());
+
+function faultIn(settings: Wanted): string | undefined {
+  const { token, tlsAuthority, kubernetes, access, listen, store, origins } = settings;
+  const proofs = [names.token, names.tlsAuthority, names.kubernetes].map(({ variable }) => variable).join(", ");
+  const isProof = token !== null || tlsAuthority !== null || kubernetes;
+  if (access === "anyone" && isProof) {
+    return `${names.access.variable}=anyone contradicts ${proofs}: nobody would look at what callers prove`;
+  }
+  if (access === "proven" && !isProof && isReachable(settings)) {
+    return (
+      `${names.listen.variable} is ${listen.host}:${listen.port}, which other machines may reach, and nothing is set ` +
+      `by which callers prove who they are: set one of ${proofs}, or ${names.access.variable}=anyone; or listen on ` +
+      "127.0.0.1:8001"
     );
   }
-  const cluster = kubernetes && isProven ? await openCluster() : null;
-  const gate = createGate({
-    token: isProven ? token : null,
-    certificates: isProven && tlsAuthority !== null,
-    cluster,
-    homeNamespace: settings.homeNamespace,
-  });
-  const provesByToken = ways && tlsAuthority === null;
-  return { gate, tls, provesByToken, close: async () => cluster?.close() };
+  if (kubernetes && store !== "cluster") {
+    return `${names.kubernetes.variable} needs ${names.store.variable}=cluster: RBAC knows custom resources only`;
+  }
+  const odd = origins.find((origin) => !isOrigin(origin));
+  if (odd === undefined) return undefined;
+  return `${names.origins.variable}: '${odd}' is no origin: scheme, host and port if any, such as https://console.example.com`;
+}
+
+/** As browsers write it: nothing else would ever be equal to what they send. */
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text.toLowerCase();
 }
 
 async function readTls({ tlsCert, tlsKey, tlsAuthority }: Wanted): Promise<Tls | null> {
@@ -62,14 +82,6 @@ async function readTls({ tlsCert, tlsKey, tlsAuthority }: Wanted): Promise<Tls |
   }
   const [cert, key] = await Promise.all([readFile(tlsCert, "utf8"), readFile(tlsKey, "utf8")]);
   return { cert, key, ...(tlsAuthority !== null && { ca: await readFile(tlsAuthority, "utf8") }) };
-}
-
-function unguarded({ listen: { host, port } }: Wanted): SettingsError {
-  return new SettingsError(
-    `${names.listen.variable} is ${host}:${port}, which other machines may reach, and nothing is set by which callers ` +
-      `prove who they are: set ${names.token.variable}, ${names.tlsAuthority.variable} or ${names.kubernetes.variable}, ` +
-      `or ${names.access.variable}=anyone; or listen on 127.0.0.1:8001`,
-  );
 }
 
 // A listener without it needs no Kubernetes client.

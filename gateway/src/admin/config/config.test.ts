@@ -238,7 +238,12 @@ describe("a document for a file that is only read", () => {
     const schema = await rig.ask("GET", "/schemas/plugins/key-auth");
     assert.equal(schema.status, 200);
     const plugins = [{ name: "key-auth", route: deriveId("routes", "users"), tags: ["k8s-name:a"] }];
-    const pushed = { ...document, plugins, consumers: [{ username: "ann", keyauth_credentials: [{ key: "k1" }] }] };
+    const pushed = {
+      ...document,
+      plugins,
+      consumers: [{ username: "ann", keyauth_credentials: [{ key: "k1" }] }],
+      upstreams: [{ name: "users.example", targets: [{ target: "10.0.0.1:8080", weight: 1 }] }],
+    };
     const push = () => post({ json: pushed }, "?check_hash=1&flatten_errors=1");
     const before = ((await rig.ask("GET", "/status")).body as { configuration_hash: string }).configuration_hash;
     const { status, body } = await push();
