@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { type TestContext, test } from "node:test";
+import { pino } from "pino";
+import { portOf, startUpstream } from "../../../test/conformance/engine/rig.ts";
+import { temporaryFolder } from "../../../test/process/index.ts";
+import { SettingsError } from "../settings/error.ts";
+import { runMigrations } from "./migrations.ts";
+import { command } from "./start.ts";
+
+interface Started {
+  readonly proxy: string;
+  readonly status: string;
+  readonly admin: string;
+  readonly upstream: string;
+  readonly close: () => Promise<void>;
+}
+
+async function start(context: TestContext, env: Readonly<Record<string, string>>): Promise<Started> {
+  const upstream = await startUpstream(context, (incoming, response) => response.end(`got ${incoming.url}`));
+  const settings = command.settings({
+    SLUICE_PROXY_LISTEN: "127.0.0.1:0",
+    SLUICE_STATUS_LISTEN: "127.0.0.1:0",
+    SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
+    SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+    SLUICE_DRAIN_TIMEOUT: "10ms",
+    ...env,
+  });
+  assert.ok(settings.value, JSON.stringify(settings.violations));
+  const lines: string[] = [];
+  const log = pino(
+    { level: "info" },
+    new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
+  );
+  const running = await command.run({ settings: settings.value, words: [], log, print() {} });
+  assert.ok(typeof running === "object");
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= running.close();
+    return closing;
+  };
+  context.after(close);
+  const up = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === "sluice is up");
+  const base = ({ host, port }: { host: string; port: number }) => `http://${host}:${port}`;
+  return {
+    proxy: base(up.proxy),
+    status: base(up.status),
+    admin: base(up.admin),
+    upstream: `http://127.0.0.1:${portOf(upstream)}`,
+    close,
+  };
+}
+
+async function send(url: string, body?: object, method = body ? "POST" : "GET") {
+  const response = await fetch(url, {
+    method,
+    ...(body && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+function fileIn(context: TestContext, text: string): string {
+  const folder = temporaryFolder("start");
+  context.after(() => folder.remove());
+  const file = join(folder.path, "sluice.yml");
+  writeFileSync(file, text);
+  return file;
+}
+
+async function bootstrapped(context: TestContext): Promise<Readonly<Record<string, string>>> {
+  const folder = temporaryFolder("start");
+  context.after(() => folder.remove());
+  mkdirSync(join(folder.path, "db"));
+  const env = { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: join(folder.path, "db") };
+  const print = () => {};
+  assert.equal(await runMigrations({ args: ["bootstrap"], env, print, printFault: print }), 0);
+  return env;
+}
+
+const empty = '# mine\n_format_version: "3.0"\n';
+const forms: readonly [string, (context: TestContext) => Promise<Readonly<Record<string, string>>>][] = [
+  [
+    "a file that may be written",
+    async (context) => ({ SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, empty), SLUICE_FILE_WRITABLE: "on" }),
+  ],
+  ["the embedded database", bootstrapped],
+];
+
+for (const [what, envOf] of forms) {
+  test(`one process with ${what}: what is written is served when it is answered`, async (context) => {
+    const { admin, proxy, status, upstream } = await start(context, await envOf(context));
+    const made = await send(`${admin}/services`, { name: "a", url: upstream });
+    assert.equal(made.status, 201, made.text);
+    const routed = await send(`${admin}/services/a/routes`, { name: "r", paths: ["/x"] });
+    assert.equal(routed.headers.get("x-sluice-programmed"), "true");
+    assert.equal((await send(`${proxy}/x/y`)).text, "got /y");
+    assert.equal((await send(`${admin}/routes/r`, undefined, "DELETE")).status, 204);
+    assert.equal((await send(`${proxy}/x/y`)).status, 404);
+    const told = JSON.parse((await send(`${admin}/status`)).text);
+    assert.equal(told.sluice.fleet.nodes.length, 1);
+    assert.equal((await send(`${status}/status/ready`)).status, 200);
+  });
+
+  test(`one process with ${what}: serves the same after a restart`, async (context) => {
+    const env = await envOf(context);
+    const first = await start(context, env);
+    await send(`${first.admin}/services`, { name: "a", url: first.upstream });
+    await send(`${first.admin}/services/a/routes`, { name: "r", paths: ["/x"] });
+    const route = (await send(`${first.admin}/routes/r`)).text;
+    await first.close();
+    const second = await start(context, env);
+    assert.equal((await send(`${second.proxy}/x`)).text, "got /");
+    assert.equal((await send(`${second.admin}/routes/r`)).text, route);
+  });
+}
+
+test("turns a target by the admin API's word", async (context) => {
+  const text = `${empty}upstreams:\n- name: up\n  healthchecks: {passive: {unhealthy: {http_failures: 1}}}\n  targets:\n  - target: 127.0.0.1:1\n`;
+  const { admin } = await start(context, { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, text) });
+  const health = async () => JSON.parse((await send(`${admin}/upstreams/up/health`)).text).data[0].health;
+  assert.equal(await health(), "HEALTHY");
+  const turned = await send(`${admin}/upstreams/up/targets/127.0.0.1:1/unhealthy`, undefined, "PUT");
+  assert.equal(turned.status, 204, turned.text);
+  assert.equal(await health(), "UNHEALTHY");
+});
+
+test("a file is read-only by default, as Kong's is", async (context) => {
+  const file = fileIn(context, empty);
+  const { admin } = await start(context, { SLUICE_STORE: "file", SLUICE_FILE: file });
+  const { status, text } = await send(`${admin}/services`, { name: "a", url: "http://up" });
+  assert.equal(status, 405, text);
+  assert.match(text, /cannot create 'services' entities when not using a database/);
+  assert.equal(readFileSync(file, "utf8"), empty);
+});
+
+test("a second writer of one file is refused in one sentence", async (context) => {
+  const env = { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, empty), SLUICE_FILE_WRITABLE: "on" };
+  await start(context, env);
+  await assert.rejects(start(context, env), (error: Error) => {
+    assert.ok(error instanceof SettingsError);
+    assert.match(error.message, /^another process writes .*sluice\.yml, and only one at a time may/);
+    return true;
+  });
+});
+
+test("a database without tables is refused with the command to run", async (context) => {
+  const folder = temporaryFolder("start");
+  context.after(() => folder.remove());
+  await assert.rejects(start(context, { SLUICE_DATABASE_DIR: join(folder.path, "db") }), /sluice migrations bootstrap/);
+});
