@@ -9,6 +9,7 @@ import { statusFolder } from "./record.ts";
 import { parseSelectors } from "./selector.ts";
 import { createSubscription, type Selection, type Subscription, select } from "./subscription.ts";
 import { createTurns, type Turns } from "./turns.ts";
+import type { View } from "./view.ts";
 import { type Watcher, watchDirectory } from "./watcher.ts";
 import { applyResource, newConditions, removeResource, writeConditions } from "./writer.ts";
 
@@ -112,14 +113,19 @@ function createFeed(directory: string, folder: Folder): Feed {
   const subscriptions = new Set<Subscription>();
   let watcher: Watcher | undefined;
 
-  async function refresh(): Promise<void> {
+  async function refresh(look: () => Promise<View>): Promise<void> {
     if (subscriptions.size === 0) return;
     try {
-      const view = await folder.look();
+      const view = await look();
       for (const subscription of subscriptions) subscription.show(view);
     } catch (error) {
       for (const subscription of subscriptions) subscription.lose(error as Error);
     }
+  }
+
+  function onChange(paths: ReadonlySet<string> | undefined): void {
+    const isKnown = paths !== undefined && [...paths].every((path) => folder.touched(path));
+    void refresh(isKnown ? folder.follow : folder.look);
   }
 
   function close(): void {
@@ -132,14 +138,14 @@ function createFeed(directory: string, folder: Folder): Feed {
     add(subscription, signal) {
       if (signal.aborted) return;
       subscriptions.add(subscription);
-      watcher ??= watchDirectory({ directory, onChange: () => void refresh() });
+      watcher ??= watchDirectory({ directory, onChange });
       signal.addEventListener("abort", () => {
         subscriptions.delete(subscription);
         if (subscriptions.size === 0) close();
       });
-      void refresh();
+      void refresh(folder.look);
     },
-    refresh: () => void refresh(),
+    refresh: () => void refresh(folder.follow),
     close,
   };
 }

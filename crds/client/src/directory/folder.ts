@@ -1,21 +1,43 @@
 /** The directory as it is now: looked at as a whole, read again only where it changed. */
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { kindNames } from "../kinds.ts";
 import type { Log } from "../log.ts";
-import type { Ref } from "../resource.ts";
+import type { Kind, Ref } from "../resource.ts";
 import { keyOf } from "./content.ts";
 import { absent, createFileCache, listFiles, type Read } from "./files.ts";
 import { parseResources } from "./parse.ts";
-import { parseRecord, recordPath, type StatusRecord } from "./record.ts";
+import { parseRecord, recordPath, type StatusRecord, statusFolder } from "./record.ts";
 import { buildView, type FileContent, type Held, refOf, type Source, type View } from "./view.ts";
 
 export interface Folder {
   /** A view that is no older than the call. Rejects when the directory cannot be read. */
   look(): Promise<View>;
-  /** The same for one resource: quick when its files have not changed since the last view. */
+  /** The last view with all that `touched` tells of since: what a change costs does not grow with the directory. */
+  follow(): Promise<View>;
+  /**
+   * A file was written or removed, by whomever; its path is relative to the directory. False: what that means is not
+   * known without a look at everything.
+   */
+  touched(path: string): boolean;
+  /** The resource as it is; quick when its files have not changed since the last view. */
   find(ref: Ref): Promise<Held | undefined>;
+  /** The same, but somebody else may have put it into a file of another name a moment ago. */
+  recall(ref: Ref): Promise<Held | undefined>;
 }
 
 const parallel = 64;
+
+/** Milliseconds for which a look at everything tells what is not there. */
+const isRecent = 2000;
+
+const isResourceFile = (path: string): boolean => /\.(ya?ml|json)$/.test(path);
+
+/** All that was read. */
+interface Content {
+  readonly sources: Map<string, Source>;
+  /** Records by `keyOf`. */
+  readonly records: Map<string, Read<StatusRecord | null>>;
+}
 
 export function createFolder(directory: string, log: Log): Folder {
   const files = createFileCache<FileContent>((text, before) => {
@@ -28,28 +50,83 @@ export function createFolder(directory: string, log: Log): Folder {
   });
   const records = createFileCache<StatusRecord | null>(parseRecord);
   let view: View | undefined;
+  let content: Content | undefined;
+  let lookedAt = Number.NEGATIVE_INFINITY;
   let running: Promise<View> | undefined;
   let next: Promise<View> | undefined;
+  let following: Promise<View> | undefined;
+  const dirty = new Set<string>();
+  /** What was touched while everything is being read: it may have been read before. */
+  let during: Set<string> | undefined;
 
   async function scan(): Promise<View> {
-    const paths = await listFiles(directory, (name) => /\.(ya?ml|json)$/.test(name));
-    const read = await inBatches(paths, async (path): Promise<Source | undefined> => {
-      const file = await files.read(join(directory, path)).catch((error) => unreadable(path, error));
-      return file && { path, file };
-    });
-    const sources = read.filter((source) => source !== undefined);
-    const refs = new Map(
-      sources.flatMap(({ file }) => file.value.good.resources.map(refOf)).map((ref) => [keyOf(ref), ref]),
+    const startedAt = performance.now();
+    const late = new Set<string>();
+    during = late;
+    try {
+      const paths = await listFiles(directory, isResourceFile);
+      const fresh: Content = { sources: new Map(), records: new Map() };
+      await inBatches(paths, (path) => readInto(fresh, path));
+      await readAll(fresh, late);
+      files.keep(new Set([...fresh.sources.keys()].map((path) => join(directory, path))));
+      records.keep(new Set(refsIn(fresh).map((ref) => recordPath(directory, ref))));
+      lookedAt = startedAt;
+      return show(fresh);
+    } finally {
+      during = undefined;
+    }
+  }
+
+  /** Reads what the set holds, and what comes into it meanwhile. */
+  async function readAll(into: Content, paths: Set<string>): Promise<void> {
+    while (paths.size > 0) {
+      const taken = [...paths];
+      paths.clear();
+      await inBatches(taken, (path) => readInto(into, path));
+    }
+  }
+
+  async function readInto(into: Content, path: string): Promise<void> {
+    const file = await files.read(join(directory, path)).catch((error) => unreadable(path, error));
+    const before = into.sources.get(path);
+    const refs = [before, file && { path, file }].flatMap(
+      (source) => source?.file.value.good.resources.map(refOf) ?? [],
     );
-    const found = await inBatches([...refs], async ([key, ref]) => [key, await readRecord(ref)] as const);
-    files.keep(new Set(paths.map((path) => join(directory, path))));
-    records.keep(new Set([...refs.values()].map((ref) => recordPath(directory, ref))));
-    const known = new Map<string, Read<StatusRecord | null>>();
-    for (const [key, record] of found) if (record) known.set(key, record);
+    const found = await Promise.all(refs.map(async (ref) => [keyOf(ref), await readRecord(ref)] as const));
+    if (file) into.sources.set(path, { path, file });
+    else into.sources.delete(path);
+    for (const [key, record] of found) {
+      if (record) into.records.set(key, record);
+      else into.records.delete(key);
+    }
+  }
+
+  const refsIn = ({ sources }: Content): readonly Ref[] =>
+    [...sources.values()].flatMap(({ file }) => file.value.good.resources.map(refOf));
+
+  function show(now: Content): View {
     const before = view;
-    view = buildView(sources, known, before);
+    content = now;
+    const sources = [...now.sources.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
+    view = buildView(sources, now.records, before);
     tellProblems(view, before);
     return view;
+  }
+
+  async function catchUp(now: Content): Promise<View> {
+    await readAll(now, dirty);
+    // A look at everything that ended meanwhile is no older.
+    return view && content !== now ? view : show(now);
+  }
+
+  function follow(): Promise<View> {
+    if (!content || !view) return look();
+    if (following) return following.then(follow, follow);
+    if (dirty.size === 0) return Promise.resolve(view);
+    following = catchUp(content).finally(() => {
+      following = undefined;
+    });
+    return following;
   }
 
   function readRecord(ref: Ref): Promise<Read<StatusRecord | null> | undefined> {
@@ -90,15 +167,38 @@ export function createFolder(directory: string, log: Log): Folder {
     return next;
   }
 
+  /** The file of the resource that a record belongs to; undefined: there is none, or it is no record. */
+  function ownerOf(record: string): string | undefined {
+    const [, folder, namespace, name] = /^[^/]+\/([^/]+)\/([^/_]+)_([^/]+)\.json$/.exec(record) ?? [];
+    const kind = (Object.keys(kindNames) as Kind[]).find((one) => one.toLowerCase() === folder);
+    if (!kind || namespace === undefined || name === undefined) return undefined;
+    return view?.held.get(keyOf({ kind, namespace, name }))?.source.path;
+  }
+
+  async function find(ref: Ref): Promise<Held | undefined> {
+    const before = (await follow()).held.get(keyOf(ref));
+    if (!before) return undefined;
+    const file = await files.read(join(directory, before.source.path)).catch(absent);
+    const record = await readRecord(ref);
+    if (file === before.source.file && record === before.record) return before;
+    return (await look()).held.get(keyOf(ref));
+  }
+
   return {
     look,
-    async find(ref) {
-      const before = view?.held.get(keyOf(ref));
-      if (before && !running) {
-        const file = await files.read(join(directory, before.source.path)).catch(absent);
-        const record = await readRecord(ref);
-        if (file === before.source.file && record === before.record) return before;
-      }
+    follow,
+    touched(path) {
+      const file = path.startsWith(statusFolder) ? ownerOf(path) : path;
+      if (file === undefined || basename(path).startsWith(".")) return true;
+      if (!isResourceFile(file)) return false;
+      dirty.add(file);
+      during?.add(file);
+      return true;
+    },
+    find: async (ref) => (await find(ref)) ?? (await look()).held.get(keyOf(ref)),
+    async recall(ref) {
+      const held = await find(ref);
+      if (held || performance.now() - lookedAt < isRecent) return held;
       return (await look()).held.get(keyOf(ref));
     },
   };

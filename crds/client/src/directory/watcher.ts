@@ -9,7 +9,8 @@ export interface WatcherOptions {
   readonly directory: string;
   /** Milliseconds between two rescans. Default 1,000. */
   readonly interval?: number;
-  readonly onChange: () => void;
+  /** The paths that changed, relative to the directory; undefined: any may have. */
+  readonly onChange: (paths: ReadonlySet<string> | undefined) => void;
 }
 
 /** An editor or a copy writes in several steps: they are one change. */
@@ -21,15 +22,20 @@ export function watchDirectory({ directory, interval = 1000, onChange }: Watcher
   let notifications: FSWatcher | undefined;
   let pending: NodeJS.Timeout | undefined;
   let firstAt = 0;
+  let paths: Set<string> | undefined = new Set();
 
-  function noticed(): void {
+  function noticed(_event: string, path: string | null): void {
+    if (path === null) paths = undefined;
+    else paths?.add(path);
     const now = performance.now();
     if (!pending) firstAt = now;
     else if (now - firstAt > longestQuiet) return;
     clearTimeout(pending);
     pending = setTimeout(() => {
       pending = undefined;
-      onChange();
+      const changed = paths;
+      paths = new Set();
+      onChange(changed);
     }, quiet);
   }
 
@@ -50,7 +56,7 @@ export function watchDirectory({ directory, interval = 1000, onChange }: Watcher
   listen();
   const rescan = setInterval(() => {
     listen();
-    onChange();
+    onChange(undefined);
   }, interval);
   return {
     stop() {

@@ -30,13 +30,9 @@ function edited(directory: string, edits: (() => void)[]): Folder {
   const quiet = () => {};
   const folder = createFolder(directory, { info: quiet, warn: quiet, error: quiet });
   return {
-    async look() {
-      const view = await folder.look();
-      edits.shift()?.();
-      return view;
-    },
-    async find(wanted) {
-      const held = await folder.find(wanted);
+    ...folder,
+    async recall(wanted) {
+      const held = await folder.recall(wanted);
       edits.shift()?.();
       return held;
     },

@@ -1,6 +1,6 @@
 /** Changes to the files of a directory. Every one runs under the lock and returns once it is on the disk. */
 import { mkdir, readFile, rm, stat, unlink } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { canonical } from "@sluice/model";
 import { mergeConditions, seconds } from "../conditions.ts";
 import {
@@ -13,7 +13,7 @@ import {
   type Resource,
 } from "../resource.ts";
 import { Edited, syncFolder, writeAtomically } from "./atomic.ts";
-import { applyTo, faultOf } from "./content.ts";
+import { applyTo, faultOf, keyOf } from "./content.ts";
 import { absent } from "./files.ts";
 import type { Folder } from "./folder.ts";
 import { type Parsed, parseResources } from "./parse.ts";
@@ -65,17 +65,19 @@ async function applyOnce({ directory, folder }: Place, { kind, resource, expect 
   const fault = faultOf(kind, resource);
   if (fault) throw new Rejected(fault);
   const ref: Ref = { kind, namespace: resource.metadata.namespace, name: resource.metadata.name };
-  const held = (await folder.look()).held.get(`${kind}/${ref.namespace}/${ref.name}`);
+  const held = (await folder.recall(ref)) ?? (await hiddenBy(directory, { folder, ref }));
   checkExpectation(ref, held, expect);
   const content = applyTo(kind, held?.placed.content, resource);
   if (!held) {
     const path = await freePath(directory, ref);
     await mkdir(dirname(path), { recursive: true });
-    await writeAtomically(path, printResource(content), { mode: kind === "Secret" ? 0o600 : 0o644 });
     await rm(recordPath(directory, ref), { force: true });
+    await writeAtomically(path, printResource(content), { mode: kind === "Secret" ? 0o600 : 0o644 });
+    folder.touched(relative(directory, path));
   } else {
     if (canonical(held.placed.content) === canonical(content)) return held.resource;
     await rewriteFile(directory, held, (text) => replaceDocument(text, held.placed.document, content), content);
+    folder.touched(held.source.path);
   }
   const written = await folder.find(ref);
   if (!written) throw new Error(`${kind} ${ref.namespace}/${ref.name} was written and then removed by somebody else`);
@@ -94,22 +96,33 @@ function checkExpectation(ref: Ref, held: Held | undefined, expect: ApplyOptions
   throw new Conflict("changed", `${title} ${held ? "has been changed" : "has been removed"}; read it again`);
 }
 
+/** Another process may have made it since we looked, and then in the file where we would. */
+async function hiddenBy(directory: string, { folder, ref }: { folder: Folder; ref: Ref }): Promise<Held | undefined> {
+  const isThere = await stat(pathFor(directory, ref)).catch(absent);
+  return isThere && (await folder.look()).held.get(keyOf(ref));
+}
+
 /** `<kind>/<name>.yaml`, with the namespace in front of the name where it is not the default one. */
-async function freePath(directory: string, { kind, namespace, name }: Ref): Promise<string> {
+function pathFor(directory: string, { kind, namespace, name }: Ref, count = 1): string {
   // A name has no underscore: it cannot be taken for another one.
   const stem = namespace === "default" ? name : `${namespace}_${name}`;
+  return join(directory, kind.toLowerCase(), `${stem}${count === 1 ? "" : `_${count}`}.yaml`);
+}
+
+async function freePath(directory: string, ref: Ref): Promise<string> {
   for (let count = 1; ; count++) {
-    const path = join(directory, kind.toLowerCase(), `${stem}${count === 1 ? "" : `_${count}`}.yaml`);
+    const path = pathFor(directory, ref, count);
     if (!(await stat(path).catch(() => undefined))) return path;
   }
 }
 
 async function removeOnce({ directory, folder }: Place, { ref, uid }: Removal): Promise<boolean> {
-  const held = await folder.find(ref);
+  const held = await folder.recall(ref);
   if (!held) return false;
   if (uid !== undefined && held.resource.metadata.uid !== uid)
     throw new Conflict("changed", `${ref.kind} ${ref.namespace}/${ref.name} is another one by now`);
   await rewriteFile(directory, held, (text) => removeDocument(text, held.placed.document), null);
+  folder.touched(held.source.path);
   return true;
 }
 
@@ -184,6 +197,7 @@ export async function writeConditions(
     spec: specHash(placed.content),
     conditions: news.merged,
   });
+  folder.touched(news.held.source.path);
 }
 
 /** A lost record is written again by whoever finds the status wrong: no need to wait for the disk. */
