@@ -30,6 +30,8 @@ describe("what RBAC must allow", () => {
     ["GET /upstreams/:entity/health", ["get ours/upstreams in *"]],
     ["PUT /upstreams/:entity/targets/:target/unhealthy", ["update ours/upstreams in *"]],
     ["GET /", []],
+    ["GET /acls", []],
+    ["GET ", []],
     ["GET /schemas/:name", []],
     ["POST /schemas/:name/validate", []],
   ];
@@ -38,7 +40,7 @@ describe("what RBAC must allow", () => {
     test(`for ${request}`, () => assert.deepEqual(told(method, url), rights));
   }
 
-  for (const request of ["GET /config", "POST /config", "GET /tags", "GET /tags/:tag"]) {
+  for (const request of ["GET /config", "POST /config", "GET /tags", "GET /tags/:tag", "GET /whatever-comes"]) {
     const [method = "", url = ""] = request.split(" ");
     test(`for ${request}: to read everything, Secrets too`, () => {
       const rights = told(method, url);
@@ -48,9 +50,10 @@ describe("what RBAC must allow", () => {
     });
   }
 
-  test("for a batch: to write everything", () => {
-    const rights = told("POST", "/batch");
-    assert.ok(rights.includes("delete ours/services in *"));
-    assert.ok(rights.includes("create core/secrets in home"));
-  });
+  for (const url of ["/batch", "/whatever-comes"])
+    test(`for POST ${url}: to write everything`, () => {
+      const rights = told("POST", url);
+      assert.ok(rights.includes("delete ours/services in *"));
+      assert.ok(rights.includes("create core/secrets in home"));
+    });
 });

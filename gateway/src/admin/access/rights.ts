@@ -8,6 +8,7 @@
 import type { Right } from "@sluice/crds";
 import type { Collection } from "@sluice/model";
 import { type Endpoint, endpoints } from "../endpoints.ts";
+import { missingRoutes } from "../missing.ts";
 
 type Verb = Right["verb"];
 
@@ -31,9 +32,26 @@ const verbs: Readonly<Record<string, readonly Verb[]>> = {
   DELETE: ["delete"],
 };
 
+/** URLs that tell of the listener or of what it does not have: of no entity. All others need every right. */
+const telling: ReadonlySet<string> = new Set([
+  "",
+  "/",
+  "/debug/node/log-level",
+  "/endpoints",
+  "/metrics",
+  "/plugins/enabled",
+  "/schemas/:name",
+  "/schemas/:name/validate",
+  "/schemas/plugins/:name",
+  "/schemas/plugins/validate",
+  "/status",
+  "/timers",
+  ...missingRoutes.map(({ url }) => url),
+]);
+
 const byUrl = new Map<string, Endpoint>(endpoints.map((endpoint) => [endpoint.url, endpoint]));
 
-/** @param url The route that answers: `/services/:entity`. */
+/** @param url The route that answers: `/services/:entity`; empty when none does. */
 export function rightsFor(method: string, url: string, home: string): readonly Right[] {
   const reading = verbs[method] === undefined;
   const endpoint = byUrl.get(url);
@@ -42,10 +60,11 @@ export function rightsFor(method: string, url: string, home: string): readonly R
     const holder = endpoint.kind === "foreign" && !reading ? rightsTo(endpoint.holder.collection, ["patch"], home) : [];
     return [...rightsTo(endpoint.collection, verb, home), ...holder];
   }
-  if (url === "/config" || url.startsWith("/tags")) return rightsToAll(["list"], home);
-  if (url.startsWith("/batch")) return rightsToAll(["create", "update", "patch", "delete"], home);
+  if (telling.has(url)) return [];
   if (url.startsWith("/upstreams/")) return rightsTo("upstreams", [reading ? "get" : "update"], home);
-  return [];
+  // POST /config only tells what would change, where entities are custom resources.
+  if (reading || url === "/config") return rightsToAll(["list"], home);
+  return rightsToAll(["create", "update", "patch", "delete"], home);
 }
 
 function rightsToAll(verb: readonly Verb[], home: string): readonly Right[] {
