@@ -67,6 +67,7 @@ async function startAlone(chosen: Chosen, store: Env): Promise<Stop> {
     SLUICE_STORE: "database",
     SLUICE_DATABASE: "embedded",
     SLUICE_PROXY_LISTEN: chosen.proxy,
+    SLUICE_PROXY_TLS_LISTEN: "127.0.0.1:0",
     SLUICE_STATUS_LISTEN: chosen.status,
     SLUICE_ADMIN_LISTEN: chosen.admin,
     SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
