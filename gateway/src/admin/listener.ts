@@ -175,10 +175,18 @@ function preflight(reply: FastifyReply, allowed: string, headers: FastifyRequest
     .send();
 }
 
+/** As Node's parser tells it. */
+interface Unread {
+  readonly code?: string;
+  readonly rawPacket?: unknown;
+}
+
 /** What never became a request: a method that HTTP does not know, or no HTTP at all. */
-function refuseUnread({ code }: { readonly code?: string }, socket: Socket): void {
+function refuseUnread({ code, rawPacket }: Unread, socket: Socket): void {
   if (code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const { status, body } = code === "HPE_INVALID_METHOD" ? methodNotAllowed() : badRequest("the request is not HTTP");
+  const head = Buffer.isBuffer(rawPacket) ? rawPacket.toString("latin1") : "";
+  const isMethod = code === "HPE_INVALID_METHOD" && /^[A-Za-z-]+ \S+ HTTP\//.test(head);
+  const { status, body } = isMethod ? methodNotAllowed() : badRequest("the request is not HTTP");
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +

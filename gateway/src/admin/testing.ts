@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Log } from "@sluice/crds";
 import { readSettings, type WaitAnswer, type WaitRequest } from "@sluice/model";
 import { temporaryFolder } from "../../../test/process/index.ts";
-import { adminSettings } from "../settings/admin.ts";
+import { type AdminSettings, adminSettings } from "../settings/admin.ts";
 import { openStore } from "../stores/open.ts";
 import { type Admin, startAdmin } from "./index.ts";
 
@@ -46,6 +46,17 @@ export const served: WaitAnswer = {
 };
 
 export const quiet: Log = { info() {}, warn() {}, error() {} };
+
+/** Any port of this machine, and nobody to wait for. */
+export function testingSettings(env: Readonly<Record<string, string>> = {}): AdminSettings {
+  const { value, violations } = readSettings(adminSettings, {
+    SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
+    SLUICE_ADMIN_WAIT: "1ms",
+    ...env,
+  });
+  if (violations) throw new Error(JSON.stringify(violations));
+  return value;
+}
 
 export async function startRig(env: Readonly<Record<string, string>> = {}): Promise<Rig> {
   const folder = temporaryFolder("admin");

@@ -1,26 +1,13 @@
 /** Admin listeners for the table. */
-import { readSettings } from "@sluice/model";
 import { startAdmin } from "../../../gateway/src/admin/index.ts";
-import { askAt, quiet } from "../../../gateway/src/admin/testing.ts";
-import { type AdminSettings, adminSettings } from "../../../gateway/src/settings/admin.ts";
+import { askAt, quiet, testingSettings } from "../../../gateway/src/admin/testing.ts";
 import { type Opened, openStore } from "../../../gateway/src/stores/open.ts";
 import type { Store } from "../../../gateway/src/stores/store.ts";
 import type { AdminHolder } from "./suite.ts";
 
-/** Nobody is waited for: there are no nodes. */
-function settingsOf(env: Readonly<Record<string, string>>): AdminSettings {
-  const settings = readSettings(adminSettings, {
-    SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
-    SLUICE_ADMIN_WAIT: "1ms",
-    SLUICE_OPERATOR_URL: "http://127.0.0.1:1",
-    ...env,
-  });
-  if (settings.violations) throw new Error(JSON.stringify(settings.violations));
-  return settings.value;
-}
-
 /** A store as the environment of `sluice admin` says. */
-export const openWith = (env: Readonly<Record<string, string>>): Promise<Opened> => openStore(settingsOf(env), quiet);
+export const openWith = (env: Readonly<Record<string, string>>): Promise<Opened> =>
+  openStore(testingSettings({ SLUICE_OPERATOR_URL: "http://127.0.0.1:1", ...env }), quiet);
 
 /** A store of which nobody knows the nodes. */
 export const withoutNodes = (store: Store): Pick<Opened, "store" | "fleet"> => ({
@@ -30,7 +17,7 @@ export const withoutNodes = (store: Store): Pick<Opened, "store" | "fleet"> => (
 
 /** Closes the store too. */
 export async function adminOver(opened: Opened): Promise<AdminHolder> {
-  const admin = await startAdmin({ settings: settingsOf({}), opened, log: quiet, version: "1.2.3" });
+  const admin = await startAdmin({ settings: testingSettings(), opened, log: quiet, version: "1.2.3" });
   return {
     ask: askAt(admin.address.port),
     async close() {

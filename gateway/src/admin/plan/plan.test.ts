@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type Collection, checkEntity, type Entities, type Entity } from "@sluice/model";
+import { planBetween } from "./index.ts";
+
+function made<Name extends Collection>(collection: Name, raw: object): Entities[Name] {
+  const { value, violations } = checkEntity(collection, raw, { now: 1 });
+  if (!value) throw new Error(JSON.stringify(violations));
+  return value;
+}
+
+const shop = made("services", { name: "shop", host: "shop" });
+const route = (name: string, raw: object, service: Entity = shop) =>
+  made("routes", { name, service: { id: service.id }, ...raw });
+const rerouted = (before: readonly Entities["routes"][], after: readonly Entities["routes"][]) => {
+  const { requests } = planBetween({ services: [shop], routes: before }, { services: [shop], routes: after });
+  return requests?.changed.map(({ request, before: was, after: will }) => [
+    `${request.method} ${request.host}${request.path}`,
+    was?.name ?? null,
+    will?.name ?? null,
+  ]);
+};
+
+describe("a plan", () => {
+  test("between equal sets is empty, whatever was written when", () => {
+    const later = { ...shop, updated_at: 99 };
+    assert.deepEqual(planBetween({ services: [shop] }, { services: [later] }), {
+      created: [],
+      changed: [],
+      deleted: [],
+      requests: null,
+    });
+  });
+
+  test("tells each member that differs, lists as a whole", () => {
+    const next = made("services", { name: "shop", host: "shop", port: 81, tags: ["a"] });
+    assert.deepEqual(planBetween({ services: [shop] }, { services: [next] }).changed, [
+      {
+        collection: "services",
+        id: shop.id,
+        name: "shop",
+        members: [
+          { member: "port", before: 80, after: 81 },
+          { member: "tags", before: null, after: ["a"] },
+        ],
+      },
+    ]);
+  });
+
+  test("tells of a new entity what is no default, of records too", () => {
+    const upstream = made("upstreams", { name: "u", healthchecks: { active: { healthy: { interval: 5 } } } });
+    assert.deepEqual(planBetween({}, { upstreams: [upstream] }).created, [
+      { collection: "upstreams", id: upstream.id, name: "u", members: { "healthchecks.active.healthy.interval": 5 } },
+    ]);
+    const plugin = made("plugins", { name: "rate-limiting", config: { minute: 5, policy: "local" } });
+    const [created] = planBetween({}, { plugins: [plugin] }).created;
+    assert.deepEqual(created?.members, { name: "rate-limiting", "config.minute": 5 });
+  });
+
+  test("never shows a secret", () => {
+    const bob = made("consumers", { username: "bob" });
+    const key = (value: string) => made("keyauth_credentials", { id: shop.id, key: value, consumer: { id: bob.id } });
+    const limit = (password: string) =>
+      made("plugins", {
+        name: "rate-limiting",
+        instance_name: "limit",
+        config: { minute: 1, policy: "redis", redis: { host: "r", password } },
+      });
+    const before = { keyauth_credentials: [key("secret-one")], plugins: [limit("secret-two")] };
+    const after = { keyauth_credentials: [key("secret-three")], plugins: [limit("secret-four")] };
+    for (const plan of [planBetween(before, after), planBetween({}, after), planBetween(before, {})]) {
+      assert.doesNotMatch(JSON.stringify(plan), /secret-/);
+    }
+    assert.equal(planBetween(before, after).changed.length, 2);
+  });
+});
+
+describe("a plan of routes", () => {
+  const wide = route("wide", { paths: ["/"] });
+  const narrow = route("narrow", { paths: ["/api"], methods: ["GET", "POST"] });
+
+  test("tells which requests a new route takes from another one", () => {
+    assert.deepEqual(rerouted([wide], [wide, narrow]), [
+      ["GET sample.invalid/api", "wide", "narrow"],
+      ["GET sample.invalid/api/sample", "wide", "narrow"],
+      ["POST sample.invalid/api", "wide", "narrow"],
+    ]);
+  });
+
+  test("tells where the requests of a removed route go", () => {
+    assert.deepEqual(rerouted([wide, narrow], [wide])?.[0], ["GET sample.invalid/api", "narrow", "wide"]);
+  });
+
+  test("asks with a host, a method and headers that match", () => {
+    const special = route("special", { hosts: ["*.example.com"], headers: { "X-A": ["1"] }, methods: ["PUT"] });
+    assert.deepEqual(rerouted([], [special]), [["PUT sample.example.com/", null, "special"]]);
+  });
+
+  test("tells that a route's requests go to another service", () => {
+    const other = made("services", { name: "other", host: "other" });
+    const moved = { ...wide, service: { id: other.id } };
+    const services = [shop, other];
+    const { requests } = planBetween({ services, routes: [wide] }, { services, routes: [moved] });
+    assert.partialDeepStrictEqual(requests?.changed[0], {
+      before: { name: "wide", service: "shop" },
+      after: { name: "wide", service: "other" },
+    });
+  });
+
+  test("makes no samples of regular expressions, and says how many it made of the rest", () => {
+    const regex = route("regex", { paths: ["~/a/\\d+"] });
+    const { requests } = planBetween({ services: [shop] }, { services: [shop], routes: [regex, wide] });
+    assert.equal(requests?.sampled, 2);
+  });
+
+  test("has bounds, and says that it has reached them", () => {
+    const many = Array.from({ length: 4000 }, (_, index) => route(`r${index}`, { paths: [`/r${index}`] }));
+    const { requests } = planBetween({ services: [shop] }, { services: [shop], routes: many });
+    assert.equal(requests?.changed.length, 100);
+    assert.equal(requests?.incomplete, true);
+    assert.ok((requests?.sampled ?? 0) <= 5000);
+  });
+});
