@@ -5,6 +5,7 @@ import { createClusterClient } from "@sluice/crds";
 import type { Store, WriteFault } from "../../../gateway/src/stores/store.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { waitFor } from "../../process/index.ts";
+import { describeCrashes, type Trouble, troubled } from "./crashes.ts";
 import { consumer, credential, plugin, route, service } from "./entities.ts";
 import { create, createOpener, isRemoved, type Opener, quiet, remove } from "./resource-store.ts";
 import { describeStore } from "./suite.ts";
@@ -38,6 +39,15 @@ async function hold(): Promise<Opener & { readonly name: string }> {
 }
 
 describeStore("a cluster", hold);
+
+describeCrashes("a cluster", async () => {
+  assert.ok(++cases <= enough, "raise `enough`");
+  const name = `case-${cases}`;
+  const trouble: Trouble = {};
+  const client = () => createClusterClient({ kubeconfig: cluster.kubeconfig, log: quiet });
+  const opener = createOpener(() => troubled(client(), trouble), { homeNamespace: name, class: name });
+  return { ...opener, trouble, client, isOurs: ({ metadata }) => metadata.namespace === name };
+});
 
 describe("a cluster that people write to as well", () => {
   interface Person {

@@ -6,6 +6,7 @@ import { describe, test } from "node:test";
 import { createDirectoryClient } from "@sluice/crds";
 import { type Store, Unavailable } from "../../../gateway/src/stores/store.ts";
 import { temporaryFolder } from "../../process/index.ts";
+import { describeCrashes, type Trouble, troubled } from "./crashes.ts";
 import { credential, route, service } from "./entities.ts";
 import { create, createOpener, isRemoved, type Opener, quiet, remove } from "./resource-store.ts";
 import { describeStore } from "./suite.ts";
@@ -33,6 +34,23 @@ async function hold(): Promise<DirectoryHolder> {
 }
 
 describeStore("a directory", hold);
+
+describeCrashes("a directory", async () => {
+  const folder = temporaryFolder("store");
+  const trouble: Trouble = {};
+  const client = () => createDirectoryClient({ directory: folder.path, log: quiet });
+  const opener = createOpener(() => troubled(client(), trouble), { homeNamespace: "default", class: "sluice" });
+  return {
+    ...opener,
+    trouble,
+    client,
+    isOurs: () => true,
+    async close() {
+      await opener.close();
+      folder.remove();
+    },
+  };
+});
 
 describe("a directory of people's files", () => {
   const using = async (

@@ -116,7 +116,8 @@ function createFeed(directory: string, folder: Folder): Feed {
   async function refresh(look: () => Promise<View>): Promise<void> {
     if (subscriptions.size === 0) return;
     try {
-      const view = await look();
+      const looked = await look();
+      const view = folder.latest() ?? looked;
       for (const subscription of subscriptions) subscription.show(view);
     } catch (error) {
       for (const subscription of subscriptions) subscription.lose(error as Error);

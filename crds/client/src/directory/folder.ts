@@ -14,6 +14,8 @@ export interface Folder {
   look(): Promise<View>;
   /** The last view with all that `touched` tells of since: what a change costs does not grow with the directory. */
   follow(): Promise<View>;
+  /** The newest view; what a look gives may be older by the time it is heard of. */
+  latest(): View | undefined;
   /**
    * A file was written or removed, by whomever; its path is relative to the directory. False: what that means is not
    * known without a look at everything.
@@ -114,9 +116,12 @@ export function createFolder(directory: string, log: Log): Folder {
   }
 
   async function catchUp(now: Content): Promise<View> {
+    const taken = [...dirty];
     await readAll(now, dirty);
-    // A look at everything that ended meanwhile is no older.
-    return view && content !== now ? view : show(now);
+    if (content === now) return show(now);
+    // A look at everything has ended meanwhile, and may have begun before.
+    for (const path of taken) dirty.add(path);
+    return content ? catchUp(content) : look();
   }
 
   function follow(): Promise<View> {
@@ -187,6 +192,7 @@ export function createFolder(directory: string, log: Log): Folder {
   return {
     look,
     follow,
+    latest: () => view,
     touched(path) {
       const file = path.startsWith(statusFolder) ? ownerOf(path) : path;
       if (file === undefined || basename(path).startsWith(".")) return true;

@@ -1,0 +1,283 @@
+/** What stores over resources do when a writer dies in the middle, or when a write is refused there. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { batchMark, isManaged, type Kind, Rejected, type Resource, type ResourceClient } from "@sluice/crds";
+import type { Entity } from "@sluice/model";
+import type { Write } from "../../../gateway/src/stores/store.ts";
+import { waitFor } from "../../process/index.ts";
+import { certificate, consumer, credential, plugin, route, service, sni } from "./entities.ts";
+import { create, isRemoved, type Opener, remove, replace } from "./resource-store.ts";
+
+export interface Trouble {
+  /** Called before every write of a client; what it throws is what the client throws. */
+  before?:
+    | undefined
+    | ((write: { readonly kind: Kind; readonly name: string; readonly op: "apply" | "remove" }) => void);
+  /** Milliseconds by which watches tell late. */
+  lag?: number;
+}
+
+/** A client that fails when a test wants it. */
+export function troubled(client: ResourceClient, trouble: Trouble): ResourceClient {
+  return {
+    ...client,
+    async apply(kind, resource, options) {
+      if (kind !== "Lease") trouble.before?.({ kind, name: resource.metadata.name, op: "apply" });
+      return client.apply(kind, resource, options);
+    },
+    async remove(ref, options) {
+      trouble.before?.({ ...ref, op: "remove" });
+      return client.remove(ref, options);
+    },
+    watch(kind, observer, options) {
+      const late =
+        <Told extends readonly unknown[]>(tell: (...told: Told) => void) =>
+        (...told: Told): void => {
+          const { lag } = trouble;
+          if (lag === undefined) tell(...told);
+          else setTimeout(() => tell(...told), lag);
+        };
+      client.watch(
+        kind,
+        {
+          replaced: late((list: readonly Resource[]) => observer.replaced(list)),
+          changed: late((resource: Resource) => observer.changed(resource)),
+          removed: late((resource: Resource) => observer.removed(resource)),
+          lost: (error) => observer.lost?.(error),
+        },
+        options,
+      );
+    },
+  };
+}
+
+export interface TroubledHolder extends Opener {
+  readonly trouble: Trouble;
+  /** Another client of the same resources, without trouble. */
+  client(): ResourceClient;
+  /** Not those of another test. */
+  isOurs(resource: Resource): boolean;
+}
+
+const kinds = ["Certificate", "Upstream", "Service", "Route", "Consumer", "Plugin"] as const;
+const write = (op: "create" | "replace", collection: Write["collection"], entity: Entity): Write => ({
+  op,
+  collection,
+  entity,
+});
+
+class Died extends Error {}
+
+export function describeCrashes(name: string, hold: () => Promise<TroubledHolder>): void {
+  describe(`${name} in trouble`, () => {
+    const using = async (run: (holder: TroubledHolder, all: () => Promise<readonly Resource[]>) => Promise<void>) => {
+      const holder = await hold();
+      const client = holder.client();
+      const all = async () => (await Promise.all(kinds.map((kind) => client.list(kind)))).flat().filter(holder.isOurs);
+      try {
+        await run(holder, all);
+      } finally {
+        holder.trouble.before = undefined;
+        await client.close();
+        await holder.close();
+      }
+    };
+    const secrets = async ({ client, isOurs }: TroubledHolder) => {
+      const reader = client();
+      try {
+        return (await reader.list("Secret")).filter((secret) => isManaged(secret) && isOurs(secret));
+      } finally {
+        await reader.close();
+      }
+    };
+
+    test("leaves no Secret behind when the consumer's resource is refused", () =>
+      using(async (holder) => {
+        const store = holder.open();
+        const bob = consumer("bob");
+        await create(store, "consumers", bob);
+        holder.trouble.before = ({ kind }) => {
+          if (kind === "Consumer") throw new Rejected("no consumers today");
+        };
+        const { fault } = await create(store, "keyauth_credentials", credential(bob, "secret"));
+        assert.deepEqual(fault, {
+          kind: "invalid",
+          violations: [{ path: ["@entity"], message: "no consumers today" }],
+        });
+        assert.deepEqual(await secrets(holder), []);
+      }));
+
+    test("undoes a batch of which one is refused in the middle, and says which", () =>
+      using(async (holder, all) => {
+        const store = holder.open();
+        const users = service("users", { tags: ["before"] });
+        const gone = service("gone");
+        await store.write([write("create", "services", users), write("create", "services", gone)]);
+        const web = route({ name: "web", service: { id: users.id } });
+        holder.trouble.before = ({ kind }) => {
+          if (kind === "Plugin") throw new Rejected("no plugins today");
+        };
+        const before = (await all()).map(({ spec }) => spec);
+        const { fault, index } = {
+          index: -1,
+          ...(await store.write([
+            write("replace", "services", { ...users, tags: ["after"] }),
+            { op: "remove", collection: "services", by: { id: gone.id } },
+            write("create", "routes", web),
+            write("create", "plugins", plugin("cors", { route: { id: web.id } })),
+          ])),
+        };
+        assert.deepEqual([fault?.kind, index], ["invalid", 3]);
+        holder.trouble.before = undefined;
+        await waitFor(async () => (await all()).every((resource) => !batchMark(resource)), { what: "no marks" });
+        assert.deepEqual(
+          (await all()).map(({ spec }) => spec),
+          before,
+        );
+        assert.deepEqual((await store.find("services", { id: users.id }))?.tags, ["before"]);
+        assert.equal(await store.find("routes", { id: web.id }), null);
+      }));
+
+    test("undoes the half of a batch whose writer died", () =>
+      using(async (holder, all) => {
+        const store = holder.open();
+        const users = service("users", { tags: ["before"] });
+        await create(store, "services", users);
+        let writes = 0;
+        holder.trouble.before = () => {
+          if (++writes > 3) throw new Died();
+        };
+        const routes = Array.from({ length: 6 }, (_, index) =>
+          write("create", "routes", route({ name: `r${index}`, service: { id: users.id } })),
+        );
+        const batch = [write("replace", "services", { ...users, tags: ["after"] }), ...routes];
+        await assert.rejects(store.write(batch));
+        assert.ok((await all()).some((resource) => batchMark(resource)));
+        holder.trouble.before = undefined;
+        // Another process comes, and writes something.
+        const other = holder.open();
+        await create(other, "services", service("other"));
+        const left = await all();
+        assert.deepEqual(
+          left.map(({ kind, metadata }) => [kind, batchMark({ metadata })]),
+          [
+            ["Service", undefined],
+            ["Service", undefined],
+          ],
+        );
+        assert.deepEqual((await other.find("services", { id: users.id }))?.tags, ["before"]);
+      }));
+
+    test("brings a batch to its end that was complete when its writer died", () =>
+      using(async (holder, all) => {
+        const store = holder.open();
+        const [gone, users] = [service("gone"), service("users")];
+        await create(store, "services", gone);
+        let isComplete = false;
+        holder.trouble.before = ({ op }) => {
+          if (op === "remove" || isComplete) throw new Died();
+        };
+        const batch = [
+          { op: "remove", collection: "services", by: { id: gone.id } } as const,
+          write("create", "services", users),
+          write("create", "services", service("people")),
+        ];
+        const { effects } = await store.write(batch);
+        isComplete = true;
+        assert.equal(effects?.length, 3);
+        assert.equal(await store.find("services", { id: gone.id }), null, "what a batch removes is gone with it");
+        await waitFor(async () => (await all()).some((resource) => batchMark(resource)), { what: "marks" });
+        holder.trouble.before = undefined;
+        const other = holder.open();
+        assert.equal(await other.find("services", { id: gone.id }), null);
+        await create(other, "services", service("other"));
+        await waitFor(async () => (await all()).every((resource) => !batchMark(resource)), { what: "no marks" });
+        assert.equal((await all()).length, 3);
+      }));
+
+    test("removes Secrets at the start that a dead writer left, and no others", () =>
+      using(async (holder) => {
+        const store = holder.open();
+        const bob = consumer("bob");
+        await create(store, "consumers", bob);
+        await create(store, "keyauth_credentials", credential(bob, "used"));
+        const pair = await certificate();
+        await create(store, "certificates", pair);
+        await create(store, "snis", sni(pair, "a.example"));
+        holder.trouble.before = ({ kind, op }) => {
+          // kill -9 between Secret and Consumer: nothing is cleared away.
+          if (kind === "Consumer" || op === "remove") throw new Died();
+        };
+        await assert.rejects(create(store, "keyauth_credentials", credential(bob, "orphan")));
+        holder.trouble.before = undefined;
+        assert.equal((await secrets(holder)).length, 3);
+        holder.open(60_000);
+        const third = holder.open(-5000);
+        await waitFor(async () => (await secrets(holder)).length === 2, { what: "the orphan to go" });
+        assert.equal((await third.find("keyauth_credentials", { member: "key", value: "used" }))?.key, "used");
+        assert.equal((await third.find("certificates", { id: pair.id }))?.key, pair.key);
+      }));
+
+    test("removes the Secrets of what is removed or replaced", () =>
+      using(async (holder) => {
+        const store = holder.open();
+        const bob = consumer("bob");
+        await create(store, "consumers", bob);
+        const key = credential(bob, "one");
+        await create(store, "keyauth_credentials", key);
+        const pair = await certificate(0);
+        await create(store, "certificates", pair);
+        assert.equal((await secrets(holder)).length, 2);
+        await replace(store, "keyauth_credentials", { ...key, key: "two" });
+        await replace(store, "certificates", await certificate(1, { id: pair.id }));
+        await waitFor(async () => (await secrets(holder)).length === 2, { what: "the old ones to go" });
+        assert.ok(isRemoved(await remove(store, "consumers", { id: bob.id })));
+        assert.ok(isRemoved(await remove(store, "certificates", { id: pair.id })));
+        await waitFor(async () => (await secrets(holder)).length === 0, { what: "all to go" });
+      }));
+
+    test("keeps a plugin's password in a Secret, and shows it", () =>
+      using(async (holder, all) => {
+        const store = holder.open();
+        const redis = { host: "redis.example", password: "hidden" };
+        const limit = plugin("rate-limiting", { config: { minute: 5, policy: "redis", redis } });
+        const passwordOf = async () =>
+          Object((await store.find("plugins", { id: limit.id }))?.config.redis).password as unknown;
+        await create(store, "plugins", limit);
+        assert.equal(await passwordOf(), "hidden");
+        assert.doesNotMatch(JSON.stringify(await all()), /hidden/);
+        const [made] = await secrets(holder);
+        assert.ok(made);
+        // The same again changes nothing; another password takes another Secret.
+        await replace(store, "plugins", { ...limit, config: { ...limit.config, minute: 6 } });
+        assert.deepEqual(
+          (await secrets(holder)).map(({ metadata }) => metadata.name),
+          [made.metadata.name],
+        );
+        const other = { ...limit.config, redis: { ...Object(limit.config.redis), password: "other" } };
+        await replace(store, "plugins", { ...limit, config: other });
+        assert.equal(await passwordOf(), "other");
+        assert.doesNotMatch(JSON.stringify(await all()), /other/);
+        const without = { ...limit.config, redis: { ...Object(limit.config.redis), password: null } };
+        await replace(store, "plugins", { ...limit, config: without });
+        assert.equal(await passwordOf(), null);
+        await waitFor(async () => (await secrets(holder)).length === 0, { what: "the Secrets to go" });
+      }));
+
+    test("sees its own writes at once while watches lag behind", () =>
+      using(async (holder) => {
+        const store = holder.open();
+        await store.list("services", { size: 1 });
+        holder.trouble.lag = 200;
+        for (const word of ["a", "b", "c"]) {
+          const made = service(word);
+          await create(store, "services", made);
+          assert.equal((await store.find("services", { id: made.id }))?.name, word);
+          assert.equal((await create(store, "services", made)).fault?.kind, "primary-key");
+        }
+        const first = service("a");
+        await remove(store, "services", { id: first.id });
+        assert.equal(await store.find("services", { id: first.id }), null);
+      }));
+  });
+}
