@@ -83,6 +83,24 @@ test("an update keeps name, place, class, backendRef and keys of the resource", 
   assert.deepEqual(written.value?.spec, { id: CONSUMER, username: "demonstration", keyAuth });
 });
 
+const urls = [
+  ["http://a/b/", { retries: 2 }, "http://a/b/"],
+  ["HTTPS://a:443", { retries: 2 }, "HTTPS://a:443"],
+  ["http://a", { port: 8080 }, "http://a:8080"],
+  ["http://a:80/b", { protocol: "https", port: 443 }, "https://a/b"],
+  ["https://a/b", { host: "::1", path: null }, "https://[::1]"],
+] as const;
+for (const [url, change, expected] of urls) {
+  test(`an update of ${url} by ${JSON.stringify(change)} goes on saying it by url: ${expected}`, () => {
+    const previous = resource("Service", { url });
+    const [item] = translate(previous, options);
+    const changed = { ...(item?.entity as CheckedEntity<"services">), ...change };
+    const { value } = toResource("services", changed, { ...writing, previous });
+    const { url: written, host, port, protocol, path } = value?.spec ?? {};
+    assert.deepEqual([written, host, port, protocol, path], [expected, undefined, undefined, undefined, undefined]);
+  });
+}
+
 test("an update leaves passwords in their Secrets until it sets one", () => {
   const configFrom = [{ path: "redis.password", secretRef: { name: "keys", key: "good" } }];
   const config = { minute: 1, policy: "redis", redis: { host: "r" } };

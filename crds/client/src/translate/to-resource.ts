@@ -1,8 +1,10 @@
 /** From an entity to the custom resource that stands for it, as the admin listener writes it. Pure. */
+import { isIP } from "node:net";
 import {
   apiVersion,
   type Checked,
   type Collection,
+  checkEntity,
   type Entities,
   type KeyAuthEntry,
   kinds,
@@ -121,7 +123,7 @@ const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Memb
     ...written,
     ...writeChildren("Upstream", targets, before),
   }),
-  Service: (entity, { written, before, options }) => keepBackend(entity, { written, before, options }),
+  Service: keepSource,
   Route: (_, { written }) => written,
   Plugin: (entity, { written, before }) => ({ ...written, ...pluginParts(entity, before) }),
   Consumer: (_, { written, before, options }) => {
@@ -129,6 +131,22 @@ const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Memb
     return { ...written, ...(Array.isArray(keyAuth) && keyAuth.length > 0 && { keyAuth }) };
   },
 };
+
+/** A service says where its upstream is in the way that its resource does: whoever wrote that goes on owning it. */
+function keepSource(entity: Members, parts: Parts): Members {
+  if (typeof parts.before.url !== "string") return keepBackend(entity, parts);
+  const { protocol: _protocol, host: _host, port: _port, path: _path, ...rest } = parts.written;
+  return { ...rest, url: urlOf(entity, parts.before.url) };
+}
+
+/** The url as it stands while it says what the entity says, else the same facts as a new one. */
+function urlOf({ protocol, host, port, path }: Members, before: string): string {
+  const said: Members | undefined = checkEntity("services", { url: before }).value;
+  const facts = { protocol, host, port, path };
+  if (said && Object.entries(facts).every(([member, value]) => said[member] === value)) return before;
+  const name = isIP(String(host)) === 6 ? `[${host}]` : host;
+  return `${protocol}://${name}${port === (protocol === "https" ? 443 : 80) ? "" : `:${port}`}${path ?? ""}`;
+}
 
 /** As long as the service still points at its core Service, it goes on following its endpoints. */
 function keepBackend(entity: Members, { written, before, options }: Parts): Members {
