@@ -1,5 +1,6 @@
 /** Entities as the custom resources that stand for them, with their keys and certificates in Secrets. Pure. */
 import {
+  CREATED_AT,
   certificateSecret,
   credentialSecret,
   kindOfCollection,
@@ -7,6 +8,7 @@ import {
   type Resource,
   type ResourceCollection,
   toResource,
+  UPDATED_AT,
 } from "@sluice/crds";
 import {
   type Collection,
@@ -57,17 +59,17 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
       return;
     }
     places.set(`${kind} ${entity.id}`, made.value.metadata);
-    resources.push(made.value);
+    resources.push(withoutUntold(made.value));
   }
 
   for (const certificate of lists.certificates ?? []) {
     const { secret, secretRef } = certificateSecret(certificate, { namespace });
-    resources.push(secret);
+    resources.push(withoutUntold(secret));
     make("certificates", certificate, { secretRef, snis: snis.get(certificate.id) ?? [] });
   }
   for (const consumer of lists.consumers ?? []) {
     const secrets = (keys.get(consumer.id) ?? []).map((key) => credentialSecret(key, { namespace }));
-    resources.push(...secrets.map(({ secret }) => secret));
+    resources.push(...secrets.map(({ secret }) => withoutUntold(secret)));
     make("consumers", consumer, { keyAuth: secrets.map(({ entry }) => entry) });
   }
   for (const upstream of lists.upstreams ?? [])
@@ -78,6 +80,18 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
   }
   return { resources, faults };
 }
+
+/** Times that a file did not tell are not told of the resource either: in a cluster it is as old as its object. */
+function withoutUntold(resource: Resource): Resource {
+  const { annotations = {}, ...metadata } = resource.metadata;
+  const told = Object.entries(annotations).filter(([name, value]) => !times.has(name) || value !== "0");
+  return {
+    ...resource,
+    metadata: { ...metadata, ...(told.length > 0 && { annotations: Object.fromEntries(told) }) },
+  };
+}
+
+const times: ReadonlySet<string> = new Set([CREATED_AT, UPDATED_AT]);
 
 function byParent<Child>(
   children: readonly Child[] = [],

@@ -1,0 +1,27 @@
+/** The page docs/how-to/convert-import-and-export.md, as somebody types it. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { root } from "../../check/source-files.ts";
+import { startProcess, temporaryFolder } from "../../process/index.ts";
+
+const page = readFileSync(join(root, "docs/how-to/convert-import-and-export.md"), "utf8");
+const shown = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, lines = ""]) => lines).join("");
+
+test("the commands of the page print what the page shows", async (context) => {
+  const folder = temporaryFolder("page");
+  context.after(() => folder.remove());
+  const commands = shown.split("\n").flatMap((line) => (line.startsWith("$ ") ? [line.slice(2)] : []));
+  assert.ok(commands.length > 10);
+  const main = join(root, "gateway/src/main.ts");
+  const script = [
+    `sluice() { '${process.execPath}' '${main}' "$@"; }`,
+    "exec 2>&1",
+    ...commands.flatMap((command) => [`cat <<'END'\n$ ${command}\nEND`, command]),
+  ];
+  writeFileSync(join(folder.path, "page.sh"), script.join("\n"));
+  const shell = await startProcess("sh", ["page.sh"], { name: "page", cwd: folder.path });
+  await shell.ended();
+  assert.equal(shell.output(), shown);
+});
