@@ -84,14 +84,15 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
 /** Times that a file did not tell are not told of the resource either: in a cluster it is as old as its object. */
 function withoutUntold(resource: Resource): Resource {
   const { annotations = {}, ...metadata } = resource.metadata;
-  const told = Object.entries(annotations).filter(([name, value]) => !times.has(name) || value !== "0");
+  const untold = times.every((name) => (annotations[name] ?? "0") === "0");
+  const told = Object.entries(annotations).filter(([name]) => !untold || !times.includes(name));
   return {
     ...resource,
     metadata: { ...metadata, ...(told.length > 0 && { annotations: Object.fromEntries(told) }) },
   };
 }
 
-const times: ReadonlySet<string> = new Set([CREATED_AT, UPDATED_AT]);
+const times: readonly string[] = [CREATED_AT, UPDATED_AT];
 
 function byParent<Child>(
   children: readonly Child[] = [],
