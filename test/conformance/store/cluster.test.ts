@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { createClusterClient } from "@sluice/crds";
+import type { Entities } from "@sluice/model";
 import type { Store, WriteFault } from "../../../gateway/src/stores/store.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { waitFor } from "../../process/index.ts";
 import { describeCrashes, type Trouble, troubled } from "./crashes.ts";
-import { consumer, credential, plugin, route, service } from "./entities.ts";
-import { create, createOpener, isRemoved, type Opener, quiet, remove } from "./resource-store.ts";
+import { consumer, credential, plugin, route, service, target } from "./entities.ts";
+import { create, createOpener, isRemoved, type Opener, quiet, remove, replace } from "./resource-store.ts";
 import { describeStore } from "./suite.ts";
 
 const crds = new URL("../../../crds/", import.meta.url);
@@ -55,6 +56,8 @@ describe("a cluster that people write to as well", () => {
     apply(kind: string, name: string, spec: object, manager?: string): Promise<string>;
     get(kind: string, name: string): Promise<{ spec: Record<string, unknown>; metadata: Record<string, unknown> }>;
     kubectl(...args: readonly string[]): Promise<string>;
+    /** Of the case: its namespace and class. */
+    readonly name: string;
   }
 
   const using = async (run: (store: Store, person: Person) => Promise<void>) => {
@@ -74,6 +77,7 @@ describe("a cluster that people write to as well", () => {
       get: async (kind, name) =>
         JSON.parse(await kubectl("get", `${kind}.sluice.dev`, name, "-o", "json", "--show-managed-fields")),
       kubectl,
+      name: holder.name,
     };
     try {
       await run(holder.open(), person);
@@ -81,7 +85,22 @@ describe("a cluster that people write to as well", () => {
       await holder.close();
     }
   };
-  const found = (store: Store, collection: "services" | "consumers", member: string, value: string) =>
+  const fieldsOf = ({ metadata }: { readonly metadata: Record<string, unknown> }) => {
+    const entries = metadata.managedFields as {
+      manager: string;
+      operation: string;
+      fieldsV1: Record<string, object>;
+    }[];
+    const ours = entries.find(({ manager, operation }) => manager === "sluice-admin" && operation === "Apply");
+    return ours?.fieldsV1["f:spec"] ?? {};
+  };
+  const byField = (one: { field: string }, other: { field: string }) => (one.field < other.field ? -1 : 1);
+  const found = <Name extends "services" | "consumers" | "upstreams">(
+    store: Store,
+    collection: Name,
+    member: string,
+    value: string,
+  ): Promise<Entities[Name]> =>
     waitFor(() => store.find(collection, { member, value }), { what: `${value} to be seen` });
   const owned = (fault: WriteFault | undefined) => {
     assert.equal(fault?.kind, "owned", JSON.stringify(fault));
@@ -119,6 +138,100 @@ describe("a cluster that people write to as well", () => {
       const removal = await remove(store, "keyauth_credentials", { member: "key", value: "theirs" });
       assert.deepEqual(owned(removal.fault), [{ manager: "kubectl-client-side-apply", field: ".spec.keyAuth" }]);
       assert.equal((await kubectl("get", "secrets", "-o", "name")).trim(), "secret/bob");
+    }));
+
+  test("changes a member that another manager owns by force only, and takes no more than it changes", () =>
+    using(async (store, { apply, get }) => {
+      await apply("Service", "users", { url: "http://a", retries: 3, tags: ["a"] }, "gitops");
+      const users = await found(store, "services", "name", "users");
+      const ours = { ...users, read_timeout: 5 };
+      assert.equal((await replace(store, "services", ours)).fault, undefined);
+      assert.deepEqual(Object.keys(fieldsOf(await get("services", "users"))), ["f:readTimeout"]);
+      const changed = { ...ours, retries: 4, tags: null };
+      const { fault } = await replace(store, "services", changed);
+      assert.deepEqual(owned(fault).toSorted(byField), [
+        { manager: "gitops", field: ".spec.retries" },
+        { manager: "gitops", field: ".spec.tags" },
+      ]);
+      assert.equal((await store.find("services", { id: users.id }))?.retries, 3);
+      const planned = await replace(store, "services", changed, { plan: true });
+      assert.equal(planned.fault?.kind, "owned");
+      assert.equal((await replace(store, "services", changed, { force: true })).fault, undefined);
+      const now = await store.find("services", { id: users.id });
+      assert.deepEqual([now?.retries, now?.tags, now?.read_timeout, now?.host], [4, null, 5, "a"]);
+      assert.deepEqual(Object.keys(fieldsOf(await get("services", "users"))).sort(), ["f:readTimeout", "f:retries"]);
+      // Ours are ours to take back.
+      assert.equal((await replace(store, "services", { ...changed, read_timeout: 60_000 })).fault, undefined);
+    }));
+
+  test("adds a target beside those of another manager, and changes theirs by force only", () =>
+    using(async (store, { apply, get }) => {
+      await apply(
+        "Upstream",
+        "pool",
+        { name: "pool.example", targets: [{ target: "10.0.0.1:80", weight: 5 }] },
+        "gitops",
+      );
+      const pool = await found(store, "upstreams", "name", "pool.example");
+      const added = target(pool, "10.0.0.2:80");
+      assert.equal((await create(store, "targets", added)).fault, undefined);
+      assert.deepEqual(Object.keys(fieldsOf(await get("upstreams", "pool"))), ["f:targets"]);
+      const theirs = (await store.list("targets", { size: 9 })).entities.find(({ weight }) => weight === 5);
+      assert.ok(theirs);
+      const { fault } = await replace(store, "targets", { ...theirs, weight: 6 });
+      assert.deepEqual(owned(fault), [{ manager: "gitops", field: '.spec.targets[target="10.0.0.1:80"].weight' }]);
+      const removal = await remove(store, "targets", { id: theirs.id });
+      assert.ok(owned(removal.fault).length > 0);
+      assert.equal((await remove(store, "targets", { id: theirs.id }, { force: true })).fault, undefined);
+      assert.deepEqual(
+        (await store.list("targets", { size: 9 })).entities.map(({ id }) => id),
+        [added.id],
+      );
+      // Whoever keeps the resource elsewhere goes on as before, and our target stays.
+      await apply("Upstream", "pool", { name: "pool.example", tags: ["theirs"] }, "gitops");
+      assert.equal(((await get("upstreams", "pool")).spec.targets as unknown[]).length, 1);
+    }));
+
+  test("undoes a batch of which the API server refuses one", () =>
+    using(async (store, { kubectl, name }) => {
+      const policy = {
+        apiVersion: "admissionregistration.k8s.io/v1",
+        kind: "ValidatingAdmissionPolicy",
+        metadata: { name },
+        spec: {
+          matchConstraints: {
+            resourceRules: [
+              { apiGroups: ["sluice.dev"], apiVersions: ["*"], operations: ["CREATE"], resources: ["routes"] },
+            ],
+          },
+          validations: [{ expression: `object.metadata.namespace != '${name}'`, message: "no routes here" }],
+        },
+      };
+      const binding = {
+        ...policy,
+        kind: "ValidatingAdmissionPolicyBinding",
+        spec: { policyName: name, validationActions: ["Deny"] },
+      };
+      for (const one of [policy, binding]) await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(one));
+      const users = service("users");
+      await waitFor(
+        async () => {
+          const { fault } = await create(store, "routes", route({ name: "probe" }));
+          if (!fault) await remove(store, "routes", { member: "name", value: "probe" });
+          return fault;
+        },
+        { what: "the policy to be in force" },
+      );
+      const { fault, index } = {
+        index: -1,
+        ...(await store.write([
+          { op: "create", collection: "services", entity: users },
+          { op: "create", collection: "routes", entity: route({ service: { id: users.id } }) },
+        ])),
+      };
+      assert.match(JSON.stringify(fault), /no routes here/);
+      assert.equal(index, 1);
+      assert.equal((await kubectl("get", "services.sluice.dev,routes.sluice.dev", "-o", "name")).trim(), "");
     }));
 
   test("removes what another manager owns by force only", () =>

@@ -79,13 +79,16 @@ export function createFolder(directory: string, log: Log): Folder {
     }
   }
 
-  /** Reads what the set holds, and what comes into it meanwhile. */
-  async function readAll(into: Content, paths: Set<string>): Promise<void> {
+  /** Reads what the set holds, and what comes into it meanwhile; all of these. */
+  async function readAll(into: Content, paths: Set<string>): Promise<readonly string[]> {
+    const all: string[] = [];
     while (paths.size > 0) {
       const taken = [...paths];
       paths.clear();
       await inBatches(taken, (path) => readInto(into, path));
+      all.push(...taken);
     }
+    return all;
   }
 
   async function readInto(into: Content, path: string): Promise<void> {
@@ -116,8 +119,7 @@ export function createFolder(directory: string, log: Log): Folder {
   }
 
   async function catchUp(now: Content): Promise<View> {
-    const taken = [...dirty];
-    await readAll(now, dirty);
+    const taken = await readAll(now, dirty);
     if (content === now) return show(now);
     // A look at everything has ended meanwhile, and may have begun before.
     for (const path of taken) dirty.add(path);
