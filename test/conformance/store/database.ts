@@ -232,6 +232,33 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.deepEqual(gone.fault, { kind: "changed", message: "the service was removed in the meantime" });
     });
 
+    test("many conditional writes see those before them, and the first that is late is told", async () => {
+      const made = Array.from({ length: 30 }, (_, index) => service(`s${index}`));
+      await done(...made.map((one) => create("services", one)));
+      const moved = made.map((one) => ({ ...one, port: 81 }));
+      const late = { ...service("late"), port: 82 };
+      const chain = [
+        ...moved.map((one, index) => replace("services", one, etagOf(made[index] ?? one))),
+        ...moved.map((one) => replace("services", { ...one, port: 83 }, etagOf(one))),
+        create("services", service("late")),
+        replace("services", late, etagOf(service("late"))),
+      ];
+      const effects = await done(...chain);
+      assert.equal(effects.filter(({ after }) => Object(after).port === 83).length, 30);
+      const stale = await store.write([
+        replace("services", { ...late, port: 1 }, etagOf(late)),
+        remove("services", made[0]?.id ?? ""),
+        replace("services", moved[1] ?? late, etagOf(made[1] ?? late)),
+        create("services", late),
+      ]);
+      assert.deepEqual([stale.fault?.kind, !stale.effects && stale.index], ["changed", 2]);
+      const by = { member: "name", value: "late" };
+      const removed = await store.write([{ op: "remove", collection: "services", by, etag: etagOf(late) }]);
+      assert.deepEqual(removed.effects?.[0]?.before, late);
+      const again = await store.write([{ op: "remove", collection: "services", by, etag: etagOf(late) }]);
+      assert.deepEqual(again.fault, { kind: "changed", message: "the service was removed in the meantime" });
+    });
+
     test("a key whose time is over makes room for another", async () => {
       const bob = consumer("bob");
       const past = Math.floor(Date.now() / 1000) - 60;

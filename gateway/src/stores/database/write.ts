@@ -1,19 +1,16 @@
 /** Many writes in one transaction, by as few statements as can be (migrations/base-write.ts). */
-import { type Collection, type Entity, entities } from "@sluice/model";
-import { etagOf } from "../etag.ts";
+import type { Collection, Entity } from "@sluice/model";
 import type { Effect, Write, WriteFault } from "../store.ts";
+import { type Batch, batchesOf } from "./batches.ts";
 import { createOne } from "./create-one.ts";
 import { type Connection, type Database, DatabaseFault } from "./driver.ts";
 import { faultOf, findUnstorable, type ToldFault } from "./faults.ts";
-import { type EntityRow, entityOf, rowOf } from "./rows.ts";
-import { findStatement, lookUp } from "./statements.ts";
+import { requestsOf } from "./requests.ts";
+import { type EntityRow, entityOf } from "./rows.ts";
 
 export type Done =
   | { readonly effects: readonly Effect[]; readonly revision: number; readonly fault?: undefined }
   | { readonly fault: WriteFault; readonly index: number; readonly effects?: undefined };
-
-/** Writes in one statement: a statement must be done within the timeout. */
-const BATCH = 500;
 
 /** SQLSTATEs of transactions that only have to be tried again: serialization failure, deadlock. */
 const AGAIN = new Set(["40001", "40P01"]);
@@ -56,26 +53,6 @@ function firstUnstorable(writes: readonly Write[]): Done | undefined {
   return undefined;
 }
 
-/** Writes with their places. One with an etag stands alone: what it expects may follow from those before it. */
-type Batch = readonly { readonly write: Write; readonly index: number }[];
-
-function batchesOf(writes: readonly Write[]): readonly Batch[] {
-  const batches: { write: Write; index: number }[][] = [];
-  let open: { write: Write; index: number }[] | undefined;
-  for (const [index, write] of writes.entries()) {
-    const alone = isConditional(write);
-    if (!open || alone || open.length === BATCH) {
-      open = [];
-      batches.push(open);
-    }
-    open.push({ write, index });
-    if (alone) open = undefined;
-  }
-  return batches;
-}
-
-const isConditional = (write: Write): boolean => write.op !== "create" && write.etag !== undefined;
-
 async function writeBatches(connection: Connection, batches: readonly Batch[], plan: boolean): Promise<Done> {
   const effects: Effect[] = [];
   let revision = 0;
@@ -101,12 +78,7 @@ interface ToldEffect {
 }
 
 async function writeBatch(connection: Connection, batch: Batch): Promise<Done> {
-  const requests: object[] = [];
-  for (const { write, index } of batch) {
-    const { request, fault } = await requestOf(connection, write);
-    if (fault) return { fault, index };
-    requests.push(request);
-  }
+  const requests = await requestsOf(connection, batch);
   const [row] = await connection.query("select write_all($1::jsonb)::text as told", [JSON.stringify(requests)]);
   const told = JSON.parse(String(row?.told)) as Told;
   if (told.fault) {
@@ -127,32 +99,4 @@ function effectOf({ before, after, along }: ToldEffect, collection: Collection |
     after: entity(after),
     along: along.map((one) => ({ collection: one.collection, entity: entityOf(one.collection, one.row) })),
   };
-}
-
-type Request =
-  | { readonly request: object; readonly fault?: undefined }
-  | { readonly fault: WriteFault; readonly request?: undefined };
-
-/** One write as write_all takes it. With an etag, what stands there now must be what the etag says, and still then. */
-async function requestOf(connection: Connection, write: Write): Promise<Request> {
-  const { op, collection } = write;
-  const what = op === "remove" ? target(write) : { row: rowOf(collection, write.entity) };
-  if (op === "create" || write.etag === undefined) return { request: { op, collection, ...what } };
-  const { singular } = entities[collection];
-  const statement = findStatement(collection, op === "remove" ? write.by : { id: write.entity.id });
-  const [found] = statement ? await connection.query(statement.text, statement.values) : [];
-  if (!found) return { fault: { kind: "changed", message: `the ${singular} was removed in the meantime` } };
-  const expected = JSON.parse(String(found.row)) as EntityRow;
-  if (etagOf(entityOf(collection, expected)) !== write.etag)
-    return { fault: { kind: "changed", message: `the ${singular} was changed in the meantime` } };
-  return { request: { op, collection, ...what, expected } };
-}
-
-/** Empty when nothing can be found so. */
-function target({ collection, by }: Extract<Write, { op: "remove" }>): object {
-  const found = lookUp(collection, by);
-  if (!found) return {};
-  const { column, value, within } = found;
-  if (column === "id") return { id: value };
-  return { column, value, ...(within && { within_column: within.column, within_id: within.value }) };
 }
