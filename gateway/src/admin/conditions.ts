@@ -29,10 +29,15 @@ const includes = (tags: Tags, tag: string | null): boolean => tag !== null && (t
 /**
  * For writes.
  *
- * @param tag of what is there; null: nothing.
+ * @param tagOf of what is there; null: nothing. Asked only when there is a condition.
  * @throws HttpError 412.
  */
-export function demand({ match, noneMatch }: Conditions, tag: string | null): void {
+export async function demand(
+  { match, noneMatch }: Conditions,
+  tagOf: () => Promise<string | null> | null,
+): Promise<void> {
+  if (match === undefined && noneMatch === undefined) return;
+  const tag = await tagOf();
   if (match !== undefined && !includes(match, tag)) {
     const is = tag === null ? "there is no such entity" : `its ETag is "${tag}"`;
     throw preconditionFailed(`the entity is not the one that If-Match asks for: ${is}`);

@@ -1,5 +1,5 @@
 /** A store as it will be once some writes are done, for reading. */
-import { type Collection, type Entities, type Entity, references } from "@sluice/model";
+import { type Collection, type Entities, type Entity, entities, references } from "@sluice/model";
 import type { ListOptions, Lookup, Page, Write } from "../../stores/store.ts";
 import type { Reader } from "../call.ts";
 import { referred } from "../place.ts";
@@ -19,6 +19,19 @@ export function createOverlay(base: Reader): Overlay {
     return known;
   };
 
+  /** The id that was last written under a name; its entity may have another one by now. */
+  const names = new Map<string, string>();
+  const put = (collection: Collection, entity: Entity): void => {
+    of(collection).set(entity.id, entity);
+    const members = entity as unknown as Readonly<Record<string, unknown>>;
+    const { unique, key, within } = entities[collection];
+    const parent = within === undefined ? {} : { within: { member: within, id: referred(entity, within) ?? "" } };
+    for (const member of new Set([...unique, ...(key === null ? [] : [key])])) {
+      const value = members[member];
+      if (typeof value === "string") names.set(nameKey(collection, { member, value, ...parent }), entity.id);
+    }
+  };
+
   /** It goes along with what is removed. */
   const goes = (collection: Collection, entity: Entity): boolean =>
     references[collection].some(({ member, to }) => {
@@ -34,8 +47,9 @@ export function createOverlay(base: Reader): Overlay {
   };
 
   async function find<Name extends Collection>(collection: Name, by: Lookup): Promise<Entities[Name] | null> {
-    const found = [...of(collection).values()].find((entity) => entity !== null && isMeant(entity, by));
-    const entity = found ?? asWritten(collection, await base.find(collection, by));
+    const id = "id" in by ? by.id : names.get(nameKey(collection, by));
+    const own = id === undefined ? undefined : of(collection).get(id);
+    const entity = own && isMeant(own, by) ? own : asWritten(collection, await base.find(collection, by));
     return (entity && isMeant(entity, by) ? entity : null) as Entities[Name] | null;
   }
 
@@ -73,7 +87,7 @@ export function createOverlay(base: Reader): Overlay {
     list,
     async apply(writes) {
       for (const write of writes) {
-        if (write.op !== "remove") of(write.collection).set(write.entity.id, write.entity);
+        if (write.op !== "remove") put(write.collection, write.entity);
         else {
           const found: Entity | null = await find(write.collection, write.by);
           if (found) of(write.collection).set(found.id, null);
@@ -82,6 +96,11 @@ export function createOverlay(base: Reader): Overlay {
     },
   };
 }
+
+type ByName = Exclude<Lookup, { readonly id: string }>;
+
+const nameKey = (collection: Collection, { member, value, within }: ByName): string =>
+  `${collection} ${within?.id ?? ""} ${member} ${value}`;
 
 function isMeant(entity: Entity, by: Lookup): boolean {
   if ("id" in by) return entity.id === by.id;

@@ -16,7 +16,7 @@ export async function change(operations: Operations, call: Call): Promise<Step> 
   const place = await placeOf(call);
   const before = place.entity;
   if (!before || place.foreign) throw notFound();
-  demand(call.conditions, await tagOf(operations, call, before));
+  await demand(call.conditions, () => tagOf(operations, call, before));
   const plugin = collection === "plugins" && "name" in before ? (before.name ?? undefined) : undefined;
   const raw = operations.prepare(call.body(plugin === undefined ? {} : { plugin }), { before, keeps: true });
   const named = await resolveReferences(raw, references[collection], call.store);

@@ -19,7 +19,7 @@ export async function remove(operations: Operations, call: Call): Promise<Step> 
   const { entity, foreign, by } = await placeOf(call);
   if (endpoint.kind === "foreign") throw entity ? methodNotAllowed() : notFound();
   if (endpoint.parent && (!entity || foreign)) throw notFound();
-  demand(conditions, entity && (await tagOf(operations, call, entity)));
+  await demand(conditions, () => entity && tagOf(operations, call, entity));
   const etag = isConditional && entity ? { etag: etagOf(entity) } : {};
   return removal({ op: "remove", collection, by: entity ? { id: entity.id } : by, ...etag }, memberOf(by));
 }

@@ -16,7 +16,7 @@ export async function upsert(operations: Operations, call: Call): Promise<Step> 
   const { collection } = call.endpoint;
   const place = await placeOf(call);
   const before = place.entity;
-  demand(conditions, before && (await tagOf(operations, call, before)));
+  await demand(conditions, () => before && tagOf(operations, call, before));
   const raw = operations.prepare(call.body(), { before, keeps: false });
   const says = { ...raw, ...place.says, ...changedNow(collection) };
   const named = before ? { ...says, id: before.id, created_at: raw.created_at ?? before.created_at } : says;
