@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { root } from "../check/source-files.ts";
 import { type StartOptions, startProcess, temporaryFolder, waitFor } from "../process/index.ts";
+import { stepsOf } from "./readme.ts";
 
 /** Runs a command to its end; its output is the message when it fails. */
 async function run(command: string, args: readonly string[], options: Omit<StartOptions, "name">): Promise<string> {
@@ -32,19 +33,8 @@ test("a clean clone installs and checks", async () => {
   assert.equal(await run("git", ["status", "--porcelain"], place), "", "install and check leave the clone as it was");
 });
 
-/** Pairs of a block of commands and the block of output after it, from one section of the README. */
-function stepsOf(section: string): readonly { readonly commands: string; readonly output: string }[] {
-  const text = readFileSync(join(clone, "README.md"), "utf8");
-  const [, body = ""] = text.split(`## ${section}\n`);
-  const [tour = ""] = body.split("\n## ");
-  return [...tour.matchAll(/```sh\n([\s\S]*?)```\n```\n([\s\S]*?)```/g)].map(([, commands = "", output = ""]) => ({
-    commands,
-    output,
-  }));
-}
-
 test("the README's tour answers what the README says, in its order", async () => {
-  const steps = stepsOf("A tour of five minutes");
+  const steps = stepsOf(readFileSync(join(clone, "README.md"), "utf8"), "A tour of five minutes");
   assert.equal(steps.length, 3);
   const product = await startProcess("npm", ["start"], { ...place, name: "npm start" });
   const died = new AbortController();

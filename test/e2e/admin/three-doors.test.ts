@@ -1,0 +1,58 @@
+/** The README's three doors, to the letter: kubectl, curl and decK on one store, a real control plane. */
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { root } from "../../check/source-files.ts";
+import { type ClusterProduct, startClusterProduct } from "../../cluster/product.ts";
+import { startProcess, temporaryFolder } from "../../process/index.ts";
+import { freeAddresses } from "../../product/free-addresses.ts";
+import { addresses, type Name } from "../../start/processes.ts";
+import { tool } from "../../tools/tool.ts";
+import { stepsOf } from "../readme.ts";
+
+const steps = stepsOf(readFileSync(join(root, "README.md"), "utf8"), "Three doors to one store");
+
+describe("the README's three doors", () => {
+  const work = temporaryFolder("doors");
+  let product: ClusterProduct;
+  let env: Record<string, string>;
+
+  before(async () => {
+    product = await startClusterProduct({ chosen: await freeAddresses(), work: join(work.path, "product") });
+    const bin = join(work.path, "bin");
+    mkdirSync(bin);
+    symlinkSync(await tool("deck"), join(bin, "deck"));
+    writeFileSync(join(bin, "kubectl"), `#!/bin/sh\nexec '${await tool("kube")}' kubectl "$@"\n`);
+    chmodSync(join(bin, "kubectl"), 0o755);
+    env = {
+      PATH: `${bin}${delimiter}${process.env.PATH}`,
+      HOME: work.path,
+      KUBECONFIG: product.plane.kubeconfig,
+      DECK_KONG_ADDR: `http://${product.chosen.admin}`,
+      DECK_ANALYTICS: "off",
+    };
+  });
+  after(async () => {
+    await product?.stop();
+    work.remove();
+  });
+
+  /** The page has the addresses that `npm run cluster` has; here they are free ones. */
+  const here = (commands: string): string =>
+    (Object.keys(addresses) as Name[]).reduce(
+      (text, name) => text.replaceAll(addresses[name].standard, product.chosen[name]),
+      commands,
+    );
+
+  test("the page has the doors", () => assert.equal(steps.length, 4));
+
+  for (const [index, { commands, output }] of steps.entries()) {
+    test(`step ${index + 1} prints what the page says`, async () => {
+      const run = await startProcess("sh", ["-c", here(commands)], { name: `step ${index + 1}`, cwd: work.path, env });
+      const { code } = await run.ended();
+      assert.equal(run.output().replaceAll("\r\n", "\n"), here(output), commands);
+      assert.equal(code, 0);
+    });
+  }
+});

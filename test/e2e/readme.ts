@@ -1,0 +1,16 @@
+/** The commands of a page and what it says they print. */
+
+export interface Step {
+  readonly commands: string;
+  readonly output: string;
+}
+
+/** Pairs of a block of commands and the block of output after it, from one section of a page. */
+export function stepsOf(page: string, section: string): readonly Step[] {
+  const [, body = ""] = page.split(`## ${section}\n`);
+  const [part = ""] = body.split("\n## ");
+  return [...part.matchAll(/```sh\n([\s\S]*?)```\n```\n([\s\S]*?)```/g)].map(([, commands = "", output = ""]) => ({
+    commands,
+    output,
+  }));
+}
