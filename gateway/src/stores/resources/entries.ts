@@ -51,7 +51,7 @@ export interface EntryChange {
 
 /** Those that the parent has after the write, in the order of ids. */
 export function childrenAfter({ child, member }: Nesting, parentId: string, next: Tables): readonly Entity[] {
-  const ids = [...(next.referring.get(referenceKey(child, { member, id: parentId })) ?? [])].sort();
+  const ids = next.referring.get(referenceKey(child, { member, id: parentId }))?.sortedKeys() ?? [];
   return ids.flatMap((id) => next.rows[child].get(id) ?? []);
 }
 

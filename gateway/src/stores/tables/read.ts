@@ -11,7 +11,7 @@ export function list<Name extends Collection>(
   { size, after, where, tags, now }: ListOptions & { readonly now: number },
 ): Page<Name> {
   const rows = tables.rows[collection];
-  const ids = where ? [...(tables.referring.get(referenceKey(collection, where)) ?? [])].sort() : rows.sortedKeys();
+  const ids = where ? (tables.referring.get(referenceKey(collection, where))?.sortedKeys() ?? []) : rows.sortedKeys();
   const found: Entity[] = [];
   for (let index = after === undefined ? 0 : firstAfter(ids, after); index < ids.length; index++) {
     const entity = rows.get(ids[index] ?? "");

@@ -27,7 +27,8 @@ export class SharedMap<Value> {
   /** The map with these changes; undefined takes a key out. Costs as many steps as there are changes, now and then more. */
   with(changes: ReadonlyMap<string, Value | undefined>): SharedMap<Value> {
     if (changes.size === 0) return this;
-    const over = new Map([...this.#over, ...changes]);
+    const over = new Map(this.#over);
+    for (const [key, value] of changes) over.set(key, value);
     if (over.size < FEW + this.#base.size / 8) return new SharedMap(this.#base, over);
     const whole = new Map(this.#base);
     for (const [key, value] of over) {

@@ -14,7 +14,7 @@ export interface Tables {
   /** By `claimKey`; of several that claim the same, the first. */
   readonly claims: SharedMap<Placed>;
   /** By `referenceKey`: the ids of those that refer to an entity. */
-  readonly referring: SharedMap<ReadonlySet<string>>;
+  readonly referring: SharedMap<SharedMap<true>>;
   /** What is neither found nor listed, but keeps its id and its name, by the `claimKey` of each, and can be removed. */
   readonly faulty: SharedMap<Placed>;
 }
@@ -62,9 +62,9 @@ export class Draft {
   readonly claims: MapDraft<Placed>;
   readonly faulty: MapDraft<Placed>;
   readonly #rows: Readonly<Record<Collection, MapDraft<Entity>>>;
-  readonly #referring: MapDraft<ReadonlySet<string>>;
-  /** Sets that this draft has made and may change. */
-  readonly #own = new Set<ReadonlySet<string>>();
+  readonly #referring: MapDraft<SharedMap<true>>;
+  /** Changes to what refers to an entity, by `referenceKey`. */
+  readonly #moved = new Map<string, MapDraft<true>>();
 
   constructor({ rows, claims, referring, faulty }: Tables) {
     this.#rows = ofCollections((collection) => new MapDraft(rows[collection]));
@@ -79,15 +79,16 @@ export class Draft {
 
   /** Entities of a collection whose member refers to this id, in the order of ids. */
   referringTo(collection: Collection, by: { member: string; id: string }): readonly Entity[] {
-    const ids = [...(this.#referring.get(referenceKey(collection, by)) ?? [])].sort();
-    return ids.flatMap((id) => this.get(collection, id) ?? []);
+    const key = referenceKey(collection, by);
+    const ids = this.#moved.get(key)?.finish() ?? this.#referring.get(key);
+    return (ids?.sortedKeys() ?? []).flatMap((id) => this.get(collection, id) ?? []);
   }
 
   put(placed: Placed): void {
     const { collection, entity } = placed;
     this.#rows[collection].set(entity.id, entity);
     for (const key of claimKeysOf(collection, entity)) if (!this.claims.get(key)) this.claims.set(key, placed);
-    for (const key of referenceKeys(placed)) this.#referringSet(key).add(entity.id);
+    for (const key of referenceKeys(placed)) this.#movedOf(key).set(entity.id, true);
   }
 
   drop(placed: Placed): void {
@@ -95,10 +96,11 @@ export class Draft {
     this.#rows[collection].set(entity.id, undefined);
     for (const key of claimKeysOf(collection, entity))
       if (this.claims.get(key)?.entity.id === entity.id) this.claims.set(key, undefined);
-    for (const key of referenceKeys(placed)) this.#referringSet(key).delete(entity.id);
+    for (const key of referenceKeys(placed)) this.#movedOf(key).set(entity.id, undefined);
   }
 
   finish(): Tables {
+    for (const [key, moved] of this.#moved) this.#referring.set(key, moved.finish());
     return {
       rows: ofCollections((collection) => this.#rows[collection].finish()),
       claims: this.claims.finish(),
@@ -107,13 +109,10 @@ export class Draft {
     };
   }
 
-  #referringSet(key: string): Set<string> {
-    const before = this.#referring.get(key);
-    if (before && this.#own.has(before)) return before as Set<string>;
-    const mine = new Set(before);
-    this.#own.add(mine);
-    this.#referring.set(key, mine);
-    return mine;
+  #movedOf(key: string): MapDraft<true> {
+    const moved = this.#moved.get(key) ?? new MapDraft(this.#referring.get(key) ?? new SharedMap<true>());
+    this.#moved.set(key, moved);
+    return moved;
   }
 }
 
