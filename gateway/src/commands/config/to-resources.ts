@@ -1,6 +1,5 @@
 /** Entities as the custom resources that stand for them, with their keys and certificates in Secrets. Pure. */
 import {
-  CREATED_AT,
   certificateSecret,
   credentialSecret,
   kindOfCollection,
@@ -8,7 +7,6 @@ import {
   type Resource,
   type ResourceCollection,
   toResource,
-  UPDATED_AT,
 } from "@sluice/crds";
 import {
   type Collection,
@@ -59,17 +57,17 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
       return;
     }
     places.set(`${kind} ${entity.id}`, made.value.metadata);
-    resources.push(withoutUntold(made.value));
+    resources.push(made.value);
   }
 
   for (const certificate of lists.certificates ?? []) {
     const { secret, secretRef } = certificateSecret(certificate, { namespace });
-    resources.push(withoutUntold(secret));
+    resources.push(secret);
     make("certificates", certificate, { secretRef, snis: snis.get(certificate.id) ?? [] });
   }
   for (const consumer of lists.consumers ?? []) {
     const secrets = (keys.get(consumer.id) ?? []).map((key) => credentialSecret(key, { namespace }));
-    resources.push(...secrets.map(({ secret }) => withoutUntold(secret)));
+    resources.push(...secrets.map(({ secret }) => secret));
     make("consumers", consumer, { keyAuth: secrets.map(({ entry }) => entry) });
   }
   for (const upstream of lists.upstreams ?? [])
@@ -78,21 +76,21 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
     if (collection !== "services" && collection !== "routes" && collection !== "plugins") continue;
     for (const entity of lists[collection] ?? []) make(collection, entity as never, {});
   }
-  return { resources, faults };
+  return { resources: tellsTimes(lists) ? resources : resources.map(withoutTimes), faults };
 }
 
-/** Times that a file did not tell are not told of the resource either: in a cluster it is as old as its object. */
-function withoutUntold(resource: Resource): Resource {
-  const { annotations = {}, ...metadata } = resource.metadata;
-  const untold = times.every((name) => (annotations[name] ?? "0") === "0");
-  const told = Object.entries(annotations).filter(([name]) => !untold || !times.includes(name));
-  return {
-    ...resource,
-    metadata: { ...metadata, ...(told.length > 0 && { annotations: Object.fromEntries(told) }) },
-  };
-}
+/** Whether the file tells any time: where it tells none, an object in a cluster tells its own. */
+const tellsTimes = (lists: EntityLists): boolean =>
+  collections.some((name) =>
+    lists[name]?.some((entity: { readonly created_at: number; readonly updated_at?: number }) => {
+      return entity.created_at !== 0 || (entity.updated_at ?? 0) !== 0;
+    }),
+  );
 
-const times: readonly string[] = [CREATED_AT, UPDATED_AT];
+function withoutTimes(resource: Resource): Resource {
+  const { annotations: _, ...metadata } = resource.metadata;
+  return { ...resource, metadata };
+}
 
 function byParent<Child>(
   children: readonly Child[] = [],
