@@ -49,4 +49,4 @@ function refer(collection: Collection, entity: Entity, renamed: ReadonlyMap<stri
 }
 
 const isDerived = (collection: Collection, entity: Entity): boolean =>
-  checkEntity(collection, { ...entity, id: null }).value?.id === entity.id;
+  checkEntity(collection, { ...entity, id: null }, { database: true }).value?.id === entity.id;

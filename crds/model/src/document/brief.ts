@@ -19,10 +19,12 @@ const last = ["created_at", "updated_at"];
 export function briefEntity(collection: Collection, entity: Entity): Members {
   const { id, ...others } = entity as unknown as Members & { readonly id: string };
   const brief = inOrder(briefRecord(schemaOf(collection, others), others));
-  const made: unknown = checkEntity(collection, brief).value;
+  // It was checked where it came from.
+  const anywhere = { database: true };
+  const made: unknown = checkEntity(collection, brief, anywhere).value;
   if (isDeepStrictEqual(made, entity)) return brief;
   const withId = inOrder({ id, ...brief });
-  if (isDeepStrictEqual(checkEntity(collection, withId).value, entity)) return withId;
+  if (isDeepStrictEqual(checkEntity(collection, withId, anywhere).value, entity)) return withId;
   // A default that depends on another member.
   return inOrder(withoutUnset({ id, ...others }));
 }

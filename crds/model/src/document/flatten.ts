@@ -89,5 +89,5 @@ class Resolver {
 function idIn({ collection, path }: Entry, item: Readonly<Record<string, unknown>>): string {
   if (nameOf(collection, item) !== undefined && entities[collection].within === undefined)
     return idOf(collection, item);
-  return checkEntity(collection, item).value?.id ?? deriveNamelessId(collection, null, { path });
+  return checkEntity(collection, item, { database: true }).value?.id ?? deriveNamelessId(collection, null, { path });
 }

@@ -3,8 +3,9 @@ import { test } from "node:test";
 import { deriveId } from "../ids.ts";
 import { emptySnapshot } from "../snapshot/make.ts";
 import type { Snapshot } from "../snapshot.ts";
+import { briefEntity } from "./brief.ts";
 import { describeViolation } from "./describe.ts";
-import { checkDocument, loadDocument, loadSnapshot } from "./load.ts";
+import { checkDocument, loadDocument, loadSnapshot, loadText } from "./load.ts";
 
 const snapshotOf = (text: string): Snapshot => {
   const { value, violations } = loadSnapshot(text);
@@ -244,3 +245,18 @@ for (const [what, text, expected] of faulty) {
     assert.deepEqual(violations.map(describeViolation), expected);
   });
 }
+
+test("a document for a database may count for all nodes, and no other", () => {
+  const text = `_format_version: "3.0"
+services:
+- name: a
+  url: http://up.test
+  plugins: [{ name: rate-limiting, config: { minute: 5, policy: cluster } }]
+`;
+  const { value } = loadText(text, { database: true });
+  const [plugin] = value?.snapshot.plugins.values() ?? [];
+  assert.equal(plugin?.config.policy, "cluster");
+  const brief = plugin && briefEntity("plugins", plugin);
+  assert.deepEqual(brief?.config, { minute: 5, policy: "cluster" });
+  assert.match(loadText(text).violations?.[0]?.message ?? "", /cluster needs the database mode/);
+});

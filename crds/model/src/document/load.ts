@@ -14,6 +14,8 @@ export interface LoadOptions {
   readonly file?: string;
   /** What the text replaces: unchanged entities are shared with it. Default: the empty snapshot. */
   readonly previous?: Snapshot;
+  /** Whether it is for a database, as in CheckOptions. Default no. */
+  readonly database?: boolean;
 }
 
 /** A document that was found good: flat, its references resolved to ids, and the snapshot that it makes. */
@@ -36,7 +38,7 @@ export function loadText(text: string, options: LoadOptions = {}): Checked<Loade
   const read = readYaml(text, options);
   if (read.violations !== undefined) return read;
   const { data, positionOf } = read.value;
-  const checked = checkDocument(data, options.previous);
+  const checked = checkDocument(data, options);
   if (checked.violations !== undefined) return { violations: locate(checked.violations, read.value) };
   return { value: { ...checked.value, data: isRecord(data) ? data : {}, positionOf } };
 }
@@ -54,9 +56,12 @@ export function loadSnapshot(text: string, options: LoadOptions = {}): Checked<S
 }
 
 /** Plain data in any form, such as a request's JSON. Paths start in the data; there are no positions. */
-export function checkDocument(data: unknown, previous: Snapshot = emptySnapshot): Checked<LoadedDocument> {
+export function checkDocument(
+  data: unknown,
+  { previous = emptySnapshot, database = false }: Omit<LoadOptions, "file"> = {},
+): Checked<LoadedDocument> {
   const flat = flattenDocument(data);
-  const applied = applyDocument(previous, flat.document);
+  const applied = applyDocument(previous, flat.document, { database });
   const found = applied.violations?.map((violation) => ({ ...violation, path: originOf(violation.path, flat) })) ?? [];
   // A reference that has no such name is there under the id that the name would give: one fault, told once.
   const told = new Set(flat.violations.map(({ path }) => JSON.stringify(path)));

@@ -7,7 +7,7 @@ export function entitiesOf({ document }: Pick<LoadedDocument, "document">): Enti
   const lists = collections.map((collection) => [
     collection,
     (document[collection] ?? []).flatMap((item) => {
-      const { _sluice: _, ...entity } = Object(checkEntity(collection, item).value);
+      const { _sluice: _, ...entity } = Object(checkEntity(collection, item, { database: true }).value);
       return [entity];
     }),
   ]);

@@ -13,7 +13,7 @@ import { storeSettings } from "./store-settings.ts";
 export const importFile: Part = async ({ words, settings, log, print, usage }) => {
   const [file, ...more] = words;
   if (file === undefined || more.length > 0) throw new Misused(usage);
-  const loaded = await readDeclarative(file);
+  const loaded = await readDeclarative(file, { database: settings.store === "database" });
   const wanted = entitiesOf(loaded);
   const opened = await openStore(storeSettings(settings), log);
   try {
