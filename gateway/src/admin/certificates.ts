@@ -52,11 +52,13 @@ async function withNames(call: Call, parent: (call: Call) => Promise<Step>, { un
   const [write] = step.writes;
   if (wanted === undefined || write === undefined || write.op === "remove") return step;
   const { id } = write.entity;
-  const { writes, faults: associated } = await changes(call.store, id, wanted as readonly string[]);
+  const { writes, faults: associated } = await changes(call, id, wanted as readonly string[]);
   if (associated.length > 0) await parent({ ...call, body: () => rest, faults: associated });
   return {
     ...step,
     writes: [...step.writes, ...writes],
+    // The id that follows from a server name may be another one's.
+    again: async (fault) => (fault.kind === "primary-key" && fault.id !== id) || step.again(fault),
     async answer(effects) {
       const answer = await step.answer(effects);
       const body = { ...(answer.body as object), snis: [...(wanted as readonly string[])].sort() };
@@ -78,7 +80,7 @@ function faultsOf(names: unknown): readonly Violation[] {
 
 const NOBODY = "00000000-0000-0000-0000-000000000000";
 
-async function changes(store: Reader, id: string, names: readonly string[]) {
+async function changes({ store, taken }: Call, id: string, names: readonly string[]) {
   const current = await snisOf(store, id);
   const gone = current.filter(({ name }) => !names.includes(name));
   const writes: Write[] = gone.map((sni) => ({ op: "remove", collection: "snis", by: { id: sni.id } }));
@@ -91,8 +93,8 @@ async function changes(store: Reader, id: string, names: readonly string[]) {
     }
     const { value } = checkEntity("snis", { name, certificate: { id } }, { now: timeFor("snis") });
     if (!value) continue;
-    const taken = await store.find("snis", { id: value.id });
-    writes.push({ op: "create", collection: "snis", entity: taken ? { ...value, id: randomUUID() } : value });
+    const isTaken = taken.has(value.id) || (await store.find("snis", { id: value.id })) !== null;
+    writes.push({ op: "create", collection: "snis", entity: isTaken ? { ...value, id: randomUUID() } : value });
   }
   return { writes, faults };
 }

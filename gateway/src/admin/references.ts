@@ -19,11 +19,15 @@ export async function resolveReferences(raw: Raw, references: readonly Reference
   return { ...raw, ...resolved };
 }
 
+/** Longer than any name: what is longer is neither looked for nor told. */
+const MAX_NAME = 512;
+
 /** An id wins; what is neither an id nor a name is left for the check to report. */
 function nameIn(reference: unknown, unique: readonly string[]): { by: string; value: string } | undefined {
   if (typeof reference !== "object" || reference === null || Array.isArray(reference)) return undefined;
   const members = reference as Raw;
   if (Object.hasOwn(members, "id") && members.id !== null) return undefined;
   const by = unique.find((member) => Object.hasOwn(members, member) && typeof members[member] === "string");
-  return by === undefined ? undefined : { by, value: String(members[by]) };
+  const value = by === undefined ? "" : String(members[by]);
+  return by === undefined || value.length > MAX_NAME ? undefined : { by, value };
 }

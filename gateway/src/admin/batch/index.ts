@@ -51,7 +51,7 @@ async function workOutAll(store: Reader, items: readonly Item[], taken: Readonly
   const steps: BatchStep[] = [];
   for (const [item, { method, path, body, ifMatch }] of items.entries()) {
     try {
-      const matched = matchEndpoint(path.split("?")[0] ?? "");
+      const matched = matchEndpoint(path);
       if (!matched) throw notFound();
       const { endpoint, params } = matched;
       const write = writesOf(endpoint)[method];
@@ -84,6 +84,14 @@ function placed({ status, body }: HttpError, items: readonly Item[], index: numb
   return new HttpError(status === 405 && body.code === undefined ? 400 : status, { ...body, message, write: index });
 }
 
+const MAX_PATH = 8192;
+
+function pathFault(path: unknown): string | undefined {
+  if (typeof path !== "string" || !path.startsWith("/")) return "should start with: /";
+  if (path.includes("?")) return "must not have a query: dry_run and force are the batch's own";
+  return path.length > MAX_PATH ? `length must be at most ${MAX_PATH}` : undefined;
+}
+
 const methods: ReadonlySet<unknown> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
 /** @throws HttpError 400. */
@@ -95,7 +103,8 @@ function itemsOf({ writes }: Raw): readonly Item[] {
     const { method, path, body = {}, if_match: ifMatch, ...rest } = Object(item) as Record<string, unknown>;
     const at = `writes.${index + 1}`;
     if (!methods.has(method)) faults.push(`${at}.method: expected one of: POST, PUT, PATCH, DELETE`);
-    if (typeof path !== "string" || !path.startsWith("/")) faults.push(`${at}.path: should start with: /`);
+    const fault = pathFault(path);
+    if (fault !== undefined) faults.push(`${at}.path: ${fault}`);
     if (typeof body !== "object" || body === null || Array.isArray(body)) faults.push(`${at}.body: expected a record`);
     if (ifMatch !== undefined && typeof ifMatch !== "string") faults.push(`${at}.if_match: expected a string`);
     for (const name of Object.keys(rest)) faults.push(`${at}.${name}: unknown field`);

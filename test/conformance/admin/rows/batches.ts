@@ -185,6 +185,13 @@ export const batches: Table = {
       status: 400,
       message: "writes.1.path: should start with: /; writes.2.body: expected a record; writes.2.nope: unknown field",
     },
+    {
+      does: "takes no query in a path",
+      ask: "POST /batch",
+      ...batch({ method: "DELETE", path: "/services/x?force=1" }),
+      status: 400,
+      message: "writes.1.path: must not have a query: dry_run and force are the batch's own",
+    },
     { does: "needs writes", ask: "POST /batch", json: {}, status: 400, message: "writes: expected a list of writes" },
     { does: "needs at least one write", ask: "POST /batch", ...batch(), status: 400 },
     {

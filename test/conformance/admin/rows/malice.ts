@@ -124,6 +124,13 @@ export const malice: Table = {
       has: { fields: { custom_id: "invalid utf-8 character sequence" } },
     },
     {
+      does: "with a name of a reference that is very long is not looked for, and not told",
+      ask: "POST /routes",
+      json: { paths: ["/"], service: { name: "n".repeat(100_000) } },
+      status: 400,
+      has: { fields: { service: { id: "missing primary key" } } },
+    },
+    {
       does: "with half a character is refused",
       ask: "POST /services",
       json: '{"name":"\\ud800","host":"a"}',
