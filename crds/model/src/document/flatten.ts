@@ -12,6 +12,7 @@ import { references } from "../entities/references.ts";
 import { deriveId, deriveNamelessId, idOf } from "../ids.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
+import { type DeckInfo, readDeckInfo } from "./deck-info.ts";
 import { type Entry, gatherEntries } from "./gather.ts";
 import { checkHead } from "./head.ts";
 import { markRegexPaths } from "./regex-paths.ts";
@@ -33,12 +34,13 @@ export function flattenDocument(data: unknown): FlatDocument {
     : [{ path: [], message: "expected a document: a record with _format_version" }];
   const { entries, violations } = gatherEntries(raw);
   const resolver = new Resolver();
+  const info = readDeckInfo(raw._info);
   const legacy = raw._format_version === "1.1" || raw._format_version === "2.1";
 
   const flat: Partial<Record<Collection, readonly unknown[]>> = {};
   for (const collection of collections) {
     const own = entries.filter((entry) => entry.collection === collection);
-    const items = own.map((entry) => resolver.resolve(entry, { legacy }));
+    const items = own.map((entry) => resolver.resolve(entry, { legacy, info }));
     if (items.length > 0) flat[collection] = items;
   }
   const origins = perCollection((collection) =>
@@ -46,7 +48,7 @@ export function flattenDocument(data: unknown): FlatDocument {
   );
   const endpoints = isRecord(raw._sluice) && isRecord(raw._sluice.endpoints) ? raw._sluice.endpoints : undefined;
   const document = { _format_version: "3.0", ...flat, ...(endpoints ? { _sluice: { endpoints } } : {}) } as Document;
-  return { document, origins, violations: [...head, ...violations, ...resolver.violations] };
+  return { document, origins, violations: [...head, ...info.violations, ...violations, ...resolver.violations] };
 }
 
 /** Gives entities their ids and turns names into ids. Parents must come before what refers to them. */
@@ -55,9 +57,13 @@ class Resolver {
   readonly #ids = new Map<Entry, string>();
   readonly #known = new Map<string, string>();
 
-  resolve(entry: Entry, options: { readonly legacy: boolean }): Readonly<Record<string, unknown>> {
+  resolve(
+    entry: Entry,
+    options: { readonly legacy: boolean; readonly info: DeckInfo },
+  ): Readonly<Record<string, unknown>> {
     const { collection, parent } = entry;
-    const own = collection === "routes" && options.legacy ? markRegexPaths(entry.item) : entry.item;
+    const given = options.info.apply(collection, entry.item);
+    const own = collection === "routes" && options.legacy ? markRegexPaths(given) : given;
     const resolved = references[collection].map(({ member, to }) => {
       const id = parent?.member === member ? this.#ids.get(parent.entry) : undefined;
       return [member, id === undefined ? this.#refer(own[member], { to, member, entry }) : { id }];

@@ -25,9 +25,17 @@ export const unsupportedCollections: ReadonlySet<string> = new Set([
 ]);
 
 /** Members that decK reads and takes out before it talks to a gateway. */
-const deckMembers = new Set(["_info", "_konnect", "_plugin_configs", "_workspace"]);
+const deckMembers = new Set(["_konnect", "_plugin_configs", "_workspace"]);
 
-const known = new Set<string>(["_format_version", "_transform", "_comment", "_ignore", "_sluice", ...collections]);
+const known = new Set<string>([
+  "_format_version",
+  "_transform",
+  "_comment",
+  "_ignore",
+  "_info",
+  "_sluice",
+  ...collections,
+]);
 
 /** Checks the members of the document that are not collections, and names members that it does not have. */
 export function checkHead(document: Readonly<Record<string, unknown>>): readonly Violation[] {

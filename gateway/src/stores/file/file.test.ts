@@ -145,11 +145,16 @@ test("writes into what somebody else has saved in the meantime", async (context)
   assert.equal(text(), `${head}# theirs\nservices:\n- {name: theirs, host: up}\n- name: a\n  host: b\n`);
 });
 
-test("refuses what a file of an older format would say otherwise", async (context) => {
-  const { store } = await open(context, '_format_version: "2.1"\n');
-  const write: Write = { op: "create", collection: "services", entity: entity("services", { name: "a", host: "b" }) };
-  await assert.rejects(store.write([write]), /format 2\.1/);
-});
+for (const [what, text, reason] of [
+  ["a file of an older format, which would say it otherwise", '_format_version: "2.1"\n', /format 2\.1/],
+  ["decK's own file, whose tags and defaults it would write down", `${head}_info: {select_tags: [a]}\n`, /decK's own/],
+] as const) {
+  test(`refuses to write ${what}`, async (context) => {
+    const { store } = await open(context, text);
+    const write: Write = { op: "create", collection: "services", entity: entity("services", { name: "a", host: "b" }) };
+    await assert.rejects(store.write([write]), reason);
+  });
+}
 
 test("serves what nodes alone refuse to nobody, and takes what was written beside it", async (context) => {
   const { store, snapshot } = await open(context, `${head}services:\n- {name: a, host: up}\n`);

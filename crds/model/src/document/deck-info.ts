@@ -1,0 +1,53 @@
+/** What decK keeps in front of its files: tags that every entity has, and defaults in place of the gateway's. */
+import { type Collection, entities } from "../entities/index.ts";
+import { isRecord } from "../schema/walk.ts";
+import type { Violation } from "../violation.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+export interface DeckInfo {
+  readonly violations: readonly Violation[];
+  /** The members of an entity with what stands in front of the file. */
+  readonly apply: (collection: Collection, item: Members) => Members;
+}
+
+/** Collections that decK has defaults for. */
+const withDefaults = ["services", "routes", "upstreams", "targets"] as const;
+
+export function readDeckInfo(info: unknown): DeckInfo {
+  if (info === undefined || info === null) return { violations: [], apply: (_collection, item) => item };
+  const { select_tags: given = [], defaults = {}, ...unknown } = isRecord(info) ? info : {};
+  const tags = Array.isArray(given) && given.every((tag) => typeof tag === "string") ? given : undefined;
+  const byCollection = new Map<Collection, Members>();
+  const violations: Violation[] = Object.keys(unknown).map((name) => ({
+    path: ["_info", name],
+    message: "unknown field",
+  }));
+  if (!isRecord(info)) violations.push({ path: ["_info"], message: "expected a record" });
+  if (!tags) violations.push({ path: ["_info", "select_tags"], message: "expected an array of strings" });
+  if (!isRecord(defaults)) violations.push({ path: ["_info", "defaults"], message: "expected a record" });
+  for (const [name, members] of Object.entries(isRecord(defaults) ? defaults : {})) {
+    const collection = withDefaults.find((known) => entities[known].singular === name);
+    if (!collection) violations.push({ path: ["_info", "defaults", name], message: "unknown field" });
+    else if (!isRecord(members)) violations.push({ path: ["_info", "defaults", name], message: "expected a record" });
+    else byCollection.set(collection, members);
+  }
+  return {
+    violations,
+    apply: (collection, item) => withTags(over(byCollection.get(collection) ?? {}, item), tags ?? []),
+  };
+}
+
+/** What the entity says goes before the defaults, member by member. */
+function over(defaults: Members, item: Members): Members {
+  const missing = Object.entries(defaults).map(([name, value]): [string, unknown] => {
+    const given = Object.hasOwn(item, name) ? (item[name] ?? value) : value;
+    return [name, isRecord(value) && isRecord(given) ? over(value, given) : given];
+  });
+  return { ...item, ...Object.fromEntries(missing) };
+}
+
+function withTags(item: Members, tags: readonly string[]): Members {
+  if (tags.length === 0 || !(Array.isArray(item.tags) || (item.tags ?? null) === null)) return item;
+  return { ...item, tags: [...new Set([...((item.tags as readonly unknown[] | null | undefined) ?? []), ...tags])] };
+}
