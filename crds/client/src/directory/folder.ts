@@ -53,6 +53,8 @@ export function createFolder(directory: string, log: Log): Folder {
   const records = createFileCache<StatusRecord | null>(parseRecord);
   let view: View | undefined;
   let content: Content | undefined;
+  /** What the view was made of. */
+  let shown: Content | undefined;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let running: Promise<View> | undefined;
   let next: Promise<View> | undefined;
@@ -112,6 +114,8 @@ export function createFolder(directory: string, log: Log): Folder {
   function show(now: Content): View {
     const before = view;
     content = now;
+    if (before && isSame(now, shown)) return before;
+    shown = { sources: new Map(now.sources), records: new Map(now.records) };
     const sources = [...now.sources.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
     view = buildView(sources, now.records, before);
     tellProblems(view, before);
@@ -210,6 +214,14 @@ export function createFolder(directory: string, log: Log): Folder {
       return (await look()).held.get(keyOf(ref));
     },
   };
+}
+
+/** A file that is the same was read as the same object. */
+function isSame(now: Content, before: Content | undefined): boolean {
+  if (now.sources.size !== before?.sources.size || now.records.size !== before.records.size) return false;
+  for (const [path, { file }] of now.sources) if (before.sources.get(path)?.file !== file) return false;
+  for (const [key, record] of now.records) if (before.records.get(key) !== record) return false;
+  return true;
 }
 
 async function inBatches<Item, Result>(
