@@ -1,7 +1,6 @@
 /** `sluice config`: what can be done with declarative files. */
 import { configSettings } from "../../settings/config.ts";
 import { defineCommand, Misused } from "../command.ts";
-import { convert } from "./convert.ts";
 import { exportFile } from "./export.ts";
 import { importFile } from "./import.ts";
 import { init } from "./init.ts";
@@ -30,7 +29,8 @@ const parts: Readonly<Record<string, Listed>> = {
   convert: {
     usage: "convert FILE|FOLDER --to custom-resources|declarative [--out FOLDER|FILE]",
     summary: "turns a declarative file into custom resources, or a folder of them into a file",
-    part: convert,
+    // Custom resources bring a Kubernetes client, which takes its time to load.
+    part: async (call) => (await import("./convert.ts")).convert(call),
   },
 };
 
