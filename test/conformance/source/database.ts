@@ -210,6 +210,18 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       assert.equal(await wait.awaitRevision(5, 60_000), null);
     });
 
+    test("a node that was killed is not named once another one is at its address", async () => {
+      const insert = `insert into nodes values ($1, 'a:1', null, '1', 0, clock_timestamp() - interval '3 s')`;
+      await database.query(insert, [randomUUID()]);
+      assert.equal((await readNodes(database)).length, 1);
+      const node = await startNode("a:1");
+      assert.deepEqual(
+        (await readNodes(database)).map(({ id }) => id),
+        [node.state().node],
+      );
+      await node.stop();
+    });
+
     test("a node registers while it runs", async () => {
       const node = await startNode("a:1");
       const [seen] = await readNodes(database);

@@ -19,7 +19,7 @@ export function keepUp(connection: Connection, interval = INTERVAL): () => void 
     const position = async () => (await connection.query("select pg_current_wal_lsn()::text as position"))[0]?.position;
     if ((await position()) === kept) return;
     rounds += 1;
-    if (rounds % VACUUM === 0) await connection.script("vacuum analyze");
+    if (rounds % VACUUM === 1) await connection.script("vacuum analyze");
     await connection.script("checkpoint");
     // Both are written to the log themselves.
     kept = await position();

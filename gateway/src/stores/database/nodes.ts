@@ -59,7 +59,10 @@ export async function readNodes(connection: Connection): Promise<readonly SeenNo
          last_seen < clock_timestamp() - interval '${SILENT} s' as silent
        from nodes where last_seen > clock_timestamp() - interval '${FORGOTTEN} s' order by address, id`,
   );
-  return rows.map(seenNode);
+  const nodes = rows.map(seenNode);
+  const live = new Set(nodes.filter(({ silent }) => !silent).map(({ address }) => address));
+  // A node that was killed and started again is another one at its old address.
+  return nodes.filter(({ silent, address }) => !silent || !live.has(address));
 }
 
 const seenNode = ({ id, address, status, version, revision, silent }: Row): SeenNode => ({
