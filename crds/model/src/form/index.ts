@@ -22,7 +22,7 @@ export function decodeForm(
   collection: Collection,
   { plugin }: { readonly plugin?: string } = {},
 ): Checked<Readonly<Record<string, unknown>>> {
-  const given: readonly Argument[] =
+  const given: Iterable<Argument> =
     typeof body === "string" ? argumentsOf(body) : body.map((part) => ({ ...part, written: part.name }));
   const form = readForm(given);
   if (form.violations !== undefined) return form;

@@ -42,20 +42,23 @@ export interface Argument {
 }
 
 /** The arguments of a body of type application/x-www-form-urlencoded. */
-export const argumentsOf = (body: string): readonly Argument[] =>
-  body
-    .split("&")
-    .filter((pair) => pair !== "")
-    .map((pair) => {
-      const [written = "", ...rest] = pair.split("=");
-      return { name: percentDecode(written), text: percentDecode(rest.join("=")), written };
-    });
+export function* argumentsOf(body: string): Iterable<Argument> {
+  for (const pair of body.split("&")) {
+    if (pair === "") continue;
+    const [written = "", ...rest] = pair.split("=");
+    yield { name: percentDecode(written), text: percentDecode(rest.join("=")), written };
+  }
+}
 
 /** Nested texts. */
-export function readForm(given: readonly Argument[]): Checked<{ readonly [name: string]: FormValue }> {
-  if (given.length > MAX_ARGUMENTS) return fault([], `more than ${MAX_ARGUMENTS} arguments`);
+export function readForm(given: Iterable<Argument>): Checked<{ readonly [name: string]: FormValue }> {
   const root = branch();
-  const violations = given.flatMap((argument) => plant(root, argument));
+  const violations: Violation[] = [];
+  let count = 0;
+  for (const argument of given) {
+    if (++count > MAX_ARGUMENTS) return fault([], `more than ${MAX_ARGUMENTS} arguments`);
+    violations.push(...plant(root, argument));
+  }
   const value = gatherMembers(root, [], violations);
   return violations.length > 0 ? { violations } : { value };
 }

@@ -32,8 +32,11 @@ export function multipartParts(text: string, boundary: string): readonly Part[] 
     const end = starts[index + 1];
     if (end === undefined) break;
     const head = text.indexOf("\r\n", start + delimiter.length);
-    const blank = text.indexOf("\r\n\r\n", head);
-    if (head === -1 || blank === -1 || blank >= end) continue;
+    if (head === -1 || head >= end) continue;
+    // Only in the part: a body of many parts without an end of their heads would be searched for each of them.
+    const length = text.slice(head, end).indexOf("\r\n\r\n");
+    if (length === -1) continue;
+    const blank = head + length;
     const name = nameOf(text.slice(head, blank));
     if (name !== undefined) parts.push({ name, value: text.slice(blank + 4, end - 2), start, end });
   }
