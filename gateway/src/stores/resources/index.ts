@@ -9,7 +9,7 @@ import {
   type ResourceClient,
   resourceKey,
 } from "@sluice/crds";
-import { DEFAULT_CLASS, type ResourceKind, type WaitAnswer, type Written } from "@sluice/model";
+import { CREDENTIAL_LABEL, DEFAULT_CLASS, TLS_SECRET_TYPE, type WaitAnswer, type Written } from "@sluice/model";
 import { type Effect, type Outcome, type Store, Unavailable, type Write, type WriteOptions } from "../store.ts";
 import { find, list } from "../tables/index.ts";
 import { carryOut, type Done, inParallel } from "./carry-out.ts";
@@ -89,18 +89,26 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
       { awaits },
     );
 
+  /** Those that are read: `createResourceCache` says which. */
+  async function listSecrets(): Promise<readonly Resource[]> {
+    const selections = [{ labels: CREDENTIAL_LABEL }, { fields: `type=${TLS_SECRET_TYPE}` }];
+    const lists = selections.map((selection) => client.list("Secret", { namespace: homeNamespace, ...selection }));
+    return (await Promise.all(lists)).flat();
+  }
+
   /** What others have written since our last turn is seen before anything is decided. */
   async function catchUp(): Promise<void> {
-    const kinds = Object.keys(live.resources).filter((kind): kind is ResourceKind => kind !== "Secret");
+    const kinds = Object.keys(live.resources) as WatchedKind[];
     const known = new Map(kinds.map((kind) => [kind, new Set(live.resources[kind].keys())]));
     const lists = await Promise.all(
       kinds.map(async (kind) => {
-        const there = new Map((await client.list(kind)).map((resource) => [resourceKey(resource), resource]));
+        const found = kind === "Secret" ? await listSecrets() : await client.list(kind);
+        const there = new Map(found.map((resource) => [resourceKey(resource), resource]));
         const gone = [...(known.get(kind) ?? [])].filter((key) => !there.has(key));
         return { kind, there, gone };
       }),
     ).catch(unreachable);
-    const isThere = (kind: ResourceKind, [key, { metadata }]: readonly [string, Resource]) => {
+    const isThere = (kind: WatchedKind, [key, { metadata }]: readonly [string, Resource]) => {
       const { generation, ...version } = { kind, ...metadata };
       // Notes of a batch move no generation; but a directory's versions have no order.
       return isSeen(live.resources[kind].get(key), {
