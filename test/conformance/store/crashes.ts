@@ -168,6 +168,26 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.deepEqual((await other.find("services", { id: users.id }))?.tags, ["before"]);
       }));
 
+    test("undoes what it could not undo at once before it writes again", () =>
+      using(async (holder, all) => {
+        const store = holder.open();
+        const users = service("users");
+        let writes = 0;
+        holder.trouble.before = () => {
+          if (++writes > 1) throw new Died();
+        };
+        await assert.rejects(
+          store.write([write("create", "services", users), write("create", "services", service("people"))]),
+        );
+        holder.trouble.before = undefined;
+        assert.equal((await all()).length, 1);
+        await create(store, "services", service("other"));
+        assert.deepEqual(
+          (await store.list("services", { size: 9 })).entities.map(({ name }) => name),
+          ["other"],
+        );
+      }));
+
     test("brings a batch to its end that was complete when its writer died", () =>
       using(async (holder, all) => {
         const store = holder.open();

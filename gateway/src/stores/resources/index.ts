@@ -137,6 +137,8 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
     for (let count = 1; ; count++) {
       const plan = await planned(await view(), writes, force);
       if (plan.fault) return plan;
+      // Until it is done: a batch that fails may leave marks when it cannot be undone either.
+      isMended = plan.steps.length < 2;
       const done = await carryOut(client, plan);
       if (done.fault) {
         if (!done.isStale || count === PLANS) return { fault: done.fault, index: done.index };
@@ -144,6 +146,7 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
         await live.until(() => built === undefined, 1000);
         continue;
       }
+      isMended = true;
       await settle(done.awaits, done.batch);
       const effects = await asRead(plan);
       ending = end(plan, done.batch, done.awaits);
@@ -182,8 +185,8 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
         .inTurn(turn, async ({ others }) => {
           try {
             await view();
-            if (others) await catchUp();
             if (others || !isMended) {
+              await catchUp();
               if (await mendBatches(client, { view: await view(), log })) await catchUp();
               isMended = true;
             }
