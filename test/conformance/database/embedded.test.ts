@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { statSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { DatabaseUnreachable } from "../../../gateway/src/stores/database/driver.ts";
@@ -39,6 +39,33 @@ test("an embedded database keeps what was written in its folder, which nobody el
     const second = await openEmbedded({ folder: path });
     assert.deepEqual(await second.query("select word from kept"), [{ word: "kept" }]);
     await second.close();
+  } finally {
+    folder.remove();
+  }
+});
+
+test("an embedded database keeps what was committed when its process is killed", async () => {
+  const folder = temporaryFolder("embedded");
+  try {
+    const path = join(folder.path, "database");
+    const source = new URL("../../../gateway/src/stores/database/embedded.ts", import.meta.url).href;
+    const script = `const { openEmbedded } = await import(${JSON.stringify(source)});
+      const database = await openEmbedded({ folder: ${JSON.stringify(path)} });
+      await database.script("create schema sluice; create table things (n int primary key)");
+      for (let n = 0; ; n++) {
+        await database.query("insert into things values ($1)", [n]);
+        console.log("wrote " + n);
+      }`;
+    const file = join(folder.path, "writer.mjs");
+    writeFileSync(file, script);
+    const writer = await startProcess(process.execPath, [file], { name: "writer", ready: /wrote 200/ });
+    await writer.kill9();
+    const written = Number(/wrote (\d+)\n(?!.*wrote)/s.exec(writer.output())?.[1]);
+    const database = await openEmbedded({ folder: path });
+    const [row] = await database.query("select count(*) as count, max(n) as last from things");
+    await database.close();
+    assert.ok(Number(row?.last) >= written, `${row?.last} of ${written}`);
+    assert.equal(row?.count, Number(row?.last) + 1);
   } finally {
     folder.remove();
   }
