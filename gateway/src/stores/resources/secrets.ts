@@ -21,6 +21,7 @@ import {
   type KeyAuthEntry,
   type NameRef,
   type Plugin,
+  type Violation,
 } from "@sluice/model";
 import type { Resources } from "./view.ts";
 
@@ -66,6 +67,18 @@ export function makeConfig(
   const { name } = own.metadata;
   return { secret: own, reference: [...values.keys()].map((path) => ({ path, secretRef: { name, key: path } })) };
 }
+
+/** A Secret has to be where its resource is, and only the home namespace's are ours to write. */
+export const elsewhere = (
+  namespace: string,
+  { homeNamespace }: { readonly homeNamespace: string },
+  path: Violation["path"],
+): Violation => ({
+  path,
+  message:
+    `its resource lives in the namespace ${namespace}: secrets are written in ${homeNamespace} only, make a Secret ` +
+    "there and refer to it in the resource",
+});
 
 /** The name says nothing of the content: people who may not read Secrets may read what refers to them. */
 function asOurs(secret: Resource, { namespace, secrets }: SecretPlace): Resource {

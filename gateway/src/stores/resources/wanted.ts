@@ -9,7 +9,6 @@ import {
 } from "@sluice/crds";
 import {
   type Certificate,
-  type ConfigFrom,
   type Credential,
   type Entity,
   type KeyAuthEntry,
@@ -18,13 +17,13 @@ import {
   type ResourceKind,
   readSpec,
   type Sni,
-  secretMembers,
   type Target,
   type Violation,
 } from "@sluice/model";
 import type { Tables } from "../tables/index.ts";
 import { changeEntries, childrenAfter, nestings } from "./entries.ts";
-import { makeConfig, makeKey, makePair } from "./secrets.ts";
+import { configFromOf, splitConfig } from "./plugin-secrets.ts";
+import { elsewhere, makeKey, makePair } from "./secrets.ts";
 import type { Held, View } from "./view.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -104,7 +103,7 @@ export function wantedResource(options: WantedOptions): Answer {
   return { annotations, without, spec, resource, secrets };
 }
 
-interface Found {
+export interface Found {
   readonly secrets: Resource[];
   readonly violations: Violation[];
 }
@@ -132,14 +131,6 @@ function makeResource(options: WantedOptions, entity: Entity, found: Found) {
   const { configFrom: _, ...spec } = { ...made.value.spec };
   return { value: { ...made.value, spec: { ...spec, ...(configFrom.length > 0 && { configFrom }) } } };
 }
-
-/** A Secret has to be where its resource is, and only the home namespace's are ours to write. */
-const elsewhere = (namespace: string, { homeNamespace }: WantedOptions, path: Violation["path"]): Violation => ({
-  path,
-  message:
-    `its resource lives in the namespace ${namespace}: secrets are written in ${homeNamespace} only, make a Secret ` +
-    "there and refer to it in the resource",
-});
 
 function pairOf(options: WantedOptions, certificate: Certificate, { secrets, violations }: Found) {
   const { held, view, homeNamespace } = options;
@@ -182,65 +173,6 @@ function keyEntry(
   const { secret, reference } = makeKey(credential, { namespace, secrets: view.resources.Secret });
   secrets.push(secret);
   return { ...entry, secretRef: reference };
-}
-
-interface Split {
-  /** Without the values that go into a Secret. */
-  readonly plugin: Plugin;
-  /** Those that are in a Secret of ours already, or that have to get there, by their path. */
-  readonly values: ReadonlyMap<string, string>;
-}
-
-/** What a person wrote in clear into the resource stays there as long as it is the same. */
-function splitConfig({ held }: WantedOptions, plugin: Plugin): Split {
-  const clear = Object(held?.resource.spec?.config) as Members;
-  const values = new Map<string, string>();
-  let { config } = plugin;
-  for (const path of secretMembers(plugin.name)) {
-    const value = memberAt(config, path);
-    if (typeof value !== "string" || value === "" || memberAt(clear, path) === value) continue;
-    values.set(path.join("."), value);
-    config = withMember(config, path, null);
-  }
-  return { plugin: { ...plugin, config }, values };
-}
-
-interface ConfigPlace {
-  readonly options: WantedOptions;
-  readonly namespace: string;
-  readonly found: Found;
-}
-
-/** People's own references stay for members that are unset; ours are as the values are. */
-function configFromOf(made: Resource, { plugin, values }: Split, place: ConfigPlace): readonly ConfigFrom[] {
-  const { options, namespace, found } = place;
-  const kept = Array.isArray(made.spec?.configFrom) ? (made.spec.configFrom as readonly ConfigFrom[]) : [];
-  const before = Object(Object(options.held?.entity).config) as Members;
-  // What a Secret of ours gives is shown: it has a value in the entity as it was.
-  const theirs = kept.filter(({ path }) => memberAt(before, path.split(".")) === null && !values.has(path));
-  if (values.size === 0) return theirs;
-  const ours = kept.filter(({ path }) => values.has(path) && memberAt(before, path.split(".")) === values.get(path));
-  if (ours.length === values.size) return [...theirs, ...ours];
-  if (namespace !== options.homeNamespace) {
-    const [path = ""] = values.keys();
-    found.violations.push(elsewhere(namespace, options, ["config", ...path.split(".")]));
-    return theirs;
-  }
-  const secrets = options.view.resources.Secret;
-  const { secret, reference } = makeConfig(plugin, values, { namespace, secrets });
-  found.secrets.push(secret);
-  return [...theirs, ...reference];
-}
-
-function memberAt(value: unknown, [step, ...rest]: readonly string[]): unknown {
-  if (step === undefined) return value ?? null;
-  const members = Object(value) as Members;
-  return Object.hasOwn(members, step) ? memberAt(members[step], rest) : null;
-}
-
-function withMember(value: unknown, [step = "", ...rest]: readonly string[], member: unknown): Record<string, unknown> {
-  const members = Object(value) as Members;
-  return { ...members, [step]: rest.length === 0 ? member : withMember(members[step], rest, member) };
 }
 
 const entryOf = (spec: Resource["spec"], list: string, id: string): unknown => {
