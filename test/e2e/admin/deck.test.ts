@@ -9,10 +9,9 @@ import { certificateId, everyKind, nextDay } from "./every-kind.ts";
 import { countEntities, empty, fileOfSize, type KongFile, ordered } from "./kong-file.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
 
-/** Services of the large file: 7,000 entities in all. */
-const large = 1000;
-
 for (const store of writableStores) {
+  const large = store.services;
+
   describe(`decK on a ${store.name} store`, () => {
     const folder = temporaryFolder("deck");
     let upstream: Upstream;
@@ -137,7 +136,7 @@ for (const store of writableStores) {
       assert.equal((await users("key-of-ann")).status, 404);
     });
 
-    test("a file of 7,000 entities is synced, compared, changed, dumped and taken away", async (context) => {
+    test(`a file of ${7 * large} entities is synced, compared, changed, dumped and taken away`, async (context) => {
       const whole = fileOfSize(large);
       const counts = {
         services: large,
