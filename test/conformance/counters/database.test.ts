@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { DatabaseCounters } from "../../../gateway/src/plugins/rate-limiting/database.ts";
+import { DatabaseCounters, type Query } from "../../../gateway/src/plugins/rate-limiting/database.ts";
 import { filledRateLimiting as config } from "../../../gateway/src/plugins/testing-configs.ts";
 import type { Database } from "../../../gateway/src/stores/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
 import { bootstrap } from "../../../gateway/src/stores/database/migrate.ts";
 import { openPostgres } from "../../../gateway/src/stores/database/postgres.ts";
 import { type Postgres, startPostgres } from "../../tools/postgres.ts";
-import { counter, countersSuite } from "./suite.ts";
+import { counter, countersSuite, until } from "./suite.ts";
 
 let server: Postgres;
 const databases: Record<"embedded" | "postgres", Database | undefined> = { embedded: undefined, postgres: undefined };
@@ -27,7 +27,7 @@ after(async () => {
 function counting(kind: keyof typeof databases): DatabaseCounters {
   const database = databases[kind];
   if (!database) throw new Error("the database is not open yet");
-  return new DatabaseCounters({ query: database.query, tidying: 20 });
+  return new DatabaseCounters({ query: database.query, warn: assert.fail, tidying: 20, patience: 10_000 });
 }
 
 for (const kind of ["embedded", "postgres"] as const)
@@ -51,6 +51,33 @@ it("two nodes that count together admit exactly the limit, and do not wait for e
   assert.equal(last, admitted.length + 1);
   assert.equal(admitted.length, 60);
   await Promise.all(nodes.map((node) => node.close()));
+});
+
+it("a database that does not answer is asked by one request a while, and told of once", async () => {
+  const told: string[] = [];
+  let [asked, answers] = [0, false];
+  const query = (): ReturnType<Query> => {
+    asked += 1;
+    return answers ? Promise.resolve([{ admitted: true, counts: [1] }]) : new Promise(() => {});
+  };
+  const counters = new DatabaseCounters({
+    query,
+    warn: (message) => told.push(message),
+    patience: 50,
+    tidying: 60_000,
+  });
+  const take = () => counters.take([counter()]);
+  await assert.rejects(take(), /no answer within 50 ms/);
+  const refused = await Promise.allSettled([take(), take(), take()]);
+  assert.deepEqual(refused.map(({ status }) => status).join(), "rejected,rejected,rejected");
+  assert.ok(asked <= 2, `asked ${asked} times`);
+  answers = true;
+  await until(async () => (await take().catch(() => null))?.admitted === true, "it is back");
+  assert.deepEqual(told, [
+    "rate limits cannot be counted: the database cannot be reached",
+    "rate limits are counted again: the database is back",
+  ]);
+  await counters.close();
 });
 
 it("names of any length and kind are counted apart", async () => {

@@ -1,38 +1,70 @@
-/** Counters in the database, shared by all nodes: every take is one statement there, exact over all nodes. */
+/**
+ * Counters in the database, shared by all nodes: every take is one statement there, exact over all nodes. While the
+ * database does not answer, takes reject: one that finds it out within a second, the others at once.
+ */
 import { hash } from "node:crypto";
-import type { Counter, Counters, Taken } from "./counters.ts";
+import type { Counter, Counters, Taken, Warn } from "./counters.ts";
 
 /** Runs one statement with `$1` parameters. */
 export type Query = (text: string, values: readonly unknown[]) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
 export interface DatabaseCountersOptions {
   readonly query: Query;
+  /** Told when the database is lost and when it is back. */
+  readonly warn: Warn;
   /** Milliseconds between removals of what is over; default 1000. */
   readonly tidying?: number;
+  /** Milliseconds that a take waits for the database, and that none is tried after one has failed; default 1000. */
+  readonly patience?: number;
 }
 
 /** Milliseconds for clocks of nodes that differ. */
 const SKEW = 1000;
 
+const TAKE = "select admitted, counts::float8[] as counts from take_counters($1::uuid[], $2::float8[], $3::bigint[])";
+const TIDY = "delete from counters where expires < extract(epoch from clock_timestamp()) * 1000 - $1::int";
+
 export class DatabaseCounters implements Counters {
   readonly #query: Query;
+  readonly #warn: Warn;
   readonly #tidying: number;
+  readonly #patience: number;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
+  #lost = false;
+  /** As of performance.now(). */
+  #triedAgain = 0;
 
-  constructor({ query, tidying = 1000 }: DatabaseCountersOptions) {
+  constructor({ query, warn, tidying = 1000, patience = 1000 }: DatabaseCountersOptions) {
     this.#query = query;
+    this.#warn = warn;
     this.#tidying = tidying;
+    this.#patience = patience;
   }
 
   async take(counters: readonly Counter[]): Promise<Taken> {
+    if (this.#lost && performance.now() < this.#triedAgain) throw new Error("the database cannot be reached");
+    // One at a time finds out whether it is back.
+    this.#triedAgain = performance.now() + this.#patience;
     // Whoever counts tidies up.
     if (!this.#closed) this.#timer ??= setInterval(() => this.#tidy(), this.#tidying).unref();
-    const [row] = await this.#query(
-      "select admitted, counts::float8[] as counts from take_counters($1::uuid[], $2::float8[], $3::bigint[])",
-      [counters.map(keyOf), counters.map(({ limit }) => limit), counters.map(({ expires }) => expires)],
-    );
-    return { admitted: row?.admitted === true, counts: row?.counts as readonly number[] };
+    try {
+      const [row] = await this.#soon(
+        this.#query(TAKE, [
+          counters.map(keyOf),
+          counters.map(({ limit }) => limit),
+          counters.map(({ expires }) => expires),
+        ]),
+      );
+      if (this.#lost) this.#warn("rate limits are counted again: the database is back", {});
+      this.#lost = false;
+      return { admitted: row?.admitted === true, counts: row?.counts as readonly number[] };
+    } catch (error) {
+      const { message: reason } = error as Error;
+      if (!this.#lost) this.#warn("rate limits cannot be counted: the database cannot be reached", { reason });
+      this.#lost = true;
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
@@ -40,10 +72,15 @@ export class DatabaseCounters implements Counters {
     clearInterval(this.#timer);
   }
 
+  #soon<Value>(asked: Promise<Value>): Promise<Value> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(new Error(`no answer within ${this.#patience} ms`)), this.#patience);
+    return Promise.race([asked, promise]).finally(() => clearTimeout(timer));
+  }
+
   #tidy(): void {
-    const over = "delete from counters where expires < extract(epoch from clock_timestamp()) * 1000 - $1::int";
     // The next one to take is told that the database does not answer.
-    this.#query(over, [SKEW]).catch(() => undefined);
+    this.#query(TIDY, [SKEW]).catch(() => undefined);
   }
 }
 

@@ -39,7 +39,10 @@ export async function shareDatabase(settings: DatabaseSettings, log: SourceLog):
   return {
     store: createDatabaseStore({ database, awaitRevision: wait.awaitRevision }),
     fleet: fleetOf(database),
-    clusterCounters: new DatabaseCounters({ query: database.query }),
+    clusterCounters: new DatabaseCounters({
+      query: database.query,
+      warn: (message, facts) => log.warn(facts, message),
+    }),
     source: ({ status }) => createDatabaseSource({ database, log, place: () => placeOf(status()) }),
     async close() {
       wait.close();
