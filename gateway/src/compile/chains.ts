@@ -21,6 +21,9 @@ export interface PluginTools {
 interface Loaded {
   readonly plugin: SnapshotPlugin;
   readonly step: Step;
+  /** What it is attached to. Kept, as it is asked of every plugin after every change of one. */
+  readonly scope: string;
+  readonly actsOn: Readonly<Record<Scheme, boolean>>;
 }
 
 /** More chains of consumers than this are not remembered by one route. */
@@ -49,7 +52,7 @@ export class PluginTable {
       if (!plugin.enabled) continue;
       const before = this.#loaded.get(plugin.id);
       if (before?.plugin === plugin) reused++;
-      loaded.set(plugin.id, before?.plugin === plugin ? before : { plugin, step: stepOf(plugin, tools) });
+      loaded.set(plugin.id, before?.plugin === plugin ? before : load(plugin, tools));
     }
     return reused === loaded.size && reused === this.#loaded.size ? this : new PluginTable(loaded);
   }
@@ -132,7 +135,7 @@ type Uses = ReadonlyMap<PluginName, ReadonlyMap<string, Step>>;
 
 /** A plugin whose protocols leave a scheme out is not there for its requests, so a wider one applies. */
 function usesByScheme(loaded: readonly Loaded[]): Readonly<Record<Scheme, Uses>> {
-  const actingOn = (scheme: Scheme) => loaded.filter(({ plugin }) => plugin.protocols.includes(scheme));
+  const actingOn = (scheme: Scheme) => loaded.filter(({ actsOn }) => actsOn[scheme]);
   const [http, https] = [actingOn("http"), actingOn("https")];
   const all = usesOf(http);
   const same = http.length === loaded.length && https.length === loaded.length;
@@ -141,13 +144,23 @@ function usesByScheme(loaded: readonly Loaded[]): Readonly<Record<Scheme, Uses>>
 
 function usesOf(loaded: Iterable<Loaded>): Uses {
   const byName = new Map<PluginName, Map<string, Step>>();
-  for (const { plugin, step } of loaded) {
+  for (const { plugin, step, scope } of loaded) {
     const name = plugin.name as PluginName;
     const uses = byName.get(name) ?? new Map<string, Step>();
-    uses.set(scopeKey(plugin.route?.id ?? null, plugin.service?.id ?? null, plugin.consumer?.id ?? null), step);
+    uses.set(scope, step);
     byName.set(name, uses);
   }
   return new Map([...byName].sort(([a], [b]) => plugins[b].priority - plugins[a].priority));
+}
+
+function load(plugin: SnapshotPlugin, tools: PluginTools): Loaded {
+  const { route, service, consumer, protocols } = plugin;
+  return {
+    plugin,
+    step: stepOf(plugin, tools),
+    scope: scopeKey(route?.id ?? null, service?.id ?? null, consumer?.id ?? null),
+    actsOn: { http: protocols.includes("http"), https: protocols.includes("https") },
+  };
 }
 
 /** Names and configs were checked when the snapshot was made: an unknown name here is a bug of ours. */

@@ -1,6 +1,6 @@
 /** Values that no two entities of a collection may share. */
 import { type Collection, collections, entities } from "../entities/index.ts";
-import type { PerCollection } from "../entities/per-collection.ts";
+import { type PerCollection, perCollection } from "../entities/per-collection.ts";
 import { references } from "../entities/references.ts";
 import type { Violation } from "../violation.ts";
 import { type Held, type Put, referred } from "./held.ts";
@@ -20,10 +20,23 @@ const memberClaim = (member: string): Claim => ({
   say: (entity) => `${member} set to '${entity[member]}'`,
 });
 
+/** Worked out once for each entity, of all of which it is asked at every change. Entities are frozen. */
+function remembered(claimed: (entity: Held) => string): (entity: Held) => string {
+  const known = new WeakMap<Held, string>();
+  return (entity) => {
+    const before = known.get(entity);
+    if (before !== undefined) return before;
+    const value = claimed(entity);
+    known.set(entity, value);
+    return value;
+  };
+}
+
 /** One plugin of a name for one combination of route, service and consumer. */
 const pluginClaim: Claim = {
-  claimed: (plugin) =>
+  claimed: remembered((plugin) =>
     JSON.stringify([plugin.name, ...references.plugins.map(({ member }) => referred(plugin, member) ?? null)]),
+  ),
   say: (plugin) => {
     const scope = references.plugins.flatMap(({ member }) => (referred(plugin, member) === undefined ? [] : [member]));
     return `name set to '${plugin.name}' for ${scope.length === 0 ? "all requests" : `the same ${scope.join(" and ")}`}`;
@@ -32,7 +45,9 @@ const pluginClaim: Claim = {
 
 /** Members that no two entities may share all of. */
 const togetherClaim = (members: readonly string[]): Claim => ({
-  claimed: (entity) => JSON.stringify(members.map((member) => referred(entity, member) ?? entity[member] ?? null)),
+  claimed: remembered((entity) =>
+    JSON.stringify(members.map((member) => referred(entity, member) ?? entity[member] ?? null)),
+  ),
   say: (entity) =>
     members.map((member) => `${member} set to '${referred(entity, member) ?? entity[member]}'`).join(" and "),
 });
@@ -54,12 +69,12 @@ const special: Partial<Record<Collection, readonly Claim[]>> = {
   keyauth_credentials: [keyClaim],
 };
 
-function claimsOf(collection: Collection): readonly Claim[] {
+const claims = perCollection((collection): readonly Claim[] => {
   const { unique, uniqueTogether } = entities[collection];
   return (
     special[collection] ?? [...unique.map(memberClaim), ...(uniqueTogether ? [togetherClaim(uniqueTogether)] : [])]
   );
-}
+});
 
 /** Put entities that claim what another one has, before or in the same change. */
 export function findClashes(
@@ -71,7 +86,7 @@ export function findClashes(
     if (put.length === 0) return [];
     const ids = new Set(put.map(({ entity }) => entity.id));
     const others = [...next[collection].values()].filter(({ id }) => !ids.has(id));
-    return claimsOf(collection).flatMap((claim) =>
+    return claims[collection].flatMap((claim) =>
       clashesOf(claim, put, others).map(({ path, entity }) => ({
         path,
         message: clash(collection, claim.say(entity)),
@@ -82,7 +97,7 @@ export function findClashes(
 
 /** The sentence for two items of one id: by what made the ids equal, if that is something that was written. */
 export function sameIdentity(collection: Collection, one: Held, other: Held): string {
-  const claim = claimsOf(collection).find(({ claimed }) => (claimed(one) ?? one) === claimed(other));
+  const claim = claims[collection].find(({ claimed }) => (claimed(one) ?? one) === claimed(other));
   return clash(collection, claim?.say(one) ?? `primary key set to '${one.id}'`);
 }
 
