@@ -133,8 +133,21 @@ function step(held: ReadonlyMap<string, Held>, puts: readonly Put[], removed: Re
   if (gone.size === 0 && changed.length === 0) return { next: held, gone };
   const next = new Map(held);
   for (const id of gone.keys()) next.delete(id);
-  for (const entity of changed) next.set(entity.id, entity);
-  return { next: freezeMap(changed.every(({ id }) => held.has(id)) ? next : sortById(next)), gone };
+  for (const entity of changed) if (held.has(entity.id)) next.set(entity.id, entity);
+  const fresh = changed.filter(({ id }) => !held.has(id)).sort((a, b) => (a.id < b.id ? -1 : 1));
+  return { next: freezeMap(fresh.length === 0 ? next : merged(next, fresh)), gone };
+}
+
+/** Both are in the order of ids: sorting all of them anew would take longer than everything else. */
+function merged(held: ReadonlyMap<string, Held>, fresh: readonly Held[]): Map<string, Held> {
+  const all = new Map<string, Held>();
+  let at = 0;
+  for (const [id, entity] of held) {
+    for (let next = fresh[at]; next !== undefined && next.id < id; next = fresh[++at]) all.set(next.id, next);
+    all.set(id, entity);
+  }
+  for (const entity of fresh.slice(at)) all.set(entity.id, entity);
+  return all;
 }
 
 function stepEndpoints(
