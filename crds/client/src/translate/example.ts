@@ -1,7 +1,7 @@
 /** A small world for the tests of translation: home namespace, a Service, a Route, a Consumer, and Secrets. */
 import { apiVersion, type ResourceKind } from "@sluice/model";
+import { elliptic, first } from "../../../model/src/check/testing-pairs.ts";
 import type { Resource } from "../resource.ts";
-import { elliptic, first } from "./testing-pairs.ts";
 import type { TranslateOptions } from "./translation.ts";
 
 export const SERVICE = "11111111-1111-4111-8111-111111111111";
