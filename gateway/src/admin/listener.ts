@@ -13,6 +13,7 @@ import { type Doors, isListed, refusal } from "./guard.ts";
 import { type Handlers, METHODS, type Method, type Route } from "./handlers.ts";
 import { endpointsBody } from "./information/endpoints.ts";
 import type { RenderedMetrics } from "./metrics.ts";
+import { readRest } from "./read-rest.ts";
 import { type RoutesOptions, routesOf } from "./routes.ts";
 import { programmedHeaders } from "./wait.ts";
 
@@ -85,7 +86,11 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     return reply.header("content-type", contentType).send(text);
   });
   app.setNotFoundHandler((request, reply) => answerError(notFound(), request, reply));
-  app.setErrorHandler((error, request, reply) => answerError(httpErrorOf(error, log), request, reply));
+  app.setErrorHandler(async (error, request, reply) => {
+    const told = httpErrorOf(error, log);
+    if (told.status === 413) await readRest(request.raw);
+    return answerError(told, request, reply);
+  });
   return app;
 
   /** Null when the listener stops first: nobody can tell then. */

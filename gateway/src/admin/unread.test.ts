@@ -28,6 +28,22 @@ describe("a request that cannot be read", () => {
     });
   });
 
+  test("has a body that is far too large: whoever sends all of it before reading is answered", async () => {
+    const socket = connect(admin.address.port, "127.0.0.1");
+    const length = 11 * 1024 * 1024;
+    socket.write(
+      `POST /batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`,
+    );
+    for (let piece = 0; piece < 11; piece++) {
+      await new Promise<void>((resolve, reject) => {
+        socket.write(Buffer.alloc(length / 11, " "), (error) => (error ? reject(error) : resolve()));
+      });
+    }
+    const answer = await text(socket);
+    assert.match(answer, /^HTTP\/1\.1 413 /);
+    assert.match(answer, /"message":"Payload too large"/);
+  });
+
   test("is no HTTP", async () => {
     assert.deepEqual(await send("\x16\x03\x01\r\n\r\n"), {
       status: 400,
