@@ -1,0 +1,380 @@
+/**
+ * Bad input to every store that takes writes: a clear answer, nothing half-written, and a process that goes on.
+ *
+ * What the table of test/conformance/admin asks of every store is not asked here again.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type Collection, collections, deriveId, entities, pluginNames } from "@sluice/model";
+import { first } from "../../../crds/model/src/check/testing-pairs.ts";
+import type { Reply } from "../../../gateway/src/admin/testing.ts";
+import { waitFor } from "../../process/index.ts";
+import { bodyWith, hostileTexts, type Place, placesOf, placesOfConfig, sql, valueAt } from "./hostile-texts.ts";
+import { listing, type Shown } from "./listing.ts";
+import { type RunningStore, writableStores } from "./stores.ts";
+import { type Ask, batch, sendAndLeave, talkTo } from "./talk.ts";
+
+const unknown = "99999999-9999-4999-8999-999999999999";
+const certificate = "33333333-3333-4333-8333-333333333333";
+
+/** One of each, which nothing below may change. */
+const standing: readonly object[] = [
+  { method: "POST", path: "/certificates", body: { id: certificate, ...first, snis: ["base.example"] } },
+  { method: "POST", path: "/upstreams", body: { name: "base.example" } },
+  { method: "POST", path: "/upstreams/base.example/targets", body: { target: "10.0.0.1:80" } },
+  { method: "POST", path: "/services", body: { name: "base", host: "base.example", tags: ["blue"] } },
+  { method: "POST", path: "/services/base/routes", body: { name: "base", paths: ["/base"] } },
+  { method: "POST", path: "/consumers", body: { username: "base", custom_id: "42" } },
+  { method: "POST", path: "/consumers/base/key-auth", body: { key: "base-key" } },
+  { method: "POST", path: "/services/base/plugins", body: { name: "cors", instance_name: "base" } },
+];
+
+/** Where one of each is made, and what it needs. `cors` is a plugin that the entities above leave room for. */
+const makings: Readonly<Record<Collection, readonly [path: string, body: object]>> = {
+  certificates: ["/certificates", first],
+  snis: ["/snis", { name: "other.example", certificate: { id: certificate } }],
+  upstreams: ["/upstreams", { name: "other.example" }],
+  targets: ["/upstreams/base.example/targets", { target: "10.0.0.2:80" }],
+  services: ["/services", { host: "a" }],
+  routes: ["/routes", { paths: ["/other"] }],
+  consumers: ["/consumers", { username: "other" }],
+  keyauth_credentials: ["/key-auths", { key: "other", consumer: { username: "base" } }],
+  plugins: ["/plugins", { name: "cors" }],
+};
+
+const routeOf = (body: object) => ({ method: "POST", path: "/routes", body });
+const serviceOf = (name: string) => ({ method: "PUT", path: `/services/${name}`, body: { host: "a" } });
+
+/** Bodies that refer to what is not there, or to each other in a circle. */
+const faultyReferences: readonly (readonly [what: string, method: string, path: string, json: object])[] = [
+  ["a route of no service", "POST", "/routes", { paths: ["/"], service: { id: unknown } }],
+  ["a route of no service, by name", "POST", "/routes", { paths: ["/"], service: { name: "none" } }],
+  ["a route that is its own service", "PUT", `/routes/${unknown}`, { paths: ["/"], service: { id: unknown } }],
+  ["a route of a consumer", "POST", "/routes", { paths: ["/"], service: { id: deriveId("consumers", "base") } }],
+  ["a service with no certificate", "PATCH", "/services/base", { client_certificate: { id: unknown } }],
+  ["an upstream with no certificate", "PATCH", "/upstreams/base.example", { client_certificate: { id: unknown } }],
+  ["a server name of no certificate", "POST", "/snis", { name: "a.example", certificate: { id: unknown } }],
+  ["a key of no consumer", "POST", "/key-auths", { key: "a", consumer: { id: unknown } }],
+  ["a plugin of no consumer", "POST", "/plugins", { name: "rate-limiting", consumer: { id: unknown } }],
+  ["a plugin of no route", "PATCH", "/plugins/base", { route: { id: unknown } }],
+  [
+    "a circle of a batch",
+    "POST",
+    "/batch",
+    {
+      writes: [
+        serviceOf("one"),
+        { method: "PATCH", path: "/services/one", body: { client_certificate: { id: deriveId("services", "two") } } },
+        serviceOf("two"),
+        { method: "PATCH", path: "/services/two", body: { client_certificate: { id: deriveId("services", "one") } } },
+      ],
+    },
+  ],
+  [
+    "a route of a batch before its service",
+    "POST",
+    "/batch",
+    { writes: [routeOf({ paths: ["/"], service: { name: "late" } }), serviceOf("late")] },
+  ],
+  [
+    "a reference of a batch to what it takes away",
+    "POST",
+    "/batch",
+    {
+      writes: [
+        serviceOf("gone"),
+        { method: "DELETE", path: "/services/gone" },
+        routeOf({ paths: ["/"], service: { id: deriveId("services", "gone") } }),
+      ],
+    },
+  ],
+];
+
+/** As large as a route may be: 340 kB. */
+const largestRoute = (index: number) => ({
+  name: `large-${index}`,
+  paths: Array.from({ length: 64 }, (_, at) => `/${index}/${at}/${"p".repeat(1000)}`),
+  headers: Object.fromEntries(
+    Array.from({ length: 16 }, (_, at) => [
+      `x-${at}`,
+      Array.from({ length: 16 }, (_, value) => `${value}`.repeat(500)),
+    ]),
+  ),
+});
+
+const offsetOf = (members: object): string => Buffer.from(JSON.stringify(members)).toString("base64");
+
+for (const store of writableStores) {
+  describe(`bad input to a ${store.name} store`, () => {
+    let running: RunningStore;
+    let ask: Ask;
+    let node: unknown;
+    let held: Awaited<ReturnType<typeof listing>>;
+
+    before(async () => {
+      running = await store.start();
+      ask = talkTo(running.admin);
+      ok(await ask("POST", "/batch", batch(standing)));
+      node = await nodeId();
+      held = await listing(ask);
+    });
+    after(() => running?.stop());
+
+    const nodeId = async () => Object(ok(await ask("GET", "/"))).node_id;
+    /** The same process as at the start answers, and holds what it held then. */
+    const isAsBefore = async () => {
+      assert.equal(await nodeId(), node);
+      assert.deepEqual(await listing(ask), held);
+    };
+    const isRefused = (reply: Reply, what: string) => {
+      assert.ok(reply.status >= 400 && reply.status < 500, `${what}: ${reply.status} ${JSON.stringify(reply.body)}`);
+      const { message } = Object(reply.body);
+      assert.ok(typeof message === "string" && message.length > 0, `${what}: ${JSON.stringify(reply.body)}`);
+      assert.doesNotMatch(message, / at .*\.ts|node_modules|syntax error|unexpected error/, what);
+    };
+
+    test("that refers to what is not there is refused", async () => {
+      for (const [what, method, path, json] of faultyReferences) isRefused(await ask(method, path, { json }), what);
+      await isAsBefore();
+    });
+
+    test("with SQL in any text keeps it as it stands, or is refused", async () => {
+      for (const collection of collections) {
+        const [path, body] = makings[collection];
+        // The parent within which a name is unique is what the URL says, whatever the body says of it.
+        const places = placesOf(collection).filter(([member]) => member !== entities[collection].within);
+        for (const place of places) await keepsOrRefuses(ask, { path, body, place });
+      }
+      for (const name of pluginNames) {
+        const body = name === "rate-limiting" ? { name, config: { minute: 1 } } : { name };
+        for (const place of placesOfConfig(name)) await keepsOrRefuses(ask, { path: "/plugins", body, place });
+      }
+      await isAsBefore();
+    });
+
+    test("with texts that mean something elsewhere keeps them as they stand, in names too", async () => {
+      const writes = hostileTexts.map((text) => ({
+        method: "POST",
+        path: "/consumers",
+        body: { username: text, custom_id: text },
+      }));
+      ok(await ask("POST", "/batch", batch(writes)));
+      const { data } = ok(await ask("GET", "/consumers?size=1000")) as { data: readonly Shown[] };
+      const kept = data.filter(({ username }) => username !== "base");
+      assert.deepEqual(new Set(kept.map(({ username }) => username)), new Set(hostileTexts));
+      for (const { id, username, custom_id } of kept) {
+        assert.deepEqual([custom_id, id], [username, deriveId("consumers", String(username))]);
+        const found = ok(await ask("GET", `/consumers/${encodeURIComponent(String(username))}`));
+        assert.equal(Object(found).id, id, JSON.stringify(username));
+      }
+      ok(await ask("POST", "/batch", batch(kept.map(({ id }) => ({ method: "DELETE", path: `/consumers/${id}` })))));
+      await isAsBefore();
+    });
+
+    test("with names of members that objects have of their own keeps them, or is refused", async () => {
+      const headers = '{"__proto__":["a"],"constructor":["b"],"toString":["c"]}';
+      const made = await ask("POST", "/routes", { json: `{"paths":["/own"],"headers":${headers}}` });
+      if (made.status === 201) {
+        const { id } = Object(made.body);
+        assert.equal(JSON.stringify(Object(ok(await ask("GET", `/routes/${id}`))).headers), headers);
+        ok(await ask("DELETE", `/routes/${id}`));
+      } else isRefused(made, headers);
+      for (const name of ["__proto__", "constructor", "hasOwnProperty", "toString", "valueOf"]) {
+        for (const [path, body] of Object.values(makings)) {
+          const json = JSON.stringify(body).replace(/^\{/, `{${JSON.stringify(name)}:{"id":"${unknown}"},`);
+          isRefused(await ask("POST", path, { json }), `${path} with ${name}`);
+        }
+        isRefused(await ask("GET", `/${name}`), name);
+        isRefused(await ask("GET", `/services/${name}`), name);
+        isRefused(await ask("GET", `/services/base/${name}`), name);
+        isRefused(await ask("GET", `/schemas/${name}`), name);
+        assert.deepEqual(ok(await ask("GET", `/tags/${name}`)), { data: [], next: null });
+      }
+      await isAsBefore();
+    });
+
+    test("with an offset that somebody made finds no more than a page, or is refused", async () => {
+      const { offset } = Object(ok(await ask("GET", "/tags?size=1")));
+      const page = Object(ok(await ask("GET", "/snis?size=1")));
+      const offsets = [
+        offset,
+        page.offset,
+        "",
+        "e",
+        "e30",
+        "bnVsbA==",
+        "W10=",
+        offsetOf({ id: sql }),
+        offsetOf({ id: null }),
+        offsetOf({ id: { id: unknown } }),
+        offsetOf({ id: unknown.toUpperCase() }),
+        offsetOf({ id: deriveId("services", "base") }),
+        offsetOf({ collection: "__proto__", id: unknown, tag: "a" }),
+        offsetOf({ collection: "services", id: unknown, tag: sql }),
+        offsetOf({ collection: "services; DROP TABLE services", id: unknown, tag: "a" }),
+        `${offsetOf({ id: unknown })}${"A".repeat(8000)}`,
+      ].filter((text) => text !== undefined);
+      const urls = ["/services", "/services?tags=blue", "/upstreams/base.example/targets", "/tags", "/tags/blue"];
+      for (const url of urls) {
+        for (const text of offsets) {
+          const asked = `${url}${url.includes("?") ? "&" : "?"}offset=${encodeURIComponent(text)}`;
+          const reply = await ask("GET", asked);
+          if (reply.status !== 200) isRefused(reply, asked);
+        }
+      }
+      await isAsBefore();
+    });
+
+    test("of 5 MB is taken when it is good, and refused member by member when it is not", async () => {
+      const routes = Array.from({ length: 25 }, (_, index) => largestRoute(index));
+      const text = JSON.stringify({ writes: routes.map(routeOf) });
+      assert.ok(text.length > 5_000_000, `${text.length}`);
+      const faulty = JSON.stringify({ writes: [...routes.map(routeOf), routeOf({ paths: ["none"] })] });
+      isRefused(await ask("POST", "/batch", { json: faulty }), "a fault after 5 MB");
+      await isAsBefore();
+
+      ok(await ask("POST", "/batch", { json: text }));
+      for (const { name, paths, headers } of routes) {
+        const { status, body } = await ask("GET", `/routes/${name}`);
+        assert.deepEqual({ status, ...pick(body, ["paths", "headers"]) }, { status: 200, paths, headers });
+      }
+      const removals = routes.map(({ name }) => ({ method: "DELETE", path: `/routes/${name}` }));
+      ok(await ask("POST", "/batch", batch(removals)));
+      const long = `{"name":"spaced","host":"a"${" ".repeat(5_000_000)}}`;
+      ok(await ask("POST", "/services", { json: long }));
+      ok(await ask("DELETE", "/services/spaced"));
+      await isAsBefore();
+    });
+
+    test("of 11 MB is refused", async () => {
+      const reply = await ask("POST", "/batch", { json: " ".repeat(11_000_000) });
+      assert.deepEqual([reply.status, reply.body], [413, { message: "Payload too large" }]);
+      await isAsBefore();
+    });
+
+    test("with a fault among many writes writes none of them", async () => {
+      const good = Array.from({ length: 20 }, (_, index) => serviceOf(`good-${index}`));
+      const faults: readonly object[] = [
+        { method: "POST", path: "/services", body: { name: "base", host: "a" } },
+        { method: "POST", path: "/consumers", body: { username: "else", custom_id: "42" } },
+        { method: "POST", path: "/consumers/base/key-auth", body: { key: "base-key" } },
+        { method: "DELETE", path: "/services/base" },
+        { method: "PATCH", path: "/services/base", body: { host: "b" }, if_match: '"old"' },
+        { method: "PATCH", path: "/services/base", body: { name: "Böse Namen" } },
+        { method: "POST", path: "/nothing", body: {} },
+      ];
+      for (const fault of faults) {
+        const reply = await ask("POST", "/batch", batch([...good.slice(0, 10), fault, ...good.slice(10)]));
+        isRefused(reply, JSON.stringify(fault));
+        assert.equal(Object(reply.body).write, 10, JSON.stringify(reply.body));
+      }
+      await isAsBefore();
+    });
+
+    test("of two writers at once gives a name to one of them", async () => {
+      for (const [path, json, fault] of races) {
+        const replies = await Promise.all(Array.from({ length: 4 }, () => ask("POST", path, { json })));
+        const won = replies.filter(({ status }) => status === 201);
+        assert.equal(won.length, 1, `${path}: ${replies.map(({ status }) => status)}`);
+        for (const reply of replies.filter((one) => one !== won[0])) {
+          assert.equal(reply.status, 409, JSON.stringify(reply.body));
+          assert.partialDeepStrictEqual(reply.body, { code: 5, fields: fault });
+        }
+        ok(await ask("DELETE", `${path}/${Object(won[0]?.body).id}`));
+      }
+      await isAsBefore();
+    });
+
+    test("of two batches at once that want one name writes one of them, and nothing of the other", async () => {
+      const of = (who: string) => [
+        ...Array.from({ length: 5 }, (_, index) => serviceOf(`${who}-${index}`)),
+        { method: "POST", path: "/services", body: { name: "wanted", host: who } },
+      ];
+      const names = ["ann", "bob"];
+      const replies = await Promise.all(names.map((name) => ask("POST", "/batch", batch(of(name)))));
+      assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 409]);
+      const winner = names[replies.findIndex(({ status }) => status === 200)] ?? "";
+      const { data } = ok(await ask("GET", "/services?size=1000")) as { data: readonly Shown[] };
+      const made = data.filter(({ name }) => name !== "base");
+      const expected = [...Array.from({ length: 5 }, (_, index) => `${winner}-${index}`), "wanted"];
+      assert.deepEqual(made.map(({ name }) => name).sort(), expected);
+      ok(await ask("POST", "/batch", batch(made.map(({ id }) => ({ method: "DELETE", path: `/services/${id}` })))));
+      await isAsBefore();
+    });
+
+    test("of a client that hangs up is written as a whole or not at all", async () => {
+      const names = Array.from({ length: 10 }, (_, index) => `left-${index}`);
+      const body = JSON.stringify({ writes: names.map(serviceOf) });
+      const length = Buffer.byteLength(body);
+      for (const part of [0, 1, length / 2, length - 1]) {
+        await sendAndLeave(running.admin, { method: "POST", path: "/batch", body: body.slice(0, part), length });
+      }
+      // Writes are done one after the other: what was begun before this one would be done by now.
+      ok(await ask("PUT", "/services/after", { json: { host: "a" } }));
+      ok(await ask("DELETE", "/services/after"));
+      await isAsBefore();
+
+      await sendAndLeave(running.admin, { method: "POST", path: "/batch", body, length });
+      const made = await waitFor(
+        async () => {
+          const { data } = ok(await ask("GET", "/services?size=1000")) as { data: readonly Shown[] };
+          return data.length > names.length && data;
+        },
+        { what: "the whole batch to be written" },
+      );
+      assert.deepEqual(new Set(made.map(({ name }) => name)), new Set(["base", ...names]));
+      ok(await ask("POST", "/batch", batch(names.map((name) => ({ method: "DELETE", path: `/services/${name}` })))));
+      await isAsBefore();
+    });
+  });
+}
+
+/** What four writers want at once, and the member that only one of them can have. */
+const races: readonly (readonly [path: string, body: object, fault: object])[] = [
+  ["/services", { name: "one", host: "a" }, { name: "one" }],
+  ["/routes", { name: "one", paths: ["/one"] }, { name: "one" }],
+  ["/consumers", { username: "one" }, { username: "one" }],
+  ["/consumers", { custom_id: "one" }, { custom_id: "one" }],
+  ["/key-auths", { key: "one", consumer: { username: "base" } }, { key: "one" }],
+  ["/upstreams", { name: "one.example" }, { name: "one.example" }],
+  ["/snis", { name: "one.example", certificate: { id: certificate } }, { name: "one.example" }],
+  ["/plugins", { name: "prometheus", instance_name: "one" }, {}],
+  ["/upstreams/base.example/targets", { target: "10.0.0.9:80" }, {}],
+];
+
+/** What was answered, which must be good. */
+function ok({ status, body }: Reply): unknown {
+  assert.ok(status >= 200 && status < 300, `${status} ${JSON.stringify(body)?.slice(0, 2000)}`);
+  return body;
+}
+
+const pick = (value: unknown, members: readonly string[]) =>
+  Object.fromEntries(members.map((member) => [member, Object(value)[member]]));
+
+interface Making {
+  readonly path: string;
+  readonly body: object;
+  readonly place: Place;
+}
+
+/** Makes an entity with SQL at a place, looks whether it stands there, and takes it away again. */
+async function keepsOrRefuses(ask: Ask, { path, body, place }: Making): Promise<void> {
+  const what = `${path} ${place.join(".")}`;
+  const made = await ask("POST", path, { json: merged(body, bodyWith(place, sql)) });
+  if (made.status !== 201) {
+    assert.equal(made.status, 400, `${what}: ${JSON.stringify(made.body)}`);
+    assert.partialDeepStrictEqual(made.body, { code: 2, name: "schema violation" }, what);
+    return;
+  }
+  const { id } = Object(made.body);
+  const shown = ok(await ask("GET", `${path}/${id}`));
+  assert.equal(valueAt(shown, place), sql, what);
+  ok(await ask("DELETE", `${path}/${id}`));
+}
+
+/** One level is enough: a config is the only record that both may have. */
+function merged(body: object, added: unknown): object {
+  const both = { ...body, ...Object(added) };
+  if ("config" in body && "config" in Object(added)) both.config = { ...Object(body.config), ...Object(added).config };
+  return both;
+}

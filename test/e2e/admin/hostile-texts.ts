@@ -1,0 +1,77 @@
+/** Texts that mean something to what keeps or prints entities, and where an entity can hold a text. */
+import { type Collection, entities, type PluginName, plugins, type SchemaNode, schemaNode } from "@sluice/model";
+
+export const sql = "x'); DROP TABLE services; DELETE FROM consumers WHERE ('1'='1' --";
+
+/** What SQL, YAML, JSON, HTML, paths of files and names of members could take for something else. */
+export const hostileTexts: readonly string[] = [
+  sql,
+  "' OR '1'='1",
+  '"; DROP SCHEMA public CASCADE; --',
+  "$1",
+  "$$ || (SELECT version()) || $$",
+  "\\'",
+  "\\",
+  "%00",
+  "null",
+  "true",
+  "yes",
+  "~",
+  "1e3",
+  "0x10",
+  "2001-01-01",
+  "- a",
+  "a: b",
+  "# a",
+  "&a",
+  "*a",
+  "!!int 1",
+  "<<",
+  "{{ a }}",
+  "[a]",
+  "---",
+  "...",
+  " a ",
+  "a\nb: c\n",
+  "a\r\nb",
+  "tab\there",
+  "\u0001\u007f\u0085",
+  "\u2028\u2029\ufeff",
+  "\u{1f600}e\u0301",
+  "<script>",
+  "../../etc/passwd",
+  "__proto__",
+  "constructor",
+  "toString",
+  "hasOwnProperty",
+];
+
+/** Where a text stands in an entity: names of members, and `[]` for an element of a list. */
+export type Place = readonly string[];
+
+/** Every place of a text whose choice is not among a few given ones, in the schema's order. */
+export function textPlaces(node: SchemaNode, path: Place = []): readonly Place[] {
+  const { type, enum: choices, reference, items, properties = {}, additionalProperties: free } = node;
+  if (reference !== undefined) return [[...path, "id"]];
+  if (type === "string" && choices === undefined) return [path];
+  if (items) return textPlaces(items, [...path, "[]"]);
+  const named = Object.entries(properties).flatMap(([member, inner]) => textPlaces(inner, [...path, member]));
+  return typeof free === "object" ? [...named, ...textPlaces(free, [...path, "free"])] : named;
+}
+
+export const placesOf = (collection: Collection): readonly Place[] =>
+  textPlaces(schemaNode(entities[collection].schema));
+
+export const placesOfConfig = (name: PluginName): readonly Place[] =>
+  textPlaces(schemaNode(plugins[name].schema), ["config"]);
+
+/** A body that has the text at the place, and nothing else. */
+export const bodyWith = ([first, ...rest]: Place, text: string): unknown => {
+  if (first === undefined) return text;
+  const inner = bodyWith(rest, text);
+  return first === "[]" ? [inner] : { [first]: inner };
+};
+
+/** What an entity has at the place. */
+export const valueAt = (value: unknown, place: Place): unknown =>
+  place.reduce((at: unknown, member) => Object(at)[member === "[]" ? 0 : member], value);

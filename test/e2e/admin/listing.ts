@@ -1,0 +1,36 @@
+/** Everything that an admin listener holds, as it shows it. */
+import assert from "node:assert/strict";
+import type { Ask } from "./talk.ts";
+
+export type Shown = Readonly<Record<string, unknown>> & { readonly id: string };
+
+/** Parents before their children. */
+export const lists = [
+  "/certificates",
+  "/snis",
+  "/upstreams",
+  "/services",
+  "/routes",
+  "/consumers",
+  "/key-auths",
+  "/plugins",
+];
+
+/** All entities by their list, targets included: two of these are equal when nothing has changed between them. */
+export async function listing(ask: Ask): Promise<Readonly<Record<string, readonly Shown[]>>> {
+  const all = await Promise.all(lists.map(async (list) => [list, await whole(ask, list)] as const));
+  const upstreams = all.find(([list]) => list === "/upstreams")?.[1] ?? [];
+  const targets = upstreams.map(async ({ id }) => {
+    const list = `/upstreams/${id}/targets`;
+    return [list, await whole(ask, list)] as const;
+  });
+  return Object.fromEntries([...all, ...(await Promise.all(targets))]);
+}
+
+async function whole(ask: Ask, list: string): Promise<readonly Shown[]> {
+  const { status, body } = await ask("GET", `${list}?size=1000`);
+  assert.equal(status, 200, `${list}: ${JSON.stringify(body)}`);
+  const { data, next } = body as { readonly data: readonly Shown[]; readonly next: unknown };
+  assert.equal(next, null, `${list} has more than a page`);
+  return data;
+}

@@ -1,0 +1,28 @@
+/** Requests to an admin listener, polite ones and others. */
+import { once } from "node:events";
+import { connect } from "node:net";
+import { type Asking, askAt, type Reply } from "../../../gateway/src/admin/testing.ts";
+
+export type Ask = (method: string, path: string, asking?: Asking) => Promise<Reply>;
+
+/** @param admin the address of the listener, http. */
+export const talkTo = (admin: string): Ask => askAt(Number(new URL(admin).port));
+
+/** Many writes as one. */
+export const batch = (writes: readonly object[]): Asking => ({ json: { writes } });
+
+/** Sends a request of which the body may be shorter than it says, and ends the connection without a look at answers. */
+export async function sendAndLeave(
+  admin: string,
+  { method, path, body, length }: { method: string; path: string; body: string; length: number },
+): Promise<void> {
+  const { hostname, port, host } = new URL(admin);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {
+    // The other side may be the first to end it.
+  });
+  await once(socket, "connect");
+  const head = `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+  await new Promise((resolve) => socket.write(head + body, resolve));
+  socket.destroy();
+}
