@@ -32,7 +32,7 @@ export interface ReconcilerOptions {
 }
 
 export interface Reconciler {
-  /** Something changed: translate and publish soon. Many calls in one turn of the event loop are one. */
+  /** Something changed: translate and publish soon, at once when idle. Many calls until then are one. */
   touch(): void;
   /** What the nodes run changed, or a status could not be written: look at the statuses that have not settled. */
   look(): void;
@@ -47,6 +47,11 @@ export interface Reconciler {
 const RESYNC = 10_000;
 /** Milliseconds until the next look while it is too early to speak of waiting. */
 const SOON = 1000;
+/**
+ * The work after a reconcile rests as long as that took, so that of many changes one after the other several are one:
+ * each costs a look at all resources. Milliseconds that it rests at the most.
+ */
+const LONGEST_REST = 250;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { cache, batches, translate, publisher, writer, teller, log, onReconcile, onProgress } = options;
@@ -57,7 +62,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   let owners: ReadonlyMap<string, Owner> = new Map();
   let dirty = true;
   let closed = false;
-  let scheduled: NodeJS.Immediate | undefined;
+  let scheduled: Disposable | undefined;
+  let restsUntil = 0;
   let soon: NodeJS.Timeout | undefined;
   let later: NodeJS.Timeout | undefined;
   let waitedFor = "";
@@ -129,15 +135,21 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   function touch(): void {
     dirty = true;
     if (scheduled || closed) return;
-    scheduled = setImmediate(() => {
-      scheduled = undefined;
-      try {
-        reconcile();
-      } catch (error) {
-        // A bug of ours: what was published stays, and the next change tries again.
-        log.error({ err: error }, "cannot translate the resources");
-      }
-    });
+    const rest = restsUntil - performance.now();
+    scheduled = rest > 0 ? setTimeout(run, rest) : setImmediate(run);
+  }
+
+  function run(): void {
+    scheduled = undefined;
+    const started = performance.now();
+    try {
+      reconcile();
+    } catch (error) {
+      // A bug of ours: what was published stays, and the next change tries again.
+      log.error({ err: error }, "cannot translate the resources");
+    }
+    const ended = performance.now();
+    restsUntil = ended + Math.min(ended - started, LONGEST_REST);
   }
 
   return {
@@ -154,7 +166,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       clearInterval(resync);
       clearTimeout(soon);
       clearTimeout(later);
-      if (scheduled) clearImmediate(scheduled);
+      scheduled?.[Symbol.dispose]();
     },
   };
 }
