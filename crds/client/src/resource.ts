@@ -97,10 +97,11 @@ export interface ApplyOptions {
   /** Take fields that other managers own. */
   readonly force?: boolean;
   /**
-   * A merge patch of the spec (RFC 7396) that is made before, with `expect` as an object: it takes away what other
-   * managers own, which leaving it out of an apply does not. Where there are no managers it is not needed.
+   * Who owns which fields from now on, written before and with `expect` as an object: what this manager is to take away
+   * by leaving it out of the apply has to be its own. It changes nothing else, so that nobody sees a half of the write.
+   * Where there are no managers it is not needed.
    */
-  readonly drop?: Readonly<Record<string, unknown>>;
+  readonly managedFields?: Metadata["managedFields"];
 }
 
 export interface RemoveOptions {

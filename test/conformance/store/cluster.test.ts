@@ -192,6 +192,37 @@ describe("a cluster that people write to as well", () => {
       assert.equal(((await get("upstreams", "pool")).spec.targets as unknown[]).length, 1);
     }));
 
+  test("takes a member away and puts another in its place in one step that everybody sees as a whole", () =>
+    using(async (store, { apply, get }) => {
+      const generation = async (kind: string, name: string) => Number((await get(kind, name)).metadata.generation);
+      await apply("Service", "users", { backendRef: { name: "core", port: 80 }, tags: ["a"] }, "gitops");
+      const users = await found(store, "services", "name", "users");
+      const elsewhere = { ...users, host: "elsewhere.example", port: 81, tags: null };
+      const refused = await replace(store, "services", elsewhere);
+      assert.deepEqual(
+        owned(refused.fault)
+          .map(({ field }) => field)
+          .sort(),
+        [".spec.backendRef.name", ".spec.backendRef.port", ".spec.tags"],
+      );
+      const before = await generation("services", "users");
+      assert.equal((await replace(store, "services", elsewhere, { force: true })).fault, undefined);
+      const { spec, metadata } = await get("services", "users");
+      assert.deepEqual(
+        [spec.backendRef, spec.tags, spec.host, spec.port],
+        [undefined, undefined, "elsewhere.example", 81],
+      );
+      assert.equal(metadata.generation, before + 1);
+
+      await apply("Upstream", "pool", { name: "pool.example", targets: [{ target: "10.0.0.1:80", weight: 5 }] });
+      await found(store, "upstreams", "name", "pool.example");
+      const [theirs] = (await store.list("targets", { size: 9 })).entities;
+      const at = await generation("upstreams", "pool");
+      await remove(store, "targets", { id: theirs?.id ?? "" }, { force: true });
+      const pool = await get("upstreams", "pool");
+      assert.deepEqual([pool.spec.targets, pool.metadata.generation], [undefined, at + 1]);
+    }));
+
   test("undoes a batch of which the API server refuses one", () =>
     using(async (store, { kubectl, name }) => {
       const policy = {

@@ -72,19 +72,19 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
       followed.add(reflected);
     },
 
-    async apply(kind, resource, { manager, expect: expected, force, drop }) {
+    async apply(kind, resource, { manager, expect: expected, force, managedFields }) {
       const { namespace, name } = resource.metadata;
       let expect = expected;
       try {
-        if (drop && typeof expect === "object") {
-          const dropped = (await connection.call({
+        if (managedFields && typeof expect === "object") {
+          const taken = (await connection.call({
             method: "PATCH",
             path: pathOf(kindNames[kind], { namespace, name }),
             query: { fieldManager: manager },
             contentType: "application/merge-patch+json",
-            body: { metadata: expect, spec: drop },
+            body: { metadata: { ...expect, managedFields } },
           })) as Partial<Resource>;
-          expect = { ...expect, resourceVersion: dropped.metadata?.resourceVersion ?? "" };
+          expect = { ...expect, resourceVersion: taken.metadata?.resourceVersion ?? "" };
         }
         const object = await connection.call({
           method: "PATCH",

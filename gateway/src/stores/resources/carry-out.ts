@@ -130,7 +130,7 @@ async function put(client: ResourceClient, step: Step, notes: Notes): Promise<Re
   let resource = step.resource;
   for (let attempt = 1; ; attempt++) {
     const wanted = step.op === "replace" ? step.wanted : { spec: resource.spec ?? {}, annotations: {}, without: [] };
-    const { ours, drop } = divide(kind, resource, {
+    const { ours, managedFields } = divide(kind, resource, {
       spec: wanted.spec,
       annotations: { ...wanted.annotations, ...notes.annotations },
       without: [...wanted.without, ...notes.without],
@@ -139,7 +139,7 @@ async function put(client: ResourceClient, step: Step, notes: Notes): Promise<Re
       return await client.apply(
         kind,
         { ...head(resource), ...ours },
-        { ...expecting(resource), ...(drop && { drop }) },
+        { ...expecting(resource), ...(managedFields && { managedFields }) },
       );
     } catch (error) {
       if (!(error instanceof Conflict) || error.reason !== "changed" || attempt === ATTEMPTS) throw error;

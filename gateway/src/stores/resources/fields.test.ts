@@ -32,29 +32,34 @@ const before = resource(
 const wanted = (spec: Fields, more: object = {}) => ({ spec, annotations: {}, ...more });
 
 test("applies what changes and what it has applied before, and nothing that stays as another manager has it", () => {
-  const { ours, owners, drop } = divide(
+  const { ours, owners, managedFields } = divide(
     "Service",
     before,
     wanted({ host: "a", port: 81, tags: ["a"], retries: 1, readTimeout: 5 }),
   );
   assert.deepEqual(ours.spec, { port: 81, retries: 1, readTimeout: 5 });
   assert.deepEqual(ours.metadata.annotations, { mine: "1" });
-  assert.deepEqual([owners, drop], [[], undefined]);
+  assert.deepEqual([owners, managedFields], [[], undefined]);
 });
 
 test("names who owns what would change or go", () => {
-  const { owners, drop } = divide("Service", before, wanted({ host: "b", port: 80 }));
+  const { owners, managedFields } = divide("Service", before, wanted({ host: "b", port: 80 }));
   assert.deepEqual(owners, [
     { manager: "gitops", field: ".spec.tags" },
     { manager: "gitops", field: ".spec.host" },
   ]);
   // Leaving out of an apply what another manager owns does not take it away.
-  assert.deepEqual(drop, { tags: null });
+  const specs = managedFields?.map(({ manager, fieldsV1 }) => [manager, Object(fieldsV1)["f:spec"]]);
+  assert.deepEqual(specs, [
+    ["gitops", { "f:host": {} }],
+    ["operator", { "f:host": {} }],
+    [MANAGER, { "f:port": {}, "f:retries": {}, "f:tags": {} }],
+  ]);
 });
 
 test("knows what to apply to have everything back", () => {
   const { undo } = divide("Service", before, wanted({ host: "b", port: 81 }));
-  assert.deepEqual(undo.spec, { host: "a", port: 80, retries: 1 });
+  assert.deepEqual(undo.spec, { host: "a", port: 80, retries: 1, tags: ["a"] });
   assert.deepEqual(undo.metadata.annotations, { mine: "1" });
 });
 
@@ -84,7 +89,14 @@ test("tells items of lists apart where the schema says by what", () => {
   assert.deepEqual(changed.owners, [{ manager: "gitops", field: '.spec.targets[target="a:80"].weight' }]);
   assert.deepEqual(changed.ours.spec, { targets: [{ target: "a:80", weight: 2 }] });
   const removed = divide("Upstream", pool, wanted({ name: "pool", targets: [{ target: "b:80" }] }));
-  assert.deepEqual(removed.drop, { targets: [{ target: "b:80" }] });
+  const item = { ".": {}, "f:target": {} };
+  assert.deepEqual(
+    removed.managedFields?.map(({ manager, fieldsV1 }) => [manager, Object(fieldsV1)["f:spec"]]),
+    [
+      ["gitops", { "f:name": {} }],
+      [MANAGER, { "f:targets": { 'k:{"target":"b:80"}': item, 'k:{"target":"a:80"}': { ...item, "f:weight": {} } } }],
+    ],
+  );
 });
 
 test("owns members inside records one by one", () => {
@@ -100,10 +112,10 @@ test("owns members inside records one by one", () => {
 
 test("takes everything for its own where there are no managers", () => {
   const file = resource({ host: "a", retries: 1 });
-  const { ours, owners, drop } = divide("Service", file, wanted({ host: "a", readTimeout: 5 }));
+  const { ours, owners, managedFields } = divide("Service", file, wanted({ host: "a", readTimeout: 5 }));
   assert.deepEqual(ours.spec, { host: "a", readTimeout: 5 });
   assert.deepEqual(ours.metadata.annotations, { mine: "1", theirs: "1" });
-  assert.deepEqual([owners, drop, otherOwners(file)], [[], undefined, []]);
+  assert.deepEqual([owners, managedFields, otherOwners(file)], [[], undefined, []]);
 });
 
 test("knows other managers of the spec, but not writers of the status", () => {

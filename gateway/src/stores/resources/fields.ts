@@ -6,13 +6,12 @@ import { isDeepStrictEqual } from "node:util";
 import type { Metadata, Resource } from "@sluice/crds";
 import { canonical, kinds, type ResourceKind, type SpecNode } from "@sluice/model";
 import type { Owner } from "../store.ts";
+import { type ManagedFields, type Path, takeFields } from "./take-fields.ts";
 
 /** The field manager of everything that the admin listener writes. */
 export const MANAGER = "sluice-admin";
 
 type Members = Readonly<Record<string, unknown>>;
-/** Steps as in managedFields: `f:spec`, `f:retries`; for an item of a list with keys `k:{"target":"a:80"}`. */
-type Path = readonly string[];
 
 interface Leaf {
   readonly path: Path;
@@ -28,8 +27,8 @@ export interface Division {
   readonly undo: Pick<Resource, "metadata" | "spec">;
   /** Others whose fields would change. */
   readonly owners: readonly Owner[];
-  /** A merge patch of the spec that takes away what others own and is not wanted: leaving it out does not. */
-  readonly drop?: Members;
+  /** Who owns what as soon as this is ours: what others own does not go by our leaving it out of an apply. */
+  readonly managedFields?: ManagedFields;
 }
 
 interface Wanted {
@@ -54,11 +53,7 @@ export function divide(kind: ResourceKind, resource: Resource, { annotations, wi
   const gone = [...before.keys()].filter((key) => !after.has(key));
   const others = otherEntries(resource);
   const owners = [...gone, ...changed].flatMap((key) => ownersOf(others, key));
-  const stuck = new Set(gone.filter((key) => ownersOf(others, key).length > 0 || !isMine(key)));
-  const stays = build(
-    pick(before, (_, key) => !stuck.has(key)),
-    node,
-  );
+  const stuck = gone.filter((key) => !isMine(key) || isHeld(resource, key));
   const notes = notesOf(resource);
   const kept = Object.fromEntries(Object.entries(notes.ours).filter(([note]) => !without.includes(note)));
   const news = Object.entries(annotations).filter(
@@ -73,12 +68,18 @@ export function divide(kind: ResourceKind, resource: Resource, { annotations, wi
     undo: {
       metadata: { ...metadata, annotations: notes.ours },
       spec: build(
-        pick(before, (_, key) => isMine(key) || changed.includes(key)),
+        pick(before, (_, key) => isMine(key) || changed.includes(key) || stuck.includes(key)),
         node,
       ),
     },
     owners,
-    ...(stuck.size > 0 && { drop: mergePatch(resource.spec ?? {}, stays) }),
+    ...(stuck.length > 0 && {
+      managedFields: takeFields(resource, {
+        manager: MANAGER,
+        gone: stuck.map(pathOf),
+        stay: [...after.values()].map(({ path }) => path),
+      }),
+    }),
   };
 }
 
@@ -103,8 +104,14 @@ const otherEntries = (resource: Resource): readonly Entry[] =>
 function ownersOf(entries: readonly Entry[], key: string): readonly Owner[] {
   return entries
     .filter(({ fields }) => fields.has(key))
-    .map(({ manager }) => ({ manager, field: fieldName(JSON.parse(key)) }));
+    .map(({ manager }) => ({ manager, field: fieldName(pathOf(key)) }));
 }
+
+const pathOf = (key: string): Path => JSON.parse(key);
+
+/** Whether somebody else keeps a field where it is when we leave it out: we ourselves, too, by any other way than apply. */
+const isHeld = (resource: Resource, key: string): boolean =>
+  entriesOf(resource).some((entry) => entry !== applyEntry(resource) && fieldsOf(entry, "f:spec").has(key));
 
 /** `.spec.targets[target="a:80"].weight`, as the API server writes it. */
 const fieldName = (path: Path): string =>
@@ -200,15 +207,4 @@ function build(leaves: Leaves, specNode: SpecNode): Members {
     );
   };
   return grow([...leaves.values()], specNode) as Members;
-}
-
-/** RFC 7396: what makes the one of the other. */
-function mergePatch(before: Members, after: Members): Members {
-  const members = Object.entries(before).flatMap(([name, value]): [string, unknown][] => {
-    if (!Object.hasOwn(after, name)) return [[name, null]];
-    const wanted = after[name];
-    if (isDeepStrictEqual(value, wanted)) return [];
-    return [[name, isRecord(value) && isRecord(wanted) ? mergePatch(value, wanted) : wanted]];
-  });
-  return Object.fromEntries(members);
 }
