@@ -20,7 +20,7 @@ import { followResources } from "./live.ts";
 import { type Plan, planWrites } from "./plan.ts";
 import { createTranslateOne, remember } from "./remember.ts";
 import { refOfSecret } from "./secrets.ts";
-import { buildView, type View, type WatchedKind } from "./view.ts";
+import { createViews, type View, type WatchedKind } from "./view.ts";
 
 export interface ResourceStoreOptions {
   readonly client: ResourceClient;
@@ -45,11 +45,11 @@ const PLANS = 4;
 
 export function createResourceStore(options: ResourceStoreOptions): Store {
   const { client, homeNamespace, log, signal, orphanAge = 60_000 } = options;
-  const viewOptions = {
+  const viewOf = createViews({
     class: options.class,
     translateOne: createTranslateOne(homeNamespace),
     idOf: remember((resource: Resource) => identityOf(resource, homeNamespace).id),
-  };
+  });
   const turn = { namespace: homeNamespace, name: MANAGER };
   let built: View | undefined;
   /** Somebody may have left a batch that is not at its end. */
@@ -69,7 +69,7 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
     if (!(await live.until(() => live.unsynced().length === 0, patience))) {
       throw new Unavailable(`resources cannot be read for now: ${live.unsynced().join(", ")}`);
     }
-    built ??= buildView(live.resources, viewOptions);
+    built ??= viewOf(live.resources);
     return built;
   }
 

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { identityOf, keyOf, type Resource } from "@sluice/crds";
+import { collections, type ResourceKind, resourceKinds } from "@sluice/model";
+import fc from "fast-check";
+import { createTranslateOne } from "./remember.ts";
+import { createViews, type Resources, type View } from "./view.ts";
+
+type Mutable = Record<keyof Resources, Map<string, Resource>>;
+
+const nothing = (): Mutable => ({
+  ...(Object.fromEntries(resourceKinds.map((kind) => [kind, new Map()])) as Record<
+    ResourceKind,
+    Map<string, Resource>
+  >),
+  Secret: new Map(),
+});
+
+const views = () =>
+  createViews({
+    class: "sluice",
+    translateOne: createTranslateOne("default"),
+    idOf: (resource) => identityOf(resource, "default").id,
+  });
+
+/** Everything that a view answers, as data. */
+function told(view: View, resources: Resources) {
+  const { rows, claims, referring, faulty } = view.tables;
+  const whose = (map: typeof claims) => map.sortedKeys().map((key) => [key, map.get(key)?.entity.id]);
+  return {
+    rows: collections.map((name) => rows[name].sortedKeys().map((id) => rows[name].get(id))),
+    claims: whose(claims),
+    faulty: whose(faulty),
+    referring: referring.sortedKeys().flatMap((key) => {
+      const ids = referring.get(key)?.sortedKeys() ?? [];
+      return ids.length > 0 ? [[key, ids]] : [];
+    }),
+    held: collections.map((name) =>
+      rows[name].sortedKeys().map((id) => {
+        const held = view.held(name, id);
+        return held && [held.resource.metadata.name, held.isFaulty];
+      }),
+    ),
+    within: resourceKinds.map((kind) =>
+      [...resources[kind].values()].map((resource) =>
+        view.within(resource).map(({ entity, isFaulty }) => [entity, isFaulty]),
+      ),
+    ),
+  };
+}
+
+const name = fc.constantFrom("a", "b", "c");
+/** Resources that refer to each other, share names, and lack what they refer to. */
+const resource = fc.oneof(
+  fc.record({
+    kind: fc.constant("Service" as const),
+    name,
+    spec: fc.record({ name, url: fc.constantFrom("http://up", "nonsense") }),
+  }),
+  fc.record({
+    kind: fc.constant("Route" as const),
+    name,
+    spec: fc.record({ name, serviceRef: fc.record({ name }), paths: fc.constantFrom(["/"], ["no-slash"], ["/a"]) }),
+  }),
+  fc.record({
+    kind: fc.constant("Plugin" as const),
+    name,
+    spec: fc.record({ plugin: fc.constantFrom("cors", "key-auth") }),
+  }),
+  fc.record({
+    kind: fc.constant("Consumer" as const),
+    name,
+    spec: fc.record({
+      username: name,
+      keyAuth: fc.array(fc.record({ secretRef: fc.record({ name, key: fc.constant("key") }) }), { maxLength: 2 }),
+    }),
+  }),
+  fc.record({ kind: fc.constant("Secret" as const), name, spec: fc.record({ key: name }) }),
+);
+const step = fc.record({ resource, isRemoved: fc.boolean(), age: fc.integer({ min: 0, max: 3 }) });
+
+test("a view that takes over from the last one says what a view from nothing says", () => {
+  fc.assert(
+    fc.property(fc.array(fc.array(step, { minLength: 1, maxLength: 3 }), { maxLength: 12 }), (rounds) => {
+      const resources = nothing();
+      const next = views();
+      let generation = 0;
+      for (const round of rounds) {
+        for (const { resource: made, isRemoved, age } of round) {
+          const key = keyOf("default", made.name);
+          generation++;
+          const { spec } = made;
+          const metadata = {
+            name: made.name,
+            namespace: "default",
+            uid: `${made.kind}-${made.name}-${generation}`,
+            generation,
+            creationTimestamp: `2026-01-0${age + 1}T00:00:00Z`,
+            ...(made.kind === "Secret" && { labels: { "sluice.dev/credential": "key-auth" } }),
+          };
+          const content =
+            made.kind === "Secret"
+              ? { apiVersion: "v1", data: { key: Buffer.from(made.spec.key).toString("base64") } }
+              : { apiVersion: "sluice.dev/v1alpha1", spec };
+          if (isRemoved) resources[made.kind].delete(key);
+          else resources[made.kind].set(key, { ...content, kind: made.kind, metadata } as Resource);
+        }
+        assert.deepEqual(told(next(resources), resources), told(views()(resources), resources));
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
