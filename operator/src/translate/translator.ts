@@ -18,6 +18,7 @@ import type { Problem } from "../status/conditions.ts";
 import type { World } from "../world/world.ts";
 import { createAgeOrder } from "./age.ts";
 import { createClaims } from "./claims.ts";
+import { createClosedHosts } from "./closed-hosts.ts";
 import { createMemory, type Piece } from "./remember.ts";
 import { createStandIns, reasonFor } from "./stand-in.ts";
 import { type Item, type Owner, ownerKey, type Translation } from "./translation.ts";
@@ -56,6 +57,7 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
     /** Owners whose entity is in the document, as it stands or as a stand-in. */
     const served = new Set<string>();
     const claims = createClaims();
+    const closedHosts = createClosedHosts();
     const slices = slicesByService(world.EndpointSlice.values());
     /** Stand-ins come after all that is valid of their kind, so that they take nothing from it. */
     let postponed: (() => void)[] = [];
@@ -142,7 +144,7 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
         standIn(owner, piece, violations.slice(0, 3).map(describeResourceViolation));
         return false;
       }
-      const blocked = unserved(piece);
+      const blocked = unserved(piece) ?? (collection === "services" ? closedHosts.problemOf(owner, piece) : null);
       if (blocked) {
         complain(owner, blocked);
         standIn(owner, piece, [blocked.message]);
@@ -184,8 +186,12 @@ export function createTranslator(options: TranslatorOptions): (world: World) => 
           if (!open) leaveOut(owner, piece);
           else if (take(owner, piece) && index === 0) {
             served.add(key);
+            if (kind === "Upstream") closedHosts.open(piece);
             serveEndpoints(piece);
-          } else if (index === 0) open = false;
+          } else if (index === 0) {
+            open = false;
+            if (kind === "Upstream") closedHosts.close(owner, piece, problems.get(key)?.[0]?.message);
+          }
         }
       }
       for (const run of postponed) run();

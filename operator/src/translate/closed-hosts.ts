@@ -1,0 +1,55 @@
+/**
+ * Hosts whose requests go nowhere: an Upstream has the name and is not served. Without it the requests of its Services
+ * would go to whatever the name stands for in DNS, past its targets, its checks and its client certificate.
+ */
+import type { Problem } from "../status/conditions.ts";
+import type { Piece } from "./remember.ts";
+import type { Owner } from "./translation.ts";
+
+export interface ClosedHosts {
+  /** Told of every Upstream that is served. */
+  open(piece: Piece): void;
+  /** Told of every Upstream that is not, and why. */
+  close(owner: Owner, piece: Piece, why: string | undefined): void;
+  /** Why a Service of this namespace must not be served; null: it may. */
+  problemOf(owner: Owner, piece: Piece): Problem | null;
+}
+
+interface Closed {
+  readonly owner: Owner;
+  readonly why: string | undefined;
+  /** It may not have this name, so that the Services of other namespaces do not mean it. */
+  readonly isForeign: boolean;
+}
+
+export function createClosedHosts(): ClosedHosts {
+  const opened = new Set<string>();
+  const closed = new Map<string, Closed[]>();
+  return {
+    open({ item }) {
+      opened.add(`${item.name}`.toLowerCase());
+    },
+    close(owner, { item, violations }, why) {
+      if (typeof item.name !== "string") return;
+      const name = item.name.toLowerCase();
+      const isForeign = violations.some(({ reason }) => reason === "NotAllowed");
+      closed.set(name, [...(closed.get(name) ?? []), { owner, why, isForeign }]);
+    },
+    problemOf({ namespace }, { asItem, backend }) {
+      if (closed.size === 0 || !asItem || backend) return null;
+      const host = `${asItem.entity.host}`.toLowerCase();
+      if (opened.has(host)) return null;
+      const found = closed.get(host)?.find(({ owner, isForeign }) => !isForeign || owner.namespace === namespace);
+      if (!found) return null;
+      const { owner, why } = found;
+      const isOwn = owner.namespace === namespace;
+      // What is wrong in another namespace is for those to read who may read there.
+      const message = `the Upstream ${isOwn ? "" : `${owner.namespace}/`}${owner.name}, which has the name ${host}, is not served`;
+      return {
+        condition: "ResolvedRefs",
+        reason: "UpstreamNotServed",
+        message: isOwn && why ? `${message}: ${why}` : message,
+      };
+    },
+  };
+}
