@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { KubeConfig } from "@kubernetes/client-node";
 import { type Connection, createConnection } from "./connection.ts";
@@ -57,6 +58,22 @@ test("uses its TCP connections again, with the credentials of the kubeconfig", (
       assert.deepEqual(new Set(requests), new Set(["GET /prefix/api/v1/secrets?limit=5 Bearer t0ken"]));
     },
   ));
+
+test("sends characters that YAML does not take as escapes, because what is applied is read as YAML", () => {
+  const sent = { text: "\u007f\u0080\u0085\u009f\u2028\u2029\ufeff\ufffe\uffff" };
+  let body = "";
+  return serving(
+    async (request, response) => {
+      body = await text(request);
+      response.end("{}");
+    },
+    async ({ connection }) => {
+      await connection.call({ method: "PATCH", path: "/x", body: sent });
+      assert.match(body, /^[\x20-\x7e]*$/);
+      assert.deepEqual(JSON.parse(body), sent);
+    },
+  );
+});
 
 test("tries again as long as the server asks for a moment", () => {
   let calls = 0;

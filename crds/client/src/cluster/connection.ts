@@ -48,7 +48,7 @@ export function createConnection(credentials: Credentials): Connection {
         "user-agent": "sluice",
         ...(call.body === undefined ? {} : { "content-type": call.contentType ?? "application/json" }),
       },
-      body: call.body === undefined ? null : JSON.stringify(call.body),
+      body: call.body === undefined ? null : yamlSafe(JSON.stringify(call.body)),
       signal: call.signal ?? null,
       headersTimeout: answerTimeout,
       bodyTimeout,
@@ -81,6 +81,16 @@ export function createConnection(credentials: Credentials): Connection {
     close: () => credentials.close(),
   };
 }
+
+/**
+ * The API server reads what is applied as YAML, which refuses these characters as they stand, or takes them for ends of
+ * lines; in JSON they can stand in texts only.
+ */
+const yamlSafe = (json: string): string =>
+  json.replace(
+    /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 
 /** Connections that were never made, and reads that broke, may be tried again; a write that broke may have happened. */
 function retryWait(call: ApiCall, error: unknown, attempt: number): number | undefined {
