@@ -5,7 +5,7 @@ import type { Effect, Write, WriteFault } from "../store.ts";
 import { type Written as TableWrite, write } from "../tables/index.ts";
 import { ownerOf } from "./entries.ts";
 import { type Division, divide, otherOwners } from "./fields.ts";
-import { unusedSecrets } from "./secrets.ts";
+import { secretNames, unusedSecrets } from "./secrets.ts";
 import type { Held, View } from "./view.ts";
 import { type Wanted, wantedResource } from "./wanted.ts";
 
@@ -66,9 +66,24 @@ export function planWrites(view: View, writes: readonly Write[], options: PlanOp
   }
   const [first] = faults.sort((one, other) => one.index - other.index);
   if (first) return first;
-  const before = new Set(unusedSecrets(view.resources, options));
-  const unused = unusedSecrets(view.resources, { ...options, but: after }).filter((secret) => !before.has(secret));
-  return { effects: written.effects, steps, secrets, unused };
+  return { effects: written.effects, steps, secrets, unused: newlyUnused(view, after, options) };
+}
+
+/** Most writes leave no Secret behind, and to find out who else refers to one is a look at all resources. */
+function newlyUnused(
+  { resources }: View,
+  after: ReadonlyMap<Resource, Resource["spec"] | null>,
+  { homeNamespace }: PlanOptions,
+): readonly Resource[] {
+  const left = new Set(
+    [...after].flatMap(([{ metadata, spec }, next]) => {
+      if (metadata.namespace !== homeNamespace) return [];
+      const still = secretNames(next ?? {});
+      return secretNames(spec).filter((name) => !still.includes(name));
+    }),
+  );
+  if (left.size === 0) return [];
+  return unusedSecrets(resources, { homeNamespace, but: after }).filter(({ metadata }) => left.has(metadata.name));
 }
 
 interface Touch {

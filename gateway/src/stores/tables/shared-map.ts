@@ -5,10 +5,15 @@ export class SharedMap<Value> {
   readonly #base: ReadonlyMap<string, Value>;
   /** Undefined: not there, whatever the base says. */
   readonly #over: ReadonlyMap<string, Value | undefined>;
+  readonly size: number;
 
-  constructor(base: ReadonlyMap<string, Value> = new Map(), over: ReadonlyMap<string, Value | undefined> = new Map()) {
+  constructor(
+    base: ReadonlyMap<string, Value> = new Map(),
+    { over = new Map(), size = base.size }: { over?: ReadonlyMap<string, Value | undefined>; size?: number } = {},
+  ) {
     this.#base = base;
     this.#over = over;
+    this.size = size;
   }
 
   get(key: string): Value | undefined {
@@ -28,8 +33,12 @@ export class SharedMap<Value> {
   with(changes: ReadonlyMap<string, Value | undefined>): SharedMap<Value> {
     if (changes.size === 0) return this;
     const over = new Map(this.#over);
-    for (const [key, value] of changes) over.set(key, value);
-    if (over.size < FEW + this.#base.size / 8) return new SharedMap(this.#base, over);
+    let { size } = this;
+    for (const [key, value] of changes) {
+      size += Number(value !== undefined) - Number(this.get(key) !== undefined);
+      over.set(key, value);
+    }
+    if (over.size < FEW + this.#base.size / 8) return new SharedMap(this.#base, { over, size });
     const whole = new Map(this.#base);
     for (const [key, value] of over) {
       if (value === undefined) whole.delete(key);

@@ -100,7 +100,10 @@ export class Draft {
   }
 
   finish(): Tables {
-    for (const [key, moved] of this.#moved) this.#referring.set(key, moved.finish());
+    for (const [key, moved] of this.#moved) {
+      const ids = moved.finish();
+      this.#referring.set(key, ids.size > 0 ? ids : undefined);
+    }
     return {
       rows: ofCollections((collection) => this.#rows[collection].finish()),
       claims: this.claims.finish(),
