@@ -5,6 +5,9 @@ import type { Metadata } from "../resource.ts";
 export const CREATED_AT = "sluice.dev/created-at";
 export const UPDATED_AT = "sluice.dev/updated-at";
 
+/** The admin listener's field manager. */
+const ADMIN = "sluice-admin";
+
 /** Times of entities that stand inside a resource, where they differ from its own: `{"<id>": [created, updated]}`. */
 export const CHILD_TIMES = "sluice.dev/child-times";
 
@@ -45,12 +48,18 @@ export const bornAt = ({ creationTimestamp }: Metadata): number | undefined => u
 export const createdAt = ({ annotations, creationTimestamp }: Metadata): number | undefined =>
   annotated(annotations?.[CREATED_AT]) ?? unixTime(creationTimestamp);
 
-/** The latest of the annotation and the writes to anything but the status; else the creation. */
+/**
+ * The latest of the annotation and the writes to anything but the status; else the creation.
+ *
+ * The admin listener's writes are told by its annotation: the API server dates them later, and some, as the end of a
+ * batch, change nothing of the entity.
+ */
 export function updatedAt(metadata: Metadata): number | undefined {
+  const told = annotated(metadata.annotations?.[UPDATED_AT]);
   const writes = (metadata.managedFields ?? [])
-    .filter(({ subresource }) => !subresource)
+    .filter(({ manager, subresource }) => !subresource && !(told !== undefined && manager === ADMIN))
     .map(({ time }) => unixTime(time));
-  const times = [annotated(metadata.annotations?.[UPDATED_AT]), ...writes].filter((time) => time !== undefined);
+  const times = [told, ...writes].filter((time) => time !== undefined);
   return times.length > 0 ? Math.max(...times) : createdAt(metadata);
 }
 

@@ -207,5 +207,8 @@ test("a resource was changed when somebody last wrote more than its status", () 
   assert.equal(createdAt(metadata), 12);
   assert.equal(updatedAt(metadata), Date.parse("2026-01-01T00:00:05Z") / 1000);
   assert.equal(updatedAt({ ...metadata, managedFields: [] }), 1_767_225_601);
+  const byAdmin = [{ manager: "sluice-admin", time: "2026-03-01T00:00:00Z" }];
+  assert.equal(updatedAt({ ...metadata, managedFields: byAdmin }), 1_767_225_601, "its annotation says when");
+  assert.equal(updatedAt({ ...metadata, annotations: {}, managedFields: byAdmin }), 1_772_323_200);
   assert.equal(updatedAt({ name: "mine", namespace: "home" }), undefined);
 });
