@@ -124,9 +124,9 @@ function createFeed(directory: string, folder: Folder): Feed {
     }
   }
 
-  function onChange(paths: ReadonlySet<string> | undefined): void {
+  function onChange(paths: ReadonlySet<string> | undefined): Promise<void> {
     const isKnown = paths !== undefined && [...paths].every((path) => folder.touched(path));
-    void refresh(isKnown ? folder.follow : folder.look);
+    return refresh(isKnown ? folder.follow : folder.look);
   }
 
   function close(): void {

@@ -7,7 +7,8 @@ import { keyOf } from "./content.ts";
 import { absent, createFileCache, listFiles, type Read } from "./files.ts";
 import { parseResources } from "./parse.ts";
 import { parseRecord, recordPath, type StatusRecord, statusFolder } from "./record.ts";
-import { buildView, type FileContent, type Held, refOf, type Source, type View } from "./view.ts";
+import { buildView, changeView, type FileContent, type Held, refOf, type Source, type View } from "./view.ts";
+import { rarest, rescanShare } from "./watcher.ts";
 
 export interface Folder {
   /** A view that is no older than the call. Rejects when the directory cannot be read. */
@@ -29,7 +30,7 @@ export interface Folder {
 
 const parallel = 64;
 
-/** Milliseconds for which a look at everything tells what is not there. */
+/** Milliseconds for which a look at everything tells what is not there, at the least: many files take long to look at. */
 const isRecent = 2000;
 
 const isResourceFile = (path: string): boolean => /\.(ya?ml|json)$/.test(path);
@@ -56,6 +57,7 @@ export function createFolder(directory: string, log: Log): Folder {
   /** What the view was made of. */
   let shown: Content | undefined;
   let lookedAt = Number.NEGATIVE_INFINITY;
+  let recent = isRecent;
   let running: Promise<View> | undefined;
   let next: Promise<View> | undefined;
   let following: Promise<View> | undefined;
@@ -75,6 +77,7 @@ export function createFolder(directory: string, log: Log): Folder {
       files.keep(new Set([...fresh.sources.keys()].map((path) => join(directory, path))));
       records.keep(new Set(refsIn(fresh).map((ref) => recordPath(directory, ref))));
       lookedAt = startedAt;
+      recent = Math.min(Math.max(isRecent, (performance.now() - startedAt) / rescanShare), rarest);
       return show(fresh);
     } finally {
       during = undefined;
@@ -122,9 +125,32 @@ export function createFolder(directory: string, log: Log): Folder {
     return view;
   }
 
+  /** The view when nothing but these files and their records may have changed. */
+  function showSome(now: Content, paths: readonly string[]): View {
+    const before = shown;
+    if (!before || !view) return show(now);
+    const changed = [...new Set(paths)]
+      .map((path) => ({ path, before: before.sources.get(path), after: now.sources.get(path) }))
+      .filter(({ before: one, after: other }) => one?.file !== other?.file || !sameRecords(other, now, before));
+    if (changed.length === 0) return view;
+    const next = changeView(view, changed, now.records);
+    if (!next) return show(now);
+    for (const { path, before: one, after } of changed) {
+      if (after) before.sources.set(path, after);
+      else before.sources.delete(path);
+      for (const key of [one, after].flatMap((source) => (source ? keysIn(source) : []))) {
+        const record = now.records.get(key);
+        if (record) before.records.set(key, record);
+        else before.records.delete(key);
+      }
+    }
+    view = next;
+    return view;
+  }
+
   async function catchUp(now: Content): Promise<View> {
     const taken = await readAll(now, dirty);
-    if (content === now) return show(now);
+    if (content === now) return showSome(now, taken);
     // A look at everything has ended meanwhile, and may have begun before.
     for (const path of taken) dirty.add(path);
     return content ? catchUp(content) : look();
@@ -210,7 +236,7 @@ export function createFolder(directory: string, log: Log): Folder {
     find: async (ref) => (await find(ref)) ?? (await look()).held.get(keyOf(ref)),
     async recall(ref) {
       const held = await find(ref);
-      if (held || performance.now() - lookedAt < isRecent) return held;
+      if (held || performance.now() - lookedAt < recent) return held;
       return (await look()).held.get(keyOf(ref));
     },
   };
@@ -223,6 +249,11 @@ function isSame(now: Content, before: Content | undefined): boolean {
   for (const [key, record] of now.records) if (before.records.get(key) !== record) return false;
   return true;
 }
+
+const keysIn = ({ file }: Source): readonly string[] => file.value.good.resources.map((placed) => keyOf(refOf(placed)));
+
+const sameRecords = (source: Source | undefined, now: Content, before: Content): boolean =>
+  !source || keysIn(source).every((key) => now.records.get(key) === before.records.get(key));
 
 async function inBatches<Item, Result>(
   items: readonly Item[],

@@ -35,6 +35,26 @@ export interface View {
   readonly held: ReadonlyMap<string, Held>;
   /** Sentences that begin with `file:line:column:`. */
   readonly problems: readonly string[];
+  /** Grows from view to view. */
+  readonly version: number;
+  /** Keys of what may differ between the last versions, the newest last; what came before was made from nothing. */
+  readonly steps: readonly Step[];
+}
+
+interface Step {
+  /** The version before. */
+  readonly from: number;
+  readonly keys: ReadonlySet<string>;
+}
+
+/** A view that was not shown for so many steps is compared as a whole. */
+const MANY_STEPS = 32;
+
+/** Keys of what may differ from the view of an earlier version; undefined: nobody knows. */
+export function changedSince({ version, steps }: View, earlier: number): Iterable<string> | undefined {
+  if (earlier === version) return [];
+  const index = steps.findIndex(({ from }) => from === earlier);
+  return index < 0 ? undefined : new Set(steps.slice(index).flatMap(({ keys }) => [...keys]));
 }
 
 export function refOf(placed: Placed): Ref {
@@ -63,16 +83,66 @@ export function buildView(
         );
         continue;
       }
-      const record = records.get(key);
-      const before = previous?.held.get(key);
-      const same = before && before.source.file === source.file && before.record === record && before.placed === placed;
-      held.set(
-        key,
-        same ? before : { kind: placed.kind, resource: complete(placed, source, record), placed, source, record },
-      );
+      held.set(key, holdPlaced({ placed, source, record: records.get(key) }, previous?.held.get(key)));
     }
   }
-  return { held, problems };
+  return { held, problems, version: (previous?.version ?? 0) + 1, steps: [] };
+}
+
+export interface FileChange {
+  readonly path: string;
+  readonly before: Source | undefined;
+  readonly after: Source | undefined;
+}
+
+/**
+ * What `buildView` would make, in another order, at the cost of these changes; undefined where it takes a look at all
+ * files: when something is wrong, or one resource stands in two places.
+ *
+ * @param changes Files that are others than when the view before was made, or have other records.
+ */
+export function changeView(
+  before: View,
+  changes: readonly FileChange[],
+  records: ReadonlyMap<string, Read<StatusRecord | null>>,
+): View | undefined {
+  if (before.problems.length > 0 || changes.some(({ after }) => after && after.file.value.faults.length > 0))
+    return undefined;
+  const held = new Map(before.held);
+  const keys = new Set<string>();
+  for (const { path, before: source } of changes) {
+    for (const placed of source?.file.value.good.resources ?? []) {
+      const key = keyOf(refOf(placed));
+      if (held.get(key)?.source.path !== path) return undefined;
+      held.delete(key);
+      keys.add(key);
+    }
+  }
+  for (const { after: source } of changes) {
+    if (!source) continue;
+    for (const placed of source.file.value.good.resources) {
+      const key = keyOf(refOf(placed));
+      if (held.has(key)) return undefined;
+      held.set(key, holdPlaced({ placed, source, record: records.get(key) }, before.held.get(key)));
+      keys.add(key);
+    }
+  }
+  const { version, steps } = before;
+  return {
+    held,
+    problems: [],
+    version: version + 1,
+    steps: [...steps.slice(1 - MANY_STEPS), { from: version, keys }],
+  };
+}
+
+function holdPlaced(
+  { placed, source, record }: Pick<Held, "placed" | "source" | "record">,
+  before: Held | undefined,
+): Held {
+  if (before && before.source.file === source.file && before.record === record && before.placed === placed)
+    return before;
+  return { kind: placed.kind, resource: complete(placed, source, record), placed, source, record };
 }
 
 /** What makes the generation move. */

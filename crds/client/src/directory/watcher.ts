@@ -1,5 +1,5 @@
-/** Tells that a directory may have changed: at once by the system's notifications, and every second because those fail. */
-import { type FSWatcher, watch } from "node:fs";
+/** Tells that a directory may have changed: at once by the system's notifications, and now and then because those fail. */
+import { watchFolders } from "./watched-folders.ts";
 
 export interface Watcher {
   stop(): void;
@@ -7,24 +7,29 @@ export interface Watcher {
 
 export interface WatcherOptions {
   readonly directory: string;
-  /** Milliseconds between two rescans. Default 1,000. */
+  /** Milliseconds between two rescans at the least. Default 1,000. */
   readonly interval?: number;
-  /** The paths that changed, relative to the directory; undefined: any may have. */
-  readonly onChange: (paths: ReadonlySet<string> | undefined) => void;
+  /** The paths that changed, relative to the directory; undefined: any may have. Resolves when that was looked at. */
+  readonly onChange: (paths: ReadonlySet<string> | undefined) => Promise<void>;
 }
 
 /** An editor or a copy writes in several steps: they are one change. */
 const quiet = 20;
 /** But a file that is written all the time must not hold up the others. */
 const longestQuiet = 200;
+/** A rescan of many files takes long: it is done so seldom that this part of the time goes into it. */
+export const rescanShare = 1 / 20;
+/** Milliseconds between two rescans at the most. */
+export const rarest = 30_000;
 
 export function watchDirectory({ directory, interval = 1000, onChange }: WatcherOptions): Watcher {
-  let notifications: FSWatcher | undefined;
   let pending: NodeJS.Timeout | undefined;
+  let rescan: NodeJS.Timeout | undefined;
+  let stopped = false;
   let firstAt = 0;
   let paths: Set<string> | undefined = new Set();
 
-  function noticed(_event: string, path: string | null): void {
+  function noticed(path: string | null): void {
     if (path === null) paths = undefined;
     else paths?.add(path);
     const now = performance.now();
@@ -35,34 +40,31 @@ export function watchDirectory({ directory, interval = 1000, onChange }: Watcher
       pending = undefined;
       const changed = paths;
       paths = new Set();
-      onChange(changed);
+      void onChange(changed);
     }, quiet);
   }
 
-  function listen(): void {
-    if (notifications) return;
-    try {
-      // The rescans do without notifications where the system has none left or the directory is not there yet.
-      notifications = watch(directory, { recursive: true }, noticed);
-      notifications.on("error", () => {
-        notifications?.close();
-        notifications = undefined;
-      });
-    } catch {
-      notifications = undefined;
-    }
+  // The rescans do without notifications where the system has none left or the directory is not there yet.
+  const folders = watchFolders(directory, noticed);
+
+  function again(pause: number): void {
+    rescan = setTimeout(async () => {
+      folders.look();
+      const started = performance.now();
+      await onChange(undefined);
+      const took = performance.now() - started;
+      if (!stopped) again(Math.min(Math.max(interval, took / rescanShare), rarest));
+    }, pause);
   }
 
-  listen();
-  const rescan = setInterval(() => {
-    listen();
-    onChange(undefined);
-  }, interval);
+  folders.look();
+  again(interval);
   return {
     stop() {
-      clearInterval(rescan);
+      stopped = true;
+      clearTimeout(rescan);
       clearTimeout(pending);
-      notifications?.close();
+      folders.stop();
     },
   };
 }
