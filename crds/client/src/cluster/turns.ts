@@ -20,8 +20,11 @@ export interface Turns {
   close(): Promise<void>;
 }
 
-/** Seconds that a Lease lasts when its holder says nothing more. */
-const DURATION = 10;
+/**
+ * Seconds that a Lease lasts when its holder says nothing more. Clients give a request 10 s as a rule, decK among them:
+ * a write that waits for a writer who died must be answered within them.
+ */
+const DURATION = 5;
 /** Milliseconds. */
 const renewEvery = (DURATION * 1000) / 4;
 const idle = 500;
