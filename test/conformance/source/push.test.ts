@@ -104,7 +104,7 @@ test("a refused document names its faults", () =>
 
 for (const [what, body] of [
   ["collections of wrong types", { revision: 1, document: { services: {}, routes: 5, consumers: null } }],
-  ["a member of a version to come", { revision: 1, document: { upstreams: [] } }],
+  ["a member of a version to come", { revision: 1, document: { consumer_groups: [] } }],
   ["no document", { revision: 1 }],
   ["a document that is a list", { revision: 1, document: [] }],
   ["no revision", { document: {} }],
