@@ -1,6 +1,6 @@
 /** Writes files so that a reader sees the old or the new one and never a part, also after a power cut. */
 import { randomBytes } from "node:crypto";
-import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { open, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Conflict } from "../resource.ts";
 
@@ -51,6 +51,19 @@ export async function writeAtomically(
     throw error;
   }
   if (durable) await syncFolder(folder);
+}
+
+/**
+ * Removes what writers of a file left beside it when they were killed in the middle. For who holds the file's lock: a
+ * writer that lives has such files, too.
+ */
+export async function removeUnfinished(path: string): Promise<void> {
+  const target = await realpath(path);
+  const [folder, start] = [dirname(target), `.${basename(target)}.`];
+  const left = (await readdir(folder)).filter(
+    (name) => name.startsWith(start) && /^[0-9a-f]{12}$/.test(name.slice(start.length)),
+  );
+  for (const name of left) await rm(join(folder, name), { force: true });
 }
 
 /** Makes renames and removals in a folder durable. */

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { removeUnfinished } from "@sluice/crds/atomic";
 import type { Address } from "@sluice/model";
 import { createIntake } from "../../runtime/intake.ts";
 import { SettingsError } from "../../settings/error.ts";
@@ -28,7 +29,7 @@ export async function shareFile(settings: FileSettings, log: SourceLog): Promise
   if (settings.file === null) throw new SettingsError(`${names.file.variable} must be set: the declarative file`);
   const file = resolve(settings.file);
   const writable = settings.fileWritable;
-  const release = writable ? lockFile(file) : () => {};
+  const release = writable ? await lockFile(file) : () => {};
   const source = createFileSource({ file, log, keep: true });
   let node: NodeFacts | null = null;
 
@@ -73,10 +74,13 @@ export async function openFile(settings: FileSettings, log: SourceLog): Promise<
 }
 
 /** Beside the file itself, also where it is reached by a link. */
-function lockFile(path: string): () => void {
+async function lockFile(path: string): Promise<() => void> {
   const file = realpathSync(path);
   const release = takeLock(join(dirname(file), `.${basename(file)}.lock`));
-  if (release) return release;
+  if (release) {
+    await removeUnfinished(file);
+    return release;
+  }
   throw new SettingsError(
     `another process writes ${path}, and only one at a time may: stop that one, or start this one without ` +
       names.fileWritable.variable,
