@@ -29,6 +29,8 @@ export interface CacheOptions<Kinds extends Kind> {
    * nobody knows, because the kind was read for the first time.
    */
   readonly onVersion?: (kind: Kinds, before: Resource | null | undefined, resource: Resource) => void;
+  /** Told before `onChange` which resource (`namespace/name`) is another object now, or gone. */
+  readonly onResource?: (kind: Kinds, key: string) => void;
 }
 
 export interface ResourceCache<Kinds extends Kind> {
@@ -58,7 +60,7 @@ interface Scope<Kinds extends Kind> extends Pick<WatchOptions, "namespace" | "la
 }
 
 export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Kinds>): ResourceCache<Kinds> {
-  const { client, kinds, signal, log, onChange, onVersion } = options;
+  const { client, kinds, signal, log, onChange, onVersion, onResource } = options;
   const cached = new Map(kinds.map((kind) => [kind, new Map<string, Resource>()]));
   const scopes = kinds.flatMap((kind) => scopesOf(kind, options));
   const unsynced = new Set(scopes);
@@ -72,12 +74,14 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
       const still = beside.find((other) => other.found.has(key))?.found.get(key);
       if (still) held.set(key, still);
       else held.delete(key);
+      onResource?.(kind, key);
     }
 
     function keep(resource: Resource): void {
       const key = resourceKey(resource);
       found.set(key, resource);
       held.set(key, resource);
+      onResource?.(kind, key);
     }
 
     const observer: Observer = {

@@ -17,10 +17,11 @@ import { unreachable } from "./faults.ts";
 import { MANAGER } from "./fields.ts";
 import { endBatch, mendBatches, removeOrphans } from "./leftovers.ts";
 import { followResources } from "./live.ts";
+import { nextView } from "./next-view.ts";
 import { type Plan, planWrites } from "./plan.ts";
 import { createTranslateOne, remember } from "./remember.ts";
 import { refOfSecret } from "./secrets.ts";
-import { createViews, type View, type WatchedKind } from "./view.ts";
+import { buildView, partKey, type View, type WatchedKind } from "./view.ts";
 
 export interface ResourceStoreOptions {
   readonly client: ResourceClient;
@@ -45,13 +46,15 @@ const PLANS = 4;
 
 export function createResourceStore(options: ResourceStoreOptions): Store {
   const { client, homeNamespace, log, signal, orphanAge = 60_000 } = options;
-  const viewOf = createViews({
+  const viewOptions = {
     class: options.class,
     translateOne: createTranslateOne(homeNamespace),
     idOf: remember((resource: Resource) => identityOf(resource, homeNamespace).id),
-  });
+  };
   const turn = { namespace: homeNamespace, name: MANAGER };
   let built: View | undefined;
+  /** What has changed since. */
+  const news = new Set<string>();
   /** Somebody may have left a batch that is not at its end. */
   let isMended = false;
   let ending: Promise<void> = Promise.resolve();
@@ -60,16 +63,16 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
     homeNamespace,
     log,
     signal,
-    onChange: () => {
-      built = undefined;
-    },
+    onResource: (kind, key) => void news.add(partKey(kind, key)),
   });
 
   async function view(): Promise<View> {
     if (!(await live.until(() => live.unsynced().length === 0, patience))) {
       throw new Unavailable(`resources cannot be read for now: ${live.unsynced().join(", ")}`);
     }
-    built ??= viewOf(live.resources);
+    if (!built) built = buildView(live.resources, viewOptions);
+    else if (news.size > 0) built = nextView(built, news, viewOptions);
+    news.clear();
     return built;
   }
 
@@ -143,7 +146,7 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
       if (done.fault) {
         if (!done.isStale || count === PLANS) return { fault: done.fault, index: done.index };
         // What was read is older than what is there: the watch tells.
-        await live.until(() => built === undefined, 1000);
+        await live.until(() => news.size > 0, 1000);
         continue;
       }
       isMended = true;

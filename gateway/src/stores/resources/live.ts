@@ -17,17 +17,17 @@ export interface LiveOptions {
   readonly homeNamespace: string;
   readonly log: Log;
   readonly signal: AbortSignal;
-  readonly onChange: () => void;
+  /** Told of every resource (`namespace/name`) that is another object now, or gone. */
+  readonly onResource: (kind: WatchedKind, key: string) => void;
 }
 
 /** Our kinds of all namespaces, and Secrets that are meant for us of the home namespace: others are not ours to read. */
-export function followResources({ client, homeNamespace, log, signal, onChange }: LiveOptions): LiveResources {
+export function followResources({ client, homeNamespace, log, signal, onResource }: LiveOptions): LiveResources {
   const waiting = new Set<() => void>();
   const changed = (): void => {
-    onChange();
     for (const look of [...waiting]) look();
   };
-  const shared = { client, secretLabel: CREDENTIAL_LABEL, signal, log, onChange: changed };
+  const shared = { client, secretLabel: CREDENTIAL_LABEL, signal, log, onChange: changed, onResource };
   const ours = createResourceCache({ ...shared, kinds: resourceKinds, namespaces: [] });
   const secrets = createResourceCache({ ...shared, kinds: ["Secret"] as const, namespaces: [homeNamespace] });
   return {

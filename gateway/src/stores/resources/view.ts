@@ -9,16 +9,8 @@ import {
   type SluiceKind,
 } from "@sluice/crds";
 import { type Collection, type Entity, entities, nameOf, type ResourceKind, resourceKinds } from "@sluice/model";
-import {
-  changeTables,
-  claimKey,
-  claimKeysOf,
-  createTables,
-  type Placed,
-  SharedMap,
-  type Tables,
-} from "../tables/index.ts";
-import { type Ask, remember, type TranslateOne } from "./remember.ts";
+import { claimKey, claimKeysOf, createTables, type Placed, SharedMap, type Tables } from "../tables/index.ts";
+import type { Ask, TranslateOne } from "./remember.ts";
 
 export type WatchedKind = SluiceKind | "Secret";
 export type Resources = Readonly<Record<WatchedKind, ReadonlyMap<string, Resource>>>;
@@ -48,7 +40,29 @@ export interface View {
   /** All that stands in a resource. */
   readonly within: (resource: Resource) => readonly Held[];
   readonly marked: readonly Marked[];
+  /** What the next view takes over; null when it has to be made from nothing. */
+  readonly parts: Parts | null;
 }
+
+/** What each resource gives to a view in which no two of them claim the same and none is in a batch. */
+export interface Parts {
+  /** By `partKey`. */
+  readonly byResource: SharedMap<Part>;
+  /** By `claimKey` of the id. */
+  readonly byId: SharedMap<Held>;
+  /** By the `partKey` of what they ask for: the `partKey`s of resources. */
+  readonly askers: SharedMap<ReadonlySet<string>>;
+}
+
+export interface Part {
+  readonly resource: Resource;
+  readonly held: readonly Held[];
+  /** The `partKey`s of all that it asks for, there or not. */
+  readonly asked: ReadonlySet<string>;
+}
+
+/** @param key `namespace/name`. */
+export const partKey = (kind: WatchedKind, key: string): string => `${kind} ${key}`;
 
 export interface ViewOptions {
   /** Resources with another spec.class belong to another Sluice. */
@@ -58,154 +72,112 @@ export interface ViewOptions {
   readonly idOf: (resource: Resource) => string;
 }
 
-/**
- * Views of the same resources at one moment after the other. A view takes over from the last one what has not changed:
- * a write among thousands of resources costs little more than one among ten.
- */
-export function createViews(options: ViewOptions): (resources: Resources) => View {
-  const stand = createStand(options);
-  let last: Inside | undefined;
-  return (resources) => {
-    const parts = stand(resources);
-    last = (last && following(last, parts)) ?? whole(parts);
-    const { tables, byId, within, marked } = last;
-    return {
-      resources,
-      tables,
-      held: (collection, id) => byId.get(claimKey(collection, { id })),
-      within: (resource) => within.get(resource) ?? [],
-      marked,
-    };
-  };
-}
-
-/** What stands in the resources that are ours and not removed by a batch. */
-interface Parts {
-  readonly within: ReadonlyMap<Resource, readonly Held[]>;
-  readonly marked: readonly Marked[];
-}
-
-interface Inside extends Parts {
-  readonly tables: Tables;
-  /** By the `claimKey` of their ids; a faulty one only when there is no other. */
-  readonly byId: SharedMap<Held>;
-  /** Two entities have one id, or claim the same: the older resource has it, and who is next depends on all of them. */
-  readonly isContested: boolean;
-}
-
-/** The conditions of a faulty entity's resource tell what is wrong. */
-function createStand(options: ViewOptions): (resources: Resources) => Parts {
-  const markOf = remember((resource: Resource) => batchMark(resource) ?? null);
-  const heldOf = new WeakMap<readonly CheckedTranslation[], readonly Held[]>();
-  return (resources) => {
-    const ours = resourceKinds.flatMap((kind) =>
-      [...resources[kind].values()].flatMap((resource) =>
-        classOf(resource) === options.class ? { kind, resource } : [],
-      ),
+/** From nothing. The conditions of a faulty entity's resource tell what is wrong. */
+export function buildView(resources: Resources, options: ViewOptions): View {
+  const marked = markedOf(resources, options.class);
+  const gone = removedBy(marked);
+  const parts = new Map<string, Part>();
+  for (const kind of resourceKinds) {
+    const ours = [...resources[kind]].filter(
+      ([, resource]) => classOf(resource) === options.class && !gone.has(resource),
     );
-    const marked = ours.flatMap(({ kind, resource }): readonly Marked[] => {
-      const mark = markOf(resource);
-      return mark ? [{ kind, resource, mark }] : [];
-    });
-    const gone = removedBy(marked);
-    const ask: Ask = {
-      resolve(kind, namespace, name) {
-        const resource = resources[kind].get(keyOf(namespace, name));
-        if (!resource || classOf(resource) !== options.class || gone.has(resource)) return undefined;
-        return options.idOf(resource);
-      },
-      // Core Services are never looked for by the admin listener.
-      read: (kind, namespace, name) => (kind === "Secret" ? resources.Secret.get(keyOf(namespace, name)) : undefined),
-    };
-    const within = new Map<Resource, readonly Held[]>();
-    for (const { kind, resource } of ours) {
-      if (gone.has(resource)) continue;
-      const translated = options.translateOne(resource, ask);
-      const held =
-        heldOf.get(translated) ??
-        translated.map(({ collection, entity, item, base }): Held => {
-          return { collection, entity: entity ?? (item as unknown as Entity), resource, kind, base, isFaulty: !entity };
-        });
-      heldOf.set(translated, held);
-      within.set(resource, held);
-    }
-    return { within, marked };
-  };
-}
-
-/** From nothing: the order of age decides who has what several claim. */
-function whole(parts: Parts): Inside {
-  const kindOrder = (kind: ResourceKind) => resourceKinds.indexOf(kind);
-  const all = [...parts.within.values()]
-    .flat()
-    .sort((one, other) => kindOrder(one.kind) - kindOrder(other.kind) || byAge(one.resource, other.resource));
+    // The order of age decides who has what several claim.
+    for (const [key, resource] of ours.sort(([, one], [, other]) => byAge(one, other)))
+      parts.set(partKey(kind, key), translatePart(resources, { kind, resource, gone }, options));
+  }
   const byId = new Map<string, Held>();
   const faulty = new Map<string, Held>();
   const claimed = new Set<string>();
+  const all = [...parts.values()].flatMap(({ held }) => held);
   let isContested = false;
   for (const held of all) {
-    const key = claimKey(held.collection, { id: held.entity.id });
+    const key = idKey(held);
     const before = byId.get(key);
     if (before) isContested = true;
     if (!before || (before.isFaulty && !held.isFaulty)) byId.set(key, held);
-    if (held.isFaulty) for (const claim of claimsOfFaulty(held)) if (!faulty.has(claim)) faulty.set(claim, held);
-    if (held.isFaulty) continue;
-    for (const claim of claimKeysOf(held.collection, held.entity)) {
+    const claims = claimsIn(held);
+    if (held.isFaulty) for (const claim of claims) if (!faulty.has(claim)) faulty.set(claim, held);
+    for (const claim of claims) {
       if (claimed.has(claim)) isContested = true;
       claimed.add(claim);
     }
   }
-  const tables = createTables(
-    all.filter(({ isFaulty }) => !isFaulty),
-    faulty,
-  );
-  return { ...parts, tables, byId: new SharedMap(byId), isContested };
-}
-
-/** From the last one by what has changed; undefined where that alone does not tell. */
-function following(last: Inside, parts: Parts): Inside | undefined {
-  const gone = notIn(parts.within, last.within);
-  const come = notIn(last.within, parts.within);
-  if (last.isContested || [...gone, ...come].some(({ isFaulty }) => isFaulty)) return undefined;
-  const keyOfId = ({ collection, entity }: Placed) => claimKey(collection, { id: entity.id });
-  const changes = new Map<string, Held | undefined>(gone.map((held) => [keyOfId(held), undefined]));
-  const isFree = (owner: Placed | undefined) => !owner || changes.has(keyOfId(owner));
-  const claimed = new Set<string>();
-  for (const held of come) {
-    const id = keyOfId(held);
-    const claims = claimKeysOf(held.collection, held.entity);
-    const free = isFree(last.byId.get(id)) && claims.every((claim) => isFree(last.tables.claims.get(claim)));
-    if (!free || [id, ...claims].some((claim) => claimed.has(claim))) return undefined;
-    for (const claim of [id, ...claims]) claimed.add(claim);
-  }
-  for (const held of come) changes.set(keyOfId(held), held);
-  const change = ({ collection, entity }: Held, after: Entity | undefined) => ({
-    collection,
-    id: entity.id,
-    entity: after,
-  });
+  const within = new Map([...parts.values()].map(({ resource, held }) => [resource, held]));
   return {
-    ...parts,
-    // Whatever goes, goes first: what comes may have its name.
-    tables: changeTables(last.tables, [
-      ...gone.map((held) => change(held, undefined)),
-      ...come.map((held) => change(held, held.entity)),
-    ]),
-    byId: last.byId.with(changes),
-    isContested: false,
+    resources,
+    tables: createTables(
+      all.filter(({ isFaulty }) => !isFaulty),
+      faulty,
+    ),
+    held: (collection, id) => byId.get(claimKey(collection, { id })),
+    within: (resource) => within.get(resource) ?? [],
+    marked,
+    parts:
+      isContested || marked.length > 0
+        ? null
+        : { byResource: new SharedMap(parts), byId: new SharedMap(byId), askers: new SharedMap(askersOf(parts)) },
   };
 }
 
-/** What stands in resources of the second that the first does not have, or not as they are. */
-const notIn = (one: Parts["within"], other: Parts["within"]): readonly Held[] =>
-  [...other].flatMap(([resource, held]) => (one.get(resource) === held ? [] : held));
+interface Place {
+  readonly kind: ResourceKind;
+  readonly resource: Resource;
+  /** What counts as removed. */
+  readonly gone: ReadonlySet<Resource>;
+}
 
-function claimsOfFaulty({ collection, entity }: Held): readonly string[] {
+export function translatePart(resources: Resources, { kind, resource, gone }: Place, options: ViewOptions): Part {
+  const asked = new Set<string>();
+  const ask: Ask = {
+    resolve(of, namespace, name) {
+      const key = keyOf(namespace, name);
+      asked.add(partKey(of, key));
+      const found = resources[of].get(key);
+      return !found || classOf(found) !== options.class || gone.has(found) ? undefined : options.idOf(found);
+    },
+    // Core Services are never looked for by the admin listener.
+    read(of, namespace, name) {
+      if (of !== "Secret") return undefined;
+      const key = keyOf(namespace, name);
+      asked.add(partKey(of, key));
+      return resources[of].get(key);
+    },
+  };
+  const held = options.translateOne(resource, ask).map(({ collection, entity, item, base }): Held => {
+    return { collection, entity: entity ?? (item as unknown as Entity), resource, kind, base, isFaulty: !entity };
+  });
+  return { resource, held, asked };
+}
+
+function askersOf(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, ReadonlySet<string>> {
+  const askers = new Map<string, Set<string>>();
+  for (const [key, { asked }] of parts)
+    for (const one of asked) {
+      const known = askers.get(one);
+      if (known) known.add(key);
+      else askers.set(one, new Set([key]));
+    }
+  return askers;
+}
+
+export const idKey = ({ collection, entity }: Held): string => claimKey(collection, { id: entity.id });
+
+/** What nobody else may claim besides; a faulty one keeps its id and its name. */
+export function claimsIn({ collection, entity, isFaulty }: Held): readonly string[] {
+  if (!isFaulty) return claimKeysOf(collection, entity);
   const { key } = entities[collection];
   const name = nameOf(collection, entity);
   const claims = [{ id: entity.id }, ...(key !== null && name !== undefined ? [{ [key]: name }] : [])];
   return claims.map((claim) => claimKey(collection, claim));
 }
+
+const markedOf = (resources: Resources, ofClass: string): readonly Marked[] =>
+  resourceKinds.flatMap((kind) =>
+    [...resources[kind].values()].flatMap((resource): Marked[] => {
+      const mark = batchMark(resource);
+      return mark && classOf(resource) === ofClass ? [{ kind, resource, mark }] : [];
+    }),
+  );
 
 /** Whether all resources of the batch have been written. */
 export const isComplete = (batch: readonly Marked[]): boolean =>

@@ -1,6 +1,6 @@
 /** Tables of entities in memory, for the stores that have no database. */
 export { claimKey, claimKeysOf } from "./claims.ts";
 export { find, list } from "./read.ts";
-export { SharedMap } from "./shared-map.ts";
-export { changeTables, createTables, type Placed, type Tables } from "./tables.ts";
+export { MapDraft, SharedMap } from "./shared-map.ts";
+export { createTables, Draft, type Placed, type Tables } from "./tables.ts";
 export { type Written, write } from "./write.ts";

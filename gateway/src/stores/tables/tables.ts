@@ -43,20 +43,6 @@ export function createTables(entities: Iterable<Placed>, faulty: ReadonlyMap<str
   return draft.finish();
 }
 
-/** The tables with these changes made, whatever clashes with whatever; an undefined entity is taken out. */
-export function changeTables(
-  before: Tables,
-  changes: Iterable<{ readonly collection: Collection; readonly id: string; readonly entity: Entity | undefined }>,
-): Tables {
-  const draft = new Draft(before);
-  for (const { collection, id, entity } of changes) {
-    const old = draft.get(collection, id);
-    if (old) draft.drop({ collection, entity: old });
-    if (entity) draft.put({ collection, entity });
-  }
-  return draft.finish();
-}
-
 /** Tables while they are changed. */
 export class Draft {
   readonly claims: MapDraft<Placed>;
