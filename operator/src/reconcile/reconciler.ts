@@ -48,9 +48,11 @@ const RESYNC = 10_000;
 /** Milliseconds until the next look while it is too early to speak of waiting. */
 const SOON = 1000;
 /**
- * The work after a reconcile rests as long as that took, so that of many changes one after the other several are one:
- * each costs a look at all resources. Milliseconds that it rests at the most.
+ * After a reconcile that stood for several changes the next one waits so many times as long as that took, so that many
+ * changes that come at once share one: each is a look at all resources. Who makes one change after the other never waits.
  */
+const MOST_RESTS = 3;
+/** Milliseconds of such a wait at the most. */
 const LONGEST_REST = 250;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
@@ -64,6 +66,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   let closed = false;
   let scheduled: Disposable | undefined;
   let restsUntil = 0;
+  let touches = 0;
   let soon: NodeJS.Timeout | undefined;
   let later: NodeJS.Timeout | undefined;
   let waitedFor = "";
@@ -134,6 +137,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   function touch(): void {
     dirty = true;
+    touches++;
     if (scheduled || closed) return;
     const rest = restsUntil - performance.now();
     scheduled = rest > 0 ? setTimeout(run, rest) : setImmediate(run);
@@ -141,6 +145,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   function run(): void {
     scheduled = undefined;
+    const rests = Math.min(touches - 1, MOST_RESTS);
+    touches = 0;
     const started = performance.now();
     try {
       reconcile();
@@ -149,7 +155,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       log.error({ err: error }, "cannot translate the resources");
     }
     const ended = performance.now();
-    restsUntil = ended + Math.min(ended - started, LONGEST_REST);
+    restsUntil = ended + Math.min(rests * (ended - started), LONGEST_REST);
   }
 
   return {
