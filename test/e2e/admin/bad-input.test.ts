@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Collection, collections, deriveId, entities, pluginNames } from "@sluice/model";
-import { first } from "../../../crds/model/src/check/testing-pairs.ts";
 import type { Reply } from "../../../gateway/src/admin/testing.ts";
 import { waitFor } from "../../process/index.ts";
+import { first } from "../../tools/pairs.ts";
 import { bodyWith, hostileTexts, type Place, placesOf, placesOfConfig, sql, valueAt } from "./hostile-texts.ts";
 import { listing, type Shown } from "./listing.ts";
 import { type RunningStore, writableStores } from "./stores.ts";

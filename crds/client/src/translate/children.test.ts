@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deriveId, idOf } from "@sluice/model";
-import { options, resource, seconds } from "./example.ts";
 import { describeResourceViolation } from "./paths.ts";
+import { options, resource, seconds } from "./testing-example.ts";
 import { CHILD_TIMES } from "./times.ts";
 import { translate } from "./translate.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ResourceKind } from "@sluice/model";
-import { keyAuth, options, resource } from "./example.ts";
 import { describeResourceViolation } from "./paths.ts";
+import { keyAuth, options, resource } from "./testing-example.ts";
 import { translate } from "./translate.ts";
 
 /** Faults: kind, spec, namespace, sentences, reasons. */

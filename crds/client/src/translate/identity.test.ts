@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deriveId, type ResourceKind } from "@sluice/model";
-import { ROUTE, resource } from "./example.ts";
 import { classOf, identityOf, sluiceKind } from "./identity.ts";
+import { ROUTE, resource } from "./testing-example.ts";
 
 /** Kind, spec, namespace, key. */
 const keys: readonly (readonly [ResourceKind, object, string, string])[] = [

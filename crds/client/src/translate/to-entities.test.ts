@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deriveId, type ResourceKind } from "@sluice/model";
-import { elliptic, first } from "../../../model/src/check/testing-pairs.ts";
-import { CERTIFICATE, CONSUMER, keyAuth, options, ROUTE, resource, SERVICE, seconds } from "./example.ts";
+import { elliptic, first } from "../../../../test/tools/pairs.ts";
 import { describeResourceViolation } from "./paths.ts";
 import { hashKey } from "./secrets.ts";
+import { CERTIFICATE, CONSUMER, keyAuth, options, ROUTE, resource, SERVICE, seconds } from "./testing-example.ts";
 import { toEntities } from "./to-entities.ts";
 import { translate } from "./translate.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CheckedEntity, type Collection, checkEntity } from "@sluice/model";
-import { first } from "../../../model/src/check/testing-pairs.ts";
+import { first } from "../../../../test/tools/pairs.ts";
 import type { Resource } from "../resource.ts";
-import { CERTIFICATE, CONSUMER, options, ROUTE, resource, SERVICE } from "./example.ts";
 import { resourceName } from "./resource-name.ts";
 import { credentialSecret } from "./secrets.ts";
+import { CERTIFICATE, CONSUMER, options, ROUTE, resource, SERVICE } from "./testing-example.ts";
 import { createdAt, updatedAt } from "./times.ts";
 import { certificateSecret } from "./tls-secrets.ts";
 import { type ToResourceOptions, toResource } from "./to-resource.ts";

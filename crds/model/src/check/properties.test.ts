@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { elliptic, first, second } from "../../../../test/tools/pairs.ts";
 import { type Collection, collections, entities } from "../entities/index.ts";
 import { pluginNames } from "../plugins/index.ts";
 import { schemaViolation } from "./error.ts";
 import { checkEntity } from "./index.ts";
-import { elliptic, first, second } from "./testing-pairs.ts";
 
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 const anything = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { elliptic, first, second } from "../../../../test/tools/pairs.ts";
 import { withPort } from "./rules/hosts.ts";
 import { textRules } from "./rules.ts";
-import { elliptic, first, second } from "./testing-pairs.ts";
 
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 const CERTIFICATE = "invalid certificate: expected certificates in PEM";
