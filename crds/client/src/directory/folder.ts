@@ -1,5 +1,6 @@
 /** The directory as it is now: looked at as a whole, read again only where it changed. */
 import { basename, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { kindNames } from "../kinds.ts";
 import type { Log } from "../log.ts";
 import type { Kind, Ref } from "../resource.ts";
@@ -260,7 +261,10 @@ async function inBatches<Item, Result>(
   run: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results: Result[] = [];
-  for (let from = 0; from < items.length; from += parallel)
+  for (let from = 0; from < items.length; from += parallel) {
+    // Others have their turn in between.
+    if (from > 0) await setImmediate();
     results.push(...(await Promise.all(items.slice(from, from + parallel).map(run))));
+  }
   return results;
 }
