@@ -138,6 +138,12 @@ export interface Turn {
   readonly others: boolean;
 }
 
+export interface ConditionsOptions {
+  readonly manager: string;
+  /** The resource as the caller has read it: one that has no conditions yet need not be read again. */
+  readonly read?: Resource;
+}
+
 /** Reads and writes resources. Implementations: cluster and directory; one suite runs for both. */
 export interface ResourceClient {
   get(ref: Ref): Promise<Resource | null>;
@@ -149,7 +155,7 @@ export interface ResourceClient {
   /** Resolves when it is gone or was never there (false). */
   remove(ref: Ref, options?: RemoveOptions): Promise<boolean>;
   /** Writes conditions of ours into the status, keeping other writers' conditions; no write when nothing changes. */
-  setConditions(ref: Ref, conditions: readonly Condition[], options: { readonly manager: string }): Promise<void>;
+  setConditions(ref: Ref, conditions: readonly Condition[], options: ConditionsOptions): Promise<void>;
   /** Tells people about a resource (`kubectl describe`); repeated ones are counted, not piled up. */
   recordEvent(
     ref: Ref,

@@ -23,6 +23,7 @@ export interface StatusWriterOptions {
 
 interface Wanted {
   readonly ref: Ref;
+  readonly resource: Resource;
   readonly conditions: readonly Condition[];
   /** The conditions as one text. */
   readonly said: string;
@@ -51,9 +52,9 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   let failures = 0;
   let closed = false;
 
-  async function write(key: string, { ref, conditions, said }: Wanted): Promise<void> {
+  async function write(key: string, { ref, resource, conditions, said }: Wanted): Promise<void> {
     try {
-      await client.setConditions(ref, conditions, { manager });
+      await client.setConditions(ref, conditions, { manager, read: resource });
       written.delete(key);
       written.set(key, { said, at: now() });
       onWrite?.("written");
@@ -109,7 +110,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
         written.delete(key);
         return true;
       }
-      queue.set(key, { ref, conditions, said });
+      queue.set(key, { ref, resource, conditions, said });
       pump();
       return false;
     },

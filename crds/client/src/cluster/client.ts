@@ -116,8 +116,8 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
       }
     },
 
-    async setConditions(ref, conditions, { manager }) {
-      const resource = await get(ref);
+    async setConditions(ref, conditions, { manager, read }) {
+      const resource = read && !read.status?.conditions ? read : await get(ref);
       if (!resource) return;
       const merged = mergeConditions(resource.status?.conditions ?? [], conditions, new Date());
       if (!merged) return;
