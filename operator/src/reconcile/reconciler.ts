@@ -51,7 +51,9 @@ const SOON = 1000;
  * After a reconcile that stood for several changes the next one waits so many times as long as that took, so that many
  * changes that come at once share one: each is a look at all resources. Who makes one change after the other never waits.
  */
-const MOST_RESTS = 3;
+const MOST_RESTS = 4;
+/** For each change more than one. */
+const RESTS = 2;
 /** Milliseconds of such a wait at the most. */
 const LONGEST_REST = 250;
 
@@ -145,7 +147,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   function run(): void {
     scheduled = undefined;
-    const rests = Math.min(touches - 1, MOST_RESTS);
+    const rests = Math.min(RESTS * (touches - 1), MOST_RESTS);
     touches = 0;
     const started = performance.now();
     try {
