@@ -10,6 +10,8 @@ export interface Lock {
 }
 
 const patience = 10_000;
+/** Milliseconds between two tries at the most: a process with much to write leaves short gaps only. */
+const longestWait = 4;
 
 /**
  * The kernel holds the lock (through SQLite, as Node has no flock), so it ends with its process however that ends:
@@ -40,7 +42,7 @@ export function createLock(path: string): Lock {
 
 async function take(file: DatabaseSync, path: string): Promise<void> {
   const until = performance.now() + patience;
-  for (let wait = 1; ; wait = Math.min(wait * 2, 25)) {
+  for (let wait = 1; ; wait = Math.min(wait * 2, longestWait)) {
     try {
       return file.exec("BEGIN IMMEDIATE");
     } catch (error) {
