@@ -53,6 +53,7 @@ else if (Object.hasOwn(commands, name)) {
   const [{ runCommand }, loaded] = await Promise.all([import("./commands/run.ts"), commands[name]?.load()]);
   if (loaded) await runCommand(loaded.command, words);
 } else {
-  process.stderr.write(usage);
-  process.exitCode = name === "help" ? 0 : 2;
+  const isAsked = ["help", "--help", "-h"].includes(name);
+  (isAsked ? process.stdout : process.stderr).write(usage);
+  process.exitCode = isAsked ? 0 : 2;
 }

@@ -104,9 +104,10 @@ const told: Told = {
   invalid: ({ violations }) => invalidEntity(violations),
   owned: ({ what, owners }) => {
     const managers = [...new Set(owners.map(({ manager }) => manager))].join(", ");
-    const fields = [...new Set(owners.map(({ field }) => field))].join(", ");
+    const fields = [...new Set(owners.map(({ field }) => field))];
+    const said = fields.length === 1 ? "is managed by" : "are managed by";
     return new HttpError(409, {
-      message: `${what}: ${fields} is managed by ${managers}; change it there`,
+      message: `${what}: ${fields.join(", ")} ${said} ${managers}; change it there`,
       owners,
     });
   },

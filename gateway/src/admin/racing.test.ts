@@ -165,7 +165,7 @@ describe("two writers at once", () => {
     assert.deepEqual((body as { owners: object }).owners, owners);
     assert.match(
       (body as { message: string }).message,
-      /^Service shop: spec\.port, spec\.host is managed by argocd, kubectl/,
+      /^Service shop: spec\.port, spec\.host are managed by argocd, kubectl/,
     );
   });
 });

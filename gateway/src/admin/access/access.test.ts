@@ -34,6 +34,7 @@ describe("settings of access", () => {
       { SLUICE_ADMIN_TLS_CA: "a" },
       /SLUICE_ADMIN_TLS_CA needs SLUICE_ADMIN_TLS_CERT/,
     ],
+    ["a token that others could guess", { ...elsewhere, SLUICE_ADMIN_TOKEN: "fifteen letters" }, /shorter than 16/],
     ["a token that nobody would look at", { SLUICE_ADMIN_ACCESS: "anyone", SLUICE_ADMIN_TOKEN: token }, /contradicts/],
     ["Kubernetes tokens without a cluster", { SLUICE_ADMIN_KUBERNETES: "true" }, /needs SLUICE_STORE=cluster/],
   ];

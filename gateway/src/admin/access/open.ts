@@ -43,6 +43,9 @@ export async function openAccess(settings: Wanted, log: Log): Promise<Access> {
   return { gate, tls, provesByToken, close: async () => cluster?.close() };
 }
 
+/** Characters of a token that may be asked for over a network. */
+const MIN_TOKEN = 16;
+
 const isReachable = ({ listen }: Wanted): boolean => !isLoopback(listen.host.toLowerCase());
 
 function faultIn(settings: Wanted): string | undefined {
@@ -58,6 +61,9 @@ function faultIn(settings: Wanted): string | undefined {
       `by which callers prove who they are: set one of ${proofs}, or ${names.access.variable}=anyone; or listen on ` +
       "127.0.0.1:8001"
     );
+  }
+  if (token !== null && token.length < MIN_TOKEN && isReachable(settings)) {
+    return `${names.token.variable} is shorter than ${MIN_TOKEN} characters, which others could guess: such a token opens a loopback address only`;
   }
   if (kubernetes && store !== "cluster") {
     return `${names.kubernetes.variable} needs ${names.store.variable}=cluster: RBAC knows custom resources only`;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { loadText } from "@sluice/model";
@@ -134,6 +134,19 @@ test("import creates and changes, tells how many, and deletes nothing; export wr
   assert.match(read("c.yml"), /upstreams:\n {2}- name: up\n/);
   assert.equal(await config("export -", env), read("c.yml"));
   assert.equal(loadText(read("c.yml")).value?.snapshot.hash, loadText(read("store.yml")).value?.snapshot.hash);
+});
+
+test("import into a folder of resources ends when nothing of its batch is left in them", async (context) => {
+  const { config, path } = desk(context, { "a.yml": kong });
+  mkdirSync(path("resources"));
+  const env = { SLUICE_STORE: "directory", SLUICE_DIRECTORY: path("resources") };
+  assert.match(await config("import a.yml", env), /^import successful\n/);
+  const files = readdirSync(path("resources"), { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".yaml"),
+  );
+  assert.ok(files.length >= 4, files.join());
+  for (const name of files)
+    assert.doesNotMatch(readFileSync(path(join("resources", name)), "utf8"), /sluice\.dev\/batch/);
 });
 
 test("import writes nothing when the store refuses anything, and says where it stands in the file", async (context) => {

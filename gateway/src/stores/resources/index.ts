@@ -44,7 +44,12 @@ const patience = 5000;
 /** How often a write is planned anew because somebody wrote in between. */
 const PLANS = 4;
 
-export function createResourceStore(options: ResourceStoreOptions): Store {
+export interface ResourceStore extends Store {
+  /** Resolves when what the last write leaves behind has been cleared away, or cannot be. */
+  settled(): Promise<void>;
+}
+
+export function createResourceStore(options: ResourceStoreOptions): ResourceStore {
   const { client, homeNamespace, log, signal, orphanAge = 60_000 } = options;
   const viewOptions = {
     class: options.class,
@@ -58,6 +63,7 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
   /** Somebody may have left a batch that is not at its end. */
   let isMended = false;
   let ending: Promise<void> = Promise.resolve();
+  let lastTurn: Promise<void> = Promise.resolve();
   const live = followResources({
     client,
     homeNamespace,
@@ -178,13 +184,13 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
       await inParallel(unused, (secret) => client.remove(refOfSecret(secret)));
     } catch (error) {
       isMended = false;
-      log.warn({ error }, "what a write leaves behind could not be cleared away; the next write tries again");
+      log.warn({ err: error }, "what a write leaves behind could not be cleared away; the next write tries again");
     }
   }
 
   function inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      client
+      lastTurn = client
         .inTurn(turn, async ({ others }) => {
           try {
             await view();
@@ -222,6 +228,7 @@ export function createResourceStore(options: ResourceStoreOptions): Store {
     },
 
     unready: live.unsynced,
+    settled: () => lastTurn,
   };
 }
 

@@ -31,6 +31,7 @@ export function openResourceStore(settings: AdminSettings, log: Log): Opened {
     store,
     fleet: fleetOf(operator),
     async close() {
+      await store.settled();
       closing.abort();
       await client.close();
     },

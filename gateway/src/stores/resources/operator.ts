@@ -17,7 +17,7 @@ export interface OperatorOptions {
 }
 
 /** The network's part of a wait, on top of the wait itself. */
-const GRACE = 1000;
+const GRACE = 250;
 const STATUS_TIMEOUT = 2000;
 
 export function createOperator({ url, log, signal }: OperatorOptions): Operator {
