@@ -21,7 +21,11 @@ after(() => folder.remove());
 const clone = join(folder.path, "sluice");
 // What npm tells its scripts about the package that it runs for must not reach the npm of another folder.
 const own = Object.keys(process.env).filter((name) => /^npm_(package_|lifecycle_|config_local_prefix$)/.test(name));
-const place = { cwd: clone, env: Object.fromEntries(own.map((name) => [name, undefined])) };
+const place = {
+  cwd: clone,
+  // A person's own npm settings may be worth a warning to npm, which is none of ours.
+  env: { ...Object.fromEntries(own.map((name) => [name, undefined])), npm_config_loglevel: "error" },
+};
 
 before(async () => {
   await run("git", ["clone", "--quiet", "--no-hardlinks", root, clone], {});
@@ -54,5 +58,34 @@ test("the README's tour answers what the README says, in its order", async () =>
     // A terminal's Ctrl-C reaches every process of the group.
     if (!product.exit()) process.kill(-product.pid, "SIGINT");
     await product.ended();
+  }
+});
+
+/** Commands of the README that run until they are stopped. */
+const servers = [
+  "npx sluice start",
+  "SLUICE_STORE=file SLUICE_FILE=kong.yml SLUICE_FILE_WRITABLE=true npx sluice start",
+];
+
+test("the README's database and file are there, and take what Kong's scripts send", async () => {
+  const page = readFileSync(join(clone, "README.md"), "utf8");
+  const steps = stepsOf(page, "Without a cluster: a database or a file");
+  assert.equal(steps.length, servers.length);
+  for (const [index, { commands, output }] of steps.entries()) {
+    assert.equal(await run("sh", ["-c", commands], place), output, commands);
+    const server = servers[index] ?? "";
+    assert.ok(page.includes(`\`\`\`sh\n${server}\n\`\`\``), server);
+    const started = await startProcess("sh", ["-c", server], {
+      ...place,
+      name: server,
+      ready: "http://127.0.0.1:8001/",
+    });
+    try {
+      const form = ["-sf", "http://127.0.0.1:8001/services/", "-d", "name=users", "-d", "url=http://127.0.0.1:4000"];
+      assert.match(await run("curl", form, place), /"name":"users"/);
+    } finally {
+      if (!started.exit()) process.kill(-started.pid, "SIGINT");
+      await started.ended();
+    }
   }
 });
