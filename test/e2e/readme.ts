@@ -9,8 +9,10 @@ export interface Step {
 export function stepsOf(page: string, section: string): readonly Step[] {
   const [, body = ""] = page.split(`## ${section}\n`);
   const [part = ""] = body.split("\n## ");
-  return [...part.matchAll(/```sh\n([\s\S]*?)```\n```\n([\s\S]*?)```/g)].map(([, commands = "", output = ""]) => ({
-    commands,
-    output,
-  }));
+  return [...part.matchAll(/```sh\n((?:(?!```)[\s\S])*)```\n```\n((?:(?!```)[\s\S])*)```/g)].map(
+    ([, commands = "", output = ""]) => ({
+      commands,
+      output,
+    }),
+  );
 }
