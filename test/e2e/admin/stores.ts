@@ -29,11 +29,11 @@ export interface WritableStore {
 type Stop = () => Promise<unknown>;
 
 /**
- * Custom resources get half a file of the same shape: each is an object of its own that the admin listener, the
+ * Custom resources get a fifth of the file in the same shape: each is an object of its own that the admin listener, the
  * operator and two nodes look at before the write is answered, and on two cores the whole file would take minutes more
  * of every run, twice: to be written and to be taken away.
  */
-const large = { resources: 500, others: 1000 };
+const large = { resources: 200, others: 1000 };
 
 export const writableStores: readonly WritableStore[] = [
   store("database", ({ chosen, work }) => startAlone(chosen, { SLUICE_DATABASE_DIR: join(work, "database") })),
