@@ -31,6 +31,8 @@ export type CarriedOut =
       readonly awaits: readonly Written[];
       /** What a batch has left to do. */
       readonly batch: readonly Done[];
+      /** The one resource of a write that is no batch, as it was written. */
+      readonly alone?: Done;
       readonly fault?: undefined;
     }
   | {
@@ -75,8 +77,10 @@ class Failed extends Error {
 
 async function single(client: ResourceClient, step: Step) {
   const { kind, resource } = step;
-  if (step.op !== "remove")
-    return { awaits: [writtenAs(kind, await put(client, step, { annotations: {}, without: [] }))], batch: [] };
+  if (step.op !== "remove") {
+    const written = await put(client, step, { annotations: {}, without: [] });
+    return { awaits: [writtenAs(kind, written)], batch: [], alone: { kind, resource: written } };
+  }
   const { uid } = resource.metadata;
   await client.remove(refOf(step), uid === undefined ? {} : { uid });
   return { awaits: [removedAs(kind, resource.metadata)], batch: [] };

@@ -12,7 +12,7 @@ import {
 import { CREDENTIAL_LABEL, DEFAULT_CLASS, TLS_SECRET_TYPE, type WaitAnswer, type Written } from "@sluice/model";
 import { type Effect, type Outcome, type Store, Unavailable, type Write, type WriteOptions } from "../store.ts";
 import { find, list } from "../tables/index.ts";
-import { carryOut, type Done, inParallel } from "./carry-out.ts";
+import { type CarriedOut, carryOut, type Done, inParallel } from "./carry-out.ts";
 import { unreachable } from "./faults.ts";
 import { MANAGER } from "./fields.ts";
 import { endBatch, mendBatches, removeOrphans } from "./leftovers.ts";
@@ -90,10 +90,18 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     if (!(await live.until(condition, patience))) log.warn(what, "a write is not yet to be seen in what is read back");
   }
 
-  const settle = (awaits: readonly Written[], batch: readonly Done[]): Promise<void> =>
+  /** Times stand in annotations, which move no generation: only a version tells that they have been seen. */
+  const isNewest = ({ kind, resource }: Done): boolean => {
+    const { namespace, name, uid, resourceVersion } = resource.metadata;
+    const written = { kind, namespace, name, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+    return !hasOrder(written) || isSeen(held(written), written);
+  };
+
+  const settle = ({ awaits, batch, alone }: Extract<CarriedOut, { readonly fault?: undefined }>): Promise<void> =>
     until(
       () =>
         awaits.every((written) => isSeen(held(written), written)) &&
+        (!alone || isNewest(alone)) &&
         batch.every(({ kind, resource }) => isMarked(held({ kind, ...resource.metadata }))),
       { awaits },
     );
@@ -156,7 +164,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
         continue;
       }
       isMended = true;
-      await settle(done.awaits, done.batch);
+      await settle(done);
       const effects = await asRead(plan);
       ending = end(plan, done.batch, done.awaits);
       const programmed = (timeout: number) => options.awaitNodes(done.awaits, timeout);
