@@ -21,5 +21,5 @@ export const informationRoutes = (facts: Facts): readonly Route[] => [
     stats: { sys: { total: 0, runs: 0, running: 0, pending: 0, waiting: 0 }, timers: {} },
   })),
   reading("/debug/node/log-level", () => ({ message: `log level: ${facts.settings.logLevel}` })),
-  ...schemaRoutes,
+  ...schemaRoutes(facts.store),
 ];

@@ -1,5 +1,6 @@
 /** The URLs under /schemas (kong-contract 1.6). */
 import { type Collection, checkEntity, collections, deriveId, entities, references } from "@sluice/model";
+import type { Store } from "../../stores/store.ts";
 import { decodeBody, type Raw } from "../body.ts";
 import type { Answer, Received } from "../call.ts";
 import { HttpError, invalidEntity } from "../errors.ts";
@@ -7,16 +8,17 @@ import { operations, type Route } from "../handlers.ts";
 import { timeFor } from "../operations/check.ts";
 import { entitySchema, pluginSchema } from "./index.ts";
 
-export const schemaRoutes: readonly Route[] = [
+/** @param store Says what a POST would refuse: some values stand in a database alone. */
+export const schemaRoutes = (store: Pick<Store, "database">): readonly Route[] => [
   {
     url: "/schemas/:name",
     handlers: { GET: async ({ params }) => ({ status: 200, body: entitySchema(collectionNamed(params.name)) }) },
   },
   { url: "/schemas/plugins/:name", handlers: { GET: async ({ params }) => showPlugin(params.name ?? "") } },
-  { url: "/schemas/plugins/validate", handlers: { POST: async (received) => validate("plugins", received) } },
+  { url: "/schemas/plugins/validate", handlers: { POST: async (received) => validate("plugins", received, store) } },
   {
     url: "/schemas/:name/validate",
-    handlers: { POST: async (received) => validate(collectionNamed(received.params.name), received) },
+    handlers: { POST: async (received) => validate(collectionNamed(received.params.name), received, store) },
   },
 ];
 
@@ -33,13 +35,15 @@ function showPlugin(name: string): Answer {
 }
 
 /** As a POST would be checked, but nothing is looked for in the store: a reference by name is as good as one by id. */
-function validate(collection: Collection, { headers, bytes }: Received): Answer {
+function validate(
+  collection: Collection,
+  { headers, bytes }: Received,
+  { database = false }: Pick<Store, "database">,
+): Answer {
   const body = decodeBody({ contentType: headers["content-type"], bytes }, collection);
   const { snis, ...rest } = operations[collection].prepare(body, { before: null, keeps: false });
   const given = collection === "certificates" ? rest : { ...rest, ...(snis !== undefined && { snis }) };
-  // What only a database takes is told when it is written elsewhere.
-  const options = { now: timeFor(collection), database: true };
-  const { violations } = checkEntity(collection, withIds(collection, given), options);
+  const { violations } = checkEntity(collection, withIds(collection, given), { now: timeFor(collection), database });
   if (violations) throw invalidEntity(violations);
   return { status: 200, body: { message: "schema validation successful" } };
 }

@@ -185,6 +185,13 @@ describeTable("schemas over HTTP", [
     has: { code: 2, fields: { config: { minute: "value must be greater than 0" } } },
   },
   {
+    does: "refuses a limit that counts in the database where there is none, as a POST does",
+    ask: "POST /schemas/plugins/validate",
+    json: { name: "rate-limiting", config: { minute: 5, policy: "cluster" } },
+    status: 400,
+    has: { code: 2, fields: { config: { policy: "expected one of: local, redis (cluster needs the database mode)" } } },
+  },
+  {
     does: "validates nothing that is no entity",
     ask: "POST /schemas/vaults/validate",
     json: {},
