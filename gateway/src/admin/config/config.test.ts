@@ -2,10 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { deriveId, readYaml } from "@sluice/model";
-import type { Outcome, Store } from "../../stores/store.ts";
 import { type Asking, startRig } from "../testing.ts";
 import { type FileRig, startFileRig } from "../testing-file.ts";
-import { configRoutes } from "./routes.ts";
 
 const first = `# somebody's file
 _format_version: "3.0"
@@ -252,32 +250,6 @@ describe("a document for a file that is only read", () => {
     assert.notEqual((after as { configuration_hash: string }).configuration_hash, before);
     assert.equal((await push()).status, 304);
   });
-});
-
-test("a second document is to be tried again while the first is being loaded", async () => {
-  const loading = Promise.withResolvers<Outcome>();
-  const store: Store = {
-    list: async () => ({ entities: [], more: false }),
-    find: async () => null,
-    write: () => loading.promise,
-    unready: () => [],
-  };
-  const [route] = configRoutes({ store, settings: { store: "file" } });
-  const post = async () => {
-    const headers = { "content-type": "application/json" };
-    const bytes = Buffer.from(JSON.stringify(document));
-    const received = { method: "POST", path: "/config", query: new URLSearchParams(), params: {}, headers, bytes };
-    return route?.handlers.POST?.(received);
-  };
-  const first = post();
-  await assert.rejects(post(), {
-    status: 429,
-    message: "Currently loading previous configuration",
-    headers: { "Retry-After": "5" },
-  });
-  loading.resolve({ effects: [] });
-  assert.equal((await first)?.status, 201);
-  assert.equal((await post())?.status, 201);
 });
 
 test("a document is written back to a file that may be written", async () => {

@@ -32,6 +32,8 @@ import { readBody } from "./read-body.ts";
 export interface ConfigOptions {
   readonly store: Store;
   readonly settings: Pick<AdminSettings, "store">;
+  /** Milliseconds that a load may take before it is answered 504. Default 30 s: Kong's clients give up after 60. */
+  readonly timeout?: number;
 }
 
 /** Seconds after which a client may try again while another document is being loaded. */
@@ -42,7 +44,7 @@ const ATTEMPTS = 5;
 
 const withDatabase = () => badRequest("this endpoint is only available when Kong is configured to not use a database");
 
-export function configRoutes({ store, settings }: ConfigOptions): readonly Route[] {
+export function configRoutes({ store, settings, timeout = 30_000 }: ConfigOptions): readonly Route[] {
   let loading = false;
 
   async function post(received: Received): Promise<Answer> {
@@ -53,11 +55,10 @@ export function configRoutes({ store, settings }: ConfigOptions): readonly Route
     if (options.plan) return plan(store, after);
     if (loading) throw busy();
     loading = true;
-    try {
-      return await load(store, after, options.checkHash);
-    } finally {
+    const loaded = load(store, after, options.checkHash).finally(() => {
       loading = false;
-    }
+    });
+    return within(timeout, loaded);
   }
 
   const GET = async (): Promise<Answer> => {
@@ -84,6 +85,14 @@ async function load(store: Store, after: EntityLists, checkHash: boolean): Promi
     const { programmed } = outcome;
     return { status: 201, body: byId(await readAll(store)), ...(programmed && { programmed }) };
   }
+}
+
+/** What was begun goes on: nobody can take a write back that may have been done. */
+function within(timeout: number, loaded: Promise<Answer>): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(late()), timeout);
+    loaded.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
 
 const attemptOf = (write: Write | undefined): Attempt => ({
@@ -128,3 +137,9 @@ function refusedDocument(violations: readonly Violation[], data: unknown, flatte
 
 const busy = () =>
   new HttpError(429, { message: "Currently loading previous configuration" }, { "Retry-After": String(RETRY_AFTER) });
+
+const late = () =>
+  new HttpError(504, {
+    message:
+      "Timed out while loading configuration; it goes on, and GET /status tells by configuration_hash what is served",
+  });

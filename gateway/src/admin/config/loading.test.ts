@@ -1,0 +1,77 @@
+/** A document whose load takes its time: what others are answered meanwhile, and whoever brought it. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Outcome, Store } from "../../stores/store.ts";
+import { configRoutes } from "./routes.ts";
+
+/** A store that writes when it is told to. */
+function startLoading(timeout?: number) {
+  const loading = Promise.withResolvers<Outcome>();
+  const store: Store = {
+    list: async () => ({ entities: [], more: false }),
+    find: async () => null,
+    write: () => loading.promise,
+    unready: () => [],
+  };
+  const [route] = configRoutes({ store, settings: { store: "file" }, ...(timeout !== undefined && { timeout }) });
+  const bytes = Buffer.from(JSON.stringify({ _format_version: "3.0", services: [{ name: "users", host: "a" }] }));
+  const headers = { "content-type": "application/json" };
+  return {
+    loading,
+    post: async () =>
+      route?.handlers.POST?.({
+        method: "POST",
+        path: "/config",
+        query: new URLSearchParams(),
+        params: {},
+        headers,
+        bytes,
+      }),
+  };
+}
+
+const busy = { status: 429, message: "Currently loading previous configuration", headers: { "Retry-After": "5" } };
+const late = {
+  status: 504,
+  message:
+    "Timed out while loading configuration; it goes on, and GET /status tells by configuration_hash what is served",
+};
+
+describe("a document that takes its time", () => {
+  test("lets a second one be tried again", async () => {
+    const { loading, post } = startLoading();
+    const first = post();
+    await assert.rejects(post(), busy);
+    loading.resolve({ effects: [] });
+    assert.equal((await first)?.status, 201);
+    assert.equal((await post())?.status, 201);
+  });
+
+  test("is answered 504 in the end, and is the only one until it is loaded", async () => {
+    const { loading, post } = startLoading(1);
+    await assert.rejects(post(), late);
+    await assert.rejects(post(), busy);
+    loading.resolve({ effects: [] });
+    await loading.promise;
+    await untilTaken(post);
+  });
+
+  test("may fail after its answer, and the next one is taken", async () => {
+    const { loading, post } = startLoading(1);
+    await assert.rejects(post(), late);
+    loading.reject(new Error("the disk is full"));
+    await assert.rejects(untilTaken(post), /the disk is full/);
+  });
+});
+
+/** The load ends some ticks after its store. */
+async function untilTaken(post: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await post();
+      return;
+    } catch (error) {
+      if ((error as { status?: number }).status !== 429) throw error;
+    }
+  }
+}
