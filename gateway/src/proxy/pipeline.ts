@@ -33,8 +33,6 @@ export interface Forward {
   readonly method: string;
   /** Path and query as they go on the wire. */
   readonly path: string;
-  /** Flat: name, value, name, value. Connection headers are the engine's. */
-  readonly headers: readonly string[];
 }
 
 /** A request that matched no route is no exchange: no plugin sees it. */
@@ -55,14 +53,14 @@ export class Pipeline {
   readonly #runtime: () => Runtime;
   readonly #log: ProxyLog;
   readonly #trust: ReturnType<typeof createTrust>;
-  readonly #style: HeaderStyle;
+  readonly style: HeaderStyle;
 
   constructor(options: { readonly runtime: () => Runtime; readonly settings: ProxySettings; readonly log: ProxyLog }) {
     const { settings } = options;
     this.#runtime = options.runtime;
     this.#log = options.log;
     this.#trust = createTrust(settings.trustedIps, settings.realIpHeader);
-    this.#style = headerStyle(settings);
+    this.style = headerStyle(settings);
   }
 
   /** Finds the route of a request whose head has arrived. */
@@ -93,16 +91,26 @@ export class Pipeline {
     exchange.source = "gateway";
     this.#respond(exchange, response.status);
     const { started } = exchange.timings;
-    const own = ownResponse(response, { style: this.#style, id: exchange.id, request, started });
+    const own = ownResponse(response, { style: this.style, id: exchange.id, request, started });
     return { ...own, headers: exchange.editResponse(own.headers) };
   }
 
-  /** The head of an upstream's response as it goes to the client; the response phase runs. */
-  respond(exchange: LiveExchange, status: number, raw: RawHeaders): readonly string[] {
+  /** What the upstream gets, flat: name, value, name, value. Connection headers are the engine's. */
+  upstreamHeaders(exchange: LiveExchange): readonly string[] {
+    return upstreamHeaders(exchange, this.style);
+  }
+
+  /** The head of an upstream's response has come: the response phase runs. */
+  respond(exchange: LiveExchange, status: number): void {
     exchange.timings.answered = performance.now();
     exchange.source = "service";
     this.#respond(exchange, status);
-    return clientHeaders(exchange, raw, this.#style);
+  }
+
+  /** `respond`, and what the client gets then, flat. */
+  clientHeaders(exchange: LiveExchange, status: number, raw: RawHeaders): readonly string[] {
+    this.respond(exchange, status);
+    return clientHeaders(exchange, raw, this.style);
   }
 
   /** The exchange is over, well or badly. */
@@ -166,8 +174,7 @@ export class Pipeline {
       handling: route.path_handling,
     });
     const path = request.target.plain ? joined : escapePath(joined);
-    const headers = upstreamHeaders(exchange, this.#style);
-    return { forward: { upstream, method: request.method, path: path + exchange.forwardedQuery, headers } };
+    return { forward: { upstream, method: request.method, path: path + exchange.forwardedQuery } };
   }
 
   #failed(exchange: LiveExchange, error: unknown): Outcome {
@@ -192,7 +199,7 @@ export class Pipeline {
     name: FaultName,
     { request, started }: { readonly request: IncomingRequest | null; readonly started: number },
   ): OwnResponse {
-    return ownResponse(faults[name], { style: this.#style, id: newRequestId(), request, started });
+    return ownResponse(faults[name], { style: this.style, id: newRequestId(), request, started });
   }
 
   /** A fault that the engine found before it had a request: a head too long, a head that is none. */

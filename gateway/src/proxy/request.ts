@@ -13,8 +13,8 @@ export interface RequestHead {
   readonly target: string;
   /** 1.0 or 1.1 */
   readonly httpVersion: string;
-  /** By lower-case name; several values joined, or as a list. */
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** What the engine's parser let through although nobody may serve it. */
+  readonly fault: FaultName | null;
   /** Name, value, name, value, as they came. */
   readonly rawHeaders: readonly string[];
   readonly peerAddress: string;
@@ -24,6 +24,10 @@ export interface RequestHead {
   readonly serverName: string | null;
   /** Null when the request has none. */
   readonly body: RequestBody | null;
+  /** The value of a header by its lower-case name; several are joined by ", ". */
+  header(name: string): string | undefined;
+  /** Every value of a header, one by one, as they came. */
+  headerValues(name: string): readonly string[];
 }
 
 export class IncomingRequest implements ExchangeRequest, MatchRequest {
@@ -43,8 +47,8 @@ export class IncomingRequest implements ExchangeRequest, MatchRequest {
   /** The fault of a head that parsers let through although nobody may serve it. */
   static of(head: RequestHead, trust: Trust): IncomingRequest | FaultName {
     const target = parseTarget(head.target);
-    if (target === null) return "badRequest";
-    return headFault(head, target) ?? new IncomingRequest(head, target, trust);
+    if (target === null || !HOST.test(target.authority ?? "")) return "badRequest";
+    return head.fault ?? new IncomingRequest(head, target, trust);
   }
 
   private constructor(head: RequestHead, target: RequestTarget, trust: Trust) {
@@ -64,18 +68,11 @@ export class IncomingRequest implements ExchangeRequest, MatchRequest {
   }
 
   header(name: string): string | undefined {
-    const value = this.head.headers[name];
-    return typeof value === "object" ? value.join(", ") : value;
+    return this.head.header(name);
   }
 
   headerValues(name: string): readonly string[] {
-    const values: string[] = [];
-    const { rawHeaders } = this.head;
-    for (let at = 0; at < rawHeaders.length; at += 2) {
-      const sent = rawHeaders[at] ?? "";
-      if (sent.length === name.length && sent.toLowerCase() === name) values.push(rawHeaders[at + 1] ?? "");
-    }
-    return values;
+    return this.head.headerValues(name);
   }
 
   async body(limit: number): Promise<Buffer | null> {
@@ -83,29 +80,8 @@ export class IncomingRequest implements ExchangeRequest, MatchRequest {
   }
 }
 
-/** Version, framing and host of a request; null when all is well. */
-function headFault({ httpVersion, headers, rawHeaders }: RequestHead, { authority }: RequestTarget): FaultName | null {
-  if (httpVersion !== "1.1" && httpVersion !== "1.0") return "unknownVersion";
-  const coding = headers["transfer-encoding"];
-  // Of HTTP/1.0 its framing counts as faulty (RFC 9112 section 6.1); other codings are not for us to undo.
-  if (coding !== undefined && httpVersion === "1.0") return "badRequest";
-  if (coding !== undefined && String(coding).toLowerCase() !== "chunked") return "unknownCoding";
-  if (!HOST.test(String(headers.host ?? "")) || !HOST.test(authority ?? "")) return "badRequest";
-  const hosts = countHosts(rawHeaders);
-  return hosts > 1 || (hosts === 0 && httpVersion === "1.1") ? "badRequest" : null;
-}
-
 /** RFC 3986: a name or an address, and perhaps a port; it may be empty. */
-const HOST = /^(?:\[[\da-f:.]+\]|[\w\-.~%!$&'()*+,;=]*)(?::\d*)?$/i;
-
-function countHosts(rawHeaders: readonly string[]): number {
-  let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? "";
-    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
-  }
-  return hosts;
-}
+export const HOST = /^(?:\[[\da-f:.]+\]|[\w\-.~%!$&'()*+,;=]*)(?::\d*)?$/i;
 
 const forwardedScheme = (value: string | undefined): "http" | "https" | undefined =>
   value === "http" || value === "https" ? value : undefined;

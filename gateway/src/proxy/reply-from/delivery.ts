@@ -73,6 +73,7 @@ export class Delivery implements CallListener {
     this.#call = new UpstreamCall({
       exchange: this.#exchange,
       forward: this.#forward,
+      headers: this.#context.pipeline.upstreamHeaders(this.#exchange),
       pools: this.#context.pools,
       listener: this,
     });
@@ -89,7 +90,7 @@ export class Delivery implements CallListener {
     if (this.#head === null || this.#over) return;
     const { status, statusText } = this.#head;
     this.#reply.hijack();
-    const headers = this.#context.pipeline.respond(this.#exchange, status, this.#head.headers);
+    const headers = this.#context.pipeline.clientHeaders(this.#exchange, status, this.#head.headers);
     writeHead(this.#raw, { status, statusText, headers, last: this.#context.draining() });
   }
 

@@ -80,17 +80,18 @@ function tunnel(context: UpgradeContext, { exchange, incoming, first, forward, a
   const giveUp = openTunnel({
     exchange,
     forward,
+    headers: pipeline.upstreamHeaders(exchange),
     guard,
     listener: {
       upgraded(response, upstream, head) {
-        const headers = pipeline.respond(exchange, 101, response.rawHeaders);
+        const headers = pipeline.clientHeaders(exchange, 101, response.rawHeaders);
         socket.write(switchingHead(headers, response.headers.upgrade ?? "websocket"), "latin1");
         if (head.length > 0) socket.write(head);
         if (first.length > 0) upstream.write(first);
         join(context, socket, upstream);
       },
       refused(response) {
-        const headers = pipeline.respond(exchange, response.statusCode ?? 502, response.rawHeaders);
+        const headers = pipeline.clientHeaders(exchange, response.statusCode ?? 502, response.rawHeaders);
         const raw = responseOn(incoming);
         writeHead(raw, {
           status: response.statusCode ?? 502,

@@ -7,6 +7,7 @@ import type { RawHeaders } from "../client-headers.ts";
 import type { FaultName } from "../faults.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
+import { StreamedBody } from "../streamed-body.ts";
 import { codeOf, faultOf, mayRetry, signOf } from "./failure.ts";
 import { headersFor } from "./host.ts";
 import type { Pools } from "./pools.ts";
@@ -26,6 +27,8 @@ export interface CallListener {
 export interface CallOptions {
   readonly exchange: LiveExchange;
   readonly forward: Forward;
+  /** Flat. */
+  readonly headers: readonly string[];
   readonly pools: Pools;
   readonly listener: CallListener;
 }
@@ -40,6 +43,8 @@ class ReadTimeoutError extends Error {
 export class UpstreamCall implements Dispatcher.DispatchHandler {
   readonly #exchange: LiveExchange;
   readonly #forward: Forward;
+  /** Flat. */
+  readonly #headers: readonly string[];
   readonly #pools: Pools;
   readonly #listener: CallListener;
   readonly #attempts: Attempts<Target>;
@@ -53,9 +58,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   #triesLeft: number;
   #state: "waiting" | "answered" | "over" = "waiting";
 
-  constructor({ exchange, forward, pools, listener }: CallOptions) {
+  constructor({ exchange, forward, headers, pools, listener }: CallOptions) {
     this.#exchange = exchange;
     this.#forward = forward;
+    this.#headers = headers;
     this.#pools = pools;
     this.#listener = listener;
     this.#attempts = forward.upstream.attempts(exchange);
@@ -77,7 +83,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     const request: Dispatcher.DispatchOptions & { servername?: string } = {
       method,
       path,
-      headers: headersFor(target, this.#forward, this.#exchange) as string[],
+      headers: headersFor(target, this.#headers, this.#exchange) as string[],
       body: this.#body,
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -92,7 +98,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   /** The same body at every try. */
   #openBody(): void {
     if (this.#body !== null) return;
-    this.#body = this.#exchange.body?.open(this.#forward.upstream.service.write_timeout) ?? null;
+    const { body } = this.#exchange;
+    if (body instanceof StreamedBody) this.#body = body.open(this.#forward.upstream.service.write_timeout);
     if (this.#body instanceof Readable) this.#body.once("end", () => this.#silence?.refresh());
   }
 

@@ -25,12 +25,14 @@ export interface TunnelListener {
 export interface TunnelOptions {
   readonly exchange: LiveExchange;
   readonly forward: Forward;
+  /** Flat. */
+  readonly headers: readonly string[];
   readonly guard: Guard;
   readonly listener: TunnelListener;
 }
 
 /** Asks the upstream to upgrade, trying targets as `UpstreamCall` does. Returns how to give up, also a tunnel that stands. */
-export function openTunnel({ exchange, forward, guard, listener }: TunnelOptions): () => void {
+export function openTunnel({ exchange, forward, headers, guard, listener }: TunnelOptions): () => void {
   const { service } = forward.upstream;
   const attempts = forward.upstream.attempts(exchange);
   let triesLeft = service.retries;
@@ -77,7 +79,7 @@ export function openTunnel({ exchange, forward, guard, listener }: TunnelOptions
       method: forward.method,
       path: forward.path,
       headers: [
-        ...headersFor(target, forward, exchange),
+        ...headersFor(target, headers, exchange),
         "Connection",
         "Upgrade",
         "Upgrade",
