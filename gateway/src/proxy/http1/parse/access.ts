@@ -1,0 +1,84 @@
+/** A section's fields as text, made when somebody asks. Bytes are Latin-1, as Node's parsers give them. */
+import { LOWER } from "./bytes.ts";
+import { type FieldSection, ID, STRIDE } from "./fields.ts";
+import { knownId, LOOKALIKE } from "./names.ts";
+
+/** Index of the next field of this name (in lower case) at or after `from`; -1 when there is none. */
+export function indexOf(section: FieldSection, name: string, from = 0): number {
+  const { kinds, count } = section;
+  const id = knownId(name);
+  if (id === 0) return searchName(section, name, from);
+  for (let index = from; index < count; index++) {
+    if (((kinds[index] ?? 0) & (ID | LOOKALIKE)) === id) return index;
+  }
+  return -1;
+}
+
+function searchName({ bytes, offsets, count }: FieldSection, name: string, from: number): number {
+  const { length } = name;
+  for (let index = from; index < count; index++) {
+    const start = offsets[index * STRIDE] ?? 0;
+    if ((offsets[index * STRIDE + 1] ?? 0) - start !== length) continue;
+    let at = 0;
+    while (at < length && LOWER[bytes[start + at] ?? 0] === name.charCodeAt(at)) at++;
+    if (at === length) return index;
+  }
+  return -1;
+}
+
+/** As it was sent. */
+export const nameAt = ({ bytes, offsets }: FieldSection, index: number): string =>
+  bytes.toString("latin1", offsets[index * STRIDE] ?? 0, offsets[index * STRIDE + 1] ?? 0);
+
+export const valueAt = ({ bytes, offsets }: FieldSection, index: number): string =>
+  bytes.toString("latin1", offsets[index * STRIDE + 2] ?? 0, offsets[index * STRIDE + 3] ?? 0);
+
+/** The value of a name (in lower case), several joined as Node joins them; undefined when it is not there. */
+export function headerOf(section: FieldSection, name: string): string | undefined {
+  const first = indexOf(section, name);
+  if (first < 0) return undefined;
+  let value = valueAt(section, first);
+  let next = indexOf(section, name, first + 1);
+  if (next < 0 || onlyFirst.has(name)) return value;
+  const between = name === "cookie" ? "; " : ", ";
+  for (; next >= 0; next = indexOf(section, name, next + 1)) value += between + valueAt(section, next);
+  return value;
+}
+
+/** Every value of a name (in lower case), one by one. */
+export function headerValues(section: FieldSection, name: string): readonly string[] {
+  const values: string[] = [];
+  for (let index = indexOf(section, name); index >= 0; index = indexOf(section, name, index + 1)) {
+    values.push(valueAt(section, index));
+  }
+  return values;
+}
+
+/** Name, value, name, value, as they came. */
+export function rawHeaders(section: FieldSection): string[] {
+  const flat: string[] = [];
+  for (let index = 0; index < section.count; index++) flat.push(nameAt(section, index), valueAt(section, index));
+  return flat;
+}
+
+/** All fields as `IncomingMessage.headers` has them: by lower-case name, set-cookie as a list. */
+export function headersOf(section: FieldSection): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = Object.create(null);
+  for (let index = 0; index < section.count; index++) {
+    const name = nameAt(section, index).toLowerCase();
+    const value = valueAt(section, index);
+    const before = headers[name];
+    if (Array.isArray(before)) before.push(value);
+    else if (name === "set-cookie") headers[name] = [value];
+    else if (before === undefined) headers[name] = value;
+    else if (!onlyFirst.has(name)) headers[name] = `${before}${name === "cookie" ? "; " : ", "}${value}`;
+  }
+  return headers;
+}
+
+/** Of these Node keeps the first and drops the others (node:http, `message.headers`). */
+const onlyFirst: ReadonlySet<string> = new Set([
+  ...["age", "authorization", "content-length", "content-type", "etag", "expires", "from", "host"],
+  ...["if-modified-since", "if-unmodified-since", "last-modified", "location", "max-forwards"],
+  ...["proxy-authorization", "referer", "retry-after", "server", "user-agent"],
+]);

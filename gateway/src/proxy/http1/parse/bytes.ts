@@ -1,0 +1,96 @@
+/** Bytes that HTTP/1.1 has a word for, and which bytes may stand where (RFC 9110 section 5, RFC 9112, RFC 3986). */
+
+export const HTAB = 0x09;
+export const LF = 0x0a;
+export const CR = 0x0d;
+export const SP = 0x20;
+export const QUOTE = 0x22;
+export const HASH = 0x23;
+export const PERCENT = 0x25;
+export const ASTERISK = 0x2a;
+export const COMMA = 0x2c;
+export const DASH = 0x2d;
+export const DOT = 0x2e;
+export const SLASH = 0x2f;
+export const ZERO = 0x30;
+export const NINE = 0x39;
+export const COLON = 0x3a;
+export const SEMICOLON = 0x3b;
+export const EQUALS = 0x3d;
+export const QUESTION = 0x3f;
+export const OPEN_BRACKET = 0x5b;
+export const BACKSLASH = 0x5c;
+export const CLOSE_BRACKET = 0x5d;
+export const UNDERSCORE = 0x5f;
+
+const DIGITS = "0123456789";
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** 1 for each byte of `characters`, else 0. */
+function among(characters: string): Uint8Array {
+  const table = new Uint8Array(256);
+  for (let at = 0; at < characters.length; at++) table[characters.charCodeAt(at)] = 1;
+  return table;
+}
+
+/** tchar: methods, field names, codings. */
+export const TOKEN = among(`!#$%&'*+-.^_\`|~${DIGITS}${LETTERS}`);
+
+/** field-vchar, SP and HTAB: what may stand in a field's value and in a reason phrase. No other control, and no DEL. */
+export const VALUE = new Uint8Array(256).fill(1, SP);
+VALUE[HTAB] = 1;
+VALUE[0x7f] = 0;
+
+/**
+ * Visible ASCII but `#`: what may stand in a request target. More than RFC 3986 has, for browsers send `|`, `{` and `"`
+ * as they are; less than many servers take, for nobody agrees on what bytes above ASCII are, or a fragment.
+ */
+export const TARGET = new Uint8Array(256).fill(1, SP + 1, 0x7f);
+TARGET[HASH] = 0;
+
+/** unreserved and sub-delims: what a registered name is made of, beside %XX. */
+export const REG_NAME = among(`-._~!$&'()*+,;=${DIGITS}${LETTERS}`);
+
+/** Digits, colons and dots of an IPv6 address. */
+export const IPV6 = among(`:.${DIGITS}abcdefABCDEF`);
+
+/** What a path keeps as it is on its way to the upstream: no %, nothing to escape. */
+export const PLAIN_PATH = among(`-_.~!$&'()*+,;=:@/[]${DIGITS}${LETTERS}`);
+
+/** The worth of a hexadecimal digit; NO_HEX for another byte. */
+export const NO_HEX = 0xff;
+export const HEX = new Uint8Array(256).fill(NO_HEX);
+for (let value = 0; value < 16; value++) {
+  const digit = value.toString(16);
+  HEX[digit.charCodeAt(0)] = value;
+  HEX[digit.toUpperCase().charCodeAt(0)] = value;
+}
+
+/** The byte in lower case. */
+export const LOWER = new Uint8Array(256);
+for (let byte = 0; byte < 256; byte++) LOWER[byte] = byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
+
+/**
+ * The byte in lower case, an underscore as a dash: some upstreams (those that make environment variables of fields) read
+ * `X_Consumer_ID` as `X-Consumer-ID`.
+ */
+export const FOLD = LOWER.slice();
+FOLD[UNDERSCORE] = DASH;
+
+/** Whether two ranges are the same but for the case of letters. */
+export function sameText(bytes: Buffer, first: number, firstEnd: number, second: number, secondEnd: number): boolean {
+  if (firstEnd - first !== secondEnd - second) return false;
+  for (let at = first, other = second; at < firstEnd; at++, other++) {
+    if (LOWER[bytes[at] ?? 0] !== LOWER[bytes[other] ?? 0]) return false;
+  }
+  return true;
+}
+
+/** Whether a range is `word`, which is in lower case, but for the case of letters. */
+export function isWord(bytes: Buffer, start: number, end: number, word: string): boolean {
+  if (end - start !== word.length) return false;
+  for (let at = 0; at < word.length; at++) {
+    if (LOWER[bytes[start + at] ?? 0] !== word.charCodeAt(at)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,239 @@
+/** Bodies in chunks (RFC 9112 section 7.1), read by pieces as they come. */
+import { BACKSLASH, CR, EQUALS, HEX, LF, NO_HEX, QUOTE, SEMICOLON, TOKEN, VALUE } from "./bytes.ts";
+import { fault } from "./faults.ts";
+import { DROP, FieldSection, ID, scanFields } from "./fields.ts";
+import { LOOKALIKE } from "./names.ts";
+
+export interface ChunkLimits {
+  /** Bytes of the extensions of one chunk. */
+  readonly extension: number;
+  /** Bytes of all extensions of a body: what a sender may add to data that it cuts into single bytes. */
+  readonly extensions: number;
+  /** Bytes of the trailer section. */
+  readonly trailers: number;
+  readonly trailerCount: number;
+}
+
+export const defaultChunkLimits: ChunkLimits = {
+  extension: 256,
+  extensions: 16_384,
+  trailers: 8_192,
+  trailerCount: 32,
+};
+
+/** Results of `next`, beside faults (below zero). */
+export const CHUNK_MORE = 0;
+export const CHUNK_DATA = 1;
+export const CHUNK_END = 2;
+
+/** 13 hexadecimal digits stay below 2^53; leading zeros count. */
+const MOST_DIGITS = 13;
+
+const SIZE = 0;
+const EXTENSION = 1;
+const EXTENSION_NAME = 2;
+const EXTENSION_VALUE = 3;
+const EXTENSION_REST = 4;
+const QUOTED = 5;
+const ESCAPED = 6;
+const QUOTED_END = 14;
+const SIZE_LF = 7;
+const DATA = 8;
+const DATA_CR = 9;
+const DATA_LF = 10;
+const TRAILER_START = 11;
+const LAST_LF = 12;
+const TRAILERS = 13;
+
+/**
+ * Reused for every body of a connection:
+ *
+ *     scanner.reset();
+ *     for each piece: at = start;
+ *       for (;;) {
+ *         const what = scanner.next(bytes, at, end);
+ *         at = scanner.position;
+ *         CHUNK_DATA: [scanner.dataStart, scanner.dataEnd) is data; go on
+ *         CHUNK_END:  the body ended at `at`, `scanner.trailers` are there; stop
+ *         CHUNK_MORE: the piece is used up; wait for another
+ *         below 0:    a fault; close
+ *       }
+ */
+export class ChunkedScanner {
+  /** Where the last `next` stopped in its piece. */
+  position = 0;
+  dataStart = 0;
+  dataEnd = 0;
+  /** After CHUNK_END: those that may not stand there are marked with DROP. */
+  readonly trailers: FieldSection;
+  readonly #maxExtension: number;
+  readonly #maxExtensions: number;
+  #state = SIZE;
+  /** Of the size that is being read, then bytes of data that are missing. */
+  #left = 0;
+  #digits = 0;
+  #extension = 0;
+  #extensions = 0;
+  /** Trailers may come in several pieces, which nobody else keeps. */
+  #kept: Buffer | null = null;
+  #keptEnd = 0;
+
+  constructor(limits: ChunkLimits = defaultChunkLimits) {
+    this.#maxExtension = limits.extension;
+    this.#maxExtensions = limits.extensions;
+    this.trailers = new FieldSection({ bytes: limits.trailers, count: limits.trailerCount });
+  }
+
+  reset(): void {
+    this.#state = SIZE;
+    this.#left = 0;
+    this.#digits = 0;
+    this.#extension = 0;
+    this.#extensions = 0;
+    this.#keptEnd = 0;
+    this.trailers.release();
+  }
+
+  /** Goes on in the piece [start, end). After CHUNK_END or a fault only `reset` may follow. */
+  next(bytes: Buffer, start: number, end: number): number {
+    let at = start;
+    while (at < end) {
+      const state = this.#state;
+      if (state === DATA) {
+        this.dataStart = at;
+        this.dataEnd = end - at < this.#left ? end : at + this.#left;
+        this.position = this.dataEnd;
+        this.#left -= this.dataEnd - at;
+        if (this.#left === 0) this.#state = DATA_CR;
+        return CHUNK_DATA;
+      }
+      if (state === TRAILERS) return this.#readTrailers(bytes, at, end);
+      const byte = bytes[at] ?? 0;
+      if (state === TRAILER_START && byte !== CR) {
+        this.#state = TRAILERS;
+        this.trailers.begin(0);
+        continue;
+      }
+      at++;
+      if (state === LAST_LF && byte === LF) {
+        this.position = at;
+        return CHUNK_END;
+      }
+      const misfit = this.#take(byte);
+      if (misfit < 0) return misfit;
+    }
+    this.position = at;
+    return CHUNK_MORE;
+  }
+
+  /** One byte of the framing. Returns 0 or a fault. */
+  #take(byte: number): number {
+    switch (this.#state) {
+      case SIZE: {
+        const digit = HEX[byte] ?? NO_HEX;
+        if (digit === NO_HEX) return this.#endSize(byte);
+        if (++this.#digits > MOST_DIGITS) return fault.chunkSize;
+        this.#left = this.#left * 16 + digit;
+        return 0;
+      }
+      case SIZE_LF:
+        if (byte !== LF) return fault.bareCr;
+        this.#state = this.#left === 0 ? TRAILER_START : DATA;
+        this.#digits = 0;
+        this.#extension = 0;
+        return 0;
+      case DATA_CR:
+        if (byte !== CR) return fault.chunkEnd;
+        this.#state = DATA_LF;
+        return 0;
+      case DATA_LF:
+        if (byte !== LF) return fault.chunkEnd;
+        this.#state = SIZE;
+        return 0;
+      case TRAILER_START:
+        this.#state = LAST_LF;
+        return 0;
+      case LAST_LF:
+        return fault.bareCr;
+      default:
+        return this.#takeExtension(byte);
+    }
+  }
+
+  #endSize(byte: number): number {
+    if (this.#digits === 0) return fault.chunkSize;
+    if (byte === CR) this.#state = SIZE_LF;
+    else if (byte === SEMICOLON) this.#state = EXTENSION;
+    else return byte === LF ? fault.bareLf : fault.chunkSize;
+    return 0;
+  }
+
+  /** `;name`, `;name=value`, `;name="value"`, without whitespace: nothing that we do not forward needs to be lax. */
+  #takeExtension(byte: number): number {
+    if (++this.#extension > this.#maxExtension || ++this.#extensions > this.#maxExtensions) {
+      return fault.chunkExtensionTooLong;
+    }
+    const isToken = TOKEN[byte] === 1;
+    switch (this.#state) {
+      case EXTENSION:
+        this.#state = EXTENSION_NAME;
+        return isToken ? 0 : fault.chunkExtension;
+      case EXTENSION_NAME:
+        if (byte === EQUALS) this.#state = EXTENSION_VALUE;
+        else if (!isToken) return this.#endExtension(byte);
+        return 0;
+      case EXTENSION_VALUE:
+        this.#state = byte === QUOTE ? QUOTED : EXTENSION_REST;
+        return isToken || byte === QUOTE ? 0 : fault.chunkExtension;
+      case EXTENSION_REST:
+        return isToken ? 0 : this.#endExtension(byte);
+      case QUOTED:
+        if (byte === QUOTE) this.#state = QUOTED_END;
+        else if (byte === BACKSLASH) this.#state = ESCAPED;
+        return VALUE[byte] === 1 ? 0 : fault.chunkExtension;
+      case ESCAPED:
+        this.#state = QUOTED;
+        return VALUE[byte] === 1 ? 0 : fault.chunkExtension;
+      default:
+        return this.#endExtension(byte);
+    }
+  }
+
+  #endExtension(byte: number): number {
+    if (byte === CR) this.#state = SIZE_LF;
+    else if (byte === SEMICOLON) this.#state = EXTENSION;
+    else return byte === LF ? fault.bareLf : fault.chunkExtension;
+    return 0;
+  }
+
+  #readTrailers(bytes: Buffer, start: number, end: number): number {
+    const { trailers } = this;
+    const room = trailers.maxBytes;
+    this.#kept ??= Buffer.allocUnsafe(room);
+    const kept = this.#kept;
+    const before = this.#keptEnd;
+    const taken = Math.min(end - start, room - before);
+    bytes.copy(kept, before, start, start + taken);
+    this.#keptEnd = before + taken;
+    const behind = scanFields(trailers, kept, this.#keptEnd);
+    if (behind < 0) return behind;
+    if (behind === 0) {
+      this.position = end;
+      return CHUNK_MORE;
+    }
+    this.position = start + behind - before;
+    dropUnwanted(trailers);
+    return CHUNK_END;
+  }
+}
+
+/**
+ * A field that routes, frames, authenticates or negotiates must have been seen with the head (RFC 9110 section 6.5.1):
+ * that is each name that we know, in any spelling.
+ */
+function dropUnwanted({ kinds, count }: FieldSection): void {
+  for (let index = 0; index < count; index++) {
+    const kind = kinds[index] ?? 0;
+    if ((kind & (ID | LOOKALIKE)) !== 0) kinds[index] = kind | DROP;
+  }
+}

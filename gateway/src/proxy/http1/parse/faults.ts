@@ -1,0 +1,88 @@
+/** Why a message is refused: one negative number a cause, so that a scan returns it without making an object. */
+
+export interface ParseFault {
+  /** What a client is answered before its connection is closed. An upstream's fault is a 502, whatever stands here. */
+  readonly status: 400 | 414 | 431 | 501 | 505;
+  /** A plain sentence for the log. */
+  readonly reason: string;
+}
+
+/** Results of the scans that are below zero. */
+export const fault = {
+  method: -1,
+  requestLine: -2,
+  target: -3,
+  lineTooLong: -4,
+  versionSyntax: -5,
+  version: -6,
+  bareLf: -7,
+  bareCr: -8,
+  fieldName: -9,
+  spaceBeforeColon: -10,
+  obsoleteFold: -11,
+  fieldValue: -12,
+  tooManyFields: -13,
+  fieldsTooLarge: -14,
+  hostMissing: -15,
+  hostRepeated: -16,
+  hostSyntax: -17,
+  hostContradicts: -18,
+  lengthRepeated: -19,
+  lengthSyntax: -20,
+  lengthAndCoding: -21,
+  codingSyntax: -22,
+  codingUnknown: -23,
+  codingVersion: -24,
+  connection: -25,
+  statusLine: -26,
+  chunkSize: -27,
+  chunkExtension: -28,
+  chunkExtensionTooLong: -29,
+  chunkEnd: -30,
+} as const;
+
+type FaultName = keyof typeof fault;
+
+const described: Readonly<Record<FaultName, ParseFault>> = {
+  method: { status: 400, reason: "the method is no token" },
+  requestLine: { status: 400, reason: "the request line is not made of method, target and version" },
+  target: { status: 400, reason: "the request target has no form that goes with the method" },
+  lineTooLong: { status: 414, reason: "the request line is too long" },
+  versionSyntax: { status: 400, reason: "the version is not of the form HTTP/n.n" },
+  version: { status: 505, reason: "the version is neither HTTP/1.1 nor HTTP/1.0" },
+  bareLf: { status: 400, reason: "a line feed stands without a carriage return" },
+  bareCr: { status: 400, reason: "a carriage return stands without a line feed" },
+  fieldName: { status: 400, reason: "a header line does not begin with a name and a colon" },
+  spaceBeforeColon: { status: 400, reason: "whitespace stands between a header's name and the colon" },
+  obsoleteFold: { status: 400, reason: "a header line begins with whitespace" },
+  fieldValue: { status: 400, reason: "a header's value holds a control character" },
+  tooManyFields: { status: 431, reason: "there are too many headers" },
+  fieldsTooLarge: { status: 431, reason: "the headers are too large" },
+  hostMissing: { status: 400, reason: "the Host header is missing" },
+  hostRepeated: { status: 400, reason: "there is more than one Host header" },
+  hostSyntax: { status: 400, reason: "the host is not of the form name or address, and perhaps :port" },
+  hostContradicts: { status: 400, reason: "the request target names another host than the Host header" },
+  lengthRepeated: { status: 400, reason: "there is more than one Content-Length" },
+  lengthSyntax: { status: 400, reason: "Content-Length is not a plain number" },
+  lengthAndCoding: { status: 400, reason: "both Content-Length and Transfer-Encoding are there" },
+  codingSyntax: { status: 400, reason: "Transfer-Encoding does not end with the only chunked" },
+  codingUnknown: { status: 501, reason: "Transfer-Encoding has another coding than chunked" },
+  codingVersion: { status: 400, reason: "HTTP/1.0 has no Transfer-Encoding" },
+  connection: { status: 400, reason: "Connection names too many options" },
+  statusLine: { status: 400, reason: "the status line is not made of version, three digits and a reason" },
+  chunkSize: { status: 400, reason: "a chunk's size is not a plain hexadecimal number" },
+  chunkExtension: { status: 400, reason: "a chunk's extension is malformed" },
+  chunkExtensionTooLong: { status: 400, reason: "the chunk extensions are too long" },
+  chunkEnd: { status: 400, reason: "a chunk does not end with its size" },
+};
+
+const byCode: readonly ParseFault[] = (Object.keys(fault) as FaultName[])
+  .toSorted((a, b) => fault[b] - fault[a])
+  .map((name) => described[name]);
+
+/** What a result below zero means. */
+export function faultOf(result: number): ParseFault {
+  const found = byCode[-result - 1];
+  if (found === undefined) throw new RangeError(`${result} is no fault of a message`);
+  return found;
+}

@@ -1,0 +1,141 @@
+/** The field lines of a head, or of trailers: where each name and value stands, and what name it is. */
+import { COLON, CR, HTAB, LF, SP, TOKEN, VALUE } from "./bytes.ts";
+import { fault } from "./faults.ts";
+import { identify } from "./names.ts";
+
+/** Part of `kinds` that is the id of a known name (see names.ts); 0 for an unknown one. LOOKALIKE (0x100) stands beside it. */
+export const ID = 0xff;
+/** In `kinds`: the line is `Name: value` with one space and nothing behind the value, so its bytes may be copied as they are. */
+export const PLAIN = 0x200;
+/** In `kinds`: the field ends here. It belongs to the connection, or Connection names it; in trailers it may not stand. */
+export const DROP = 0x400;
+
+/** Per field in `offsets`: name's start and end, value's start and end (without whitespace around it). */
+export const STRIDE = 4;
+
+const NOT_YET = -1;
+
+export interface FieldLimits {
+  /** Bytes of the whole section, with the empty line that ends it. */
+  readonly bytes: number;
+  readonly count: number;
+}
+
+/** A reused store of one section. Offsets are absolute in `bytes`. */
+export class FieldSection {
+  bytes: Buffer = NO_BYTES;
+  count = 0;
+  readonly offsets: Int32Array;
+  readonly kinds: Uint16Array;
+  readonly maxBytes: number;
+  readonly maxCount: number;
+  /** Where the section begins. */
+  start = 0;
+  /** Where the line begins that is read next: at the end the empty line. */
+  line = 0;
+  /** What is known of a line that is not there yet as a whole. */
+  position = 0;
+  nameEnd = NOT_YET;
+  valueStart = NOT_YET;
+
+  constructor({ bytes, count }: FieldLimits) {
+    this.maxBytes = bytes;
+    this.maxCount = count;
+    this.offsets = new Int32Array(count * STRIDE);
+    this.kinds = new Uint16Array(count);
+  }
+
+  begin(start: number): void {
+    this.count = 0;
+    this.start = start;
+    this.line = start;
+    this.position = start;
+    this.nameEnd = NOT_YET;
+    this.valueStart = NOT_YET;
+  }
+
+  /** The same bytes now stand `distance` further. */
+  move(distance: number): void {
+    this.start += distance;
+    this.line += distance;
+    this.position += distance;
+    if (this.nameEnd !== NOT_YET) this.nameEnd += distance;
+    if (this.valueStart !== NOT_YET) this.valueStart += distance;
+    for (let at = this.count * STRIDE - 1; at >= 0; at--) this.offsets[at] = (this.offsets[at] ?? 0) + distance;
+  }
+
+  /** Lets go of the bytes. */
+  release(): void {
+    this.bytes = NO_BYTES;
+    this.count = 0;
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** Goes on from where the section stands. Returns the offset behind the empty line, 0 when more bytes are needed, or a fault. */
+export function scanFields(section: FieldSection, bytes: Buffer, end: number): number {
+  const { offsets, kinds, maxCount } = section;
+  const limit = section.start + section.maxBytes;
+  const stop = end < limit ? end : limit;
+  let { count, line, position, nameEnd, valueStart } = section;
+  section.bytes = bytes;
+  for (;;) {
+    if (nameEnd === NOT_YET) {
+      while (position < stop && TOKEN[bytes[position] ?? 0] === 1) position++;
+      if (position === stop) break;
+      if (position === line && bytes[position] === CR) {
+        if (position + 1 === stop) break;
+        if (bytes[position + 1] !== LF) return fault.bareCr;
+        section.count = count;
+        section.line = line;
+        return position + 2;
+      }
+      if (bytes[position] !== COLON || position === line) return nameFault(bytes, line, position);
+      if (count === maxCount) return fault.tooManyFields;
+      nameEnd = position;
+      position++;
+    }
+    if (valueStart === NOT_YET) {
+      while (position < stop && isBlank(bytes[position] ?? 0)) position++;
+      if (position === stop) break;
+      valueStart = position;
+    }
+    while (position < stop && VALUE[bytes[position] ?? 0] === 1) position++;
+    if (position === stop) break;
+    if (bytes[position] !== CR) return bytes[position] === LF ? fault.bareLf : fault.fieldValue;
+    if (position + 1 === stop) break;
+    if (bytes[position + 1] !== LF) return fault.bareCr;
+    let valueEnd = position;
+    while (valueEnd > valueStart && isBlank(bytes[valueEnd - 1] ?? 0)) valueEnd--;
+    const at = count * STRIDE;
+    offsets[at] = line;
+    offsets[at + 1] = nameEnd;
+    offsets[at + 2] = valueStart;
+    offsets[at + 3] = valueEnd;
+    const plain = valueEnd === position && valueStart === nameEnd + 2 && bytes[nameEnd + 1] === SP;
+    kinds[count] = identify(bytes, line, nameEnd) | (plain ? PLAIN : 0);
+    count++;
+    position += 2;
+    line = position;
+    nameEnd = NOT_YET;
+    valueStart = NOT_YET;
+  }
+  section.count = count;
+  section.line = line;
+  section.position = position;
+  section.nameEnd = nameEnd;
+  section.valueStart = valueStart;
+  return stop === limit ? fault.fieldsTooLarge : 0;
+}
+
+const isBlank = (byte: number): boolean => byte === SP || byte === HTAB;
+
+/** Why the byte at `position` does not end a name that begins at `line`. */
+function nameFault(bytes: Buffer, line: number, position: number): number {
+  const byte = bytes[position] ?? 0;
+  if (byte === LF) return fault.bareLf;
+  if (byte === CR) return fault.fieldName;
+  if (isBlank(byte)) return position === line ? fault.obsoleteFold : fault.spaceBeforeColon;
+  return fault.fieldName;
+}

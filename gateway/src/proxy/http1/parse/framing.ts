@@ -1,0 +1,143 @@
+/** What the fields of a head say about its body and its connection (RFC 9112 sections 6 and 9, RFC 9110 section 7.6.1). */
+import { COMMA, HTAB, isWord, NINE, SP, sameText, TOKEN, ZERO } from "./bytes.ts";
+import { fault } from "./faults.ts";
+import { DROP, type FieldSection, ID, STRIDE } from "./fields.ts";
+import { known, LAST_HOP, LOOKALIKE } from "./names.ts";
+
+/** How a body is delimited. */
+export const NO_BODY = 0;
+export const LENGTH_BODY = 1;
+export const CHUNKED_BODY = 2;
+/** Only of responses. */
+export const UNTIL_CLOSE = 3;
+
+/** Connection options that mean something here. */
+export const CLOSE = 1;
+export const KEEP_ALIVE = 2;
+export const UPGRADE = 4;
+
+/** Connection options beyond those; more is no client's honest wish. */
+const MOST_OPTIONS = 32;
+
+/** What `findFraming` found. One is enough, for a head is read in one go. */
+export const found = {
+  /** Index of the (last) Host; -1 when there is none. */
+  host: -1,
+  hosts: 0,
+  /** Content-Length; -1 when there is none. */
+  length: -1,
+  chunked: false,
+  /** CLOSE, KEEP_ALIVE and UPGRADE together. */
+  connection: 0,
+  /** Whether an Upgrade field with a value is there. */
+  upgrade: false,
+  /** Index of the (last) Expect; -1 when there is none. */
+  expect: -1,
+};
+
+/** Reads the fields into `found` and marks those that end here with DROP. Returns 0 or a fault. */
+export function findFraming(section: FieldSection): number {
+  const { bytes, kinds, offsets, count } = section;
+  found.host = -1;
+  found.hosts = 0;
+  found.length = -1;
+  found.chunked = false;
+  found.connection = 0;
+  found.upgrade = false;
+  found.expect = -1;
+  let codings = 0;
+  let options = 0;
+  for (let index = 0; index < count; index++) {
+    const kind = kinds[index] ?? 0;
+    const id = kind & (ID | LOOKALIKE);
+    if (id === 0 || id > LAST_HOP) continue;
+    const start = offsets[index * STRIDE + 2] ?? 0;
+    const end = offsets[index * STRIDE + 3] ?? 0;
+    if (id === known.host) {
+      found.host = index;
+      found.hosts++;
+    } else if (id === known["content-length"]) {
+      if (found.length >= 0) return fault.lengthRepeated;
+      found.length = lengthOf(bytes, start, end);
+      if (found.length < 0) return fault.lengthSyntax;
+    } else if (id === known.expect) {
+      found.expect = index;
+    } else {
+      kinds[index] = kind | DROP;
+      if (id === known["transfer-encoding"]) {
+        codings++;
+        const misfit = codingFault(bytes, start, end);
+        if (misfit < 0) return misfit;
+        found.chunked = true;
+      } else if (id === known.connection) {
+        options += readOptions(section, start, end);
+        if (options > MOST_OPTIONS) return fault.connection;
+      } else if (id === known.upgrade && end > start) found.upgrade = true;
+    }
+  }
+  if (codings > 1) return fault.codingSyntax;
+  return found.chunked && found.length >= 0 ? fault.lengthAndCoding : 0;
+}
+
+/** 1*DIGIT without leading zeros, up to 2^53 - 1; -1 for anything else. */
+function lengthOf(bytes: Buffer, start: number, end: number): number {
+  if (start === end || end - start > 16 || (bytes[start] === ZERO && end - start > 1)) return -1;
+  let length = 0;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte < ZERO || byte > NINE) return -1;
+    length = length * 10 + byte - ZERO;
+  }
+  return length <= Number.MAX_SAFE_INTEGER ? length : -1;
+}
+
+/** 0 for `chunked` alone. Other codings before it are not for us to undo; anything else has no end that all agree on. */
+function codingFault(bytes: Buffer, start: number, end: number): number {
+  if (isWord(bytes, start, end, "chunked")) return 0;
+  let at = start;
+  for (;;) {
+    const name = at;
+    while (at < end && TOKEN[bytes[at] ?? 0] === 1) at++;
+    const last = isWord(bytes, name, at, "chunked");
+    if (at === name) return fault.codingSyntax;
+    at = skipBlanks(bytes, at, end);
+    if (at === end) return last ? fault.codingUnknown : fault.codingSyntax;
+    if (last || bytes[at] !== COMMA) return fault.codingSyntax;
+    at = skipBlanks(bytes, at + 1, end);
+  }
+}
+
+/** Reads a Connection field's value, and marks the fields that it names. Returns how many options it names beyond ours. */
+function readOptions(section: FieldSection, start: number, end: number): number {
+  const { bytes } = section;
+  let others = 0;
+  for (let at = start; at < end; at++) {
+    at = skipBlanks(bytes, at, end);
+    const name = at;
+    while (at < end && bytes[at] !== COMMA) at++;
+    let nameEnd = at;
+    while (nameEnd > name && (bytes[nameEnd - 1] === SP || bytes[nameEnd - 1] === HTAB)) nameEnd--;
+    if (nameEnd === name) continue;
+    if (isWord(bytes, name, nameEnd, "keep-alive")) found.connection |= KEEP_ALIVE;
+    else if (isWord(bytes, name, nameEnd, "close")) found.connection |= CLOSE;
+    else if (isWord(bytes, name, nameEnd, "upgrade")) found.connection |= UPGRADE;
+    else if (++others <= MOST_OPTIONS) dropNamed(section, name, nameEnd);
+  }
+  return others;
+}
+
+function dropNamed({ bytes, offsets, kinds, count }: FieldSection, start: number, end: number): void {
+  for (let index = 0; index < count; index++) {
+    const name = offsets[index * STRIDE] ?? 0;
+    const nameEnd = offsets[index * STRIDE + 1] ?? 0;
+    if (nameEnd - name === end - start && sameText(bytes, name, nameEnd, start, end)) {
+      kinds[index] = (kinds[index] ?? 0) | DROP;
+    }
+  }
+}
+
+function skipBlanks(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  while (at < end && (bytes[at] === SP || bytes[at] === HTAB)) at++;
+  return at;
+}

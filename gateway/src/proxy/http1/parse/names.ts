@@ -1,0 +1,151 @@
+/** Field names that the gateway knows, found by their bytes: a name becomes a small number and never a string. */
+import { DASH, FOLD, UNDERSCORE } from "./bytes.ts";
+
+/**
+ * Ids of the names, in lower case. Those up to `upgrade` decide on framing and connection, those up to `http2-settings`
+ * belong to one connection.
+ */
+export const known = {
+  host: 1,
+  connection: 2,
+  "content-length": 3,
+  "transfer-encoding": 4,
+  expect: 5,
+  upgrade: 6,
+  "keep-alive": 7,
+  te: 8,
+  trailer: 9,
+  "proxy-connection": 10,
+  "http2-settings": 11,
+  proxy: 12,
+  via: 13,
+  forwarded: 14,
+  "x-forwarded-for": 15,
+  "x-forwarded-proto": 16,
+  "x-forwarded-host": 17,
+  "x-forwarded-port": 18,
+  "x-forwarded-path": 19,
+  "x-forwarded-prefix": 20,
+  "x-real-ip": 21,
+  "x-anonymous-consumer": 22,
+  /** Each name that begins so. */
+  "x-consumer-": 23,
+  /** Each name that begins so. */
+  "x-credential-": 24,
+  "x-sluice-request-id": 25,
+  "x-sluice-upstream-latency": 26,
+  "x-sluice-proxy-latency": 27,
+  "x-sluice-response-latency": 28,
+  "x-kong-request-id": 29,
+  "x-kong-upstream-latency": 30,
+  "x-kong-proxy-latency": 31,
+  "x-kong-response-latency": 32,
+  authorization: 33,
+  "proxy-authorization": 34,
+  "proxy-authenticate": 35,
+  "www-authenticate": 36,
+  apikey: 37,
+  cookie: 38,
+  "set-cookie": 39,
+  origin: 40,
+  "access-control-request-method": 41,
+  "access-control-request-headers": 42,
+  "content-type": 43,
+  "content-encoding": 44,
+  "content-range": 45,
+  accept: 46,
+  "accept-encoding": 47,
+  "accept-language": 48,
+  "user-agent": 49,
+  referer: 50,
+  range: 51,
+  "if-match": 52,
+  "if-none-match": 53,
+  "if-modified-since": 54,
+  "if-unmodified-since": 55,
+  "if-range": 56,
+  "cache-control": 57,
+  pragma: 58,
+  "max-forwards": 59,
+  traceparent: 60,
+  tracestate: 61,
+  server: 62,
+  date: 63,
+  location: 64,
+  "retry-after": 65,
+  vary: 66,
+  age: 67,
+  expires: 68,
+} as const;
+
+export type KnownName = keyof typeof known;
+
+/** The id of a name in lower case; 0 when it has none. */
+export const knownId = (name: string): number => ids.get(name) ?? 0;
+
+const ids: ReadonlyMap<string, number> = new Map(Object.entries(known));
+
+/** The last of those that `frame…` reads. */
+export const LAST_FRAMING = known.upgrade;
+/** The last of those that never pass to the next connection. */
+export const LAST_HOP = known["http2-settings"];
+
+/** Set beside an id when the name is spelled with an underscore for a dash: it is not that field, but may be taken for it. */
+export const LOOKALIKE = 0x100;
+
+const prefixes: readonly KnownName[] = ["x-consumer-", "x-credential-"];
+/** Both begin with "x-c", and so does no whole name. */
+const PREFIX_MARK = "c".charCodeAt(0);
+const PREFIX_SHORTEST = 12;
+
+/** Open addressing; a slot is looked for by length, first and last byte. */
+const SLOTS = 512;
+const slots = new Uint8Array(SLOTS);
+const NAME_ROOM = 32;
+/** The names' bytes, each at id * NAME_ROOM. */
+const texts = new Uint8Array(NAME_ROOM * (Object.keys(known).length + 1));
+const lengths = new Uint8Array(Object.keys(known).length + 1);
+
+const slotOf = (length: number, first: number, last: number): number => (length * 37 + first * 11 + last * 3) % SLOTS;
+
+for (const [name, id] of Object.entries(known)) {
+  lengths[id] = name.length;
+  for (let at = 0; at < name.length; at++) texts[id * NAME_ROOM + at] = name.charCodeAt(at);
+  if (prefixes.some((prefix) => prefix === name)) continue;
+  let slot = slotOf(name.length, name.charCodeAt(0), name.charCodeAt(name.length - 1));
+  while (slots[slot] !== 0) slot = (slot + 1) % SLOTS;
+  slots[slot] = id;
+}
+
+/** The id of the name in [start, end), with LOOKALIKE where it has underscores for dashes; 0 when it has none. */
+export function identify(bytes: Buffer, start: number, end: number): number {
+  const length = end - start;
+  const first = FOLD[bytes[start] ?? 0] ?? 0;
+  let slot = slotOf(length, first, FOLD[bytes[end - 1] ?? 0] ?? 0);
+  for (let id = slots[slot] ?? 0; id !== 0; id = slots[slot] ?? 0) {
+    if (lengths[id] === length) {
+      const found = compare(bytes, start, id);
+      if (found !== 0) return found;
+    }
+    slot = (slot + 1) % SLOTS;
+  }
+  if (length >= PREFIX_SHORTEST && ((bytes[start + 2] ?? 0) | 0x20) === PREFIX_MARK) {
+    const consumer = compare(bytes, start, known["x-consumer-"]);
+    return consumer !== 0 ? consumer : compare(bytes, start, known["x-credential-"]);
+  }
+  return 0;
+}
+
+/** `id` when its name, or what begins with its prefix, stands at `start`; else 0. */
+function compare(bytes: Buffer, start: number, id: number): number {
+  const text = id * NAME_ROOM;
+  const length = lengths[id] ?? 0;
+  let result = id;
+  for (let at = 0; at < length; at++) {
+    const byte = bytes[start + at] ?? 0;
+    const wanted = texts[text + at] ?? 0;
+    if (FOLD[byte] !== wanted) return 0;
+    if (byte === UNDERSCORE && wanted === DASH) result = id | LOOKALIKE;
+  }
+  return result;
+}

@@ -1,0 +1,176 @@
+/** A request's head: one scan of its bytes, and what it says about body and connection. */
+import { isWord } from "./bytes.ts";
+import { fault } from "./faults.ts";
+import { FieldSection, STRIDE, scanFields } from "./fields.ts";
+import { CHUNKED_BODY, CLOSE, findFraming, found, KEEP_ALIVE, LENGTH_BODY, NO_BODY, UPGRADE } from "./framing.ts";
+import { hostEnd, sameAuthority } from "./host.ts";
+import { NOT_YET, scanRequestLine } from "./request-line.ts";
+import { ABSOLUTE_FORM, ORIGIN_FORM } from "./target.ts";
+
+export interface HeadLimits {
+  /** Bytes of the first line: 414 for a request. */
+  readonly line: number;
+  /** Bytes of all header lines with the empty line behind them: 431. */
+  readonly fields: number;
+  /** Header lines: 431. */
+  readonly count: number;
+}
+
+export const defaultHeadLimits: HeadLimits = { line: 8_192, fields: 32_768, count: 100 };
+
+/**
+ * Reused for every request of a connection (or of a process: it keeps nothing but its place in one head). All offsets
+ * are absolute in `fields.bytes`; members other than those of the scan hold once `parse` returned more than 0.
+ */
+export class RequestHead {
+  readonly fields: FieldSection;
+  readonly maxLine: number;
+  methodStart = NOT_YET;
+  methodEnd = NOT_YET;
+  targetEnd = NOT_YET;
+  /** See methods.ts; 0 for a method without an id. */
+  method = 0;
+  /** 1 of HTTP/1.1, 0 of HTTP/1.0 */
+  minorVersion = 1;
+  /** ORIGIN_FORM and the others of target.ts. */
+  targetForm = ORIGIN_FORM;
+  /** Of an absolute-form target: whether its scheme is https. */
+  secureTarget = false;
+  /** Without the query. Empty for `*`, for CONNECT, and for `http://host` (which means `/`). */
+  pathStart = 0;
+  /** The query follows, with its `?`, up to `targetEnd`. */
+  pathEnd = 0;
+  /** True when the path is in its normal form as it stands: nothing to decode, to escape, to merge. */
+  plainPath = false;
+  /** Host and port of the target itself; empty in origin and asterisk form. */
+  authorityStart = 0;
+  authorityEnd = 0;
+  /** The value of Host; of a target with an authority without Host (HTTP/1.0) that authority. May be empty. */
+  hostStart = 0;
+  hostEnd = 0;
+  /** NO_BODY, LENGTH_BODY or CHUNKED_BODY. */
+  bodyKind = NO_BODY;
+  /** As declared; -1 when it is not. */
+  contentLength = -1;
+  /** Whether the client wants the connection to go on. */
+  keepAlive = true;
+  /** Whether it waits for `100 Continue`. */
+  expectContinue = false;
+  /** Whether it expects something else, which nobody knows how to meet (417). */
+  expectUnknown = false;
+  /** Whether it asks for another protocol on this connection. */
+  upgrade = false;
+  /** Where the scan of a first line goes on. */
+  position = 0;
+  #start = 0;
+  #inFields = false;
+  #fresh = true;
+
+  constructor({ line, fields, count }: HeadLimits = defaultHeadLimits) {
+    this.maxLine = line;
+    this.fields = new FieldSection({ bytes: fields, count });
+  }
+
+  /** Makes ready for the next head. Not needed after `parse` returned anything but 0. */
+  reset(): void {
+    this.#fresh = true;
+  }
+
+  /**
+   * Reads the head that begins at `start`. Returns the offset behind it; 0 when it isn't there as a whole: call again
+   * with the same bytes and more behind them (they may have moved: another buffer, another start); or a fault (`faultOf`).
+   */
+  parse(bytes: Buffer, start: number, end: number): number {
+    if (this.#fresh) this.#begin(start);
+    else if (start !== this.#start) this.#move(start - this.#start);
+    if (!this.#inFields) {
+      const behind = scanRequestLine(this, bytes, end);
+      if (behind <= 0) return this.#done(behind);
+      this.#inFields = true;
+      this.fields.begin(behind);
+    }
+    const behind = scanFields(this.fields, bytes, end);
+    if (behind <= 0) return this.#done(behind);
+    const misfit = readRequestFraming(this);
+    return this.#done(misfit < 0 ? misfit : behind);
+  }
+
+  #begin(start: number): void {
+    this.#fresh = false;
+    this.#inFields = false;
+    this.#start = start;
+    this.position = start;
+    this.methodStart = NOT_YET;
+    this.methodEnd = NOT_YET;
+    this.targetEnd = NOT_YET;
+  }
+
+  #done(result: number): number {
+    this.#fresh = result !== 0;
+    return result;
+  }
+
+  #move(distance: number): void {
+    this.#start += distance;
+    this.position += distance;
+    if (this.methodStart !== NOT_YET) this.methodStart += distance;
+    if (this.methodEnd !== NOT_YET) this.methodEnd += distance;
+    if (this.targetEnd !== NOT_YET) this.targetEnd += distance;
+    if (!this.#inFields) return;
+    this.pathStart += distance;
+    this.pathEnd += distance;
+    this.authorityStart += distance;
+    this.authorityEnd += distance;
+    this.fields.move(distance);
+  }
+}
+
+/** Host, body and connection, from the fields. Returns 0 or a fault. */
+function readRequestFraming(head: RequestHead): number {
+  const { fields } = head;
+  const { bytes, offsets } = fields;
+  const misfit = findFraming(fields);
+  if (misfit < 0) return misfit;
+  const isNewest = head.minorVersion === 1;
+  const hostFault = readHost(head);
+  if (hostFault < 0) return hostFault;
+  if (found.chunked && !isNewest) return fault.codingVersion;
+  head.contentLength = found.length;
+  head.bodyKind = found.chunked ? CHUNKED_BODY : found.length > 0 ? LENGTH_BODY : NO_BODY;
+  const { connection } = found;
+  head.keepAlive = (connection & CLOSE) === 0 && (isNewest || (connection & KEEP_ALIVE) !== 0);
+  head.upgrade = isNewest && found.upgrade && (connection & UPGRADE) !== 0;
+  head.expectContinue = false;
+  head.expectUnknown = false;
+  // HTTP/1.0 knows no expectations (RFC 9110 section 10.1.1).
+  if (found.expect >= 0 && isNewest) {
+    const at = found.expect * STRIDE;
+    head.expectContinue = isWord(bytes, offsets[at + 2] ?? 0, offsets[at + 3] ?? 0, "100-continue");
+    head.expectUnknown = !head.expectContinue;
+  }
+  return 0;
+}
+
+const HTTP_PORT = 80;
+const HTTPS_PORT = 443;
+
+/** One valid Host in HTTP/1.1, at most one in HTTP/1.0, and none that contradicts the target (RFC 9112 section 3.2). */
+function readHost(head: RequestHead): number {
+  const { bytes, offsets } = head.fields;
+  if (found.hosts > 1) return fault.hostRepeated;
+  if (found.hosts === 0) {
+    if (head.minorVersion === 1) return fault.hostMissing;
+    head.hostStart = head.authorityStart;
+    head.hostEnd = head.authorityEnd;
+    return 0;
+  }
+  const start = offsets[found.host * STRIDE + 2] ?? 0;
+  const end = offsets[found.host * STRIDE + 3] ?? 0;
+  head.hostStart = start;
+  head.hostEnd = end;
+  if (hostEnd(bytes, start, end) < 0) return fault.hostSyntax;
+  if (head.targetForm !== ABSOLUTE_FORM) return 0;
+  const authority = { start: head.authorityStart, end: head.authorityEnd };
+  const port = head.secureTarget ? HTTPS_PORT : HTTP_PORT;
+  return sameAuthority(bytes, authority, { start, end }, port) ? 0 : fault.hostContradicts;
+}

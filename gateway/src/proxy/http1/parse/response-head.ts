@@ -1,0 +1,162 @@
+/** An upstream's response head: one scan of its bytes, and what it says about body and connection. */
+import { CR, LF, NINE, SP, VALUE, ZERO } from "./bytes.ts";
+import { fault } from "./faults.ts";
+import { FieldSection, scanFields } from "./fields.ts";
+import {
+  CHUNKED_BODY,
+  CLOSE,
+  findFraming,
+  found,
+  KEEP_ALIVE,
+  LENGTH_BODY,
+  NO_BODY,
+  UNTIL_CLOSE,
+  UPGRADE,
+} from "./framing.ts";
+import { method } from "./methods.ts";
+import { defaultHeadLimits, type HeadLimits } from "./request-head.ts";
+import { VERSION_LENGTH, versionAt } from "./version.ts";
+
+const SWITCHING_PROTOCOLS = 101;
+const OK = 200;
+const NO_CONTENT = 204;
+const NOT_MODIFIED = 304;
+const FIRST_FINAL = 200;
+const FIRST_REDIRECT = 300;
+
+/** Reused for every response of a connection, as `RequestHead` is. Every fault of it is a 502 for the client. */
+export class ResponseHead {
+  readonly fields: FieldSection;
+  readonly maxLine: number;
+  /** 1 of HTTP/1.1, 0 of HTTP/1.0 */
+  minorVersion = 1;
+  /** 100 to 999 */
+  status = 0;
+  /** The reason phrase; may be empty. */
+  reasonStart = 0;
+  reasonEnd = 0;
+  /** NO_BODY, LENGTH_BODY, CHUNKED_BODY or UNTIL_CLOSE. */
+  bodyKind = NO_BODY;
+  /** As declared, also where there is no body (HEAD, 304); -1 when it is not. */
+  contentLength = -1;
+  /** Whether the connection may carry another request when the body has ended. */
+  keepAlive = true;
+  /** Whether the connection now speaks another protocol: 101 with Upgrade, or the answer to CONNECT. */
+  upgrade = false;
+  /** The request's method, by its id in methods.ts: it decides on the body. */
+  #asked = 0;
+  #start = 0;
+  #position = 0;
+  #inFields = false;
+  #fresh = true;
+
+  constructor({ line, fields, count }: HeadLimits = defaultHeadLimits) {
+    this.maxLine = line;
+    this.fields = new FieldSection({ bytes: fields, count });
+  }
+
+  /** Makes ready for the head of a response to a request with this method (an id of methods.ts). */
+  reset(asked: number): void {
+    this.#asked = asked;
+    this.#fresh = true;
+  }
+
+  /** As `RequestHead.parse`. An interim response (1xx) is a head of its own: parse again for the next. */
+  parse(bytes: Buffer, start: number, end: number): number {
+    if (this.#fresh) this.#begin(start);
+    else if (start !== this.#start) this.#move(start - this.#start);
+    if (!this.#inFields) {
+      const behind = this.#scanStatusLine(bytes, end);
+      if (behind <= 0) return this.#done(behind);
+      this.#inFields = true;
+      this.fields.begin(behind);
+    }
+    const behind = scanFields(this.fields, bytes, end);
+    if (behind <= 0) return this.#done(behind);
+    const misfit = readResponseFraming(this, this.#asked);
+    return this.#done(misfit < 0 ? misfit : behind);
+  }
+
+  #begin(start: number): void {
+    this.#fresh = false;
+    this.#inFields = false;
+    this.#start = start;
+    this.#position = start;
+    this.status = 0;
+  }
+
+  #done(result: number): number {
+    this.#fresh = result !== 0;
+    return result;
+  }
+
+  #move(distance: number): void {
+    this.#start += distance;
+    this.#position += distance;
+    this.reasonStart += distance;
+    this.reasonEnd += distance;
+    if (this.#inFields) this.fields.move(distance);
+  }
+
+  /** Version, three digits, and perhaps a reason; many upstreams leave out the space before an empty one. */
+  #scanStatusLine(bytes: Buffer, end: number): number {
+    const limit = this.#start + this.maxLine;
+    const stop = end < limit ? end : limit;
+    let position = this.#position;
+    if (this.status === 0) {
+      const version = versionAt(bytes, position, stop);
+      if (version < 0) return version;
+      const digits = position + VERSION_LENGTH + 1;
+      if (version > 0 && digits <= stop && bytes[digits - 1] !== SP) return fault.statusLine;
+      for (let at = digits; at < digits + 3 && at < stop; at++) {
+        const byte = bytes[at] ?? 0;
+        if (byte < ZERO || byte > NINE || (byte === ZERO && at === digits)) return fault.statusLine;
+      }
+      position = digits + 3;
+      if (position >= stop) return stop === limit ? fault.statusLine : 0;
+      if (bytes[position] !== SP && bytes[position] !== CR) return fault.statusLine;
+      this.minorVersion = version - 1;
+      this.status = numberAt(bytes, digits);
+      if (bytes[position] === SP) position++;
+      this.reasonStart = position;
+    }
+    while (position < stop && VALUE[bytes[position] ?? 0] === 1) position++;
+    this.#position = position;
+    if (position < stop && bytes[position] !== CR) return bytes[position] === LF ? fault.bareLf : fault.statusLine;
+    if (position + 1 >= stop) return stop === limit ? fault.statusLine : 0;
+    if (bytes[position + 1] !== LF) return fault.bareCr;
+    this.reasonEnd = position;
+    return position + 2;
+  }
+}
+
+const numberAt = (bytes: Buffer, at: number): number =>
+  ((bytes[at] ?? 0) - ZERO) * 100 + ((bytes[at + 1] ?? 0) - ZERO) * 10 + (bytes[at + 2] ?? 0) - ZERO;
+
+/** RFC 9112 section 6.3, for the client's side. Returns 0 or a fault. */
+function readResponseFraming(head: ResponseHead, asked: number): number {
+  const misfit = findFraming(head.fields);
+  if (misfit < 0) return misfit;
+  const { status } = head;
+  const isNewest = head.minorVersion === 1;
+  const { chunked, length, connection } = found;
+  if (chunked && (!isNewest || status < FIRST_FINAL)) return fault.codingVersion;
+  head.contentLength = length;
+  head.keepAlive = (connection & CLOSE) === 0 && (isNewest || (connection & KEEP_ALIVE) !== 0);
+  head.upgrade = status === SWITCHING_PROTOCOLS && found.upgrade && (connection & UPGRADE) !== 0;
+  if (asked === method.CONNECT && status >= OK && status < FIRST_REDIRECT) {
+    head.bodyKind = NO_BODY;
+    head.upgrade = true;
+  } else if (status < FIRST_FINAL || status === NO_CONTENT) {
+    head.bodyKind = NO_BODY;
+    // Whoever declares a body where none can be may also send one: what follows is not to be read as a response.
+    if (chunked || length > 0) head.keepAlive = false;
+  } else if (asked === method.HEAD || status === NOT_MODIFIED) head.bodyKind = NO_BODY;
+  else if (chunked) head.bodyKind = CHUNKED_BODY;
+  else if (length >= 0) head.bodyKind = length === 0 ? NO_BODY : LENGTH_BODY;
+  else {
+    head.bodyKind = UNTIL_CLOSE;
+    head.keepAlive = false;
+  }
+  return 0;
+}

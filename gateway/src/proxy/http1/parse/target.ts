@@ -1,0 +1,89 @@
+/** The forms of a request target and which method may have which (RFC 9112 section 3.2). */
+import { ASTERISK, COLON, DOT, isWord, PLAIN_PATH, QUESTION, SLASH } from "./bytes.ts";
+import { fault } from "./faults.ts";
+import { hostEnd } from "./host.ts";
+import { method, methodId } from "./methods.ts";
+import type { RequestHead } from "./request-head.ts";
+
+/** `/path?query` */
+export const ORIGIN_FORM = 0;
+/** `http://host:port/path?query` */
+export const ABSOLUTE_FORM = 1;
+/** `host:port`, of CONNECT only. */
+export const AUTHORITY_FORM = 2;
+/** `*`, of OPTIONS only. */
+export const ASTERISK_FORM = 3;
+
+/** Reads the target of a line that is there as a whole. Returns 0 or a fault. */
+export function readTarget(head: RequestHead, bytes: Buffer): number {
+  const start = head.methodEnd + 1;
+  const end = head.targetEnd;
+  const id = methodId(bytes, head.methodStart, head.methodEnd);
+  head.method = id;
+  head.authorityStart = start;
+  head.authorityEnd = start;
+  head.secureTarget = false;
+  if (id === method.CONNECT) return readAuthorityForm(head, bytes);
+  if (bytes[start] === SLASH) {
+    head.targetForm = ORIGIN_FORM;
+    readPath(head, bytes, start);
+    return 0;
+  }
+  if (bytes[start] === ASTERISK && end === start + 1) {
+    head.targetForm = ASTERISK_FORM;
+    head.pathStart = start;
+    head.pathEnd = start;
+    head.plainPath = false;
+    return id === method.OPTIONS ? 0 : fault.target;
+  }
+  return readAbsoluteForm(head, bytes);
+}
+
+function readAuthorityForm(head: RequestHead, bytes: Buffer): number {
+  const start = head.methodEnd + 1;
+  const end = head.targetEnd;
+  head.targetForm = AUTHORITY_FORM;
+  head.authorityEnd = end;
+  head.pathStart = end;
+  head.pathEnd = end;
+  head.plainPath = false;
+  const colon = hostEnd(bytes, start, end);
+  return colon < 0 || colon + 1 >= end ? fault.target : 0;
+}
+
+function readAbsoluteForm(head: RequestHead, bytes: Buffer): number {
+  const start = head.methodEnd + 1;
+  const end = head.targetEnd;
+  let colon = start;
+  while (colon < end && bytes[colon] !== COLON) colon++;
+  head.secureTarget = isWord(bytes, start, colon, "https");
+  if (!head.secureTarget && !isWord(bytes, start, colon, "http")) return fault.target;
+  if (colon + 2 >= end || bytes[colon + 1] !== SLASH || bytes[colon + 2] !== SLASH) return fault.target;
+  const authority = colon + 3;
+  let at = authority;
+  while (at < end && bytes[at] !== SLASH && bytes[at] !== QUESTION) at++;
+  if (at === authority) return fault.target;
+  if (hostEnd(bytes, authority, at) < 0) return fault.hostSyntax;
+  head.targetForm = ABSOLUTE_FORM;
+  head.authorityStart = authority;
+  head.authorityEnd = at;
+  readPath(head, bytes, at);
+  return 0;
+}
+
+/** Finds the path's end, and whether it is plain: nothing to decode, to escape, to merge or to climb. */
+function readPath(head: RequestHead, bytes: Buffer, start: number): void {
+  const end = head.targetEnd;
+  let plain = true;
+  let afterSlash = false;
+  let at = start;
+  for (; at < end; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte === QUESTION) break;
+    if (PLAIN_PATH[byte] !== 1 || (afterSlash && (byte === SLASH || byte === DOT))) plain = false;
+    afterSlash = byte === SLASH;
+  }
+  head.pathStart = start;
+  head.pathEnd = at;
+  head.plainPath = plain;
+}
