@@ -11,11 +11,12 @@ import { perCollection } from "../entities/per-collection.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Checked, Violation } from "../violation.ts";
+import { BucketMap, byId } from "./bucket-map.ts";
 import { checkEndpoints } from "./endpoints.ts";
-import { freezeMap } from "./freeze.ts";
 import { digestOf } from "./hash.ts";
 import { type Held, hold, type Put } from "./held.ts";
 import { type Draft, findDangling, findStranded } from "./integrity.ts";
+import { carryOn } from "./lookup.ts";
 import { type Maps, makeSnapshot } from "./make.ts";
 import { findClashes, sameIdentity } from "./uniqueness.ts";
 
@@ -63,7 +64,7 @@ function advance({ previous, change, options }: Advance, removals: Removals): Ch
   const steps = perCollection((collection) => step(previous[collection], puts[collection], removals(collection)));
   const next = perCollection((collection) => steps[collection].next);
   const gone = perCollection((collection) => steps[collection].gone);
-  const draft: Draft = { puts, faulty, next, gone };
+  const draft: Draft = { previous, puts, faulty, next, gone };
   const homeless = [...endpoints.lists]
     .filter(([id, list]) => list !== null && !next.services.has(id) && !faulty.services.has(id))
     .map(([id]) => ({
@@ -75,13 +76,14 @@ function advance({ previous, change, options }: Advance, removals: Removals): Ch
     ...endpoints.violations,
     ...findDangling(draft),
     ...findStranded(draft),
-    ...findClashes(next, puts),
+    ...findClashes(draft),
     ...homeless,
   ];
   if (violations.length > 0) return { violations };
 
   const dropped = [...gone.services.keys()].map((id): [string, null] => [id, null]);
   const addresses = stepEndpoints(previous.endpoints, [...endpoints.lists, ...dropped]);
+  for (const collection of collections) carryOn(collection, previous[collection], next[collection]);
   return { value: makeSnapshot(previous, { ...next, endpoints: addresses } as Maps) };
 }
 
@@ -127,45 +129,36 @@ const same = (before: Held | undefined, now: Held): Held =>
   before !== undefined && digestOf(before) === digestOf(now) ? before : now;
 
 function step(held: ReadonlyMap<string, Held>, puts: readonly Put[], removed: ReadonlyMap<string, Violation["path"]>) {
-  const put = new Map(puts.map(({ entity }) => [entity.id, entity]));
+  const put = new Set(puts.map(({ entity }) => entity.id));
   const gone = new Map([...removed].filter(([id]) => held.has(id) && !put.has(id)));
-  const changed = [...put.values()].filter((entity) => held.get(entity.id) !== entity);
-  if (gone.size === 0 && changed.length === 0) return { next: held, gone };
-  const next = new Map(held);
-  for (const id of gone.keys()) next.delete(id);
-  for (const entity of changed) if (held.has(entity.id)) next.set(entity.id, entity);
-  const fresh = changed.filter(({ id }) => !held.has(id)).sort((a, b) => (a.id < b.id ? -1 : 1));
-  return { next: freezeMap(fresh.length === 0 ? next : merged(next, fresh)), gone };
+  const changes: (readonly [string, Held | undefined])[] = [
+    ...[...gone.keys()].map((id) => [id, undefined] as const),
+    ...puts.map(({ entity }) => [entity.id, entity] as const),
+  ];
+  return { next: changed(held, changes), gone };
 }
 
-/** Both are in the order of ids: sorting all of them anew would take longer than everything else. */
-function merged(held: ReadonlyMap<string, Held>, fresh: readonly Held[]): Map<string, Held> {
-  const all = new Map<string, Held>();
-  let at = 0;
-  for (const [id, entity] of held) {
-    for (let next = fresh[at]; next !== undefined && next.id < id; next = fresh[++at]) all.set(next.id, next);
-    all.set(id, entity);
-  }
-  for (const entity of fresh.slice(at)) all.set(entity.id, entity);
-  return all;
+/** The map itself when nothing changes. */
+function changed<Value>(
+  held: ReadonlyMap<string, Value>,
+  changes: readonly (readonly [string, Value | undefined])[],
+): ReadonlyMap<string, Value> {
+  const before = BucketMap.of(held, byId);
+  const after = before.with(changes);
+  return after === before ? held : after;
 }
 
 function stepEndpoints(
   held: Snapshot["endpoints"],
   lists: readonly (readonly [string, readonly Endpoint[] | null])[],
 ): Snapshot["endpoints"] {
-  const next = new Map(held);
-  let changed = false;
-  for (const [id, list] of lists) {
-    const before = next.get(id);
-    if (list === null) changed = next.delete(id) || changed;
-    else if (before === undefined || digestOf(before) !== digestOf(list)) {
-      next.set(id, list);
-      changed = true;
-    }
-  }
-  return changed ? freezeMap(sortById(next)) : held;
+  const same = (before: readonly Endpoint[] | undefined, list: readonly Endpoint[]) =>
+    before !== undefined && digestOf(before) === digestOf(list);
+  return changed(
+    held,
+    lists.map(([id, list]) => {
+      const before = held.get(id);
+      return [id, list === null ? undefined : same(before, list) ? before : list] as const;
+    }),
+  );
 }
-
-const sortById = <Value>(map: ReadonlyMap<string, Value>): Map<string, Value> =>
-  new Map([...map].sort(([a], [b]) => (a < b ? -1 : 1)));

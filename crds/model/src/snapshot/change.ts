@@ -1,7 +1,8 @@
 /** Between documents, changes and snapshots. */
-import type { Change, Document, Endpoint } from "../document.ts";
+import type { Change, Document } from "../document.ts";
 import { type Collection, collections } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
+import { differences } from "./bucket-map.ts";
 import { digestOf } from "./hash.ts";
 
 /** The change that makes a flat document of the empty snapshot. */
@@ -13,16 +14,19 @@ export function documentToChange(document: Document): Change {
 
 /** The least that must change to get from one snapshot to the other, in the order of ids. */
 export function changeBetween(previous: Snapshot, next: Snapshot): Change {
-  const put = lists((collection) => putsOf<object>(previous[collection], next[collection]));
-  const remove = lists((collection) => gonesOf(previous[collection], next[collection]));
-  const endpoints = Object.fromEntries<readonly Endpoint[] | null>([
-    // The addresses of a service that goes, go with it.
-    ...gonesOf(previous.endpoints, next.endpoints)
-      .filter((id) => next.services.has(id))
-      .map((id): [string, null] => [id, null]),
-    ...[...next.endpoints].filter(([id, list]) => differs(previous.endpoints.get(id), list)),
-  ]);
-  return Object.keys(endpoints).length === 0 ? { put, remove } : { put, remove, endpoints };
+  const differ = (section: Collection | "endpoints") =>
+    differences<object>(previous[section], next[section]).filter(
+      ({ before, after }) => !before || !after || digestOf(before) !== digestOf(after),
+    );
+  const changed = Object.fromEntries(collections.map((collection) => [collection, differ(collection)]));
+  const of = (collection: Collection) => changed[collection] ?? [];
+  const put = lists((collection) => of(collection).flatMap(({ after }) => (after ? [after] : [])));
+  const remove = lists((collection) => of(collection).flatMap(({ key, after }) => (after ? [] : [key])));
+  // The addresses of a service that goes, go with it.
+  const addresses = differ("endpoints").filter(({ key, after }) => after || next.services.has(key));
+  if (addresses.length === 0) return { put, remove };
+  const endpoints = Object.fromEntries(addresses.map(({ key }) => [key, next.endpoints.get(key) ?? null]));
+  return { put, remove, endpoints };
 }
 
 /** The flat document of a snapshot, for pushing it whole. Credentials carry the hashes of their keys. */
@@ -41,15 +45,3 @@ function lists<Item>(
     collections.map((collection) => [collection, itemsOf(collection)] as const).filter(([, items]) => items.length > 0),
   );
 }
-
-function putsOf<Value extends object>(before: ReadonlyMap<string, Value>, after: ReadonlyMap<string, Value>) {
-  return before === after
-    ? []
-    : [...after].filter(([id, value]) => differs(before.get(id), value)).map(([, value]) => value);
-}
-
-const gonesOf = (before: ReadonlyMap<string, object>, after: ReadonlyMap<string, object>): readonly string[] =>
-  before === after ? [] : [...before.keys()].filter((id) => !after.has(id));
-
-const differs = (before: object | undefined, after: object): boolean =>
-  before !== after && (before === undefined || digestOf(before) !== digestOf(after));

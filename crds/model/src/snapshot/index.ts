@@ -1,5 +1,6 @@
 /** Snapshots: how one follows from another, and their hash. */
 export { applyChange, applyDocument } from "./apply.ts";
+export { BucketMap, byHash, byId, type Difference, differences } from "./bucket-map.ts";
 export { changeBetween, documentToChange, snapshotToDocument } from "./change.ts";
 export { checkChange } from "./check-change.ts";
 export { checkFlatDocument } from "./check-document.ts";

@@ -4,8 +4,11 @@ import type { PerCollection } from "../entities/per-collection.ts";
 import { references } from "../entities/references.ts";
 import type { Violation } from "../violation.ts";
 import { type Held, type Put, referred } from "./held.ts";
+import { lookupOf, referenceKey } from "./lookup.ts";
 
 export interface Draft {
+  /** All entities as they were. */
+  readonly previous: PerCollection<ReadonlyMap<string, Held>>;
   /** All entities as they will be. */
   readonly next: PerCollection<ReadonlyMap<string, Held>>;
   readonly puts: PerCollection<readonly Put[]>;
@@ -32,21 +35,34 @@ export function findDangling({ next, puts, faulty }: Draft): readonly Violation[
 
 /** Removals of what entities that stay still refer to: one for each removed entity and collection. */
 export function findStranded(draft: Draft): readonly Violation[] {
-  const told = new Map<string, Violation>();
-  for (const collection of collections) {
+  return collections.flatMap((collection) => {
     const leaving = references[collection].filter(({ to }) => draft.gone[to].size > 0);
-    if (leaving.length === 0) continue;
-    const put = new Set(draft.puts[collection].map(({ entity }) => entity.id));
-    for (const entity of draft.next[collection].values()) {
-      if (put.has(entity.id)) continue;
-      for (const { member, to } of leaving) {
-        const path = draft.gone[to].get(referred(entity, member) ?? "");
-        if (path === undefined) continue;
-        told.set(`${collection}/${path.join("/")}`, { path, message: stranded(collection, to) });
-      }
+    if (leaving.length === 0) return [];
+    const { referrers } = lookupOf(collection, draft.previous[collection]);
+    const released = releasedBy(collection, draft);
+    return leaving.flatMap(({ member, to }) =>
+      [...draft.gone[to]].flatMap(([id, path]) => {
+        const key = referenceKey(member, id);
+        const staying = (referrers.get(key) ?? 0) - (released.get(key) ?? 0);
+        return staying > 0 ? [{ path, message: stranded(collection, to) }] : [];
+      }),
+    );
+  });
+}
+
+/** How many references the entities held that will be gone or are put anew, by `referenceKey`. */
+function releasedBy(collection: Collection, { previous, puts, gone }: Draft): ReadonlyMap<string, number> {
+  const released = new Map<string, number>();
+  for (const id of new Set([...puts[collection].map(({ entity }) => entity.id), ...gone[collection].keys()])) {
+    const before = previous[collection].get(id);
+    for (const { member } of before ? references[collection] : []) {
+      const to = before && referred(before, member);
+      if (to === undefined) continue;
+      const key = referenceKey(member, to);
+      released.set(key, (released.get(key) ?? 0) + 1);
     }
   }
-  return [...told.values()];
+  return released;
 }
 
 const stranded = (collection: Collection, to: Collection) =>

@@ -2,7 +2,7 @@
 import { collections } from "../entities/index.ts";
 import { perCollection } from "../entities/per-collection.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { freezeMap } from "./freeze.ts";
+import { BucketMap, byId, differences } from "./bucket-map.ts";
 import { digestOf, emptyTree, type HashTree, type Leaf, rootOf, updateTree } from "./hash.ts";
 
 /** What a snapshot holds, beside its hash. */
@@ -16,8 +16,8 @@ const trees = new WeakMap<Snapshot, HashTree>();
 /** The snapshot that has nothing in it. */
 export const emptySnapshot: Snapshot = register(
   {
-    ...perCollection(() => freezeMap(new Map<string, never>())),
-    endpoints: freezeMap(new Map()),
+    ...perCollection(() => new BucketMap<never>(byId)),
+    endpoints: new BucketMap(byId),
   },
   emptyTree,
 );
@@ -44,14 +44,11 @@ function treeOf(snapshot: Snapshot): HashTree {
 }
 
 function difference(from: Maps, to: Maps): readonly Leaf[] {
-  return sections.flatMap((section) => {
-    const [before, after]: readonly ReadonlyMap<string, object>[] = [from[section], to[section]];
-    if (before === undefined || after === undefined || before === after) return [];
-    const gone = [...before.keys()].filter((id) => !after.has(id));
-    const put = [...after].filter(([id, value]) => before.get(id) !== value);
-    return [
-      ...gone.map((id) => ({ section, id, digest: null })),
-      ...put.map(([id, value]) => ({ section, id, digest: digestOf(value) })),
-    ];
-  });
+  return sections.flatMap((section) =>
+    differences<object>(from[section], to[section]).map(({ key, after }) => ({
+      section,
+      id: key,
+      digest: after === undefined ? null : digestOf(after),
+    })),
+  );
 }

@@ -1,97 +1,33 @@
 /** Values that no two entities of a collection may share. */
-import { type Collection, collections, entities } from "../entities/index.ts";
-import { type PerCollection, perCollection } from "../entities/per-collection.ts";
-import { references } from "../entities/references.ts";
+import { type Collection, collections } from "../entities/index.ts";
+import type { PerCollection } from "../entities/per-collection.ts";
 import type { Violation } from "../violation.ts";
-import { type Held, type Put, referred } from "./held.ts";
+import { type Claim, claims } from "./claims.ts";
+import type { Held, Put } from "./held.ts";
+import { claimKey, lookupOf } from "./lookup.ts";
 
-/** What an entity claims for itself alone. */
-interface Claim {
-  /** Undefined: the entity claims nothing. */
-  readonly claimed: (entity: Held) => string | undefined;
-  /** `name set to 'foo'` */
-  readonly say: (entity: Held) => string;
-  /** Whether two entities of one value are in each other's way; by default they are. */
-  readonly overlap?: (one: Held, other: Held) => boolean;
+interface Step {
+  readonly previous: PerCollection<ReadonlyMap<string, Held>>;
+  readonly puts: PerCollection<readonly Put[]>;
+  /** Ids that were there and will not be. */
+  readonly gone: PerCollection<ReadonlyMap<string, unknown>>;
 }
-
-const memberClaim = (member: string): Claim => ({
-  claimed: (entity) => (typeof entity[member] === "string" ? entity[member] : undefined),
-  say: (entity) => `${member} set to '${entity[member]}'`,
-});
-
-/** Worked out once for each entity, of all of which it is asked at every change. Entities are frozen. */
-function remembered(claimed: (entity: Held) => string): (entity: Held) => string {
-  const known = new WeakMap<Held, string>();
-  return (entity) => {
-    const before = known.get(entity);
-    if (before !== undefined) return before;
-    const value = claimed(entity);
-    known.set(entity, value);
-    return value;
-  };
-}
-
-/** One plugin of a name for one combination of route, service and consumer. */
-const pluginClaim: Claim = {
-  claimed: remembered((plugin) =>
-    JSON.stringify([plugin.name, ...references.plugins.map(({ member }) => referred(plugin, member) ?? null)]),
-  ),
-  say: (plugin) => {
-    const scope = references.plugins.flatMap(({ member }) => (referred(plugin, member) === undefined ? [] : [member]));
-    return `name set to '${plugin.name}' for ${scope.length === 0 ? "all requests" : `the same ${scope.join(" and ")}`}`;
-  },
-};
-
-/** Members that no two entities may share all of. */
-const togetherClaim = (members: readonly string[]): Claim => ({
-  claimed: remembered((entity) =>
-    JSON.stringify(members.map((member) => referred(entity, member) ?? entity[member] ?? null)),
-  ),
-  say: (entity) =>
-    members.map((member) => `${member} set to '${referred(entity, member) ?? entity[member]}'`).join(" and "),
-});
-
-/** One key opens one scope for one consumer (house decision 3). The key itself is never shown. */
-const keyClaim: Claim = {
-  claimed: (credential) => extrasOf(credential).key_hash,
-  say: () => "key set to '[redacted]'",
-  overlap: (one, other) => {
-    const [mine, theirs] = [extrasOf(one).namespaces, extrasOf(other).namespaces];
-    return mine === undefined || theirs === undefined || mine.some((namespace) => theirs.includes(namespace));
-  },
-};
-
-const extrasOf = (entity: Held) => (entity._sluice ?? {}) as { key_hash?: string; namespaces?: readonly string[] };
-
-const special: Partial<Record<Collection, readonly Claim[]>> = {
-  plugins: [...entities.plugins.unique.map(memberClaim), pluginClaim],
-  keyauth_credentials: [keyClaim],
-};
-
-const claims = perCollection((collection): readonly Claim[] => {
-  const { unique, uniqueTogether } = entities[collection];
-  return (
-    special[collection] ?? [...unique.map(memberClaim), ...(uniqueTogether ? [togetherClaim(uniqueTogether)] : [])]
-  );
-});
 
 /** Put entities that claim what another one has, before or in the same change. */
-export function findClashes(
-  next: PerCollection<ReadonlyMap<string, Held>>,
-  puts: PerCollection<readonly Put[]>,
-): readonly Violation[] {
+export function findClashes({ previous, puts, gone }: Step): readonly Violation[] {
   return collections.flatMap((collection) => {
     const put = puts[collection];
     if (put.length === 0) return [];
     const ids = new Set(put.map(({ entity }) => entity.id));
-    const others = [...next[collection].values()].filter(({ id }) => !ids.has(id));
-    return claims[collection].flatMap((claim) =>
-      clashesOf(claim, put, others).map(({ path, entity }) => ({
+    const { holders } = lookupOf(collection, previous[collection]);
+    return claims[collection].flatMap((claim, index) => {
+      const staysWith = (value: string) =>
+        (holders.get(claimKey(index, value)) ?? []).filter(({ id }) => !ids.has(id) && !gone[collection].has(id));
+      return clashesOf(claim, put, staysWith).map(({ path, entity }) => ({
         path,
         message: clash(collection, claim.say(entity)),
-      })),
-    );
+      }));
+    });
   });
 }
 
@@ -104,24 +40,15 @@ export function sameIdentity(collection: Collection, one: Held, other: Held): st
 const clash = (collection: Collection, what: string): string =>
   `uniqueness violation: '${collection}' entity with ${what} already declared`;
 
-function clashesOf(claim: Claim, puts: readonly Put[], others: readonly Held[]): readonly Put[] {
-  const wanted = new Set(puts.map(({ entity }) => claim.claimed(entity)));
+function clashesOf(claim: Claim, puts: readonly Put[], staysWith: (value: string) => readonly Held[]): readonly Put[] {
   const holders = new Map<string, Held[]>();
-  for (const entity of others) {
-    const value = claim.claimed(entity);
-    if (value !== undefined && wanted.has(value)) addTo(holders, value, entity);
-  }
   return puts.filter(({ entity }) => {
     const value = claim.claimed(entity);
     if (value === undefined) return false;
-    const taken = (holders.get(value) ?? []).some((other) => claim.overlap?.(entity, other) ?? true);
-    addTo(holders, value, entity);
+    const others = holders.get(value) ?? [...staysWith(value)];
+    const taken = others.some((other) => claim.overlap?.(entity, other) ?? true);
+    others.push(entity);
+    holders.set(value, others);
     return taken;
   });
-}
-
-function addTo(holders: Map<string, Held[]>, value: string, entity: Held): void {
-  const list = holders.get(value);
-  if (list === undefined) holders.set(value, [entity]);
-  else list.push(entity);
 }

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { deriveId } from "../ids.ts";
+import { BucketMap, byHash, byId, differences } from "./bucket-map.ts";
+
+const ids = Array.from({ length: 2000 }, (_, number) => deriveId("services", `${number}`));
+const keys = fc.constantFrom(...ids.slice(0, 40));
+const changes = fc.array(fc.array(fc.tuple(keys, fc.option(fc.nat({ max: 3 }), { nil: undefined })), { maxLength: 8 }));
+
+for (const place of [byId, byHash]) {
+  test(`holds what a plain map holds, and tells what differs from the maps before (${place.name})`, () => {
+    fc.assert(
+      fc.property(changes, (steps) => {
+        const plain = new Map<string, number>();
+        let map = new BucketMap<number>(place);
+        for (const step of steps) {
+          const before = new Map(plain);
+          const mapBefore = map;
+          for (const [key, value] of step)
+            if (value === undefined) plain.delete(key);
+            else plain.set(key, value);
+          map = map.with(step);
+          assert.deepEqual(new Map(map), plain);
+          assert.equal(map.size, plain.size);
+          assert.deepEqual(new Map(mapBefore), before, "the map before has changed");
+          const told = (list: ReturnType<typeof differences>) => new Set(list.map((one) => JSON.stringify(one)));
+          assert.deepEqual(told(differences(mapBefore, map)), told(differences(before, plain)));
+        }
+      }),
+    );
+  });
+}
+
+test("by ids it is in their order", () => {
+  const map = new BucketMap<string>(byId).with(ids.map((id) => [id, id]));
+  assert.deepEqual([...map.keys()], ids.toSorted());
+  assert.deepEqual([...map.values()], ids.toSorted());
+});
+
+test("a change shares all buckets but those that it touches, and no change is the map itself", () => {
+  for (const place of [byId, byHash]) {
+    const before = new BucketMap<string>(place).with(ids.map((id) => [id, id]));
+    const [first = "", second = ""] = ids;
+    const after = before.with([
+      [first, "another"],
+      [second, undefined],
+    ]);
+    assert.ok(after.buckets.filter((bucket, index) => bucket !== before.buckets[index]).length <= 2);
+    assert.equal(before.with([[first, first]]), before);
+    assert.ok(Math.max(...before.buckets.map(({ size }) => size)) < 30, "the buckets are not filled evenly");
+  }
+});
