@@ -129,3 +129,67 @@ test("only what changes the meaning of a resource is a change: its spec, or its 
   services.removed(resource("b", "7"));
   assert.deepEqual(changes, [true, false, true, true, false, true]);
 });
+
+const service = (resourceVersion: string, uid = "a"): Resource => resource("a", resourceVersion, { uid });
+
+test("what was written counts at once, and what a watch tells as soon as it has come as far", () => {
+  const { cache, watch } = scene();
+  const observer = watch("Service");
+  const there = () => names(cache.resources.Service);
+  observer.replaced([service("5")]);
+  const written = service("9");
+  cache.wrote("Service", written);
+  assert.deepEqual(there(), ["a@9"]);
+  observer.changed(service("7"));
+  assert.deepEqual(there(), ["a@9"], "a change from before");
+  observer.replaced([service("8")]);
+  observer.replaced([]);
+  assert.deepEqual(there(), ["a@9"], "lists from before");
+  observer.changed(service("9"));
+  assert.equal(cache.resources.Service.get("home/a"), written, "the same version is the same object");
+  observer.changed(service("10"));
+  assert.deepEqual(there(), ["a@10"]);
+  cache.wrote("Service", service("8"));
+  assert.deepEqual(there(), ["a@10"], "the watch was faster than the answer");
+  cache.wrote("Service", service("12"));
+  observer.removed(service("13"));
+  assert.deepEqual(there(), [], "somebody removed it after that");
+});
+
+test("what was removed is gone at once, and what comes under its name afterwards is there", () => {
+  const { cache, watch } = scene();
+  const observer = watch("Service");
+  const there = () => names(cache.resources.Service);
+  observer.replaced([]);
+  cache.wrote("Service", service("5"));
+  cache.wrote("Service", service("5"), { removed: true });
+  assert.deepEqual(there(), []);
+  for (const version of ["5", "6"]) observer.changed(service(version));
+  assert.deepEqual(there(), [], "the watch tells of its life");
+  observer.removed(service("7"));
+  observer.changed(service("9", "b"));
+  assert.deepEqual(there(), ["a@9"]);
+  cache.wrote("Service", service("9", "b"), { removed: true });
+  observer.changed(service("11", "c"));
+  assert.deepEqual(there(), ["a@11"]);
+});
+
+test("a watch is believed when it has not told of a write for five seconds", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { cache, watch } = scene();
+  const observer = watch("Service");
+  observer.replaced([]);
+  cache.wrote("Service", service("5"));
+  t.mock.timers.tick(4999);
+  assert.deepEqual(names(cache.resources.Service), ["a@5"]);
+  t.mock.timers.tick(1);
+  assert.deepEqual(names(cache.resources.Service), []);
+});
+
+test("where versions have no order only the watch counts", () => {
+  const { cache, watch } = scene();
+  watch("Service").replaced([service("5f")]);
+  cache.wrote("Service", service("6f"));
+  cache.wrote("Service", service("5f"), { removed: true });
+  assert.deepEqual(names(cache.resources.Service), ["a@5f"]);
+});

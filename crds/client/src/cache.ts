@@ -1,5 +1,6 @@
 /** Keeps resources in memory, up to date from a client's watches. Used by the operator and the admin listener. */
 import { TLS_SECRET_TYPE } from "@sluice/model";
+import { createAhead, versionOf } from "./ahead.ts";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "./batch.ts";
 import {
   type Kind,
@@ -38,6 +39,12 @@ export interface ResourceCache<Kinds extends Kind> {
   readonly resources: Readonly<Record<Kinds, ReadonlyMap<string, Resource>>>;
   /** Kinds that have not been listed yet, or that the cluster does not know any more. */
   unsynced(): readonly Kinds[];
+  /**
+   * A resource as the client answered a write, or with `removed` one that the client has removed: it counts at once,
+   * and what watches tell counts as soon as they have come as far. Where versions have no order nothing is done, and
+   * the watch has to be waited for.
+   */
+  wrote(kind: Kinds, resource: Resource, options?: { readonly removed?: boolean }): void;
 }
 
 export const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
@@ -64,31 +71,45 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   const cached = new Map(kinds.map((kind) => [kind, new Map<string, Resource>()]));
   const scopes = kinds.flatMap((kind) => scopesOf(kind, options));
   const unsynced = new Set(scopes);
+  const ahead = createAhead();
+  signal.addEventListener("abort", ahead.close);
+
+  /** What the watches say, as long as nothing newer was written. */
+  const toldOf = (kind: Kinds, key: string): Resource | undefined =>
+    scopes.find((scope) => scope.kind === kind && scope.found.has(key))?.found.get(key);
+
+  function put(kind: Kinds, key: string, resource: Resource | undefined): void {
+    const held = cached.get(kind);
+    if (!held || held.get(key) === resource) return;
+    if (resource) held.set(key, resource);
+    else held.delete(key);
+    onResource?.(kind, key);
+  }
 
   function observe(scope: Scope<Kinds>, held: Map<string, Resource>): void {
     const { kind, found, ...selection } = scope;
-    const beside = scopes.filter((other) => other !== scope && other.kind === kind);
-
-    function forget(key: string): void {
+    /** @param event The last that was told of it. */
+    function forget(key: string, event?: Resource): void {
       found.delete(key);
-      const still = beside.find((other) => other.found.has(key))?.found.get(key);
-      if (still) held.set(key, still);
-      else held.delete(key);
-      onResource?.(kind, key);
+      const still = toldOf(kind, key);
+      if (!ahead.outdates(`${kind} ${key}`, { resource: still ?? null, ...(event && { event }) }))
+        put(kind, key, still);
     }
 
     function keep(resource: Resource): void {
       const key = resourceKey(resource);
-      found.set(key, resource);
-      held.set(key, resource);
-      onResource?.(kind, key);
+      const known = held.get(key);
+      const told = known && isSameVersion(known, resource) ? known : resource;
+      found.set(key, told);
+      if (!ahead.outdates(`${kind} ${key}`, { resource: told })) put(kind, key, told);
     }
 
     const observer: Observer = {
       replaced(list) {
         const before = new Map(found);
         const unknown = unsynced.has(scope) ? undefined : null;
-        for (const key of before.keys()) forget(key);
+        const there = new Set(list.map(resourceKey));
+        for (const key of before.keys()) if (!there.has(key)) forget(key);
         for (const resource of list) {
           keep(resource);
           onVersion?.(kind, before.get(resourceKey(resource)) ?? unknown, resource);
@@ -105,7 +126,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
       removed(resource) {
         const key = resourceKey(resource);
         if (!found.has(key)) return;
-        forget(key);
+        forget(key, resource);
         onChange(true);
       },
       lost(error) {
@@ -124,8 +145,30 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   return {
     resources: Object.fromEntries(cached) as unknown as Record<Kinds, Map<string, Resource>>,
     unsynced: () => kinds.filter((kind) => [...unsynced].some((scope) => scope.kind === kind)),
+    wrote(kind, resource, { removed = false } = {}) {
+      const version = versionOf(resource);
+      if (version === undefined) return;
+      const key = resourceKey(resource);
+      const told = toldOf(kind, key);
+      const isTold = removed
+        ? told?.metadata.uid !== resource.metadata.uid && !ahead.has(`${kind} ${key}`)
+        : told !== undefined && (versionOf(told) ?? 0n) >= version;
+      if (isTold) return;
+      const over = () => {
+        put(kind, key, toldOf(kind, key));
+        onChange(true);
+      };
+      ahead.note(`${kind} ${key}`, resource, { removed, over });
+      put(kind, key, removed ? undefined : resource);
+    },
   };
 }
+
+/** A directory's version says nothing of a resource's age. */
+const isSameVersion = (one: Resource, other: Resource): boolean =>
+  one.metadata.uid === other.metadata.uid &&
+  one.metadata.resourceVersion === other.metadata.resourceVersion &&
+  versionOf(one) !== undefined;
 
 /** The watches for a kind: one for each namespace, and for Secrets one for each of the ways to be ours. */
 function scopesOf<Kinds extends Kind>(
