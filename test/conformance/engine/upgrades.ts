@@ -29,6 +29,17 @@ async function startEcho(test: TestContext, onSocket: (socket: Socket) => void =
   return { port: portOf(await listen(test, server)), requests };
 }
 
+/** An upstream that upgrades, says `hello` and then only what it is told to; it never ends by itself. */
+async function startSilent(test: TestContext, onSocket: (socket: Socket) => void = () => {}) {
+  const server = createServer();
+  server.on("upgrade", ({ socket }) => {
+    socket.on("error", () => {}).resume();
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello");
+    onSocket(socket);
+  });
+  return portOf(await listen(test, server));
+}
+
 export function upgradeSuite(engine: Engine): void {
   describe(`upgrades (${engine.name})`, () => {
     it("tunnels a WebSocket both ways", async (test) => {
@@ -64,6 +75,42 @@ export function upgradeSuite(engine: Engine): void {
         far.resume();
         await closed;
       }
+    });
+
+    it("ends a tunnel in which nobody says anything for read_timeout, and counts it no more", async (test) => {
+      for (const client of ["is there", "has ended its half"]) {
+        const upstream = await startSilent(test);
+        const rig = await startRig(test, engine, {
+          service: { read_timeout: 100 },
+          pool: { upstream: { algorithm: "least-connections" }, targets: { [`127.0.0.1:${upstream}`]: 100 } },
+        });
+        const socket = await dial(test, rig.port);
+        const ended = once(socket, "close");
+        socket.write(HANDSHAKE);
+        await until(socket, "hello");
+        const underWay = () => rig.balancer().entries[0]?.member.inFlight;
+        assert.equal(underWay(), 1, client);
+        if (client !== "is there") socket.end();
+        await ended;
+        while (underWay() !== 0) await new Promise(setImmediate);
+      }
+    });
+
+    it("keeps a tunnel in which one side alone says something now and then", async (test) => {
+      const rig = await startRig(test, engine, {
+        service: { read_timeout: 400 },
+        upstream: await startSilent(test, (socket) => {
+          let said = 0;
+          const timer = setInterval(() => {
+            if (++said === 15) clearInterval(timer);
+            socket.write(`-${said}`);
+          }, 40);
+          socket.once("close", () => clearInterval(timer));
+        }),
+      });
+      const socket = await dial(test, rig.port);
+      socket.write(HANDSHAKE);
+      await until(socket, "-15");
     });
 
     it("does not tunnel when a plugin answers", async (test) => {

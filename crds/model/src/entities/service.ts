@@ -29,7 +29,7 @@ export const service = record(
     path: nullable(text({ description: "Put in front of the path of every request.", rule: "path", maxLength: 4096 })),
     connect_timeout: timeout("to wait for a connection to the upstream"),
     write_timeout: timeout("between two writes to the upstream"),
-    read_timeout: timeout("between two reads from the upstream"),
+    read_timeout: timeout("between two reads from the upstream; of a WebSocket: in which neither side says anything"),
     tags,
     client_certificate: reference("certificates", "The certificate that is shown to an https upstream.", "restrict"),
     tls_verify: nullable(

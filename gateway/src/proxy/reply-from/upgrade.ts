@@ -88,7 +88,7 @@ function tunnel(context: UpgradeContext, { exchange, incoming, first, forward, a
         socket.write(switchingHead(headers, response.headers.upgrade ?? "websocket"), "latin1");
         if (head.length > 0) socket.write(head);
         if (first.length > 0) upstream.write(first);
-        join(context, socket, upstream);
+        join(context, { client: socket, upstream, silence: forward.upstream.service.read_timeout });
       },
       refused(response) {
         const headers = pipeline.clientHeaders(exchange, response.statusCode ?? 502, response.rawHeaders);
@@ -114,10 +114,21 @@ function tunnel(context: UpgradeContext, { exchange, incoming, first, forward, a
   socket.once("close", giveUp);
 }
 
-/** Bytes go both ways until one side ends; silence is no reason to part, since subscriptions are silent for long. */
-function join({ tunnels }: UpgradeContext, client: Socket, upstream: Duplex): void {
+interface Sides {
+  readonly client: Socket;
+  readonly upstream: Duplex;
+  /** Milliseconds after which a tunnel in which nobody says anything ends. */
+  readonly silence: number;
+}
+
+/**
+ * Bytes go both ways until one side is gone, or both are silent for long, as in Kong: a side that was left half open
+ * would else count as one of the target's connections for ever. What means to be silent for longer pings.
+ */
+function join({ tunnels }: UpgradeContext, { client, upstream, silence }: Sides): void {
   tunnels.add(client);
-  client.setTimeout(0);
+  // What comes from the upstream is written here: the client's socket sees both ways.
+  client.setTimeout(silence, () => client.destroy());
   client.setNoDelay(true);
   client.setKeepAlive(true, 60_000);
   upstream.on("error", () => upstream.destroy());
