@@ -297,6 +297,35 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       ]);
     });
 
+    test("writes that come while one is under way share the next transaction", async () => {
+      const number = async () => Number((await database.query("select number from revision"))[0]?.number);
+      const start = await number();
+      const people = Array.from({ length: 10 }, (_, index) => consumer(`person ${index}`));
+      const outcomes = await Promise.all(people.map((one) => store.write([create("consumers", one)])));
+      assert.deepEqual(
+        outcomes.map(({ effects }) => effects?.map(({ after }) => after)),
+        people.map((one) => [one]),
+      );
+      assert.equal(await number(), start + 2, "the first alone, the others together");
+    });
+
+    test("of writes that share a transaction, the one that is refused takes no other along", async () => {
+      const all: readonly (readonly Write[])[] = [
+        [create("consumers", consumer("alone"))],
+        [create("consumers", consumer("twin"))],
+        [create("consumers", consumer("twin"))],
+        [create("consumers", consumer("lost")), create("consumers", consumer("alone"))],
+        [create("services", service("other")), remove("consumers", randomUUID())],
+      ];
+      const outcomes = await Promise.all(all.map((writes) => store.write(writes)));
+      assert.deepEqual(
+        outcomes.map(({ fault, effects }) => fault?.kind ?? effects?.length),
+        [1, 1, "primary-key", "primary-key", 2],
+      );
+      const { entities } = await store.list("consumers", { size: 10 });
+      assert.deepEqual(entities.map(({ username }) => username).sort(), ["alone", "twin"]);
+    });
+
     test("a page costs the same at the first and at the last of many rows", async () => {
       const body = JSON.stringify({ ...consumer("x"), tags: null });
       await database.query(

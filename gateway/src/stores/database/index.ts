@@ -2,6 +2,7 @@
 import type { WaitAnswer } from "@sluice/model";
 import { type Store, Unavailable } from "../store.ts";
 import type { Database } from "./driver.ts";
+import { groupWrites } from "./group.ts";
 import { isUnavailable, reasonOf } from "./reason.ts";
 import { type EntityRow, entityOf } from "./rows.ts";
 import { findStatement, listStatement, type Statement } from "./statements.ts";
@@ -21,6 +22,8 @@ export function createDatabaseStore({ database, awaitRevision }: DatabaseStoreOp
     return found.map(({ row }) => JSON.parse(String(row)) as EntityRow);
   }
 
+  const writeOne = groupWrites(database);
+
   return {
     database: true,
 
@@ -36,7 +39,7 @@ export function createDatabaseStore({ database, awaitRevision }: DatabaseStoreOp
     },
 
     async write(writes, { plan = false } = {}) {
-      const done = await writeAll(database, writes, plan).catch(explain);
+      const done = await (plan ? writeAll(database, writes, plan) : writeOne(writes)).catch(explain);
       if (done.fault) return done;
       const { effects, revision } = done;
       const wrote = !plan && effects.some(({ before, after }) => before !== null || after !== null);

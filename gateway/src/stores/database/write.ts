@@ -2,7 +2,7 @@
 import type { Collection, Entity } from "@sluice/model";
 import type { Effect, Write, WriteFault } from "../store.ts";
 import { type Batch, batchesOf } from "./batches.ts";
-import { createOne } from "./create-one.ts";
+import { createAll } from "./create.ts";
 import { type Connection, type Database, DatabaseFault } from "./driver.ts";
 import { faultOf, findUnstorable, type ToldFault } from "./faults.ts";
 import { requestsOf } from "./requests.ts";
@@ -34,7 +34,7 @@ export async function writeAll(database: Database, writes: readonly Write[], pla
   if (!only) return { effects: [], revision: 0 };
   for (let left = TRIES; ; left--) {
     try {
-      const created = plan || writes.length > 1 ? undefined : await createOne(database, writes[0]);
+      const created = plan || batches.length > 1 ? undefined : await createAll(database, writes);
       if (created) return created;
       if (batches.length === 1 && !plan) return await writeBatch(database, only);
       return await database.transaction((connection) => writeBatches(connection, batches, plan));
