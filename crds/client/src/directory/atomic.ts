@@ -1,8 +1,32 @@
-/** Writes files so that a reader sees the old or the new one and never a part, also after a power cut. */
+/**
+ * Changes files so that a reader sees the old or the new one and never a part, also after a power cut. A new one stands
+ * beside its place under a hidden name first, and an old one goes by way of such a name: `targetOf` tells it, so that
+ * who watches the folder knows that there is nothing to wait for.
+ *
+ * Calls that only touch the system's caches are synchronous: each way through the thread pool costs ten times the call.
+ */
 import { randomBytes } from "node:crypto";
-import { open, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import {
+  closeSync,
+  fstatSync,
+  fsync,
+  futimesSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { Conflict } from "../resource.ts";
+import { textOf } from "./files.ts";
+
+const synced = promisify(fsync);
 
 export interface WriteOptions {
   /** For a new file; an existing one keeps its own. */
@@ -27,51 +51,72 @@ export async function writeAtomically(
   text: string,
   { mode = 0o644, after = 0, durable = true, replaces }: WriteOptions = {},
 ): Promise<void> {
-  // A rename would replace a symbolic link by the file.
-  const target = await realpath(path).catch(() => path);
-  const existing = await stat(target).catch(() => undefined);
-  const folder = dirname(target);
-  const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString("hex")}`);
+  const target = behindLink(path);
+  const existing = statSync(target, { throwIfNoEntry: false });
+  const temporary = temporaryOf(target);
   try {
-    const file = await open(temporary, "wx", existing ? existing.mode & 0o777 : mode);
+    const file = openSync(temporary, "wx", existing ? existing.mode & 0o777 : mode);
     try {
-      await file.writeFile(text);
-      const { mtimeMs } = await file.stat();
-      if (mtimeMs <= after + 1) await file.utimes((after + 2) / 1000, (after + 2) / 1000);
-      if (durable) await file.sync();
+      writeFileSync(file, text);
+      const { mtimeMs } = fstatSync(file);
+      if (mtimeMs <= after + 1) futimesSync(file, (after + 2) / 1000, (after + 2) / 1000);
+      if (durable) await synced(file);
     } finally {
-      await file.close();
+      closeSync(file);
     }
     // As late as can be: what is saved between this look and the next step is lost.
-    if (replaces !== undefined && (await readFile(target, "utf8").catch(() => undefined)) !== replaces)
-      throw new Edited(path);
-    await rename(temporary, target);
+    if (replaces !== undefined && textOf(target) !== replaces) throw new Edited(path);
+    renameSync(temporary, target);
   } catch (error) {
-    await rm(temporary, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
-  if (durable) await syncFolder(folder);
+  if (durable) await syncFolder(dirname(target));
 }
+
+/** Durable, too. Rejects when there is no such file. */
+export async function removeAtomically(path: string): Promise<void> {
+  const temporary = temporaryOf(path);
+  renameSync(path, temporary);
+  unlinkSync(temporary);
+  await syncFolder(dirname(path));
+}
+
+/** A rename would replace a symbolic link by the file. */
+function behindLink(path: string): string {
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
+  if (!isLink) return path;
+  try {
+    return realpathSync(path);
+  } catch {
+    // It leads nowhere.
+    return path;
+  }
+}
+
+const temporaryOf = (path: string): string =>
+  join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}`);
+
+/** The name of the file that is written or removed by way of this one beside it; undefined for all others. */
+export const targetOf = (name: string): string | undefined => /^\.(.+)\.[0-9a-f]{12}$/.exec(name)?.[1];
 
 /**
  * Removes what writers of a file left beside it when they were killed in the middle. For who holds the file's lock: a
  * writer that lives has such files, too.
  */
 export async function removeUnfinished(path: string): Promise<void> {
-  const target = await realpath(path);
-  const [folder, start] = [dirname(target), `.${basename(target)}.`];
-  const left = (await readdir(folder)).filter(
-    (name) => name.startsWith(start) && /^[0-9a-f]{12}$/.test(name.slice(start.length)),
-  );
-  for (const name of left) await rm(join(folder, name), { force: true });
+  const target = realpathSync(path);
+  const folder = dirname(target);
+  const left = readdirSync(folder).filter((name) => targetOf(name) === basename(target));
+  for (const name of left) rmSync(join(folder, name), { force: true });
 }
 
 /** Makes renames and removals in a folder durable. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
+async function syncFolder(path: string): Promise<void> {
+  const folder = openSync(path, "r");
   try {
-    await folder.sync();
+    await synced(folder);
   } finally {
-    await folder.close();
+    closeSync(folder);
   }
 }

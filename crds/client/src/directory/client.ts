@@ -1,5 +1,5 @@
 /** Resources in a directory of YAML files, for machines without a cluster. Several processes may share it. */
-import { mkdir } from "node:fs/promises";
+import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Log } from "../log.ts";
 import type { ResourceClient } from "../resource.ts";
@@ -33,16 +33,21 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
   const told = new Map<string, number>();
   const turns = new Map<string, Turns>();
 
-  async function prepare(): Promise<void> {
+  function prepare(): void {
     closing.signal.throwIfAborted();
-    // Not recursive: a directory that is not there is a mistake of the settings.
-    await mkdir(join(directory, statusFolder)).catch((error) => {
-      if (error.code !== "EEXIST") throw error;
-    });
+    const path = join(directory, statusFolder);
+    if (existsSync(path)) return;
+    try {
+      // Not recursive: a directory that is not there is a mistake of the settings.
+      mkdirSync(path);
+    } catch (error) {
+      // Another process was quicker.
+      if (!existsSync(path)) throw error;
+    }
   }
 
   async function write<Result>(run: () => Promise<Result>): Promise<Result> {
-    await prepare();
+    prepare();
     const result = await lock.hold(run);
     feed.refresh();
     return result;
@@ -52,7 +57,10 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
     get: async (ref) => (await folder.find(ref))?.resource ?? null,
 
     async list(kind, { namespace, ...selectors } = {}) {
-      return select(await folder.look(), { kind, namespace, matches: parseSelectors(selectors) });
+      const view = await folder.look();
+      // Who compares a list with what a watch has told need not wait for the file system's word.
+      feed.show(view);
+      return select(view, { kind, namespace, matches: parseSelectors(selectors) });
     },
 
     watch(kind, observer, { namespace, signal, ...selectors }) {
@@ -86,7 +94,7 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
     },
 
     async inTurn({ namespace, name }, run) {
-      await prepare();
+      prepare();
       const key = `${namespace}_${name}`;
       const taken = turns.get(key) ?? createTurns(join(directory, statusFolder), key);
       turns.set(key, taken);
@@ -96,7 +104,7 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
     async close() {
       closing.abort();
       feed.close();
-      await Promise.all([lock.idle(), ...[...turns.values()].map((one) => one.idle())]);
+      await Promise.all([lock, ...turns.values()].map((one) => one.close()));
     },
   };
 }
@@ -105,6 +113,8 @@ interface Feed {
   add(subscription: Subscription, signal: AbortSignal): void;
   /** Something was written here: subscribers need not wait for the file system to say so. */
   refresh(): void;
+  /** The directory was looked at, and this came of it. */
+  show(view: View): void;
   close(): void;
 }
 
@@ -113,12 +123,15 @@ function createFeed(directory: string, folder: Folder): Feed {
   const subscriptions = new Set<Subscription>();
   let watcher: Watcher | undefined;
 
+  function show(looked: View): void {
+    const view = folder.latest() ?? looked;
+    for (const subscription of subscriptions) subscription.show(view);
+  }
+
   async function refresh(look: () => Promise<View>): Promise<void> {
     if (subscriptions.size === 0) return;
     try {
-      const looked = await look();
-      const view = folder.latest() ?? looked;
-      for (const subscription of subscriptions) subscription.show(view);
+      show(await look());
     } catch (error) {
       for (const subscription of subscriptions) subscription.lose(error as Error);
     }
@@ -147,6 +160,7 @@ function createFeed(directory: string, folder: Folder): Feed {
       void refresh(folder.look);
     },
     refresh: () => void refresh(folder.follow),
+    show,
     close,
   };
 }

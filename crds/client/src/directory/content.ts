@@ -1,5 +1,5 @@
 /** What a person's YAML says of a resource, in the form that the API would give it. Pure. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { canonical, uuidV5 } from "@sluice/model";
 import { isOurs, kindNames } from "../kinds.ts";
 import type { Kind, Metadata, Ref, Resource } from "../resource.ts";
@@ -83,7 +83,7 @@ export function uidOf(ref: Ref): string {
 }
 
 export function hashOf(value: unknown): string {
-  return createHash("sha256").update(canonical(value)).digest("base64url").slice(0, 22);
+  return hash("sha256", canonical(value), "base64url").slice(0, 22);
 }
 
 function isMap(value: unknown): value is Raw {

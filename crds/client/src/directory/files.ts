@@ -1,5 +1,5 @@
 /** Reads files again only when they changed. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -36,8 +36,11 @@ const granularity = 100;
  */
 const emptyForAMoment = 500;
 
-/** Synchronous, like the look at its times: for small files each way through the thread pool costs ten times the call. */
-function textOf(path: string): string | undefined {
+/**
+ * Undefined: there is no such file. Synchronous, like the look at its times: for small files each way through the
+ * thread pool costs ten times the call.
+ */
+export function textOf(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
@@ -65,7 +68,7 @@ export function createFileCache<Value>(
       if (text === undefined) return undefined;
       const justEmptied = text === "" && (facts.size > 0n || readAt - Number(facts.ctimeMs) < emptyForAMoment);
       if (before && justEmptied) return before.read;
-      const digest = createHash("sha256").update(text).digest("base64");
+      const digest = hash("sha256", text, "base64");
       const recent = readAt - Number(facts.ctimeMs) < granularity;
       const read =
         before?.stamp === stamp && before.digest === digest

@@ -1,4 +1,5 @@
-/** One writer at a time in a directory, among all processes of the machine. */
+/** One writer at a time in a directory, among all processes of the machine, in the order in which they come. */
+import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -6,52 +7,104 @@ export interface Lock {
   /** Runs while nobody else does. Rejects when the lock is held elsewhere for 10 s. */
   hold<Result>(run: () => Promise<Result>): Promise<Result>;
   /** Resolves when all that was asked for so far is done. */
-  idle(): Promise<void>;
+  close(): Promise<void>;
 }
 
 const patience = 10_000;
-/** Milliseconds between two tries at the most: a process with much to write leaves short gaps only. */
+/** Milliseconds between two tries at the most. */
 const longestWait = 4;
 
 /**
  * The kernel holds the lock (through SQLite, as Node has no flock), so it ends with its process however that ends:
  * a file with a pid in it can neither be taken over without a race nor be told from one whose pid was given again.
- * The file stays empty; it is made on the first use.
+ * The file stays empty; it is made on the first use. A second one beside it (`-next`) keeps the place of who comes
+ * next: else a process with much to write, which leaves short gaps only, would let nobody else in.
  */
 export function createLock(path: string): Lock {
+  const door = createDoor(path);
+  const next = createDoor(`${path}-next`);
   let last: Promise<unknown> = Promise.resolve();
+
+  async function enter(): Promise<void> {
+    const until = performance.now() + patience;
+    await pass(next, until);
+    try {
+      await pass(door, until);
+    } finally {
+      next.leave();
+    }
+  }
+
   return {
     hold(run) {
       const result = last.then(async () => {
-        const file = new DatabaseSync(path);
+        await enter();
         try {
-          await take(file, path);
           return await run();
         } finally {
-          file.close();
+          door.leave();
         }
       });
       last = result.catch(() => undefined);
       return result;
     },
-    async idle() {
+    async close() {
       await last;
+      door.close();
+      next.close();
     },
   };
 }
 
-async function take(file: DatabaseSync, path: string): Promise<void> {
-  const until = performance.now() + patience;
-  for (let wait = 1; ; wait = Math.min(wait * 2, longestWait)) {
-    try {
-      return file.exec("BEGIN IMMEDIATE");
-    } catch (error) {
-      if (!isBusy(error)) throw error;
-      if (performance.now() > until)
-        throw new Error(`another process has held ${path} for ${patience / 1000} s`, { cause: error });
-    }
+async function pass(door: Door, until: number): Promise<void> {
+  for (let wait = 1; !door.enter(); wait = Math.min(wait * 2, longestWait)) {
+    if (performance.now() > until) throw new Error(`another process has held ${door.path} for ${patience / 1000} s`);
     await sleep(wait * (0.5 + Math.random()));
   }
+}
+
+interface Door {
+  readonly path: string;
+  /** False: somebody else is in. */
+  enter(): boolean;
+  leave(): void;
+  close(): void;
+}
+
+function createDoor(path: string): Door {
+  let opened: { readonly file: DatabaseSync; readonly inode: number | undefined } | undefined;
+  const inode = () => statSync(path, { throwIfNoEntry: false })?.ino;
+
+  function close(): void {
+    opened?.file.close();
+    opened = undefined;
+  }
+
+  function open(): DatabaseSync {
+    // The directory may have been removed and made again: who comes now opens another file.
+    if (opened && opened.inode !== inode()) close();
+    if (!opened) {
+      const file = new DatabaseSync(path);
+      opened = { file, inode: inode() };
+    }
+    return opened.file;
+  }
+
+  return {
+    path,
+    enter() {
+      try {
+        open().exec("BEGIN IMMEDIATE");
+        return true;
+      } catch (error) {
+        if (isBusy(error)) return false;
+        close();
+        throw error;
+      }
+    },
+    leave: () => opened?.file.exec("ROLLBACK"),
+    close,
+  };
 }
 
 /** SQLITE_BUSY */

@@ -1,14 +1,15 @@
 /** One writer after the other among several processes that share a directory. */
 import { randomUUID } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Turn } from "../resource.ts";
-import { absent } from "./files.ts";
+import { textOf } from "./files.ts";
 import { createLock } from "./lock.ts";
 
 export interface Turns {
   take<Result>(run: (turn: Turn) => Promise<Result>): Promise<Result>;
-  idle(): Promise<void>;
+  /** Resolves when all that were asked for so far are over. */
+  close(): Promise<void>;
 }
 
 /** @param folder Must be there by the first turn. */
@@ -19,10 +20,10 @@ export function createTurns(folder: string, name: string): Turns {
   return {
     take: (run) =>
       lock.hold(async () => {
-        const others = (await readFile(path, "utf8").catch(absent)) !== me;
-        if (others) await writeFile(path, me);
+        const others = textOf(path) !== me;
+        if (others) writeFileSync(path, me);
         return run({ others });
       }),
-    idle: lock.idle,
+    close: lock.close,
   };
 }

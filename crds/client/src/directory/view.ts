@@ -4,6 +4,7 @@ import { isOurs } from "../kinds.ts";
 import type { Kind, Ref, Resource } from "../resource.ts";
 import { hashOf, keyOf, uidOf } from "./content.ts";
 import type { Read } from "./files.ts";
+import { withChanges } from "./layers.ts";
 import type { FileFault, Parsed, Placed } from "./parse.ts";
 import type { StatusRecord } from "./record.ts";
 
@@ -108,28 +109,27 @@ export function changeView(
 ): View | undefined {
   if (before.problems.length > 0 || changes.some(({ after }) => after && after.file.value.faults.length > 0))
     return undefined;
-  const held = new Map(before.held);
-  const keys = new Set<string>();
+  const changed = new Map<string, Held | undefined>();
   for (const { path, before: source } of changes) {
     for (const placed of source?.file.value.good.resources ?? []) {
       const key = keyOf(refOf(placed));
-      if (held.get(key)?.source.path !== path) return undefined;
-      held.delete(key);
-      keys.add(key);
+      if (changed.has(key) || before.held.get(key)?.source.path !== path) return undefined;
+      changed.set(key, undefined);
     }
   }
   for (const { after: source } of changes) {
     if (!source) continue;
     for (const placed of source.file.value.good.resources) {
       const key = keyOf(refOf(placed));
-      if (held.has(key)) return undefined;
-      held.set(key, holdPlaced({ placed, source, record: records.get(key) }, before.held.get(key)));
-      keys.add(key);
+      const earlier = before.held.get(key);
+      if (changed.has(key) ? changed.get(key) : earlier) return undefined;
+      changed.set(key, holdPlaced({ placed, source, record: records.get(key) }, earlier));
     }
   }
   const { version, steps } = before;
+  const keys = new Set(changed.keys());
   return {
-    held,
+    held: withChanges(before.held, changed),
     problems: [],
     version: version + 1,
     steps: [...steps.slice(1 - MANY_STEPS), { from: version, keys }],

@@ -4,6 +4,7 @@
  */
 import { type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import { extname, join } from "node:path";
+import { targetOf } from "./atomic.ts";
 import { statusFolder } from "./record.ts";
 
 export interface WatchedFolders {
@@ -17,8 +18,21 @@ interface Watched {
   readonly inode: number;
 }
 
-/** @param notice Told the path of what changed, relative to the directory; null: anything may have. */
-export function watchFolders(directory: string, notice: (path: string | null) => void): WatchedFolders {
+/**
+ * Told the path of what changed, relative to the directory; null: anything may have.
+ *
+ * @param isWhole The file was put in its place, or taken from it, in one step by a writer of ours: nothing more is to
+ * come. Others' files may be told in the middle of being written.
+ */
+export type Notice = (path: string | null, isWhole: boolean) => void;
+
+/** What the system tells of a name in a folder. */
+interface Told {
+  readonly event: string;
+  readonly name: string | null;
+}
+
+export function watchFolders(directory: string, notice: Notice): WatchedFolders {
   const watched = new Map<string, Watched>();
 
   function drop(below: string): void {
@@ -32,7 +46,12 @@ export function watchFolders(directory: string, notice: (path: string | null) =>
     const inode = statSync(full).ino;
     if (watched.get(below)?.inode === inode) return false;
     drop(below);
-    const watcher = watch(full, (event, name) => noticed(below, { event, name }));
+    const isOneStep = createPairing();
+    const watcher = watch(full, (event, name) => {
+      const target = isOneStep({ event, name });
+      if (target === undefined) noticed(below, { event, name });
+      else notice(join(below, target), true);
+    });
     watcher.on("error", () => drop(below));
     watched.set(below, { watcher, inode });
     return true;
@@ -51,20 +70,43 @@ export function watchFolders(directory: string, notice: (path: string | null) =>
     }
   }
 
-  function noticed(below: string, { event, name }: { event: string; name: string | null }): void {
+  function noticed(below: string, { event, name }: Told): void {
     if (name !== null && !isOurs(below, name)) return;
     const path = name === null ? null : join(below, name);
-    notice(path !== null && event === "rename" && isNewFolder(path) ? null : path);
+    notice(path !== null && event === "rename" && isNewFolder(path) ? null : path, false);
   }
 
   /** What is in it was not told of. */
-  const isNewFolder = (path: string): boolean => (watched.has(path) || extname(path) === "") && lookIn(path);
+  const isNewFolder = (path: string): boolean => (watched.has(path) || isFolder(path)) && lookIn(path);
+
+  const isFolder = (path: string): boolean =>
+    extname(path) === "" && statSync(join(directory, path), { throwIfNoEntry: false })?.isDirectory() === true;
 
   return {
     look: () => lookIn(""),
     stop() {
       for (const below of [...watched.keys()]) drop(below);
     },
+  };
+}
+
+/**
+ * A move between a hidden name of our writers and the file it stands for is told as two events, one right after the
+ * other. The returned function gives the file's name at the second one.
+ */
+function createPairing(): (told: Told) => string | undefined {
+  let last: string | null = null;
+  let paired: string | undefined;
+  return ({ event, name }) => {
+    const before = last;
+    // What was moved to a hidden name is removed next, and that is no half of another move.
+    last = event === "rename" && name !== paired ? name : null;
+    if (last === null || before === null) return undefined;
+    const [hidden, target] = last.startsWith(".") ? [last, before] : [before, last];
+    if (targetOf(hidden) !== target) return undefined;
+    last = null;
+    paired = hidden;
+    return target;
   };
 }
 

@@ -13,7 +13,7 @@ export interface WatcherOptions {
   readonly onChange: (paths: ReadonlySet<string> | undefined) => Promise<void>;
 }
 
-/** An editor or a copy writes in several steps: they are one change. */
+/** An editor or a copy writes in several steps: they are one change. Our own writers' files need no wait. */
 const quiet = 20;
 /** But a file that is written all the time must not hold up the others. */
 const longestQuiet = 200;
@@ -29,7 +29,17 @@ export function watchDirectory({ directory, interval = 1000, onChange }: Watcher
   let firstAt = 0;
   let paths: Set<string> | undefined = new Set();
 
-  function noticed(path: string | null): void {
+  /** Those of which nothing more is to come. */
+  const whole = new Set<string>();
+
+  function noticed(path: string | null, isWhole: boolean): void {
+    if (path !== null && isWhole) {
+      paths?.delete(path);
+      // All that the system has to tell comes before.
+      if (whole.size === 0) setImmediate(showWhole);
+      whole.add(path);
+      return;
+    }
     if (path === null) paths = undefined;
     else paths?.add(path);
     const now = performance.now();
@@ -40,8 +50,14 @@ export function watchDirectory({ directory, interval = 1000, onChange }: Watcher
       pending = undefined;
       const changed = paths;
       paths = new Set();
-      void onChange(changed);
+      if (changed?.size !== 0) void onChange(changed);
     }, quiet);
+  }
+
+  function showWhole(): void {
+    const changed = new Set(whole);
+    whole.clear();
+    if (!stopped) void onChange(changed);
   }
 
   // The rescans do without notifications where the system has none left or the directory is not there yet.

@@ -1,5 +1,5 @@
 /** Changes to the files of a directory. Every one runs under the lock and returns once it is on the disk. */
-import { mkdir, readFile, rm, stat, unlink } from "node:fs/promises";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { canonical } from "@sluice/model";
 import { mergeConditions, seconds } from "../conditions.ts";
@@ -12,9 +12,9 @@ import {
   Rejected,
   type Resource,
 } from "../resource.ts";
-import { Edited, syncFolder, writeAtomically } from "./atomic.ts";
+import { Edited, removeAtomically, writeAtomically } from "./atomic.ts";
 import { applyTo, faultOf, keyOf } from "./content.ts";
-import { absent } from "./files.ts";
+import { textOf } from "./files.ts";
 import type { Folder } from "./folder.ts";
 import { type Parsed, parseResources } from "./parse.ts";
 import { printRecord, recordPath, type StatusRecord } from "./record.ts";
@@ -44,7 +44,7 @@ export const applyResource = (place: Place, application: Application): Promise<R
 export async function removeResource(place: Place, removal: Removal): Promise<boolean> {
   let removed = false;
   while (await whileEdited(() => removeOnce(place, removal))) removed = true;
-  if (removed) await rm(recordPath(place.directory, removal.ref), { force: true });
+  if (removed) rmSync(recordPath(place.directory, removal.ref), { force: true });
   return removed;
 }
 
@@ -69,9 +69,9 @@ async function applyOnce({ directory, folder }: Place, { kind, resource, expect 
   checkExpectation(ref, held, expect);
   const content = applyTo(kind, held?.placed.content, resource);
   if (!held) {
-    const path = await freePath(directory, ref);
-    await mkdir(dirname(path), { recursive: true });
-    await rm(recordPath(directory, ref), { force: true });
+    const path = freePath(directory, ref);
+    makeFolderOf(path);
+    rmSync(recordPath(directory, ref), { force: true });
     await writeAtomically(path, printResource(content), { mode: kind === "Secret" ? 0o600 : 0o644 });
     folder.touched(relative(directory, path));
   } else {
@@ -79,7 +79,7 @@ async function applyOnce({ directory, folder }: Place, { kind, resource, expect 
     await rewriteFile(directory, held, (text) => replaceDocument(text, held.placed.document, content), content);
     folder.touched(held.source.path);
   }
-  const written = await folder.find(ref);
+  const written = (await folder.follow()).held.get(keyOf(ref));
   if (!written) throw new Error(`${kind} ${ref.namespace}/${ref.name} was written and then removed by somebody else`);
   return written.resource;
 }
@@ -98,8 +98,7 @@ function checkExpectation(ref: Ref, held: Held | undefined, expect: ApplyOptions
 
 /** Another process may have made it since we looked, and then in the file where we would. */
 async function hiddenBy(directory: string, { folder, ref }: { folder: Folder; ref: Ref }): Promise<Held | undefined> {
-  const isThere = await stat(pathFor(directory, ref)).catch(absent);
-  return isThere && (await folder.look()).held.get(keyOf(ref));
+  return existsSync(pathFor(directory, ref)) ? (await folder.look()).held.get(keyOf(ref)) : undefined;
 }
 
 /** `<kind>/<name>.yaml`, with the namespace in front of the name where it is not the default one. */
@@ -109,11 +108,16 @@ function pathFor(directory: string, { kind, namespace, name }: Ref, count = 1): 
   return join(directory, kind.toLowerCase(), `${stem}${count === 1 ? "" : `_${count}`}.yaml`);
 }
 
-async function freePath(directory: string, ref: Ref): Promise<string> {
+function freePath(directory: string, ref: Ref): string {
   for (let count = 1; ; count++) {
     const path = pathFor(directory, ref, count);
-    if (!(await stat(path).catch(() => undefined))) return path;
+    if (!existsSync(path)) return path;
   }
+}
+
+function makeFolderOf(path: string): void {
+  const folder = dirname(path);
+  if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
 }
 
 async function removeOnce({ directory, folder }: Place, { ref, uid }: Removal): Promise<boolean> {
@@ -138,13 +142,10 @@ async function rewriteFile(
   if (file.value.broken && first)
     throw new Rejected(`${path}:${first.line}:${first.column}: ${first.message}: repair the file first`);
   const full = join(directory, path);
-  const before = await readFile(full, "utf8").catch(absent);
+  const before = textOf(full);
   if (before === undefined || !holds(parseResources(before), file.value.good)) throw new Edited(path);
   const text = change(before);
-  if (text === null) {
-    await unlink(full);
-    return syncFolder(dirname(full));
-  }
+  if (text === null) return removeAtomically(full);
   checkOutcome(path, text, { held, content });
   // The new file has a new time of birth: what stood in the old one must not get younger.
   for (const placed of file.value.good.resources) await keepAge(directory, refOf(placed), file.bornAt);
@@ -170,7 +171,7 @@ function checkOutcome(path: string, text: string, { held, content }: { held: Hel
 
 async function keepAge(directory: string, ref: Ref, bornAt: number): Promise<void> {
   const path = recordPath(directory, ref);
-  if (await stat(path).catch(() => undefined)) return;
+  if (existsSync(path)) return;
   await writeRecord(path, { created: seconds(new Date(bornAt)) });
 }
 
@@ -202,6 +203,6 @@ export async function writeConditions(
 
 /** A lost record is written again by whoever finds the status wrong: no need to wait for the disk. */
 async function writeRecord(path: string, record: StatusRecord): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  makeFolderOf(path);
   await writeAtomically(path, printRecord(record), { durable: false });
 }
