@@ -136,6 +136,11 @@ export class UnknownKind extends Error {
 export interface Turn {
   /** Another process may have written since this one's last turn. */
   readonly others: boolean;
+  /**
+   * Whether nobody else can have begun a turn: a process that was stopped for long may have lost its own. Absent where a
+   * turn cannot be lost while its process lives.
+   */
+  readonly isHeld?: () => boolean;
 }
 
 export interface ConditionsOptions {

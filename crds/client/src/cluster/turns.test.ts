@@ -44,9 +44,9 @@ function machine() {
 test("costs two calls for the first turn and none for the next", async () => {
   const { turns, calls, lease } = machine();
   const mine = turns();
-  assert.deepEqual(await mine.take(async (turn) => turn), { others: true });
+  assert.deepEqual(await mine.take(async ({ others }) => ({ others })), { others: true });
   assert.deepEqual(calls, ["get", "apply"]);
-  assert.deepEqual(await mine.take(async (turn) => turn), { others: false });
+  assert.deepEqual(await mine.take(async ({ others }) => ({ others })), { others: false });
   assert.equal(calls.length, 2);
   assert.match(lease().renewTime, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
   await mine.close();
@@ -59,9 +59,9 @@ test("knows whether somebody else had the Lease in between", async () => {
   await mine.take(async () => undefined);
   await mine.close();
   const again = turns();
-  assert.deepEqual(await again.take(async (turn) => turn), { others: true }, "a new process knows nothing");
+  assert.deepEqual(await again.take(async ({ others }) => ({ others })), { others: true }, "a new process knows nothing");
   await again.close();
-  assert.deepEqual(await theirs.take(async (turn) => turn), { others: true });
+  assert.deepEqual(await theirs.take(async ({ others }) => ({ others })), { others: true });
   await theirs.close();
 });
 
@@ -70,9 +70,20 @@ test("waits out a holder that has died, and counts the change", async () => {
   const [dead, mine] = [turns(), turns()];
   await dead.take(async () => undefined);
   const began = now();
-  assert.deepEqual(await mine.take(async (turn) => turn), { others: true });
+  assert.deepEqual(await mine.take(async ({ others }) => ({ others })), { others: true });
   assert.ok(now() - began >= 5000 && now() - began < 6000, `${now() - began}`);
   assert.equal(lease().leaseTransitions, 2);
+  await mine.close();
+});
+
+test("tells its holder when others may have taken the Lease from a process that was stopped for long", async () => {
+  const { turns, pass } = machine();
+  const mine = turns();
+  await mine.take(async ({ isHeld }) => {
+    assert.equal(isHeld?.(), true);
+    pass(4000);
+    assert.equal(isHeld?.(), false);
+  });
   await mine.close();
 });
 

@@ -110,7 +110,7 @@ export function createTurns({ client, namespace, name, clock }: TurnsOptions): T
     }
   }
 
-  /** A Lease that is lost is no fault of the write under way: every object has its own precondition. */
+  /** A Lease that is lost is no fault of the writes under way: every object has its own precondition. */
   async function renew(): Promise<void> {
     const before = held;
     if (!before) return;
@@ -126,9 +126,9 @@ export function createTurns({ client, namespace, name, clock }: TurnsOptions): T
   }
 
   async function turn(): Promise<Turn> {
-    if (isHeld()) return { others: false };
+    if (isHeld()) return { others: false, isHeld };
     held = undefined;
-    return { others: await acquire() };
+    return { others: await acquire(), isHeld };
   }
 
   async function after(): Promise<void> {

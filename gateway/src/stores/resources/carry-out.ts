@@ -38,8 +38,8 @@ export type CarriedOut =
   | {
       readonly fault: WriteFault;
       readonly index: number;
-      /** Somebody wrote between plan and write: a new plan may do. */
-      readonly isStale: boolean;
+      /** What somebody wrote between plan and write, as it was planned on: a new plan may do. */
+      readonly stale?: Done;
     };
 
 /** Calls that are under way at once. */
@@ -62,7 +62,7 @@ export async function carryOut(client: ResourceClient, { steps, secrets }: Plan)
     if (!step) return unreachable(cause);
     const { kind, resource, index } = step;
     const fault = faultOf(cause, { kind, name: resource.metadata.name }, existing(step));
-    return { fault, index, isStale: fault.kind === "changed" };
+    return { fault, index, ...(fault.kind === "changed" && { stale: { kind, resource } }) };
   }
 }
 

@@ -7,15 +7,18 @@ import {
   type Log,
   type Resource,
   type ResourceClient,
-  resourceKey,
+  type Turn,
 } from "@sluice/crds";
-import { CREDENTIAL_LABEL, DEFAULT_CLASS, TLS_SECRET_TYPE, type WaitAnswer, type Written } from "@sluice/model";
-import { type Effect, type Outcome, type Store, Unavailable, type Write, type WriteOptions } from "../store.ts";
+import { DEFAULT_CLASS, type WaitAnswer, type Written } from "@sluice/model";
+import { type Effect, type Outcome, type Store, Unavailable, type Write } from "../store.ts";
 import { find, list } from "../tables/index.ts";
 import { type CarriedOut, carryOut, type Done, inParallel } from "./carry-out.ts";
+import { caughtUp, hasOrder } from "./catch-up.ts";
 import { unreachable } from "./faults.ts";
 import { MANAGER } from "./fields.ts";
+import { footprintOf } from "./footprint.ts";
 import { endBatch, mendBatches, removeOrphans } from "./leftovers.ts";
+import { createLine, type Work } from "./line.ts";
 import { followResources } from "./live.ts";
 import { nextView } from "./next-view.ts";
 import { type Plan, planWrites } from "./plan.ts";
@@ -44,33 +47,41 @@ const patience = 5000;
 /** How often a write is planned anew because somebody wrote in between. */
 const PLANS = 4;
 
+/** A write that somebody waits for. */
+interface Asked {
+  readonly writes: readonly Write[];
+  readonly force: boolean;
+  /** How often its plan turned out to be on what is not true any more. */
+  plans: number;
+  readonly answer: (outcome: Outcome) => void;
+  readonly fail: (error: unknown) => void;
+}
+
 export interface ResourceStore extends Store {
   /** Resolves when what the last write leaves behind has been cleared away, or cannot be. */
   settled(): Promise<void>;
 }
 
 export function createResourceStore(options: ResourceStoreOptions): ResourceStore {
-  const { client, homeNamespace, log, signal, orphanAge = 60_000 } = options;
+  const { homeNamespace, log, signal, orphanAge = 60_000 } = options;
   const viewOptions = {
     class: options.class,
     translateOne: createTranslateOne(homeNamespace),
     idOf: remember((resource: Resource) => identityOf(resource, homeNamespace).id),
   };
-  const turn = { namespace: homeNamespace, name: MANAGER };
   let built: View | undefined;
   /** What has changed since. */
   const news = new Set<string>();
   /** Somebody may have left a batch that is not at its end. */
   let isMended = false;
-  let ending: Promise<void> = Promise.resolve();
-  let lastTurn: Promise<void> = Promise.resolve();
   const live = followResources({
-    client,
+    client: options.client,
     homeNamespace,
     log,
     signal,
     onResource: (kind, key) => void news.add(partKey(kind, key)),
   });
+  const { client } = live;
 
   async function view(): Promise<View> {
     if (!(await live.until(() => live.unsynced().length === 0, patience))) {
@@ -106,70 +117,60 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       { awaits },
     );
 
-  /** Those that are read: `createResourceCache` says which. */
-  async function listSecrets(): Promise<readonly Resource[]> {
-    const selections = [{ labels: CREDENTIAL_LABEL }, { fields: `type=${TLS_SECRET_TYPE}` }];
-    const lists = selections.map((selection) => client.list("Secret", { namespace: homeNamespace, ...selection }));
-    return (await Promise.all(lists)).flat();
-  }
-
-  /** What others have written since our last turn is seen before anything is decided. */
   async function catchUp(): Promise<void> {
-    const kinds = Object.keys(live.resources) as WatchedKind[];
-    const known = new Map(kinds.map((kind) => [kind, new Set(live.resources[kind].keys())]));
-    const lists = await Promise.all(
-      kinds.map(async (kind) => {
-        const found = kind === "Secret" ? await listSecrets() : await client.list(kind);
-        const there = new Map(found.map((resource) => [resourceKey(resource), resource]));
-        const gone = [...(known.get(kind) ?? [])].filter((key) => !there.has(key));
-        return { kind, there, gone };
-      }),
-    ).catch(unreachable);
-    const isThere = (kind: WatchedKind, [key, { metadata }]: readonly [string, Resource]) => {
-      const { generation, ...version } = { kind, ...metadata };
-      // Notes of a batch move no generation; but a directory's versions have no order.
-      return isSeen(live.resources[kind].get(key), {
-        ...version,
-        ...(!hasOrder(version) && generation && { generation }),
-      });
-    };
-    const isCurrent = () =>
-      lists.every(
-        ({ kind, there, gone }) =>
-          [...there].every((one) => isThere(kind, one)) && gone.every((key) => !live.resources[kind].has(key)),
-      );
-    await until(isCurrent, { kinds });
+    await until(await caughtUp(client, { resources: live.resources, homeNamespace }), {});
   }
 
-  async function planned(before: View, writes: readonly Write[], force: boolean) {
-    return planWrites(before, writes, {
+  const planned = (before: View, writes: readonly Write[], force: boolean) =>
+    planWrites(before, writes, {
       homeNamespace,
       class: options.class === DEFAULT_CLASS ? undefined : options.class,
       force,
     });
+
+  /** What somebody left who is gone, or what we could not undo. */
+  async function mend(): Promise<void> {
+    await catchUp();
+    if (await mendBatches(client, { view: await view(), log })) await catchUp();
+    isMended = true;
   }
 
-  /** In a turn of its own. A batch is brought to its end after its answer, and before the next turn. */
-  async function writeInTurn(writes: readonly Write[], { force = false }: WriteOptions): Promise<Outcome> {
-    for (let count = 1; ; count++) {
-      const plan = await planned(await view(), writes, force);
-      if (plan.fault) return plan;
+  async function workOn(asked: Asked): Promise<Work | null> {
+    if (!isMended) await mend();
+    const plan = planned(await view(), asked.writes, asked.force);
+    if (plan.fault || plan.steps.length === 0) {
+      asked.answer(plan.fault ? plan : { effects: plan.effects });
+      return null;
+    }
+    return { footprint: footprintOf(plan), isAlone: plan.steps.length > 1, start: () => carried(asked, plan) };
+  }
+
+  /** Whether it has to be planned anew. A batch is brought to its end after its answer, and before anything else. */
+  async function carried(asked: Asked, plan: Plan): Promise<boolean> {
+    try {
       // Until it is done: a batch that fails may leave marks when it cannot be undone either.
-      isMended = plan.steps.length < 2;
+      if (plan.steps.length > 1) isMended = false;
       const done = await carryOut(client, plan);
       if (done.fault) {
-        if (!done.isStale || count === PLANS) return { fault: done.fault, index: done.index };
+        if (!done.stale || ++asked.plans === PLANS) {
+          asked.answer({ fault: done.fault, index: done.index });
+          return false;
+        }
         // What was read is older than what is there: the watch tells.
-        await live.until(() => news.size > 0, 1000);
-        continue;
+        const { kind, resource } = done.stale;
+        await live.until(() => held({ kind, ...resource.metadata }) !== resource, 1000);
+        return true;
       }
       isMended = true;
       await settle(done);
       const effects = await asRead(plan);
-      ending = end(plan, done.batch, done.awaits);
       const programmed = (timeout: number) => options.awaitNodes(done.awaits, timeout);
-      return done.awaits.length === 0 ? { effects } : { effects, programmed };
+      asked.answer({ effects, programmed });
+      await end(plan, done.batch, done.awaits);
+    } catch (error) {
+      asked.fail(error);
     }
+    return false;
   }
 
   /** As every later reader sees it; what was written itself if the watch lags behind. */
@@ -191,37 +192,22 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       }
       await inParallel(unused, (secret) => client.remove(refOfSecret(secret)));
     } catch (error) {
-      isMended = false;
+      if (batch.length > 0) isMended = false;
       log.warn({ err: error }, "what a write leaves behind could not be cleared away; the next write tries again");
     }
   }
 
-  function inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      lastTurn = client
-        .inTurn(turn, async ({ others }) => {
-          try {
-            await view();
-            if (others || !isMended) {
-              await catchUp();
-              if (await mendBatches(client, { view: await view(), log })) await catchUp();
-              isMended = true;
-            }
-            resolve(await run());
-          } catch (error) {
-            reject(error);
-          }
-          await ending;
-        })
-        .catch((error: unknown) => {
-          try {
-            unreachable(error);
-          } catch (unavailable) {
-            reject(unavailable);
-          }
-        });
-    });
-  }
+  /** What others have written since our last turn is seen before anything is decided. */
+  const inTurn = (run: (turn: Turn) => Promise<void>): Promise<void> =>
+    client
+      .inTurn({ namespace: homeNamespace, name: MANAGER }, async (turn) => {
+        await view();
+        if (turn.others || !isMended) await mend();
+        await run(turn);
+      })
+      .catch((error: unknown) => (error instanceof Unavailable ? Promise.reject(error) : unreachable(error)));
+
+  const line = createLine<Asked>({ inTurn, plan: workOn, refuse: ({ fail }, error) => fail(error) });
 
   void removeOrphans({ client, homeNamespace, orphanAge, log, signal, view, inTurn });
 
@@ -230,21 +216,19 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     find: async (collection, by) => find((await view()).tables, collection, { by, now: Date.now() }),
 
     async write(writes, { force = false, plan = false } = {}) {
-      if (!plan && writes.length > 0) return inTurn(() => writeInTurn(writes, { force }));
-      const would = await planned(await view(), writes, force);
+      if (!plan && writes.length > 0)
+        return new Promise((answer, fail) => line.add({ writes, force, plans: 0, answer, fail }));
+      const would = planned(await view(), writes, force);
       return would.fault ? would : { effects: would.effects };
     },
 
     unready: live.unsynced,
-    settled: () => lastTurn,
+    settled: line.empty,
   };
 }
 
 /** Milliseconds that a batch waits for the nodes before its marks are taken off. */
 const BATCH_PATIENCE = 2000;
-
-const hasOrder = ({ resourceVersion = "" }: { readonly resourceVersion?: string }): boolean =>
-  /^\d+$/.test(resourceVersion);
 
 const isMarked = (resource: Resource | undefined): boolean =>
   resource !== undefined && batchMark(resource) !== undefined;

@@ -42,7 +42,7 @@ interface OrphanOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly view: () => Promise<View>;
-  readonly inTurn: <Result>(run: () => Promise<Result>) => Promise<Result>;
+  readonly inTurn: (run: () => Promise<void>) => Promise<void>;
 }
 
 /** Removes Secrets of ours that nothing refers to and that are not of a write under way. Never rejects. */

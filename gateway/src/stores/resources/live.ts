@@ -1,11 +1,13 @@
 /** The resources of a client, kept in memory, and a way to wait for them. */
 
-import { createResourceCache, type Log, type ResourceClient } from "@sluice/crds";
-import { CREDENTIAL_LABEL, resourceKinds } from "@sluice/model";
+import { createResourceCache, type Kind, keyOf, type Log, type Resource, type ResourceClient } from "@sluice/crds";
+import { CREDENTIAL_LABEL, type ResourceKind, resourceKinds } from "@sluice/model";
 import type { Resources, WatchedKind } from "./view.ts";
 
 export interface LiveResources {
   readonly resources: Resources;
+  /** The client; what it writes stands in `resources` at once where versions have an order. */
+  readonly client: ResourceClient;
   /** Kinds that cannot be read for now. */
   unsynced(): readonly WatchedKind[];
   /** Resolves to true as soon as the condition holds, to false after so many milliseconds or when the watches end. */
@@ -30,10 +32,35 @@ export function followResources({ client, homeNamespace, log, signal, onResource
   const shared = { client, secretLabel: CREDENTIAL_LABEL, signal, log, onChange: changed, onResource };
   const ours = createResourceCache({ ...shared, kinds: resourceKinds, namespaces: [] });
   const secrets = createResourceCache({ ...shared, kinds: ["Secret"] as const, namespaces: [homeNamespace] });
+  const resources: Resources = { ...ours.resources, ...secrets.resources };
+
+  function note(kind: Kind, resource: Resource, { removed = false } = {}): void {
+    if (kind === "Secret") {
+      if (resource.metadata.namespace === homeNamespace) secrets.wrote(kind, resource, { removed });
+    } else if (isOurs(kind)) ours.wrote(kind, resource, { removed });
+  }
+
   return {
-    resources: { ...ours.resources, ...secrets.resources },
+    resources,
+    client: {
+      ...client,
+      async apply(kind, resource, options) {
+        const written = await client.apply(kind, resource, options);
+        note(kind, written);
+        return written;
+      },
+      async remove(ref, options = {}) {
+        const { kind, namespace, name } = ref;
+        const before = isOurs(kind) || kind === "Secret" ? resources[kind].get(keyOf(namespace, name)) : undefined;
+        const removed = await client.remove(ref, options);
+        if (before && before.metadata.uid === (options.uid ?? before.metadata.uid))
+          note(kind, before, { removed: true });
+        return removed;
+      },
+    },
     unsynced: () => [...ours.unsynced(), ...secrets.unsynced()],
-    until(condition, timeout) {
+    async until(condition, timeout) {
+      if (condition()) return true;
       return new Promise((resolve) => {
         const leave = (holds: boolean): void => {
           clearTimeout(timer);
@@ -48,8 +75,9 @@ export function followResources({ client, homeNamespace, log, signal, onResource
         const timer = setTimeout(stop, signal.aborted ? 0 : timeout);
         signal.addEventListener("abort", stop);
         waiting.add(look);
-        look();
       });
     },
   };
 }
+
+const isOurs = (kind: Kind): kind is ResourceKind => resourceKinds.some((one) => one === kind);

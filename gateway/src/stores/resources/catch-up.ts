@@ -1,0 +1,46 @@
+/** Waiting until what others have written is seen. */
+import { isSeen, type Resource, type ResourceClient, resourceKey } from "@sluice/crds";
+import { CREDENTIAL_LABEL, TLS_SECRET_TYPE, type Written } from "@sluice/model";
+import { unreachable } from "./faults.ts";
+import type { Resources, WatchedKind } from "./view.ts";
+
+/** Whether versions are numbers that grow: a directory's say nothing of what is newer. */
+export const hasOrder = ({ resourceVersion = "" }: Pick<Written, "resourceVersion">): boolean =>
+  /^\d+$/.test(resourceVersion);
+
+/** Lists what there is; the condition that `resources` has come as far. */
+export async function caughtUp(
+  client: ResourceClient,
+  { resources, homeNamespace }: { readonly resources: Resources; readonly homeNamespace: string },
+): Promise<() => boolean> {
+  const kinds = Object.keys(resources) as WatchedKind[];
+  const known = new Map(kinds.map((kind) => [kind, new Set(resources[kind].keys())]));
+  const lists = await Promise.all(
+    kinds.map(async (kind) => {
+      const found = kind === "Secret" ? await listSecrets(client, homeNamespace) : await client.list(kind);
+      const there = new Map(found.map((resource) => [resourceKey(resource), resource]));
+      const gone = [...(known.get(kind) ?? [])].filter((key) => !there.has(key));
+      return { kind, there, gone };
+    }),
+  ).catch(unreachable);
+  const isThere = (kind: WatchedKind, [key, { metadata }]: readonly [string, Resource]) => {
+    const { generation, ...version } = { kind, ...metadata };
+    // Notes of a batch move no generation; but a directory's versions have no order.
+    return isSeen(resources[kind].get(key), {
+      ...version,
+      ...(!hasOrder(version) && generation && { generation }),
+    });
+  };
+  return () =>
+    lists.every(
+      ({ kind, there, gone }) =>
+        [...there].every((one) => isThere(kind, one)) && gone.every((key) => !resources[kind].has(key)),
+    );
+}
+
+/** Those that are read: `createResourceCache` says which. */
+async function listSecrets(client: ResourceClient, namespace: string): Promise<readonly Resource[]> {
+  const selections = [{ labels: CREDENTIAL_LABEL }, { fields: `type=${TLS_SECRET_TYPE}` }];
+  const lists = selections.map((selection) => client.list("Secret", { namespace, ...selection }));
+  return (await Promise.all(lists)).flat();
+}

@@ -1,0 +1,44 @@
+/** Which writes have nothing to do with each other, so that they may be carried out at once. Pure. */
+import { resourceKey } from "@sluice/crds";
+import { type Collection, type Entity, references } from "@sluice/model";
+import { claimKey, claimKeysOf } from "../tables/index.ts";
+import { referred } from "../tables/tables.ts";
+import type { Plan } from "./plan.ts";
+import { partKey } from "./view.ts";
+
+/** Keys of entities, of what they claim, and of resources. */
+export interface Footprint {
+  /** What the write makes, changes or removes. */
+  readonly takes: ReadonlySet<string>;
+  /** What must be there, and stay, for what it makes. */
+  readonly needs: ReadonlySet<string>;
+}
+
+export function footprintOf({ effects, steps, secrets, unused }: Plan): Footprint {
+  const takes = new Set<string>();
+  const needs = new Set<string>();
+  const take = (collection: Collection, entity: Entity): void => {
+    takes.add(claimKey(collection, { id: entity.id }));
+    for (const key of claimKeysOf(collection, entity)) takes.add(key);
+  };
+  for (const { collection, before, after, along } of effects) {
+    for (const entity of [before, after]) if (entity) take(collection, entity);
+    for (const one of along) take(one.collection, one.entity);
+    for (const { member, to } of after ? references[collection] : []) {
+      const id = after && referred(after, member);
+      if (id) needs.add(claimKey(to, { id }));
+    }
+  }
+  for (const { kind, resource } of steps) takes.add(partKey(kind, resourceKey(resource)));
+  for (const secret of [...secrets, ...unused]) takes.add(partKey("Secret", resourceKey(secret)));
+  return { takes, needs };
+}
+
+/** Whether what one of them plans may be wrong once the other is done. */
+export const overlap = (one: Footprint, other: Footprint): boolean =>
+  share(one.takes, other.takes) || share(one.takes, other.needs) || share(one.needs, other.takes);
+
+function share(keys: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+  for (const key of keys) if (others.has(key)) return true;
+  return false;
+}
