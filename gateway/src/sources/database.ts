@@ -2,7 +2,7 @@
  * The database source: everything at the start, then each change as soon as it is written (LISTEN and NOTIFY). Twice a
  * second the node says that it lives and which revision it serves; the answer tells it of changes that it missed.
  */
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { applyChange, applyDocument, describeViolation } from "@sluice/model";
 import type { Database } from "../stores/database/driver.ts";
 import { CHANGES_CHANNEL, forgetNode, sayAlive } from "../stores/database/nodes.ts";
@@ -17,19 +17,26 @@ export interface DatabaseSourceOptions {
   readonly log: SourceLog;
   /** How the node is known to others: where its status listener is. Asked when it is up. */
   readonly place: () => { readonly address: string; readonly status: string | null };
+  /** Told at once, before the database is, which revision the node serves: for who waits in the same process. */
+  readonly onServed?: (node: string, revision: number) => void;
   /** Milliseconds between signs of life. Default 500: a node that is silent for 2 s is left out of waits. */
   readonly heartbeat?: number;
 }
 
-/** How long the node rests after a change, as a multiple of what the change took: writes in a row share a delivery. */
-const REST = 3;
-/** Milliseconds. */
+/**
+ * Writes in a row share a delivery. As a multiple of what the last one took: for how long after it a change counts as
+ * one in a row.
+ */
+const ROW = 10;
+/** Milliseconds: how long the first of a row waits for others at most, and how long it waits for the next. */
 const MAX_REST = 10;
+const MAX_PAUSE = 4;
 
 /** What stands in a database may count in it. */
 const HERE = { database: true };
 
-export function createDatabaseSource({ database, log, place, heartbeat = 500 }: DatabaseSourceOptions): Source {
+export function createDatabaseSource(options: DatabaseSourceOptions): Source {
+  const { database, log, place, onServed, heartbeat = 500 } = options;
   let seen: Revision | null = null;
   /** The number whose content was refused: it is not tried again before something changes. */
   let refused = -1;
@@ -37,8 +44,13 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
   let working: Promise<void> = Promise.resolve();
   /** The newest number that a signal told and that was not worked at yet. */
   let heard = 0;
-  /** As of performance.now(). */
-  let restUntil = 0;
+  let signals = 0;
+  /** The last delivery, as of performance.now(). */
+  let ended = Number.NEGATIVE_INFINITY;
+  let took = 0;
+  /** What the node has to say before it says something else. */
+  let said: Promise<unknown> = Promise.resolve();
+  let unsaid = false;
   let waiting = false;
   let beating = false;
   let timer: NodeJS.Timeout | undefined;
@@ -55,8 +67,8 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
     const taken = intake.update(revision.number, (previous) =>
       document ? applyDocument(previous, document, HERE) : applyChange(previous, change, HERE),
     );
-    const ended = performance.now();
-    restUntil = ended + Math.min((ended - began) * REST, MAX_REST);
+    ended = performance.now();
+    took = ended - began;
     if (taken.violations) {
       if (refused === revision.number) return false;
       refused = revision.number;
@@ -67,14 +79,27 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
     seen = revision;
     refused = -1;
     trouble = null;
+    onServed?.(intake.state().node, revision.number);
     return true;
   }
 
-  /** The newest revision of the database. */
-  const say = (intake: Intake, news: boolean): Promise<Revision> => {
-    const { node, version } = intake.state();
-    return sayAlive(database, { id: node, version, ...place(), revision: seen?.number ?? 0 }, news);
-  };
+  /** One word after the other, each of what is served then. Resolves to the newest revision of the database. */
+  function say(intake: Intake, news: boolean): Promise<Revision> {
+    const next = said.then(() => {
+      if (news) unsaid = false;
+      const { node, version } = intake.state();
+      return sayAlive(database, { id: node, version, ...place(), revision: seen?.number ?? 0 }, news);
+    });
+    said = next.catch(() => undefined);
+    return next;
+  }
+
+  /** The node need not wait until its word is heard: what comes meanwhile is delivered. */
+  function sayNews(intake: Intake): void {
+    if (unsaid) return;
+    unsaid = true;
+    void work(intake, async () => void (await say(intake, true)));
+  }
 
   const isNews = ({ number, epoch }: Revision): boolean =>
     number !== refused && (number !== seen?.number || epoch !== seen.epoch);
@@ -90,14 +115,21 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
     }
   }
 
-  /** After a change the node does something else for a while; what comes meanwhile is delivered together. */
+  /** In a row of changes: until none has come for as long as a delivery takes. */
   async function rest(): Promise<void> {
-    const left = restUntil - performance.now();
-    if (left >= 1) await sleep(left);
+    const from = performance.now();
+    if (from - ended > took * ROW) return;
+    for (let before = -1; before !== signals && performance.now() - from < MAX_REST; ) {
+      before = signals;
+      if (took >= 1) await sleep(Math.min(took, MAX_PAUSE));
+      // What has come while the timer ran late is heard first.
+      await turn();
+    }
   }
 
   /** Signals that come while one is worked at are one: it reads all that there is. */
   function hear(intake: Intake, number: number): void {
+    signals += 1;
     heard = Math.max(heard, number);
     if (waiting || stopped) return;
     waiting = true;
@@ -109,7 +141,7 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
       if (seen && newest <= seen.number) return undefined;
       return work(intake, async () => {
         await rest();
-        if (await follow(intake)) await say(intake, true);
+        if (await follow(intake)) sayNews(intake);
       });
     });
   }
@@ -142,6 +174,7 @@ export function createDatabaseSource({ database, log, place, heartbeat = 500 }: 
       clearInterval(timer);
       end?.();
       await working;
+      await said;
       // The others need not wait for it until it counts as silent.
       if (known !== null) await forgetNode(database, known).catch(() => undefined);
     },

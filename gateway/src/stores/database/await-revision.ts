@@ -9,6 +9,8 @@ export interface RevisionWait {
    * with those that lag; null when the database gives no answer.
    */
   awaitRevision(revision: number, timeout: number): Promise<WaitAnswer | null>;
+  /** What a node of this process serves: nobody knows it sooner. */
+  served(node: string, revision: number): void;
   /** Whoever still waits is answered that nobody can tell. */
   close(): void;
 }
@@ -27,6 +29,8 @@ export function createRevisionWait(database: Database): RevisionWait {
   const waiters = new Set<Waiter>();
   /** As last read, with what they have said since; null: they must be read. */
   let nodes: Map<string, SeenNode> | null = null;
+  /** Of this process. */
+  const own = new Map<string, number>();
   let listening: Promise<(() => void) | undefined> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let looking = false;
@@ -59,7 +63,8 @@ export function createRevisionWait(database: Database): RevisionWait {
       while (again && waiters.size > 0) {
         again = false;
         const read = await readNodes(database).catch(() => null);
-        nodes = read && new Map(read.map((node) => [node.id, node]));
+        nodes =
+          read && new Map(read.map((node) => [node.id, { ...node, revision: own.get(node.id) ?? node.revision }]));
         tell();
       }
     } finally {
@@ -71,6 +76,7 @@ export function createRevisionWait(database: Database): RevisionWait {
   function hear(said: string | null): void {
     const [, revision, id = ""] = /^(\d+) (.+)$/s.exec(said ?? "") ?? [];
     const node = nodes?.get(id);
+    if (node && !node.silent && own.has(id)) return;
     if (!nodes || !node || node.silent || looking) {
       nodes = null;
       if (waiters.size > 0) void look();
@@ -101,6 +107,13 @@ export function createRevisionWait(database: Database): RevisionWait {
         if (nodes) tell();
         else void look();
       }),
+    served(id, revision) {
+      own.set(id, revision);
+      const node = nodes?.get(id);
+      if (!node) return;
+      nodes?.set(id, { ...node, revision });
+      tell();
+    },
     close() {
       closed = true;
       void listening?.then((end) => end?.());

@@ -43,7 +43,8 @@ export async function shareDatabase(settings: DatabaseSettings, log: SourceLog):
       query: database.query,
       warn: (message, facts) => log.warn(facts, message),
     }),
-    source: ({ status }) => createDatabaseSource({ database, log, place: () => placeOf(status()) }),
+    source: ({ status }) =>
+      createDatabaseSource({ database, log, place: () => placeOf(status()), onServed: wait.served }),
     async close() {
       wait.close();
       await database.close();
