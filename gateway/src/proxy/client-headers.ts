@@ -9,11 +9,8 @@ export type RawHeaders = readonly (Buffer | string)[];
 const NO_CONTENT = 204;
 
 /** Flat, with the plugins' edits. Framing headers (Connection, Transfer-Encoding) are the engine's own. */
-export function clientHeaders(
-  exchange: LiveExchange,
-  raw: RawHeaders,
-  { names, gateway, latencies }: HeaderStyle,
-): readonly string[] {
+export function clientHeaders(exchange: LiveExchange, raw: RawHeaders, style: HeaderStyle): readonly string[] {
+  const { names } = style;
   const headers: string[] = [];
   const hops: string[] = [];
   const trailers = takesTrailers(exchange.request);
@@ -29,15 +26,30 @@ export function clientHeaders(
       headers.push(name, value);
     }
   }
-  if (gateway !== null) hops.push(`1.1 ${gateway}`);
-  if (hops.length > 0) headers.push("Via", hops.join(", "));
+  headers.push(...ownClientHeaders(exchange, hops.length > 0 ? hops.join(", ") : undefined, style));
+  return exchange.editResponse(listed === null ? headers : without(headers, listed));
+}
+
+/**
+ * What the proxy tells of itself, flat.
+ *
+ * @param hops The upstream's Via
+ */
+export function ownClientHeaders(
+  exchange: LiveExchange,
+  hops: string | undefined,
+  { names, gateway, latencies }: HeaderStyle,
+): string[] {
+  const headers: string[] = [];
+  if (gateway !== null) headers.push("Via", hops === undefined ? `1.1 ${gateway}` : `${hops}, 1.1 ${gateway}`);
+  else if (hops !== undefined) headers.push("Via", hops);
   if (latencies) {
     const { started, forwarded = started, answered = forwarded } = exchange.timings;
     headers.push(names.upstreamLatency, milliseconds(answered - forwarded));
     headers.push(names.proxyLatency, milliseconds(forwarded - started));
   }
   headers.push(names.requestId, exchange.id);
-  return exchange.editResponse(listed === null ? headers : without(headers, listed));
+  return headers;
 }
 
 /** Rounded down, as Kong's are. */

@@ -11,9 +11,12 @@ interface Edit {
 export class HeaderEditList implements HeaderEdits {
   /** By lower-case name. */
   readonly #edits = new Map<string, Edit>();
+  /** One bit for each length of name that is replaced: most others need not be looked up. */
+  #lengths = 0;
 
   set(name: string, value: string): void {
     this.#edits.set(name.toLowerCase(), { name, values: [wireValue(value)], replaces: true });
+    this.#lengths |= 1 << (name.length & 31);
   }
 
   append(name: string, value: string): void {
@@ -25,6 +28,24 @@ export class HeaderEditList implements HeaderEdits {
 
   remove(name: string): void {
     this.#edits.set(name.toLowerCase(), { name, values: [], replaces: true });
+    this.#lengths |= 1 << (name.length & 31);
+  }
+
+  /** False: no header whose name is so long is replaced or removed. */
+  mayReplace(length: number): boolean {
+    return (this.#lengths & (1 << (length & 31))) !== 0;
+  }
+
+  /** Whether the header goes away, or is written anew. */
+  replaces(name: string): boolean {
+    return this.mayReplace(name.length) && this.#edits.get(name.toLowerCase())?.replaces === true;
+  }
+
+  /** What was set, as lines of a head. */
+  get lines(): string {
+    let lines = "";
+    for (const { name, values } of this.#edits.values()) for (const value of values) lines += `${name}: ${value}\r\n`;
+    return lines;
   }
 
   /** The list with the edits made; edited headers stand at its end. */
@@ -32,7 +53,7 @@ export class HeaderEditList implements HeaderEdits {
     const result: string[] = [];
     for (let at = 0; at < headers.length; at += 2) {
       const name = headers[at] ?? "";
-      if (this.#edits.get(name.toLowerCase())?.replaces !== true) result.push(name, headers[at + 1] ?? "");
+      if (!this.replaces(name)) result.push(name, headers[at + 1] ?? "");
     }
     for (const { name, values } of this.#edits.values()) {
       for (const value of values) result.push(name, value);

@@ -110,6 +110,16 @@ export class LiveExchange implements Exchange {
     return kept.length > 0 ? `?${kept.join("&")}` : "";
   }
 
+  /** Null when no plugin has made any. */
+  get upstreamEdits(): HeaderEditList | null {
+    return this.#upstreamEdits;
+  }
+
+  /** Null when no plugin has made any. */
+  get responseEdits(): HeaderEditList | null {
+    return this.#responseEdits;
+  }
+
   editUpstream(headers: readonly string[]): readonly string[] {
     return this.#upstreamEdits === null ? headers : this.#upstreamEdits.applyTo(headers);
   }

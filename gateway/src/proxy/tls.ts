@@ -1,9 +1,8 @@
 /**
- * TLS in front of an HTTP server: handshakes here, requests there.
+ * TLS in front of an HTTP engine: handshakes here, requests there.
  *
  * The certificate is chosen anew for every handshake, so a changed one shows to new connections and drops none.
  */
-import type { Server as HttpServer } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import type { Certificate } from "@sluice/model";
@@ -11,8 +10,8 @@ import type { ListenAddress } from "./settings.ts";
 
 export interface TlsOptions {
   readonly listen: ListenAddress;
-  /** Gets the connections as if it had taken them itself. */
-  readonly server: HttpServer;
+  /** Gets the connections whose handshake is done. */
+  readonly onConnection: (socket: TLSSocket) => void;
   /** What to show to clients that ask for a name (null: for none); undefined ends the handshake. */
   readonly certificate: (serverName: string | null) => Certificate | undefined;
   /** Milliseconds in which a handshake must be done. */
@@ -21,7 +20,7 @@ export interface TlsOptions {
 
 export interface TlsListener {
   readonly address: ListenAddress;
-  /** Takes no more connections, and ends handshakes. Established connections are the HTTP server's. */
+  /** Takes no more connections, and ends handshakes. Established connections are the engine's. */
   close(): Promise<void>;
 }
 
@@ -40,7 +39,7 @@ function contextOf(certificate: Certificate): SecureContext {
 
 /** Rejects when the address cannot be listened on. */
 export async function startTls(options: TlsOptions): Promise<TlsListener> {
-  const { listen, server, certificate, handshakeTimeout } = options;
+  const { listen, onConnection, certificate, handshakeTimeout } = options;
   const context = (serverName: string | null) => {
     const found = certificate(serverName);
     return found && contextOf(found);
@@ -71,7 +70,7 @@ export async function startTls(options: TlsOptions): Promise<TlsListener> {
     socket.once("secure", () => {
       end();
       socket.off("error", ignore);
-      server.emit("connection", socket);
+      onConnection(socket);
     });
     raw.once("close", end);
   });

@@ -1,4 +1,5 @@
 /** The headers that the upstream gets (kong-contract 2.3, house decision 13). */
+import type { Target } from "../runtime/runtime.ts";
 import { connectionNames, type HeaderStyle, hopByHop, takesTrailers } from "./header-names.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 import type { IncomingRequest } from "./request.ts";
@@ -22,23 +23,30 @@ const replaced: ReadonlySet<string> = new Set([
 ]);
 
 /** Flat: name, value, name, value. Host is the first. */
-export function upstreamHeaders(exchange: LiveExchange, { names, gateway }: HeaderStyle): readonly string[] {
+export function upstreamHeaders(exchange: LiveExchange, style: HeaderStyle): readonly string[] {
   const { request, body } = exchange;
   const { rawHeaders } = request.head;
   const listed = connectionNames(request.header("connection"));
-  const headers: string[] = ["Host", hostFor(exchange)];
+  const headers: string[] = ["Host", hostFor(exchange, null)];
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? "";
     const lower = name.toLowerCase();
-    if (isDropped(lower) || names.all.has(lower) || listed?.has(lower)) continue;
+    if (isReplaced(lower) || style.names.all.has(lower) || listed?.has(lower)) continue;
     headers.push(name, rawHeaders[at + 1] ?? "");
   }
   if (body !== null && body.length !== null) headers.push("Content-Length", String(body.length));
-  if (takesTrailers(request)) headers.push("TE", "trailers");
+  headers.push(...ownUpstreamHeaders(exchange, style));
+  return exchange.editUpstream(headers);
+}
+
+/** What the proxy tells of itself and of the client, flat. */
+export function ownUpstreamHeaders(exchange: LiveExchange, { names, gateway }: HeaderStyle): string[] {
+  const { request } = exchange;
   const before = request.header("x-forwarded-for");
   const { peerAddress } = request;
-  headers.push("X-Forwarded-For", before === undefined ? peerAddress : `${before}, ${peerAddress}`);
-  headers.push(
+  const headers = [
+    "X-Forwarded-For",
+    before === undefined ? peerAddress : `${before}, ${peerAddress}`,
     "X-Forwarded-Proto",
     request.scheme,
     "X-Forwarded-Host",
@@ -47,7 +55,7 @@ export function upstreamHeaders(exchange: LiveExchange, { names, gateway }: Head
     believed(request, "x-forwarded-port") ?? String(request.head.port),
     "X-Forwarded-Path",
     believed(request, "x-forwarded-path") ?? request.target.sentPath,
-  );
+  ];
   const prefix = believed(request, "x-forwarded-prefix") ?? strippedPrefix(exchange);
   if (prefix !== null) headers.push("X-Forwarded-Prefix", prefix);
   headers.push("X-Real-IP", request.clientAddress);
@@ -57,11 +65,15 @@ export function upstreamHeaders(exchange: LiveExchange, { names, gateway }: Head
     headers.push("Via", hops === undefined ? own : `${hops}, ${own}`);
   } else if (hops !== undefined) headers.push("Via", hops);
   headers.push(names.requestId, exchange.id);
-  return exchange.editUpstream(headers);
+  if (takesTrailers(request)) headers.push("TE", "trailers");
+  return headers;
 }
 
-/** Some upstreams read `X_Consumer_ID` as `X-Consumer-ID`, so what we vouch for is dropped in that spelling too. */
-function isDropped(lower: string): boolean {
+/**
+ * Whether a header of the client's (in lower case) stays behind. Some upstreams read `X_Consumer_ID` as `X-Consumer-ID`,
+ * so what we vouch for is dropped in that spelling too.
+ */
+export function isReplaced(lower: string): boolean {
   const name = lower.includes("_") ? lower.replaceAll("_", "-") : lower;
   return replaced.has(name) || name.startsWith("x-consumer-") || name.startsWith("x-credential-");
 }
@@ -69,8 +81,15 @@ function isDropped(lower: string): boolean {
 const believed = (request: IncomingRequest, name: string): string | undefined =>
   request.trusted ? request.header(name) : undefined;
 
-const hostFor = ({ part, request }: LiveExchange): string =>
-  part.upstream === null || (part.route.preserve_host && request.host !== "") ? request.host : part.upstream.host;
+/**
+ * The Host of one try: the client's if the route preserves it, else the target's own or the upstream's.
+ *
+ * @param target null: whichever is tried
+ */
+export function hostFor({ part, request }: LiveExchange, target: Target | null): string {
+  if (part.upstream === null || (part.route.preserve_host && request.host !== "")) return request.host;
+  return target?.hostHeader ?? part.upstream.host;
+}
 
 const nameOf = (host: string): string => {
   const colon = host.lastIndexOf(":");

@@ -119,7 +119,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, settings, lo
     try {
       return await startTls({
         listen: address,
-        server,
+        onConnection: (socket) => server.emit("connection", socket),
         certificate: (serverName) => runtime().certificates.find(serverName),
         handshakeTimeout: settings.handshakeTimeout,
       });

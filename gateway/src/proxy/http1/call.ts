@@ -1,0 +1,239 @@
+/** One exchange's way to the upstream: tries targets until one answers, sends the request, passes the response on. */
+import type { Socket } from "node:net";
+import type { Attempts } from "../../balance/attempts.ts";
+import type { Target } from "../../runtime/runtime.ts";
+import type { FaultName } from "../faults.ts";
+import type { LiveExchange } from "../live-exchange.ts";
+import type { Forward } from "../pipeline.ts";
+import { faultOf, mayRetry, signOf } from "../upstream/failure.ts";
+import type { BodySink, ClientBody } from "./client-body.ts";
+import type { ClientHead } from "./client-head.ts";
+import type { FieldSection } from "./parse/fields.ts";
+import type { ResponseHead } from "./parse/response-head.ts";
+import type { ResponseListener, UpstreamConnection } from "./upstream-connection.ts";
+import { readTimeout, writeTimeout } from "./upstream-errors.ts";
+import type { UpstreamHeads } from "./upstream-head.ts";
+import type { UpstreamPool, Waiter } from "./upstream-pool.ts";
+
+/** Who gets the response. Heads, fields and pieces of text hold only during the call. */
+export interface CallListener {
+  interim(head: ResponseHead): void;
+  head(head: ResponseHead): void;
+  data(piece: Buffer): void;
+  end(trailers: FieldSection | null): void;
+  /** Everything that came at once has been told. False: no more until `resume` is called. */
+  flush(): boolean;
+  upgraded(head: ResponseHead, socket: Socket, first: Buffer): void;
+  /** No response will come. */
+  failed(fault: FaultName, error: Error | null): void;
+  /** The response broke off after its head. */
+  broken(error: Error): void;
+}
+
+export interface CallOptions {
+  readonly exchange: LiveExchange;
+  readonly head: ClientHead;
+  readonly forward: Forward;
+  /** What the client asks to upgrade to; null: nothing. */
+  readonly protocol: string | null;
+  readonly pool: UpstreamPool;
+  readonly heads: UpstreamHeads;
+  readonly listener: CallListener;
+}
+
+const WAITING = 0;
+const ANSWERED = 1;
+const OVER = 2;
+
+export class UpstreamCall implements ResponseListener, BodySink, Waiter {
+  readonly #options: CallOptions;
+  readonly #body: ClientBody | null;
+  readonly #attempts: Attempts<Target>;
+  #connection: UpstreamConnection | null = null;
+  #giveUp: (() => void) | null = null;
+  #triesLeft: number;
+  #state = WAITING;
+  /** Whether the client still sends. */
+  #sending = false;
+  #paused = false;
+  /** An idle connection broke when it was taken: others may be as old. */
+  #wantsFresh = false;
+
+  constructor(options: CallOptions) {
+    this.#options = options;
+    this.#body = options.head.body;
+    const { upstream } = options.forward;
+    this.#attempts = upstream.attempts(options.exchange);
+    this.#triesLeft = upstream.service.retries;
+  }
+
+  start(): void {
+    const { exchange, pool, protocol } = this.#options;
+    const target = this.#attempts.next();
+    exchange.timings.forwarded = performance.now();
+    this.#connection = null;
+    if (target === null) {
+      this.#end();
+      this.#options.listener.failed("noPeer", null);
+      return;
+    }
+    // A tunnel takes its connection away.
+    const kept = protocol !== null || this.#wantsFresh ? null : pool.take(target);
+    if (kept !== null) this.connected(kept);
+    else this.#giveUp = pool.connect(target, this);
+  }
+
+  connected(connection: UpstreamConnection): void {
+    this.#giveUp = null;
+    const { exchange, head, forward, protocol, heads } = this.#options;
+    this.#connection = connection;
+    const { target } = connection;
+    connection.begin(heads(exchange, { forward, head, target, protocol }), forward.method, this);
+    const body = this.#body;
+    this.#sending = body !== null && body.whole === null;
+    if (body?.whole) connection.write(body.whole);
+    if (!this.#sending) connection.sent();
+    this.#touch();
+    connection.flush();
+    if (this.#sending) body?.forwardTo(this);
+  }
+
+  refused(error: Error): void {
+    this.#giveUp = null;
+    this.failed(error);
+  }
+
+  /** The client takes more again. */
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#touch();
+    this.#connection?.resume();
+  }
+
+  /** The client is gone: the upstream's connection is closed with it. */
+  abort(): void {
+    if (this.#state === OVER) return;
+    this.#end();
+    this.#giveUp?.();
+    this.#connection?.destroy();
+  }
+
+  take(piece: Buffer): boolean {
+    const connection = this.#connection;
+    if (connection === null) return true;
+    if (this.#body?.length === null) {
+      connection.writeText(`${piece.length.toString(16)}\r\n`);
+      connection.write(piece);
+      connection.writeText("\r\n");
+    } else connection.write(piece);
+    if (connection.flush()) return true;
+    connection.stall.start(this.#options.forward.upstream.service.write_timeout);
+    return false;
+  }
+
+  finish(trailers: string): void {
+    const connection = this.#connection;
+    this.#sending = false;
+    if (connection === null) return;
+    if (this.#body?.length === null) connection.writeText(`0\r\n${trailers}\r\n`);
+    connection.sent();
+    connection.flush();
+    this.#touch();
+  }
+
+  drained(): void {
+    this.#connection?.stall.stop();
+    if (this.#sending) this.#body?.drained();
+  }
+
+  interim(head: ResponseHead): void {
+    this.#touch();
+    this.#options.listener.interim(head);
+  }
+
+  head(head: ResponseHead): void {
+    this.#state = ANSWERED;
+    this.#touch();
+    this.#attempts.answered(head.status);
+    this.#options.listener.head(head);
+  }
+
+  data(piece: Buffer): void {
+    this.#options.listener.data(piece);
+  }
+
+  flush(): boolean {
+    if (this.#state !== OVER) this.#touch();
+    this.#paused = !this.#options.listener.flush();
+    return !this.#paused;
+  }
+
+  end(trailers: FieldSection | null): void {
+    this.#end();
+    this.#options.listener.end(trailers);
+  }
+
+  upgraded(head: ResponseHead, socket: Socket, first: Buffer): void {
+    this.#attempts.answered(head.status);
+    this.#state = OVER;
+    this.#options.listener.upgraded(head, socket, first);
+  }
+
+  /** A tunnel has ended; until then it counts for its target. */
+  done(): void {
+    this.#attempts.done();
+  }
+
+  failed(error: Error): void {
+    if (this.#state === OVER) return;
+    const isAnswered = this.#state === ANSWERED;
+    if (!isAnswered && this.#retries(error)) return;
+    this.#end();
+    const { listener } = this.#options;
+    if (isAnswered) listener.broken(error);
+    else listener.failed(faultOf(error), error);
+  }
+
+  #retries(error: Error): boolean {
+    const { forward } = this.#options;
+    const connected = this.#connection !== null;
+    const fresh = this.#connection?.isFresh ?? true;
+    const sign = signOf({ error, connected, fresh });
+    if (sign !== null) this.#attempts.failed(sign);
+    const bodyBegun = this.#body?.begun ?? false;
+    const { elsewhere } = this.#attempts;
+    if (this.#triesLeft <= 0) return false;
+    if (!mayRetry({ error, connected, method: forward.method, bodyBegun, elsewhere })) return false;
+    this.#triesLeft--;
+    this.#wantsFresh = connected && !fresh;
+    setImmediate(() => {
+      if (this.#state === WAITING) this.start();
+    });
+    return true;
+  }
+
+  /** While the client has not sent all, or takes nothing, the upstream owes nothing. */
+  silent(): void {
+    if ((this.#state === WAITING && this.#sending) || this.#paused) this.#touch();
+    else this.#fail(readTimeout());
+  }
+
+  stalled(): void {
+    this.#fail(writeTimeout());
+  }
+
+  #touch(): void {
+    this.#connection?.silence.start(this.#options.forward.upstream.service.read_timeout);
+  }
+
+  #fail(error: Error): void {
+    this.#connection?.destroy();
+    this.failed(error);
+  }
+
+  #end(): void {
+    this.#state = OVER;
+    this.#attempts.done();
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * The body of one request while its client sends it. Nothing is read from the client before somebody wants it, and no
+ * faster than it is taken: the connection asks `wanted` and is told when that changes.
+ */
+import type { RequestBody } from "../request-body.ts";
+
+/** Where the body goes. */
+export interface BodySink {
+  /** False: no more until `ClientBody.drained`. */
+  take(piece: Buffer): boolean;
+  /** All has come. Trailers are lines as they go on the wire; "" when there are none. */
+  finish(trailers: string): void;
+}
+
+/** Nobody has asked, a plugin reads it, the upstream gets it, nobody will. */
+type Use = "held" | "gathered" | "forwarded" | "dropped";
+
+export class ClientBody implements RequestBody {
+  readonly #declared: number | null;
+  /** Told whenever `wanted` may have become true. */
+  readonly #onWanted: () => void;
+  #use: Use = "held";
+  #ended = false;
+  #lost = false;
+  #blocked = false;
+  #begun = false;
+  #trailers = "";
+  /** What a plugin has read. */
+  #seen: Buffer[] = [];
+  #seenLength = 0;
+  #limit = 0;
+  #whole: Buffer | null = null;
+  #sink: BodySink | null = null;
+  #reader: PromiseWithResolvers<void> | null = null;
+
+  /** @param declared Bytes by Content-Length; null when the body is chunked. */
+  constructor(declared: number | null, onWanted: () => void) {
+    this.#declared = declared;
+    this.#onWanted = onWanted;
+  }
+
+  get length(): number | null {
+    return this.#whole === null ? this.#declared : this.#whole.length;
+  }
+
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** Whether more may be taken from the client now. */
+  get wanted(): boolean {
+    return this.#use !== "held" && !this.#blocked;
+  }
+
+  /** Whether anybody has begun to read: then a client that waits for 100 has to be told. */
+  get isRead(): boolean {
+    return this.#use !== "held";
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** The bytes that are forwarded instead of what streams; null: it streams. */
+  get whole(): Buffer | null {
+    return this.#whole;
+  }
+
+  async read(limit: number): Promise<Buffer | null> {
+    if (this.#whole === null) {
+      if ((this.#declared ?? 0) > limit || this.#seen.length > 0) return null;
+      await this.#gather(limit);
+    }
+    return this.#whole !== null && this.#whole.length <= limit ? this.#whole : null;
+  }
+
+  replace(body: Buffer): void {
+    this.#whole = body;
+    this.#seen = [];
+    this.drop();
+  }
+
+  /** Streams to the sink from now on; to another one only as long as `begun` is false. */
+  forwardTo(sink: BodySink): void {
+    this.#sink = sink;
+    this.#use = "forwarded";
+    const seen = this.#seen;
+    this.#seen = [];
+    for (const piece of seen) this.#give(piece);
+    if (this.#ended) sink.finish(this.#trailers);
+    else if (this.wanted) this.#onWanted();
+  }
+
+  /** The sink takes more again. */
+  drained(): void {
+    this.#blocked = false;
+    if (!this.#ended) this.#onWanted();
+  }
+
+  /** What is still to come is read away, so that the client gets to read its answer. */
+  drop(): void {
+    this.#use = "dropped";
+    this.#sink = null;
+    this.#blocked = false;
+    if (!this.#ended) this.#onWanted();
+  }
+
+  take(piece: Buffer): void {
+    if (this.#use === "forwarded") this.#give(piece);
+    else if (this.#use === "gathered") this.#keep(piece);
+  }
+
+  end(trailers: string): void {
+    this.#ended = true;
+    this.#trailers = trailers;
+    if (this.#use === "gathered") {
+      this.#whole = Buffer.concat(this.#seen);
+      this.#seen = [];
+      this.#reader?.resolve();
+    }
+    this.#sink?.finish(trailers);
+  }
+
+  /** The client is gone: no more will come. */
+  lose(): void {
+    this.#lost = true;
+    this.#sink = null;
+    this.#reader?.reject(new Error("the client went away before its body ended"));
+  }
+
+  #give(piece: Buffer): void {
+    this.#begun = true;
+    if (this.#sink?.take(piece) === false) this.#blocked = true;
+  }
+
+  #keep(piece: Buffer): void {
+    this.#seen.push(piece);
+    this.#seenLength += piece.length;
+    if (this.#seenLength <= this.#limit) return;
+    this.#use = "held";
+    this.#reader?.resolve();
+  }
+
+  #gather(limit: number): Promise<void> {
+    this.#reader = Promise.withResolvers();
+    const { promise } = this.#reader;
+    if (this.#lost) this.lose();
+    else {
+      this.#limit = limit;
+      this.#use = "gathered";
+      this.#onWanted();
+    }
+    return promise;
+  }
+}

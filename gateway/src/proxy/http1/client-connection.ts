@@ -1,0 +1,355 @@
+/** One client's connection: heads and bodies as they come, one exchange after the other. */
+import type { Socket } from "node:net";
+import type { FaultName } from "../faults.ts";
+import type { LiveExchange, Traffic } from "../live-exchange.ts";
+import type { OwnResponse } from "../own-response.ts";
+import { ClientBody } from "./client-body.ts";
+import { ClientHead, type Peer } from "./client-head.ts";
+import { type ClientSide, Delivery, type DeliveryContext } from "./delivery.ts";
+import { NONE_DROPPED, passedLines } from "./head-text.ts";
+import { Outbox } from "./outbox.ts";
+import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
+import { faultOf } from "./parse/faults.ts";
+import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
+import { type HeadLimits, RequestHead } from "./parse/request-head.ts";
+import { ownResponseText } from "./response-text.ts";
+import { joinSockets, type Tunnel } from "./tunnel.ts";
+import { Watchdog } from "./watchdog.ts";
+
+export interface ConnectionContext extends DeliveryContext {
+  readonly limits: HeadLimits;
+  /** Milliseconds in which a head must have arrived. */
+  readonly headersTimeout: number;
+  /** Milliseconds that an idle connection is kept. */
+  readonly keepAliveTimeout: number;
+  /** Told of every request, before anything is looked up for it. */
+  readonly onRequest: () => void;
+  readonly onAnswered: () => void;
+  readonly onClose: (connection: ClientConnection) => void;
+}
+
+/** Between requests, or in the middle of a head. */
+const HEAD = 0;
+/** An exchange is under way, or was, and its body has not come as a whole. */
+const BODY = 1;
+/** Only the response is missing. */
+const RESPONSE = 2;
+const TUNNEL = 3;
+/** We have said our last word; what comes is thrown away. */
+const CLOSING = 4;
+const GONE = 5;
+
+/** Milliseconds that a client may go on sending what nobody reads, so that it gets to read its answer. */
+const LINGER = 30_000;
+/** The same behind a fault, or a last response. */
+const CLOSING_LINGER = 2000;
+/** Bytes of the next requests that are kept while one is under way. */
+const AHEAD = 65_536;
+const NOTHING = Buffer.alloc(0);
+const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
+
+const faultNames: Readonly<Record<number, FaultName>> = {
+  400: "badRequest",
+  414: "targetTooLong",
+  431: "headTooLarge",
+  501: "unknownCoding",
+  505: "unknownVersion",
+};
+
+export class ClientConnection implements ClientSide, Traffic {
+  readonly out: Outbox;
+  readonly #context: ConnectionContext;
+  readonly #socket: Socket;
+  readonly #peer: Peer;
+  readonly #parsed: RequestHead;
+  readonly #watchdog = new Watchdog(() => this.#late());
+  #state = HEAD;
+  /** What has come and was not used. */
+  #input: Buffer = NOTHING;
+  #chunks: ChunkedScanner | null = null;
+  /** Bytes of the body that are missing; below zero: it is chunked. */
+  #left = 0;
+  #body: ClientBody | null = null;
+  #delivery: Delivery | null = null;
+  #tunnel: Tunnel | null = null;
+  #awaitsContinue = false;
+  #requests = 0;
+  /** Bytes of the request so far. */
+  bytesIn = 0;
+  #writtenBefore = 0;
+
+  constructor(context: ConnectionContext, socket: Socket, peer: Peer) {
+    this.#context = context;
+    this.#socket = socket;
+    this.#peer = peer;
+    this.#parsed = new RequestHead(context.limits);
+    this.out = new Outbox(socket);
+    socket.on("data", this.#onData);
+    socket.on("drain", this.#onDrain);
+    socket.on("end", this.#onEnd);
+    socket.on("error", this.#onError);
+    socket.on("close", this.#onClose);
+    this.#watchdog.start(context.headersTimeout);
+  }
+
+  get bytesOut(): number {
+    return this.out.written - this.#writtenBefore;
+  }
+
+  /** Between two requests, or before the first. */
+  get isIdle(): boolean {
+    return this.#state === HEAD && this.#input.length === 0;
+  }
+
+  get isAnswering(): boolean {
+    return this.#delivery !== null;
+  }
+
+  get mayGoOn(): boolean {
+    return this.#parsed.keepAlive && !this.#awaitsContinue;
+  }
+
+  /** Ends as soon as nothing is under way. */
+  drain(): void {
+    if (this.#tunnel !== null) this.#tunnel.end();
+    else if (this.isIdle) this.#socket.end();
+  }
+
+  destroy(): void {
+    this.#tunnel?.destroy();
+    this.#socket.destroy();
+  }
+
+  answered(last: boolean): void {
+    this.#context.onAnswered();
+    if (last) {
+      this.#close();
+      return;
+    }
+    const body = this.#body;
+    if (body !== null && !body.ended) {
+      // The delivery is over, but not what its client sends.
+      this.#delivery = null;
+      this.#watchdog.start(LINGER);
+      body.drop();
+      return;
+    }
+    this.#next();
+    // Not at once: the call that led here may be in the middle of reading.
+    if (this.#input.length > 0) setImmediate(this.#goOn);
+  }
+
+  join(upstream: Socket, onClose: () => void): void {
+    const socket = this.#socket;
+    this.#state = TUNNEL;
+    this.#watchdog.close();
+    socket.off("data", this.#onData).off("drain", this.#onDrain).off("end", this.#onEnd);
+    if (this.#input.length > 0) upstream.write(this.#input);
+    this.#input = NOTHING;
+    this.#parsed.fields.release();
+    this.#tunnel = joinSockets({ client: socket, upstream, onClose });
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#state >= CLOSING) return;
+    this.#input = this.#input.length === 0 ? chunk : Buffer.concat([this.#input, chunk]);
+    this.#advance();
+  };
+
+  readonly #goOn = (): void => this.#advance();
+
+  #advance(): void {
+    while (this.#input.length > 0) {
+      if (this.#state === HEAD) {
+        if (!this.#readHead()) break;
+      } else if (this.#state === BODY && this.#body?.wanted) {
+        if (!this.#readBody(this.#body)) break;
+      } else break;
+    }
+    if (this.#state === BODY || this.#state === RESPONSE) this.#throttle();
+  }
+
+  /** Whoever sends more than can be used now is read no further. */
+  #throttle(): void {
+    if (this.#input.length >= AHEAD) this.#socket.pause();
+    else if (this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  /** False when there is nothing more to do. */
+  #readHead(): boolean {
+    const input = this.#input;
+    const parsed = this.#parsed;
+    const behind = parsed.parse(input, 0, input.length);
+    if (behind === 0) {
+      if (this.#requests > 0 && this.bytesIn === 0) this.#watchdog.start(this.#context.headersTimeout);
+      this.bytesIn = input.length;
+      return false;
+    }
+    if (behind < 0) {
+      this.#reject(faultNames[faultOf(behind).status] ?? "badRequest");
+      return false;
+    }
+    this.#input = behind === input.length ? NOTHING : input.subarray(behind);
+    this.bytesIn = behind;
+    this.#begin(parsed);
+    return true;
+  }
+
+  #begin(parsed: RequestHead): void {
+    this.#watchdog.stop();
+    this.#requests++;
+    this.#context.onRequest();
+    const { bodyKind } = parsed;
+    this.#left = bodyKind === LENGTH_BODY ? parsed.contentLength : -1;
+    this.#state = bodyKind === NO_BODY ? RESPONSE : BODY;
+    if (bodyKind === CHUNKED_BODY) {
+      this.#chunks ??= new ChunkedScanner();
+      this.#chunks.reset();
+    }
+    this.#awaitsContinue = parsed.expectContinue && bodyKind !== NO_BODY;
+    const body = bodyKind === NO_BODY ? null : new ClientBody(bodyKind === LENGTH_BODY ? this.#left : null, this.#read);
+    this.#body = body;
+    const head = new ClientHead(parsed, this.#peer, body);
+    const opened = this.#context.pipeline.open(head, this);
+    if (opened.exchange === undefined) {
+      this.#refuse(opened.refusal, { isLast: opened.last, bodiless: head.method === "HEAD" });
+      return;
+    }
+    this.#deliver(opened.exchange, head);
+  }
+
+  #deliver(exchange: LiveExchange, head: ClientHead): void {
+    const protocol = this.#parsed.upgrade && isWebSocket(head) ? (head.header("upgrade") ?? null) : null;
+    this.#delivery = new Delivery(this.#context, { exchange, head, protocol, client: this });
+    this.#delivery.run();
+  }
+
+  /** The body is wanted. */
+  readonly #read = (): void => {
+    if (this.#awaitsContinue && this.#state === BODY) {
+      this.#awaitsContinue = false;
+      this.out.text(CONTINUE);
+      this.out.flush();
+    }
+    this.#advance();
+  };
+
+  /** False when there is nothing more to do. */
+  #readBody(body: ClientBody): boolean {
+    return this.#left < 0 ? this.#readChunks(body) : this.#readLength(body);
+  }
+
+  #readLength(body: ClientBody): boolean {
+    const input = this.#input;
+    const size = Math.min(this.#left, input.length);
+    this.#left -= size;
+    this.bytesIn += size;
+    this.#input = size === input.length ? NOTHING : input.subarray(size);
+    body.take(size === input.length ? input : input.subarray(0, size));
+    if (this.#left === 0 && this.#body === body) this.#bodyEnded(body, "");
+    return true;
+  }
+
+  #readChunks(body: ClientBody): boolean {
+    const chunks = this.#chunks;
+    if (chunks === null) return false;
+    const input = this.#input;
+    const what = chunks.next(input, 0, input.length);
+    if (what < 0) {
+      this.#rejectBody();
+      return false;
+    }
+    const at = chunks.position;
+    this.bytesIn += at;
+    this.#input = at === input.length ? NOTHING : input.subarray(at);
+    if (what === CHUNK_DATA) body.take(input.subarray(chunks.dataStart, chunks.dataEnd));
+    else if (what === CHUNK_END) this.#bodyEnded(body, passedLines(chunks.trailers, NONE_DROPPED, null));
+    return true;
+  }
+
+  #bodyEnded(body: ClientBody, trailers: string): void {
+    const isAnswered = this.#delivery === null;
+    this.#state = RESPONSE;
+    body.end(trailers);
+    if (isAnswered && this.#state === RESPONSE) this.#next();
+  }
+
+  /** Ready for the next request. */
+  #next(): void {
+    this.#state = HEAD;
+    this.#delivery = null;
+    this.#body = null;
+    this.bytesIn = 0;
+    this.#writtenBefore = this.out.written;
+    this.#parsed.fields.release();
+    this.#watchdog.start(this.#context.keepAliveTimeout);
+    if (this.#socket.isPaused()) this.#socket.resume();
+    if (this.#context.draining() && this.#input.length === 0) this.#socket.end();
+  }
+
+  /** Nothing that follows on the connection can be trusted. */
+  #reject(fault: FaultName): void {
+    this.#refuse(this.#context.pipeline.refuse(fault), { isLast: true, bodiless: false });
+  }
+
+  #rejectBody(): void {
+    if (this.#delivery === null) this.destroy();
+    else {
+      this.#state = RESPONSE;
+      this.#input = NOTHING;
+      this.#delivery.reject();
+    }
+  }
+
+  /** An answer to what is no exchange. */
+  #refuse(response: OwnResponse, { isLast, bodiless }: { readonly isLast: boolean; readonly bodiless: boolean }): void {
+    const last = isLast || !this.mayGoOn || this.#context.draining();
+    const connection = last ? "Connection: close\r\n" : "Connection: keep-alive\r\n";
+    this.out.text(ownResponseText(response, { connection, bodiless }));
+    this.out.flush();
+    this.answered(last);
+  }
+
+  /** The client gets to read what we said: closing at once would take it away from it while it still sends. */
+  #close(): void {
+    this.#state = CLOSING;
+    this.#delivery = null;
+    this.#input = NOTHING;
+    this.#socket.end();
+    this.#socket.resume();
+    this.#watchdog.start(CLOSING_LINGER);
+  }
+
+  /** Nobody has been heard of for too long. */
+  #late(): void {
+    const isReading = this.#state === HEAD && (this.#requests === 0 || this.bytesIn > 0);
+    if (isReading) this.#reject("requestTimeout");
+    else this.#socket.destroy();
+  }
+
+  readonly #onDrain = (): void => {
+    this.#delivery?.drained();
+  };
+
+  /** A client that ends its side is gone, as for nginx. */
+  readonly #onEnd = (): void => {
+    this.#socket.destroy();
+  };
+
+  readonly #onError = (): void => {
+    this.#socket.destroy();
+  };
+
+  readonly #onClose = (): void => {
+    this.#state = GONE;
+    this.#watchdog.close();
+    this.#delivery?.abort();
+    this.#delivery = null;
+    this.#body?.lose();
+    this.#context.onClose(this);
+  };
+}
+
+/** Other upgrades are served as if the client had not asked (kong-contract 2.3, RFC 9110 section 7.8). */
+const isWebSocket = (head: ClientHead): boolean =>
+  head.method === "GET" && head.body === null && head.header("upgrade")?.toLowerCase() === "websocket";

@@ -1,0 +1,60 @@
+/** A request's head as the pipeline sees it. It reads from the connection's parser, which keeps still while it is served. */
+import type { RequestHead } from "../request.ts";
+import type { ClientBody } from "./client-body.ts";
+import { headerOf, headerValues, rawHeaders } from "./parse/access.ts";
+import type { FieldSection } from "./parse/fields.ts";
+import { methodNames } from "./parse/methods.ts";
+import type { RequestHead as ParsedHead } from "./parse/request-head.ts";
+
+/** What is the same for all requests of a connection. */
+export interface Peer {
+  readonly peerAddress: string;
+  /** The listener's port. */
+  readonly port: number;
+  readonly scheme: "http" | "https";
+  readonly serverName: string | null;
+}
+
+export class ClientHead implements RequestHead {
+  readonly method: string;
+  readonly target: string;
+  readonly httpVersion: string;
+  /** The parser lets nothing through that nobody may serve. */
+  readonly fault = null;
+  readonly peerAddress: string;
+  readonly port: number;
+  readonly scheme: "http" | "https";
+  readonly serverName: string | null;
+  readonly body: ClientBody | null;
+  /** `Content-Length: 0` */
+  readonly declaresEmpty: boolean;
+  readonly fields: FieldSection;
+
+  constructor(parsed: ParsedHead, peer: Peer, body: ClientBody | null) {
+    const { fields, methodStart, methodEnd, targetEnd } = parsed;
+    const { bytes } = fields;
+    this.method =
+      parsed.method === 0 ? bytes.toString("latin1", methodStart, methodEnd) : (methodNames[parsed.method] ?? "");
+    this.target = bytes.toString("latin1", methodEnd + 1, targetEnd);
+    this.httpVersion = parsed.minorVersion === 1 ? "1.1" : "1.0";
+    this.peerAddress = peer.peerAddress;
+    this.port = peer.port;
+    this.scheme = peer.scheme;
+    this.serverName = peer.serverName;
+    this.body = body;
+    this.declaresEmpty = parsed.contentLength === 0;
+    this.fields = fields;
+  }
+
+  get rawHeaders(): readonly string[] {
+    return rawHeaders(this.fields);
+  }
+
+  header(name: string): string | undefined {
+    return headerOf(this.fields, name);
+  }
+
+  headerValues(name: string): readonly string[] {
+    return headerValues(this.fields, name);
+  }
+}

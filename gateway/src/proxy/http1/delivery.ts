@@ -1,0 +1,244 @@
+/** One exchange between a client's connection and an upstream: what the pipeline decides, done on the wire. */
+import type { Socket } from "node:net";
+import type { Answer } from "../exchange.ts";
+import type { FaultName } from "../faults.ts";
+import { takesTrailers } from "../header-names.ts";
+import type { LiveExchange } from "../live-exchange.ts";
+import type { Outcome, Pipeline, ProxyLog } from "../pipeline.ts";
+import { codeOf } from "../upstream/failure.ts";
+import { type CallListener, UpstreamCall } from "./call.ts";
+import type { ClientHead } from "./client-head.ts";
+import { NONE_DROPPED, passedLines } from "./head-text.ts";
+import type { Outbox } from "./outbox.ts";
+import { headerOf } from "./parse/access.ts";
+import type { FieldSection } from "./parse/fields.ts";
+import { CHUNKED_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
+import type { ResponseHead } from "./parse/response-head.ts";
+import { type Framing, ownResponseText, type ResponseHeads } from "./response-text.ts";
+import type { UpstreamHeads } from "./upstream-head.ts";
+import type { UpstreamPool } from "./upstream-pool.ts";
+
+/** What all deliveries of a listener share. */
+export interface DeliveryContext {
+  readonly pipeline: Pipeline;
+  readonly pool: UpstreamPool;
+  readonly log: ProxyLog;
+  readonly upstreamHeads: UpstreamHeads;
+  readonly responseHeads: ResponseHeads;
+  /** True while the listener drains: connections end with their response. */
+  readonly draining: () => boolean;
+}
+
+/** The client's connection, as one exchange on it needs it. */
+export interface ClientSide {
+  readonly out: Outbox;
+  /** Whether the connection can go on after the response. */
+  readonly mayGoOn: boolean;
+  /** The response has been written. */
+  answered(last: boolean): void;
+  /** It breaks off. */
+  destroy(): void;
+  /** The connection is a tunnel from now on. `onClose` is told when it has ended. */
+  join(upstream: Socket, onClose: () => void): void;
+}
+
+export interface DeliveryOptions {
+  readonly exchange: LiveExchange;
+  readonly head: ClientHead;
+  /** What the client asks to upgrade to; null: nothing. */
+  readonly protocol: string | null;
+  readonly client: ClientSide;
+}
+
+const NO_CONTENT = 204;
+const NOT_MODIFIED = 304;
+/** nginx's status for a client that went away before it was answered; only plugins see it. */
+const CLIENT_CLOSED = 499;
+
+export class Delivery implements CallListener {
+  readonly #context: DeliveryContext;
+  readonly #exchange: LiveExchange;
+  readonly #head: ClientHead;
+  readonly #protocol: string | null;
+  readonly #client: ClientSide;
+  #call: UpstreamCall | null = null;
+  #begun = false;
+  #chunked = false;
+  #last = false;
+  #ended = false;
+  #over = false;
+
+  constructor(context: DeliveryContext, { exchange, head, protocol, client }: DeliveryOptions) {
+    this.#context = context;
+    this.#exchange = exchange;
+    this.#head = head;
+    this.#protocol = protocol;
+    this.#client = client;
+  }
+
+  run(): void {
+    const outcome = this.#context.pipeline.access(this.#exchange);
+    if (outcome instanceof Promise) {
+      outcome.then((settled) => this.#take(settled)).catch((error: Error) => this.#bug(error));
+    } else this.#take(outcome);
+  }
+
+  /** The client is gone. */
+  abort(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#head.body?.lose();
+    this.#call?.abort();
+    if (this.#exchange.status === 0) this.#exchange.status = CLIENT_CLOSED;
+    this.#context.pipeline.finish(this.#exchange);
+  }
+
+  /** The body cannot be read: what follows on the connection is nobody's guess. */
+  reject(): void {
+    if (this.#over) return;
+    this.#call?.abort();
+    if (this.#begun) this.#client.destroy();
+    else {
+      this.#last = true;
+      this.#answer("badRequest");
+    }
+  }
+
+  /** The client takes more again. */
+  drained(): void {
+    this.#call?.resume();
+  }
+
+  interim(head: ResponseHead): void {
+    // We have answered the client's expectation ourselves; HTTP/1.0 knows no interim responses.
+    if (head.status === 100 || this.#head.httpVersion === "1.0") return;
+    this.#client.out.text(this.#context.responseHeads.interim(head));
+  }
+
+  head(head: ResponseHead): void {
+    const { pipeline, responseHeads } = this.#context;
+    const { status, bodyKind } = head;
+    pipeline.respond(this.#exchange, status);
+    const bodiless = this.#head.method === "HEAD" || status === NO_CONTENT || status === NOT_MODIFIED;
+    const unsized = !bodiless && (bodyKind === CHUNKED_BODY || bodyKind === UNTIL_CLOSE);
+    const isNewest = this.#head.httpVersion === "1.1";
+    this.#begun = true;
+    this.#chunked = unsized && isNewest;
+    this.#settleLast(unsized && !isNewest);
+    const trailers = this.#chunked && takesTrailers(this.#exchange.request);
+    const connection = this.#connection();
+    this.#client.out.text(
+      responseHeads.response(this.#exchange, { head, connection, chunked: this.#chunked, trailers }),
+    );
+  }
+
+  data(piece: Buffer): void {
+    const { out } = this.#client;
+    if (!this.#chunked) out.bytes(piece);
+    else {
+      out.text(`${piece.length.toString(16)}\r\n`);
+      out.bytes(piece);
+      out.text("\r\n");
+    }
+  }
+
+  end(trailers: FieldSection | null): void {
+    if (this.#chunked) {
+      const lines =
+        trailers !== null && takesTrailers(this.#exchange.request) ? passedLines(trailers, NONE_DROPPED, null) : "";
+      this.#client.out.text(`0\r\n${lines}\r\n`);
+    }
+    this.#ended = true;
+  }
+
+  flush(): boolean {
+    const isTaken = this.#client.out.flush();
+    if (this.#ended && !this.#over) this.#finish();
+    return isTaken;
+  }
+
+  upgraded(head: ResponseHead, socket: Socket, first: Buffer): void {
+    const { pipeline, responseHeads } = this.#context;
+    pipeline.respond(this.#exchange, head.status);
+    const protocol = headerOf(head.fields, "upgrade") ?? "";
+    const connection: Framing = `Connection: Upgrade\r\nUpgrade: ${protocol}\r\n`;
+    const { out } = this.#client;
+    out.text(responseHeads.response(this.#exchange, { head, connection, chunked: false, trailers: false }));
+    if (first.length > 0) out.bytes(first);
+    out.flush();
+    this.#over = true;
+    this.#client.join(socket, () => {
+      this.#call?.done();
+      pipeline.finish(this.#exchange);
+    });
+  }
+
+  failed(fault: FaultName, error: Error | null): void {
+    this.#report(error, `the upstream failed: ${fault}`);
+    this.#answer(fault);
+  }
+
+  /** The client must not take what it got for the whole: its connection breaks off too. */
+  broken(error: Error): void {
+    this.#report(error, "the upstream broke off its response");
+    this.#client.out.flush();
+    this.#client.destroy();
+  }
+
+  #take(outcome: Outcome): void {
+    if (this.#over) return;
+    if (outcome.forward === undefined) {
+      this.#answer(outcome.answer);
+      return;
+    }
+    const { pool, upstreamHeads } = this.#context;
+    this.#call = new UpstreamCall({
+      exchange: this.#exchange,
+      head: this.#head,
+      forward: outcome.forward,
+      protocol: this.#protocol,
+      pool,
+      heads: upstreamHeads,
+      listener: this,
+    });
+    this.#call.start();
+  }
+
+  #answer(answer: Answer | FaultName): void {
+    if (this.#over || this.#begun) return;
+    this.#begun = true;
+    const own = this.#context.pipeline.answer(this.#exchange, answer);
+    this.#settleLast(false);
+    const text = ownResponseText(own, { connection: this.#connection(), bodiless: this.#head.method === "HEAD" });
+    this.#client.out.text(text);
+    this.#client.out.flush();
+    this.#finish();
+  }
+
+  #settleLast(untilClose: boolean): void {
+    this.#last ||= untilClose || this.#protocol !== null || !this.#client.mayGoOn || this.#context.draining();
+  }
+
+  #connection(): Framing {
+    return this.#last ? "Connection: close\r\n" : "Connection: keep-alive\r\n";
+  }
+
+  #finish(): void {
+    this.#over = true;
+    this.#context.pipeline.finish(this.#exchange);
+    this.#client.answered(this.#last);
+  }
+
+  /** Nothing that a client or an upstream does leads here. */
+  #bug(error: Error): void {
+    this.#context.log.error({ err: error, requestId: this.#exchange.id }, "the proxy failed");
+    this.#client.destroy();
+  }
+
+  #report(error: Error | null, message: string): void {
+    const { id, route, service } = this.#exchange;
+    const details = { requestId: id, route: route.name ?? route.id, service: service?.name ?? service?.id };
+    const cause = error === null ? {} : { code: codeOf(error), reason: error.message };
+    this.#context.log.warn({ ...details, ...cause }, message);
+  }
+}

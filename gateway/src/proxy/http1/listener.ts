@@ -1,0 +1,116 @@
+/** The proxy listener on bare sockets. */
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import type { CreateProxy } from "../engine.ts";
+import { Pipeline } from "../pipeline.ts";
+import type { ListenAddress } from "../settings.ts";
+import { startTls, type TlsListener } from "../tls.ts";
+import { createGuard } from "../upstream/guard.ts";
+import { ClientConnection, type ConnectionContext } from "./client-connection.ts";
+import type { Peer } from "./client-head.ts";
+import { defaultHeadLimits } from "./parse/request-head.ts";
+import { createResponseHeads } from "./response-text.ts";
+import { createUpstreamHeads } from "./upstream-head.ts";
+import { UpstreamPool } from "./upstream-pool.ts";
+
+export const createProxy: CreateProxy = async ({ listen, listenTls, settings, log, runtime }) => {
+  const own: ListenAddress[] = [...settings.ownListeners];
+  const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
+  const pool = new UpstreamPool({ guard, keepAlive: settings.upstreamKeepAlive });
+  const pipeline = new Pipeline({ runtime, settings, log });
+  const connections = new Set<ClientConnection>();
+  let draining = false;
+  let accepted = 0;
+  let requests = 0;
+  let answered = 0;
+  let tellEmpty = () => {};
+
+  const context: ConnectionContext = {
+    pipeline,
+    pool,
+    log,
+    upstreamHeads: createUpstreamHeads(pipeline.style),
+    responseHeads: createResponseHeads(pipeline.style),
+    draining: () => draining,
+    limits: { ...defaultHeadLimits, fields: settings.maxHeaderSize },
+    headersTimeout: settings.headersTimeout,
+    keepAliveTimeout: settings.keepAliveTimeout,
+    onRequest() {
+      requests++;
+      pool.follow(runtime());
+    },
+    onAnswered: () => answered++,
+    onClose(connection) {
+      connections.delete(connection);
+      if (connections.size === 0) tellEmpty();
+    },
+  };
+
+  function serve(socket: Socket): void {
+    if (draining) {
+      socket.destroy();
+      return;
+    }
+    accepted++;
+    connections.add(new ClientConnection(context, socket, peerOf(socket)));
+  }
+
+  const server = createServer({ noDelay: true, allowHalfOpen: true }, serve);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host: listen.host, port: listen.port }, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  own.push({ host: listen.host, port });
+  const tls = listenTls && (await openTls(listenTls));
+  if (tls) own.push(tls.address);
+
+  return {
+    address: { host: listen.host, port },
+    tlsAddress: tls?.address ?? null,
+    connections: () => {
+      const writing = [...connections].filter(({ isAnswering }) => isAnswering).length;
+      const active = connections.size;
+      return { accepted, handled: accepted, active, reading: 0, writing, waiting: active - writing, requests };
+    },
+    async close({ deadline = 30_000 } = {}) {
+      draining = true;
+      const empty = new Promise<void>((resolve) => {
+        tellEmpty = resolve;
+      });
+      const closed = Promise.all([tls?.close(), new Promise<void>((resolve) => server.close(() => resolve()))]);
+      for (const connection of connections) connection.drain();
+      const timer = setTimeout(() => {
+        for (const connection of connections) connection.destroy();
+      }, deadline);
+      if (connections.size > 0) await empty;
+      await closed;
+      clearTimeout(timer);
+      pool.close();
+    },
+  };
+
+  /** Rejects when the address cannot be listened on; nothing stays open then. */
+  async function openTls(address: ListenAddress): Promise<TlsListener> {
+    try {
+      return await startTls({
+        listen: address,
+        onConnection: serve,
+        certificate: (serverName) => runtime().certificates.find(serverName),
+        handshakeTimeout: settings.handshakeTimeout,
+      });
+    } catch (error) {
+      pool.close();
+      await new Promise((resolve) => server.close(resolve));
+      throw error;
+    }
+  }
+};
+
+function peerOf(socket: Socket): Peer {
+  const address = { peerAddress: socket.remoteAddress ?? "", port: socket.localPort ?? 0 };
+  if (!(socket instanceof TLSSocket)) return { ...address, scheme: "http", serverName: null };
+  // False when the client named none; the types know of the name on the server's side only by `any`.
+  const { servername } = socket as { readonly servername?: string | false };
+  return { ...address, scheme: "https", serverName: servername ? servername.toLowerCase() : null };
+}

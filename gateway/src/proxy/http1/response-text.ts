@@ -1,0 +1,77 @@
+/** Heads of responses on their way to the client. */
+import { STATUS_CODES } from "node:http";
+import { ownClientHeaders } from "../client-headers.ts";
+import { type HeaderStyle, hopByHop } from "../header-names.ts";
+import type { LiveExchange } from "../live-exchange.ts";
+import type { OwnResponse } from "../own-response.ts";
+import { dateLine } from "./date.ts";
+import { type DropTable, ownLines, passedLines } from "./head-text.ts";
+import { headerOf, indexOf } from "./parse/access.ts";
+import { known } from "./parse/names.ts";
+import type { ResponseHead } from "./parse/response-head.ts";
+
+/** What the head says of the client's connection and of the body's end; nothing, where the rules of HTTP say it. */
+export type Framing = "" | "Connection: close\r\n" | "Connection: keep-alive\r\n" | `Connection: Upgrade\r\n${string}`;
+
+export const CHUNKED = "Transfer-Encoding: chunked\r\n";
+
+const NO_CONTENT = 204;
+
+export interface ResponseParts {
+  readonly head: ResponseHead;
+  readonly connection: Framing;
+  readonly chunked: boolean;
+  /** Whether the client gets trailers. */
+  readonly trailers: boolean;
+}
+
+export function createResponseHeads(style: HeaderStyle) {
+  const dropped: DropTable = new Uint8Array(256);
+  for (const [name, id] of Object.entries(known)) {
+    if (hopByHop.has(name) || name === "via" || style.names.all.has(name)) dropped[id] = 1;
+  }
+  const droppedWithLength = dropped.slice();
+  droppedWithLength[known["content-length"]] = 1;
+
+  /** Of an upstream's response. */
+  function response(exchange: LiveExchange, { head, connection, chunked, trailers }: ResponseParts): string {
+    const { fields, status } = head;
+    const edits = exchange.responseEdits;
+    const table = status === NO_CONTENT || chunked ? droppedWithLength : dropped;
+    let text = statusLine(status, fields.bytes.toString("latin1", head.reasonStart, head.reasonEnd));
+    text += passedLines(fields, table, edits);
+    text += ownLines(ownClientHeaders(exchange, headerOf(fields, "via"), style), edits);
+    if (indexOf(fields, "date") < 0) text += dateLine();
+    if (trailers) text += trailerLine(head);
+    if (chunked) text += CHUNKED;
+    return `${text}${connection}\r\n`;
+  }
+
+  /** An interim response (RFC 9110 section 15.2) as it came. */
+  const interim = ({ fields, status, reasonStart, reasonEnd }: ResponseHead): string =>
+    `${statusLine(status, fields.bytes.toString("latin1", reasonStart, reasonEnd))}${passedLines(fields, dropped, null)}\r\n`;
+
+  return { response, interim };
+}
+
+export type ResponseHeads = ReturnType<typeof createResponseHeads>;
+
+/** Trailer ends at a connection, but who passes trailers on passes on which. */
+function trailerLine({ fields }: ResponseHead): string {
+  const value = headerOf(fields, "trailer");
+  return value === undefined ? "" : `Trailer: ${value}\r\n`;
+}
+
+const statusLine = (status: number, reason: string): string =>
+  `HTTP/1.1 ${status} ${reason === "" ? (STATUS_CODES[status] ?? "") : reason}\r\n`;
+
+/** A whole response of the gateway's own; `bodiless`: an answer to HEAD. */
+export function ownResponseText(
+  { status, headers, body }: OwnResponse,
+  { connection, bodiless }: { readonly connection: Framing; readonly bodiless: boolean },
+): string {
+  let text = statusLine(status, "");
+  for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;
+  text += `${dateLine()}${connection}\r\n`;
+  return bodiless ? text : text + Buffer.from(body, "utf8").toString("latin1");
+}

@@ -1,0 +1,291 @@
+/** One connection to a target: a request and its response at a time, both as bytes. */
+import type { Socket } from "node:net";
+import type { Target } from "../../runtime/runtime.ts";
+import { Outbox } from "./outbox.ts";
+import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
+import { faultOf } from "./parse/faults.ts";
+import type { FieldSection } from "./parse/fields.ts";
+import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
+import { methodId } from "./parse/methods.ts";
+import { ResponseHead } from "./parse/response-head.ts";
+import { closedEarly, unreadable } from "./upstream-errors.ts";
+import { Watchdog } from "./watchdog.ts";
+
+/** Who gets the response. Heads and fields hold only during the call. */
+export interface ResponseListener {
+  interim(head: ResponseHead): void;
+  head(head: ResponseHead): void;
+  data(piece: Buffer): void;
+  /** All has come. Null: no trailers. The connection is not this listener's any more. */
+  end(trailers: FieldSection | null): void;
+  /** Everything that came at once has been told. False: no more until `resume` is called. */
+  flush(): boolean;
+  /** The upstream agreed to the other protocol; `first` is what it has sent of that. The socket is the listener's now. */
+  upgraded(head: ResponseHead, socket: Socket, first: Buffer): void;
+  /** No more will come. */
+  failed(error: Error): void;
+  /** The upstream takes more of the request again. */
+  drained(): void;
+  /** `silence` went off: nothing has come for so long. */
+  silent(): void;
+  /** `stall` went off: nothing was taken for so long. */
+  stalled(): void;
+}
+
+/** Where a connection goes that may carry another request, or is gone. */
+export interface ConnectionOwner {
+  release(connection: UpstreamConnection): void;
+  drop(connection: UpstreamConnection): void;
+}
+
+const IDLE = 0;
+const HEAD = 1;
+const LENGTH = 2;
+const CHUNKED = 3;
+const CLOSE = 4;
+const GONE = 5;
+
+const NOTHING = Buffer.alloc(0);
+
+export class UpstreamConnection {
+  readonly target: Target;
+  readonly socket: Socket;
+  /** Requests that it has been given. */
+  requests = 0;
+  /** Since when it is idle, by `performance.now()`. */
+  idleSince = 0;
+  /** The listener's to start. They outlive requests, for making a timer costs more than a request may. */
+  readonly silence = new Watchdog(() => this.#listener?.silent());
+  readonly stall = new Watchdog(() => this.#listener?.stalled());
+  readonly #owner: ConnectionOwner;
+  readonly #outbox: Outbox;
+  readonly #head = new ResponseHead();
+  #chunks: ChunkedScanner | null = null;
+  #listener: ResponseListener | null = null;
+  #phase = IDLE;
+  /** Bytes of the body that are missing. */
+  #left = 0;
+  /** A head that is not there as a whole. */
+  #kept: Buffer = NOTHING;
+  /** Whether the request has been written whole. */
+  #sent = false;
+  #error: Error | null = null;
+
+  /** @param socket Connected */
+  constructor(target: Target, socket: Socket, owner: ConnectionOwner) {
+    this.target = target;
+    this.socket = socket;
+    this.#owner = owner;
+    this.#outbox = new Outbox(socket);
+    socket.on("data", this.#onData);
+    socket.on("drain", this.#onDrain);
+    socket.on("end", this.#onEnd);
+    socket.on("error", this.#onError);
+    socket.on("close", this.#onClose);
+  }
+
+  /** Whether this is the first request on the connection: then its end is no sign of an idle connection's. */
+  get isFresh(): boolean {
+    return this.requests <= 1;
+  }
+
+  /** Begins a request. Nothing is on its way before `flush`. */
+  begin(head: string, method: string, listener: ResponseListener): void {
+    this.#listener = listener;
+    this.requests++;
+    this.#sent = false;
+    this.#phase = HEAD;
+    this.#head.reset(idOf(method));
+    this.#outbox.text(head);
+  }
+
+  write(piece: Buffer): void {
+    this.#outbox.bytes(piece);
+  }
+
+  writeText(text: string): void {
+    this.#outbox.text(text);
+  }
+
+  /** False: the upstream takes no more for now; the listener's `drained` tells when it does. */
+  flush(): boolean {
+    return this.#outbox.flush();
+  }
+
+  /** The request has been written whole. */
+  sent(): void {
+    this.#sent = true;
+  }
+
+  resume(): void {
+    this.socket.resume();
+  }
+
+  /** Its listener is told no more. */
+  destroy(): void {
+    this.#listener = null;
+    this.#phase = GONE;
+    this.#closeTimers();
+    this.socket.destroy();
+  }
+
+  #closeTimers(): void {
+    this.silence.close();
+    this.stall.close();
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const listener = this.#listener;
+    if (this.#phase === IDLE || listener === null) {
+      // Nobody asked: what comes now would be read as the answer to the next request.
+      this.destroy();
+      return;
+    }
+    let bytes = chunk;
+    let at = 0;
+    if (this.#kept.length > 0) {
+      bytes = Buffer.concat([this.#kept, chunk]);
+      this.#kept = NOTHING;
+    }
+    while (this.#phase === HEAD) {
+      const next = this.#readHead(listener, bytes, at);
+      if (next <= 0) return;
+      at = next;
+    }
+    this.#readBody(listener, bytes, at);
+    if (!listener.flush() && this.#listener === listener) this.socket.pause();
+  };
+
+  /** Returns where the next head or the body begins; 0 when there is nothing more to do. */
+  #readHead(listener: ResponseListener, bytes: Buffer, at: number): number {
+    const head = this.#head;
+    const next = head.parse(bytes, at, bytes.length);
+    if (next < 0) {
+      this.#fail(unreadable(faultOf(next).reason));
+      return 0;
+    }
+    if (next === 0) {
+      this.#kept = at === 0 ? bytes : bytes.subarray(at);
+      return 0;
+    }
+    if (head.upgrade) {
+      this.#giveAway(listener, bytes.subarray(next));
+      return 0;
+    }
+    if (head.status < 200) {
+      // It agrees to something else than what was asked for.
+      if (head.status === 101) {
+        this.#fail(unreadable("it switches to a protocol that nobody asked for"));
+        return 0;
+      }
+      listener.interim(head);
+      return next;
+    }
+    const { bodyKind } = head;
+    this.#left = bodyKind === LENGTH_BODY ? head.contentLength : 0;
+    this.#phase = bodyKind === CHUNKED_BODY ? CHUNKED : bodyKind === UNTIL_CLOSE ? CLOSE : LENGTH;
+    if (bodyKind === CHUNKED_BODY) {
+      this.#chunks ??= new ChunkedScanner();
+      this.#chunks.reset();
+    }
+    listener.head(head);
+    return next;
+  }
+
+  #readBody(listener: ResponseListener, bytes: Buffer, start: number): void {
+    const end = bytes.length;
+    if (this.#phase === CHUNKED) {
+      this.#readChunks(listener, bytes, start);
+      return;
+    }
+    if (this.#phase === CLOSE) {
+      if (end > start) listener.data(bytes.subarray(start, end));
+      return;
+    }
+    if (this.#phase !== LENGTH) return;
+    const size = Math.min(this.#left, end - start);
+    this.#left -= size;
+    if (size > 0) listener.data(size === end ? bytes : bytes.subarray(start, start + size));
+    if (this.#left === 0) this.#ended(listener, { trailers: null, clean: start + size === end });
+  }
+
+  #readChunks(listener: ResponseListener, bytes: Buffer, start: number): void {
+    const chunks = this.#chunks;
+    if (chunks === null) return;
+    const end = bytes.length;
+    for (let at = start; this.#listener === listener; ) {
+      const what = chunks.next(bytes, at, end);
+      at = chunks.position;
+      if (what === CHUNK_DATA) listener.data(bytes.subarray(chunks.dataStart, chunks.dataEnd));
+      else if (what === CHUNK_END) {
+        this.#ended(listener, { trailers: chunks.trailers.count > 0 ? chunks.trailers : null, clean: at === end });
+        return;
+      } else {
+        if (what < 0) this.#fail(unreadable(faultOf(what).reason));
+        return;
+      }
+    }
+  }
+
+  /** @param clean Whether nothing came behind the response */
+  #ended(
+    listener: ResponseListener,
+    { trailers, clean }: { readonly trailers: FieldSection | null; readonly clean: boolean },
+  ): void {
+    this.#listener = null;
+    this.#phase = IDLE;
+    this.silence.stop();
+    this.stall.stop();
+    const { keepAlive } = this.#head;
+    listener.end(trailers);
+    this.#head.fields.release();
+    // After an early answer the rest of the request would be read as another.
+    if (clean && keepAlive && this.#sent && !this.socket.destroyed) {
+      this.socket.resume();
+      this.#owner.release(this);
+    } else this.destroy();
+  }
+
+  #giveAway(listener: ResponseListener, first: Buffer): void {
+    const { socket } = this;
+    this.#phase = GONE;
+    this.#listener = null;
+    this.#owner.drop(this);
+    this.#closeTimers();
+    socket.off("data", this.#onData).off("drain", this.#onDrain).off("end", this.#onEnd);
+    socket.off("error", this.#onError).off("close", this.#onClose);
+    listener.upgraded(this.#head, socket, first);
+  }
+
+  #fail(error: Error): void {
+    const listener = this.#listener;
+    this.destroy();
+    listener?.failed(error);
+  }
+
+  readonly #onDrain = (): void => {
+    this.#listener?.drained();
+  };
+
+  readonly #onEnd = (): void => {
+    const listener = this.#listener;
+    if (this.#phase === CLOSE && listener !== null) {
+      this.#ended(listener, { trailers: null, clean: false });
+      listener.flush();
+    } else this.#fail(closedEarly());
+  };
+
+  readonly #onError = (error: Error): void => {
+    this.#error = error;
+  };
+
+  readonly #onClose = (): void => {
+    this.#owner.drop(this);
+    if (this.#listener !== null) this.#fail(this.#error ?? closedEarly());
+  };
+}
+
+/** What the response's framing depends on (RFC 9112 section 6.3). */
+const idOf = (method: string): number => ids.get(method) ?? 0;
+const ids = new Map<string, number>();
+for (const name of ["HEAD", "CONNECT"]) ids.set(name, methodId(Buffer.from(name), 0, name.length));

@@ -1,0 +1,19 @@
+/** Why an exchange with an upstream failed; `failure.ts` reads the codes. */
+
+export class UpstreamError extends Error {
+  override readonly name = "UpstreamError";
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export const closedEarly = () => new UpstreamError("ECONNRESET", "the upstream closed the connection");
+export const readTimeout = () => new UpstreamError("SLUICE_READ_TIMEOUT", "the upstream sent nothing for read_timeout");
+export const writeTimeout = () => new UpstreamError("SLUICE_WRITE_TIMEOUT", "the upstream took no data");
+export const connectTimeout = () =>
+  new UpstreamError("ETIMEDOUT", "no connection to the upstream within connect_timeout");
+/** @param reason A sentence of the parser's */
+export const unreadable = (reason: string) => new UpstreamError("HPE_INVALID", `the upstream's response: ${reason}`);

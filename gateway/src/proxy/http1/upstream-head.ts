@@ -1,0 +1,44 @@
+/** The head of a request on its way to the upstream. */
+import type { Target } from "../../runtime/runtime.ts";
+import type { HeaderStyle } from "../header-names.ts";
+import type { LiveExchange } from "../live-exchange.ts";
+import type { Forward } from "../pipeline.ts";
+import { hostFor, isReplaced, ownUpstreamHeaders } from "../upstream-headers.ts";
+import type { ClientHead } from "./client-head.ts";
+import { type DropTable, ownLines, passedLines } from "./head-text.ts";
+import { known } from "./parse/names.ts";
+
+export function createUpstreamHeads(style: HeaderStyle) {
+  const dropped: DropTable = new Uint8Array(256);
+  for (const [name, id] of Object.entries(known)) {
+    if (isReplaced(name) || style.names.all.has(name)) dropped[id] = 1;
+  }
+
+  /** @param protocol What the connection is to be upgraded to; null: nothing. */
+  return function upstreamHead(exchange: LiveExchange, { forward, head, target, protocol }: HeadParts): string {
+    const edits = exchange.upstreamEdits;
+    let text = `${forward.method} ${forward.path} HTTP/1.1\r\n`;
+    if (edits === null || !edits.replaces("Host")) text += `Host: ${hostFor(exchange, target)}\r\n`;
+    text += passedLines(head.fields, dropped, edits);
+    text += ownLines(ownUpstreamHeaders(exchange, style), edits);
+    if (protocol !== null) return `${text}Connection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
+    const { body } = exchange;
+    if (body === null) return needsLength(forward.method, head) ? `${text}Content-Length: 0\r\n\r\n` : `${text}\r\n`;
+    return body.length === null
+      ? `${text}Transfer-Encoding: chunked\r\n\r\n`
+      : `${text}Content-Length: ${body.length}\r\n\r\n`;
+  };
+}
+
+export interface HeadParts {
+  readonly forward: Forward;
+  readonly head: ClientHead;
+  readonly target: Target;
+  readonly protocol: string | null;
+}
+
+export type UpstreamHeads = ReturnType<typeof createUpstreamHeads>;
+
+/** What declared an empty body has it still (RFC 9110 section 8.6). */
+const needsLength = (method: string, head: ClientHead): boolean =>
+  head.declaresEmpty || method === "POST" || method === "PUT" || method === "PATCH";

@@ -1,0 +1,156 @@
+/** Connections to upstreams, kept between requests: the one that was used last is used first, so that the others age. */
+import { connect as connectPlain, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { Runtime, Target } from "../../runtime/runtime.ts";
+import type { Guard } from "../upstream/guard.ts";
+import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.ts";
+import { closedEarly, connectTimeout } from "./upstream-errors.ts";
+
+export interface UpstreamPoolOptions {
+  readonly guard: Guard;
+  /** Milliseconds that an idle connection is kept. */
+  readonly keepAlive: number;
+}
+
+/** Who wants a connection. */
+export interface Waiter {
+  connected(connection: UpstreamConnection): void;
+  refused(error: Error): void;
+}
+
+/** Requests that one connection carries at the most, as Kong's upstream_keepalive_max_requests. */
+const MOST_REQUESTS = 10_000;
+/** Idle connections to one target at the most, as Kong's upstream_keepalive_pool_size. */
+const MOST_IDLE = 512;
+
+export class UpstreamPool implements ConnectionOwner {
+  readonly #guard: Guard;
+  readonly #keepAlive: number;
+  /** By the target's key. */
+  readonly #idle = new Map<string, UpstreamConnection[]>();
+  readonly #open = new Set<UpstreamConnection>();
+  readonly #sweeper: NodeJS.Timeout;
+  #seen: Runtime | null = null;
+  /** Keys of the targets that the runtime has. */
+  #used: ReadonlySet<string> | null = null;
+  #closed = false;
+
+  constructor({ guard, keepAlive }: UpstreamPoolOptions) {
+    this.#guard = guard;
+    this.#keepAlive = keepAlive;
+    this.#sweeper = setInterval(() => this.#dropOld(), Math.min(keepAlive, 5000)).unref();
+  }
+
+  /** An idle connection to the target; null when there is none. */
+  take({ key }: Target): UpstreamConnection | null {
+    return this.#idle.get(key)?.pop() ?? null;
+  }
+
+  /** Makes a connection. Returns how to give up. */
+  connect(target: Target, waiter: Waiter): () => void {
+    const { host, port, scheme, certificate, serverName } = target;
+    let over = false;
+    let socket: Socket | null = null;
+    const end = (error: Error | null) => {
+      if (over) return;
+      over = true;
+      clearTimeout(timer);
+      if (error !== null) socket?.destroy();
+      if (error !== null) waiter.refused(error);
+    };
+    const timer = setTimeout(() => end(connectTimeout()), target.connectTimeout);
+    try {
+      this.#guard.check(host, port);
+    } catch (error) {
+      setImmediate(end, error as Error);
+      return () => end(null);
+    }
+    const common = { host, port, lookup: this.#guard.lookup(port), noDelay: true, allowHalfOpen: true };
+    socket =
+      scheme === "https"
+        ? connectTls({
+            ...common,
+            ALPNProtocols: ["http/1.1"],
+            rejectUnauthorized: target.verify,
+            servername: serverName ?? "",
+            ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
+          })
+        : connectPlain(common);
+    const opened = socket;
+    const failed = (error: Error) => end(error);
+    const closed = () => end(closedEarly());
+    opened.once("error", failed).once("close", closed);
+    opened.once(scheme === "https" ? "secureConnect" : "connect", () => {
+      if (over || this.#closed) {
+        opened.destroy();
+        return;
+      }
+      over = true;
+      clearTimeout(timer);
+      opened.off("error", failed).off("close", closed);
+      const connection = new UpstreamConnection(target, opened, this);
+      this.#open.add(connection);
+      waiter.connected(connection);
+    });
+    return () => {
+      over = true;
+      clearTimeout(timer);
+      opened.destroy();
+    };
+  }
+
+  release(connection: UpstreamConnection): void {
+    const { key } = connection.target;
+    const isUsed = this.#used === null || this.#used.has(key);
+    const idle = this.#idle.get(key) ?? [];
+    if (this.#closed || !isUsed || connection.requests >= MOST_REQUESTS || idle.length >= MOST_IDLE) {
+      connection.destroy();
+      return;
+    }
+    connection.idleSince = performance.now();
+    if (idle.length === 0) this.#idle.set(key, idle);
+    idle.push(connection);
+  }
+
+  drop(connection: UpstreamConnection): void {
+    this.#open.delete(connection);
+    const idle = this.#idle.get(connection.target.key);
+    const at = idle?.indexOf(connection) ?? -1;
+    if (at >= 0) idle?.splice(at, 1);
+  }
+
+  /** Told the runtime of every new request: after a swap, connections to targets that it has not close once they are idle. */
+  follow(runtime: Runtime): void {
+    if (this.#seen === runtime) return;
+    const isFirst = this.#seen === null;
+    this.#seen = runtime;
+    if (!isFirst) setImmediate(() => this.#dropUnused(runtime));
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearInterval(this.#sweeper);
+    for (const connection of this.#open) connection.destroy();
+  }
+
+  #dropUnused(runtime: Runtime): void {
+    const used = new Set<string>();
+    for (const { targets } of runtime.upstreams.values()) for (const { key } of targets) used.add(key);
+    this.#used = used;
+    for (const [key, idle] of this.#idle) {
+      if (used.has(key)) continue;
+      this.#idle.delete(key);
+      for (const connection of idle) connection.destroy();
+    }
+  }
+
+  #dropOld(): void {
+    const oldest = performance.now() - this.#keepAlive;
+    for (const [key, idle] of this.#idle) {
+      const fresh = idle.findIndex(({ idleSince }) => idleSince > oldest);
+      const old = idle.splice(0, fresh < 0 ? idle.length : fresh);
+      for (const connection of old) connection.destroy();
+      if (idle.length === 0) this.#idle.delete(key);
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/** A timer for what happens again and again: starting and stopping it are assignments, as long as it never goes off. */
+export class Watchdog {
+  readonly #alarm: () => void;
+  #timer: NodeJS.Timeout | null = null;
+  /** When the timer goes off to look. */
+  #look = 0;
+  /** By `performance.now()`; Infinity: nobody waits. */
+  #due = Number.POSITIVE_INFINITY;
+
+  constructor(alarm: () => void) {
+    this.#alarm = alarm;
+  }
+
+  /** Goes off in so many milliseconds unless it is started again or stopped. */
+  start(milliseconds: number, now = performance.now()): void {
+    this.#due = now + milliseconds;
+    if (this.#timer !== null && this.#look <= this.#due) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#arm(milliseconds, this.#due);
+  }
+
+  stop(): void {
+    this.#due = Number.POSITIVE_INFINITY;
+  }
+
+  /** Lets go of the timer too. */
+  close(): void {
+    this.stop();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #arm(milliseconds: number, due: number): void {
+    this.#look = due;
+    this.#timer = setTimeout(this.#wake, milliseconds).unref();
+  }
+
+  readonly #wake = (): void => {
+    this.#timer = null;
+    if (this.#due === Number.POSITIVE_INFINITY) return;
+    const left = this.#due - performance.now();
+    if (left > 0) {
+      this.#arm(Math.ceil(left), this.#due);
+      return;
+    }
+    this.stop();
+    this.#alarm();
+  };
+}

@@ -1,0 +1,4 @@
+import { createProxy } from "../../../gateway/src/proxy/http1/listener.ts";
+import { engineSuite } from "./suite.ts";
+
+engineSuite({ name: "http1", createProxy });
