@@ -4,6 +4,7 @@
  * who watches the folder knows that there is nothing to wait for.
  *
  * Calls that only touch the system's caches are synchronous: each way through the thread pool costs ten times the call.
+ * Those that change a folder are not: they wait while the system writes what came before to the disk.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -12,13 +13,14 @@ import {
   fsync,
   futimesSync,
   lstatSync,
+  open,
   openSync,
   readdirSync,
   realpathSync,
-  renameSync,
+  rename,
   rmSync,
   statSync,
-  unlinkSync,
+  unlink,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -26,7 +28,8 @@ import { promisify } from "node:util";
 import { Conflict } from "../resource.ts";
 import { textOf } from "./files.ts";
 
-const synced = promisify(fsync);
+// Of these the forms with callbacks are cheaper than those of node:fs/promises.
+const [opened, synced, renamed, unlinked] = [promisify(open), promisify(fsync), promisify(rename), promisify(unlink)];
 
 export interface WriteOptions {
   /** For a new file; an existing one keeps its own. */
@@ -55,7 +58,7 @@ export async function writeAtomically(
   const existing = statSync(target, { throwIfNoEntry: false });
   const temporary = temporaryOf(target);
   try {
-    const file = openSync(temporary, "wx", existing ? existing.mode & 0o777 : mode);
+    const file = await opened(temporary, "wx", existing ? existing.mode & 0o777 : mode);
     try {
       writeFileSync(file, text);
       const { mtimeMs } = fstatSync(file);
@@ -66,7 +69,7 @@ export async function writeAtomically(
     }
     // As late as can be: what is saved between this look and the next step is lost.
     if (replaces !== undefined && textOf(target) !== replaces) throw new Edited(path);
-    renameSync(temporary, target);
+    await renamed(temporary, target);
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
@@ -77,8 +80,8 @@ export async function writeAtomically(
 /** Durable, too. Rejects when there is no such file. */
 export async function removeAtomically(path: string): Promise<void> {
   const temporary = temporaryOf(path);
-  renameSync(path, temporary);
-  unlinkSync(temporary);
+  await renamed(path, temporary);
+  await unlinked(temporary);
   await syncFolder(dirname(path));
 }
 

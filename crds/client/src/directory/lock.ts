@@ -84,8 +84,9 @@ function createDoor(path: string): Door {
     // The directory may have been removed and made again: who comes now opens another file.
     if (opened && opened.inode !== inode()) close();
     if (!opened) {
-      const file = new DatabaseSync(path);
-      opened = { file, inode: inode() };
+      opened = { file: new DatabaseSync(path), inode: inode() };
+      // There is nothing to undo: no need to make and remove a file at every turn.
+      opened.file.exec("PRAGMA journal_mode = MEMORY");
     }
     return opened.file;
   }
