@@ -1,4 +1,7 @@
-/** What the thread that runs PGlite and the thread that uses it say to each other. */
+/**
+ * What the thread that runs PGlite and the thread that uses it say to each other: lists, because to wake a thread costs
+ * more than most statements.
+ */
 import type { FaultFacts, Row } from "./driver.ts";
 
 export interface Call {
@@ -20,4 +23,18 @@ export interface Start {
   /** Where the files live; in memory when unset. */
   readonly files: string | undefined;
   readonly schema: string;
+}
+
+/** Says things together: all that are said in one turn of the event loop in one message. */
+export function together<Thing>(send: (things: readonly Thing[]) => void): (thing: Thing) => void {
+  let things: Thing[] = [];
+  return (thing) => {
+    things.push(thing);
+    if (things.length > 1) return;
+    setImmediate(() => {
+      const said = things;
+      things = [];
+      send(said);
+    });
+  };
 }

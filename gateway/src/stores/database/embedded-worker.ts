@@ -2,13 +2,13 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { PGlite, types } from "@electric-sql/pglite";
 import type { Row } from "./driver.ts";
-import type { Call, Said, Start } from "./embedded-protocol.ts";
+import { type Call, type Said, type Start, together } from "./embedded-protocol.ts";
 import { createStatements } from "./embedded-statements.ts";
 import { factsOf } from "./fault-facts.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("embedded-worker.ts is started by embedded.ts as a thread, not by itself");
-const say = (said: Said): void => port.postMessage(said);
+const say = together((said: readonly Said[]) => port.postMessage(said));
 
 function sayFailure(id: number, error: unknown): void {
   const facts = factsOf(error);
@@ -36,11 +36,12 @@ async function run({ method, text, values }: Call): Promise<readonly Row[]> {
   }
 }
 
-port.on("message", (call: Call) => {
-  run(call).then(
-    (rows) => say({ id: call.id, rows }),
-    (error: unknown) => sayFailure(call.id, error),
-  );
+port.on("message", (calls: readonly Call[]) => {
+  for (const call of calls)
+    run(call).then(
+      (rows) => say({ id: call.id, rows }),
+      (error: unknown) => sayFailure(call.id, error),
+    );
 });
 
 pglite.waitReady

@@ -10,7 +10,7 @@ import {
   DEFAULT_SCHEMA,
   type Row,
 } from "./driver.ts";
-import type { Call, Said, Start } from "./embedded-protocol.ts";
+import { type Call, type Said, type Start, together } from "./embedded-protocol.ts";
 import { keepUp } from "./embedded-upkeep.ts";
 import { lockFolder } from "./folder-lock.ts";
 
@@ -57,7 +57,8 @@ export async function openEmbedded({
   };
   worker.on("error", lose);
   worker.on("exit", () => lose(new Error("it was closed")));
-  worker.on("message", (said: Said) => {
+  worker.on("message", (all: readonly Said[]) => all.forEach(hear));
+  function hear(said: Said): void {
     if ("channel" in said) {
       for (const onSignal of listeners.get(said.channel) ?? []) onSignal(said.payload);
       return;
@@ -66,7 +67,9 @@ export async function openEmbedded({
     waiting.delete(said.id);
     if ("rows" in said) one?.resolve(said.rows);
     else one?.reject(said.facts ? new DatabaseFault(said.failure, said.facts) : new DatabaseUnreachable(said.failure));
-  });
+  }
+
+  const send = together((calls: readonly Call[]) => worker.postMessage(calls));
 
   const call = (method: Call["method"], text = "", values: readonly unknown[] = []): Promise<readonly Row[]> =>
     new Promise((resolve, reject) => {
@@ -76,7 +79,7 @@ export async function openEmbedded({
       }
       last += 1;
       waiting.set(last, { resolve, reject });
-      worker.postMessage({ id: last, method, text, values } satisfies Call);
+      send({ id: last, method, text, values });
     });
 
   const connection: Connection = {
