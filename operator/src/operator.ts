@@ -94,10 +94,12 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     signal: abort.signal,
     log,
     onVersion: batches.note,
+    onResource: (kind, key) => {
+      if (nodeService && kind === "EndpointSlice") finding ??= setImmediate(findNodes);
+      reconciler.note(kind, key);
+    },
     onChange: (meaningful) => {
-      if (!meaningful) return;
-      if (nodeService) finding ??= setImmediate(findNodes);
-      reconciler.touch();
+      if (meaningful) reconciler.touch();
     },
   });
   const reconciler = createReconciler({

@@ -16,6 +16,7 @@ import {
 } from "@sluice/crds";
 import type { Problem } from "../status/conditions.ts";
 import { type Owner, ownerKey } from "../translate/translation.ts";
+import { overlay } from "../world/overlay.ts";
 import type { WatchedKind, World } from "../world/world.ts";
 
 export const INCOMPLETE = "BatchIncomplete";
@@ -196,13 +197,11 @@ function problemOf({ resource, mark }: Member, counts: Resource | null, seen: nu
 }
 
 function changed(world: World, changes: readonly Change[]): World {
-  const copies: Partial<Record<WatchedKind, Map<string, Resource>>> = {};
+  const over: Partial<Record<WatchedKind, Map<string, Resource | undefined>>> = {};
   for (const { kind, resource, counts } of changes) {
-    const copy = copies[kind] ?? new Map(world[kind]);
-    copies[kind] = copy;
-    const key = keyOf(resource.metadata.namespace, resource.metadata.name);
-    if (counts) copy.set(key, counts);
-    else copy.delete(key);
+    const ofKind = over[kind] ?? new Map<string, Resource | undefined>();
+    over[kind] = ofKind.set(keyOf(resource.metadata.namespace, resource.metadata.name), counts ?? undefined);
   }
-  return { ...world, ...copies };
+  const kinds = Object.entries(over) as [WatchedKind, Map<string, Resource | undefined>][];
+  return { ...world, ...Object.fromEntries(kinds.map(([kind, ofKind]) => [kind, overlay(world[kind], ofKind)])) };
 }

@@ -1,7 +1,7 @@
 /** From a translation to the next snapshot. Only what changed is checked; one bad entity never blocks the others. */
 import { applyChange, type Collection, describeViolation, type Endpoint, type Snapshot } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
-import { type Item, ownerKey, type Translation } from "../translate/translation.ts";
+import { type Item, ownerKey } from "../translate/translation.ts";
 import { culpritsOf } from "./culprits.ts";
 import { difference } from "./difference.ts";
 import { keepOut } from "./keep-out.ts";
@@ -9,7 +9,7 @@ import { keepOut } from "./keep-out.ts";
 /** What was published, as the next build needs it. */
 export interface Built {
   readonly snapshot: Snapshot;
-  readonly items: Translation["items"];
+  readonly items: Readonly<Record<Collection, ReadonlyMap<string, Item>>>;
   readonly endpoints: ReadonlyMap<string, readonly Endpoint[]>;
 }
 
@@ -19,7 +19,7 @@ export interface BuildResult {
   readonly problems: ReadonlyMap<string, readonly Problem[]>;
 }
 
-export function build(previous: Built, translation: Pick<Translation, "items" | "endpoints">): BuildResult {
+export function build(previous: Built, translation: Pick<Built, "items" | "endpoints">): BuildResult {
   let { items, endpoints } = translation;
   const problems = new Map<string, Problem[]>();
 

@@ -7,9 +7,10 @@ import {
   references,
   type Violation,
 } from "@sluice/model";
-import type { Item, Translation } from "../translate/translation.ts";
+import type { Item } from "../translate/translation.ts";
+import type { Built } from "./build.ts";
 
-type Items = Translation["items"];
+type Items = Built["items"];
 
 export interface Culprits {
   /** Items that cannot stay as they are, and why. */

@@ -1,32 +1,24 @@
-/** What differs between two translations. It is looked for at every change, so that it must cost little. */
+/** What differs between two translations. What they share costs nothing. */
 import { isDeepStrictEqual } from "node:util";
-import { type Change, type Collection, collections, type Endpoint } from "@sluice/model";
-import type { Translation } from "../translate/translation.ts";
+import { type Change, type Collection, collections, differences, type Endpoint } from "@sluice/model";
+import type { Built } from "./build.ts";
 
-type Content = Pick<Translation, "items" | "endpoints">;
+type Content = Pick<Built, "items" | "endpoints">;
 
 /** Items that are the same objects do not differ. */
 export function difference(previous: Content, next: Content): Change {
   const put: Partial<Record<Collection, unknown[]>> = {};
   const remove: Partial<Record<Collection, string[]>> = {};
   for (const collection of collections) {
-    const before = previous.items[collection];
-    const after = next.items[collection];
-    if (before === after) continue;
-    const changed: unknown[] = [];
-    for (const [id, { entity }] of after) if (before.get(id)?.entity !== entity) changed.push(entity);
-    put[collection] = changed;
-    remove[collection] = gone(before, after);
+    const changed = differences(previous.items[collection], next.items[collection]);
+    if (changed.length === 0) continue;
+    put[collection] = changed.flatMap(({ before, after }) =>
+      after && after.entity !== before?.entity ? [after.entity] : [],
+    );
+    remove[collection] = changed.flatMap(({ key, after }) => (after ? [] : [key]));
   }
   const endpoints: Record<string, readonly Endpoint[] | null> = {};
-  for (const [id, list] of next.endpoints)
-    if (!isDeepStrictEqual(previous.endpoints.get(id), list)) endpoints[id] = list;
-  for (const id of gone(previous.endpoints, next.endpoints)) endpoints[id] = null;
+  for (const { key, before, after } of differences(previous.endpoints, next.endpoints))
+    if (!isDeepStrictEqual(before, after)) endpoints[key] = after ?? null;
   return { put, remove, endpoints };
-}
-
-function gone(before: ReadonlyMap<string, unknown>, after: ReadonlyMap<string, unknown>): string[] {
-  const ids: string[] = [];
-  for (const id of before.keys()) if (!after.has(id)) ids.push(id);
-  return ids;
 }

@@ -1,5 +1,6 @@
 /** What a translation says of resources that a batch holds back. Pure. */
-import type { Translation } from "../translate/translation.ts";
+import type { Problem } from "../status/conditions.ts";
+import type { Owner, Translation } from "../translate/translation.ts";
 import type { HeldBack } from "./batches.ts";
 
 /**
@@ -11,15 +12,19 @@ export function withHeldBack(
   { held, problems: told }: Pick<HeldBack, "held" | "problems">,
 ): Translation {
   if (held.size === 0 && told.size === 0) return translation;
-  const owners = new Map(translation.owners);
-  const problems = new Map(translation.problems);
+  const owners = new Map<string, Owner | undefined>();
+  const problems = new Map<string, readonly Problem[] | undefined>();
   for (const key of held) {
-    owners.delete(key);
-    problems.delete(key);
+    owners.set(key, undefined);
+    problems.set(key, undefined);
   }
   for (const [key, { owner, problem }] of told) {
     owners.set(key, owner);
-    problems.set(key, [problem, ...(problems.get(key) ?? [])]);
+    problems.set(key, [problem, ...((held.has(key) ? undefined : translation.problems.get(key)) ?? [])]);
   }
-  return { ...translation, owners, problems };
+  return {
+    ...translation,
+    owners: translation.owners.with(owners),
+    problems: translation.problems.with(problems),
+  };
 }

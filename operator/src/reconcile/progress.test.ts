@@ -82,6 +82,6 @@ test("after a restart the resource itself tells that this generation was program
 test("what is gone is forgotten", () => {
   const { contained, book } = scene();
   contained(resource(1), 5);
-  book.forget(new Map());
+  book.forget("r");
   assert.equal(book.progress("r", 5, ""), undefined);
 });

@@ -19,7 +19,7 @@ interface Entry {
 export interface ProgressBook {
   /** The published document of this revision contains the resource as it stands. True when that is news. */
   contained(key: string, resource: Resource, problems: readonly Problem[], revision: number): boolean;
-  forget(alive: ReadonlyMap<string, unknown>): void;
+  forget(key: string): void;
   /** How far the resource is; undefined while it is too early to speak of waiting. */
   progress(key: string, acknowledged: number, waitingFor: string): Progress | undefined;
 }
@@ -48,9 +48,7 @@ export function createProgressBook(now: () => number = Date.now): ProgressBook {
       entries.set(key, { uid, generation, faults, revision, since: now(), programmed });
       return true;
     },
-    forget(alive) {
-      for (const key of entries.keys()) if (!alive.has(key)) entries.delete(key);
-    },
+    forget: (key) => void entries.delete(key),
     progress(key, acknowledged, waitingFor) {
       const entry = entries.get(key);
       if (!entry) return undefined;

@@ -3,14 +3,15 @@
  * events: whatever happened, it translates what is there now, so that a restart gives the same result.
  */
 import { type Kind, keyOf, type Resource, type ResourceCache } from "@sluice/crds";
-import type { WaitAnswer } from "@sluice/model";
+import { BucketMap, byHash, differences, type WaitAnswer } from "@sluice/model";
 import type { Logger } from "pino";
 import type { Publisher } from "../publish/publisher.ts";
 import type { Problem } from "../status/conditions.ts";
 import type { Teller } from "../status/teller.ts";
 import type { StatusWriter } from "../status/writer.ts";
 import { type Owner, ownerKey, type Translation } from "../translate/translation.ts";
-import type { WatchedKind, World } from "../world/world.ts";
+import type { Translate } from "../translate/translator.ts";
+import type { WatchedKind } from "../world/world.ts";
 import type { Batches } from "./batches.ts";
 import { type Built, build } from "./build.ts";
 import { withHeldBack } from "./held-back.ts";
@@ -20,7 +21,7 @@ import { createStatuses } from "./statuses.ts";
 export interface ReconcilerOptions {
   readonly cache: ResourceCache<WatchedKind>;
   readonly batches: Batches;
-  readonly translate: (world: World) => Translation;
+  readonly translate: Translate;
   readonly empty: Built;
   readonly publisher: Publisher;
   readonly writer: StatusWriter;
@@ -32,6 +33,8 @@ export interface ReconcilerOptions {
 }
 
 export interface Reconciler {
+  /** The resource (`namespace/name`) is another object now, or gone. What that means is looked at after `touch`. */
+  note(kind: WatchedKind, key: string): void;
   /** Something changed: translate and publish soon, at once when idle. Many calls until then are one. */
   touch(): void;
   /** What the nodes run changed, or a status could not be written: look at the statuses that have not settled. */
@@ -49,7 +52,8 @@ const RESYNC = 10_000;
 const SOON = 1000;
 /**
  * After a reconcile that stood for several changes the next one waits so many times as long as that took, so that many
- * changes that come at once share one: each is a look at all resources. Who makes one change after the other never waits.
+ * changes that come at once share one: some need a look at all resources. Who makes one change after the other never
+ * waits.
  */
 const MOST_RESTS = 4;
 /** For each change more than one. */
@@ -62,8 +66,12 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const book = createProgressBook();
   const statuses = createStatuses({ world: cache.resources, book, publisher, writer });
   let built = options.empty;
-  let problems: ReadonlyMap<string, readonly Problem[]> = new Map();
-  let owners: ReadonlyMap<string, Owner> = new Map();
+  let problems: Translation["problems"] = new BucketMap<readonly Problem[]>(byHash);
+  let owners: Translation["owners"] = new BucketMap<Owner>(byHash);
+  /** `ownerKey`s of what is another object than in the last translation; null: it may be anything. */
+  let changed: Set<string> | null = null;
+  /** `ownerKey`s of what batches held back or told about in the last translation. */
+  let inBatches: ReadonlySet<string> = new Set();
   let dirty = true;
   let closed = false;
   let scheduled: Disposable | undefined;
@@ -87,17 +95,24 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     }
   }
 
-  /** Every resource's place in what was published; the statuses of those for which that is news are opened. */
-  function note(before: typeof problems, revision: number): void {
-    for (const [key, owner] of owners) {
-      const resource = cache.resources[owner.kind].get(keyOf(owner.namespace, owner.name));
+  interface Before {
+    readonly problems: Translation["problems"];
+    readonly owners: Translation["owners"];
+  }
+
+  /** The place of resources in what was published; the statuses of those for which that is news are opened. */
+  function enter(before: Before, known: ReadonlySet<string> | null, revision: number): void {
+    for (const { key, after } of differences(before.owners, owners)) if (!after) book.forget(key);
+    const others = differences(before.problems, problems).map(({ key }) => key);
+    for (const key of known ? new Set([...known, ...others]) : owners.keys()) {
+      const owner = owners.get(key);
+      const resource = owner && cache.resources[owner.kind].get(keyOf(owner.namespace, owner.name));
       if (!resource) continue;
       const own = problems.get(key) ?? [];
       if (!book.contained(key, resource, own, revision)) continue;
       statuses.open(key);
-      tellNews(owner, resource, before.get(key) ?? [], own);
+      tellNews(owner, resource, before.problems.get(key) ?? [], own);
     }
-    book.forget(owners);
   }
 
   function reconcile(): void {
@@ -113,19 +128,26 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const { world, again, ...held } = batches.holdBack(cache.resources);
     clearTimeout(later);
     if (again !== null) later = setTimeout(touch, again).unref();
-    const translation = withHeldBack(translate(world), held);
+    // Whatever fails from here on, the next translation starts from nothing.
+    const known = changed;
+    changed = null;
+    const inBatchesNow = new Set([...held.held, ...held.problems.keys()]);
+    for (const key of [...inBatches, ...inBatchesNow]) known?.add(key);
+    const translation = withHeldBack(translate(world, known), held);
     const result = build(built, translation);
-    const before = problems;
+    const before = { problems, owners };
     built = result.built;
     problems = merged(translation.problems, result.problems);
     owners = translation.owners;
+    inBatches = inBatchesNow;
+    changed = new Set();
     dirty = false;
-    const known = publisher.revision();
+    const last = publisher.revision();
     const revision = publisher.publish(built.snapshot);
-    note(before, revision);
+    enter(before, known, revision);
     const seconds = (performance.now() - started) / 1000;
     onReconcile(seconds);
-    if (revision !== known) log.info({ revision, hash: built.snapshot.hash, seconds }, "published a document");
+    if (revision !== last) log.info({ revision, hash: built.snapshot.hash, seconds }, "published a document");
     look(false);
   }
 
@@ -161,6 +183,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   return {
+    note: (kind, key) => void changed?.add(`${kind}/${key}`),
     touch,
     look: () => look(false),
     upToDate: () => !dirty && cache.unsynced().length === 0,
@@ -179,9 +202,6 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   };
 }
 
-function merged(one: Translation["problems"], other: Translation["problems"]): Translation["problems"] {
-  if (other.size === 0) return one;
-  const all = new Map(one);
-  for (const [key, list] of other) all.set(key, [...(all.get(key) ?? []), ...list]);
-  return all;
+function merged(one: Translation["problems"], other: ReadonlyMap<string, readonly Problem[]>): Translation["problems"] {
+  return one.with([...other].map(([key, list]) => [key, [...(one.get(key) ?? []), ...list]] as const));
 }

@@ -4,6 +4,7 @@
  */
 import { type Collection, type CredentialExtras, entities, type Route } from "@sluice/model";
 import { matchesOf } from "./matches.ts";
+import type { Parties } from "./parties.ts";
 import { type Owner, ownerKey } from "./translation.ts";
 
 export interface Claimant {
@@ -32,7 +33,7 @@ export interface Claims {
    */
   reserve(claimant: Claimant): void;
   /** Who has the scope of a plugin: the id of the one that is served for the very same requests. */
-  holderOfScope(plugin: Claimant["entity"]): string | undefined;
+  holderOfScope(claimant: Claimant): string | undefined;
   /** Gives a plugin's scope to a stand-in, whoever has it. */
   overrideScope(claimant: Claimant): void;
 }
@@ -94,12 +95,24 @@ function sentence(claim: Claim, holder: Owner, { collection, owner }: Claimant):
   return `${who} has ${claim.what}: choose another or remove one of the two`;
 }
 
+/**
+ * Everything that may decide who of several is served. Two resources that have none of these in common do not depend on
+ * each other's claims, whoever is older.
+ */
+export function keysOfClaims(claimant: Claimant): readonly string[] {
+  const key = keyOf(claimant);
+  const own = claimsOf(claimant).map((claim) => claim.key);
+  const matches = claimant.collection === "routes" ? matchesOf(claimant.entity as unknown as Route) : [];
+  return [...own, ...new Set(matches), ...(key ? [key.key] : [])];
+}
+
 interface Key {
   readonly namespaces: ScopedClaim["namespaces"];
   readonly owner: Owner;
 }
 
-export function createClaims(): Claims {
+/** @param parties Is told of all who claim something, whether they get it or not. */
+export function createClaims(parties: Parties): Claims {
   const taken = new Map<string, Claimant>();
   const keys = new Map<string, Key[]>();
   const matches = new Map<string, Owner>();
@@ -129,6 +142,7 @@ export function createClaims(): Claims {
 
   return {
     take(claimant) {
+      parties.join(claimant);
       const { collection, owner, entity } = claimant;
       const key = keyOf(claimant);
       const keyHolder = key && holderOf(key);
@@ -151,13 +165,18 @@ export function createClaims(): Claims {
       return null;
     },
     reserve(claimant) {
+      parties.join(claimant);
       const { owner, collection, entity } = claimant;
       const own =
         collection === "snis" ? claimsOf(claimant).map(({ key }) => key) : matchesOf(entity as unknown as Route);
       for (const match of own) if (!matches.has(match) && !reserved.has(match)) reserved.set(match, owner);
     },
-    holderOfScope: (plugin) => taken.get(scopeOf(plugin))?.entity.id,
+    holderOfScope(claimant) {
+      parties.join(claimant);
+      return taken.get(scopeOf(claimant.entity))?.entity.id;
+    },
     overrideScope(claimant) {
+      parties.join(claimant);
       taken.set(scopeOf(claimant.entity), claimant);
     },
   };

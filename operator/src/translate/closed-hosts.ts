@@ -11,6 +11,8 @@ export interface ClosedHosts {
   open(piece: Piece): void;
   /** Told of every Upstream that is not, and why. */
   close(owner: Owner, piece: Piece, why: string | undefined): void;
+  /** Whether an Upstream that has this name is not served. */
+  has(host: unknown): boolean;
   /** Why a Service of this namespace must not be served; null: it may. */
   problemOf(owner: Owner, piece: Piece): Problem | null;
 }
@@ -35,6 +37,7 @@ export function createClosedHosts(): ClosedHosts {
       const isForeign = violations.some(({ reason }) => reason === "NotAllowed");
       closed.set(name, [...(closed.get(name) ?? []), { owner, why, isForeign }]);
     },
+    has: (host) => closed.has(`${host}`.toLowerCase()),
     problemOf({ namespace }, { asItem, backend }) {
       if (closed.size === 0 || !asItem || backend) return null;
       const host = `${asItem.entity.host}`.toLowerCase();

@@ -19,6 +19,8 @@ export interface Remembered {
   /** `ownerKey` of the owner. */
   readonly key: string;
   readonly pieces: readonly Piece[];
+  /** All that was asked for, there or not, as keys of owners. */
+  readonly asked: ReadonlySet<string>;
 }
 
 interface Entry extends Remembered {
@@ -30,6 +32,7 @@ interface Entry extends Remembered {
 
 export interface Memory {
   translateOne(kind: SluiceKind, resource: Resource, ask: Ask): Remembered;
+  forget(key: string): void;
   /** Lets go of resources that are not there any more. */
   keepOnly(keys: ReadonlyMap<string, unknown>): void;
 }
@@ -62,13 +65,25 @@ export function createMemory(homeNamespace: string): Memory {
         return before;
       }
       const owner: Owner = before?.owner ?? { kind, namespace, name };
-      const { translated, holds } = translateNoted(resource, { homeNamespace, audience: "nodes" }, ask);
+      const asked = new Set<string>();
+      const noting: Ask = {
+        resolve(of, within, called) {
+          asked.add(ownerKey({ kind: of, namespace: within, name: called }));
+          return ask.resolve(of, within, called);
+        },
+        read(of, within, called) {
+          asked.add(ownerKey({ kind: of, namespace: within, name: called }));
+          return ask.read(of, within, called);
+        },
+      };
+      const { translated, holds } = translateNoted(resource, { homeNamespace, audience: "nodes" }, noting);
       const pieces = translated.map((checked) => pieceOf(owner, checked));
-      const entry: Entry = { owner, key, uid, version, holds, pieces };
+      const entry: Entry = { owner, key, uid, version, holds, pieces, asked };
       remembered.set(key, entry);
       entries.set(resource, entry);
       return entry;
     },
+    forget: (key) => void remembered.delete(key),
     keepOnly(keys) {
       for (const key of remembered.keys()) if (!keys.has(key)) remembered.delete(key);
     },

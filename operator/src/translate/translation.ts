@@ -1,6 +1,6 @@
 /** What translating the world gives: the document's items, each with its owner, and everybody's problems. */
 import type { Ref, SluiceKind } from "@sluice/crds";
-import type { Collection, Endpoint } from "@sluice/model";
+import type { BucketMap, Collection, Endpoint } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 
 /** A custom resource of ours. */
@@ -14,15 +14,16 @@ export interface Item {
   readonly entity: Readonly<Record<string, unknown>> & { readonly id: string };
 }
 
+/** Its maps share with those of the translation before what did not change. */
 export interface Translation {
   /** Items by id. */
-  readonly items: Readonly<Record<Collection, ReadonlyMap<string, Item>>>;
+  readonly items: Readonly<Record<Collection, BucketMap<Item>>>;
   /** Addresses by service id, for services with a backendRef. */
-  readonly endpoints: ReadonlyMap<string, readonly Endpoint[]>;
+  readonly endpoints: BucketMap<readonly Endpoint[]>;
   /** Problems by owner (`ownerKey`). */
-  readonly problems: ReadonlyMap<string, readonly Problem[]>;
+  readonly problems: BucketMap<readonly Problem[]>;
   /** Resources that belong to this Sluice (spec.class), by `ownerKey`. */
-  readonly owners: ReadonlyMap<string, Owner>;
+  readonly owners: BucketMap<Owner>;
 }
 
 export const ownerKey = ({ kind, namespace, name }: Ref): string => `${kind}/${namespace}/${name}`;

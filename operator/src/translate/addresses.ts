@@ -1,0 +1,17 @@
+/** Where the requests of a Service go that stands for a core Service. */
+import { type Backend, endpointsOf, keyOf } from "@sluice/crds";
+import type { Endpoint } from "@sluice/model";
+import type { World } from "../world/world.ts";
+import type { Slices } from "./slices.ts";
+
+interface Places {
+  readonly world: Pick<World, "CoreService">;
+  readonly slices: Slices;
+}
+
+export function addressesOf({ namespace, name, port }: Backend, { world, slices }: Places): readonly Endpoint[] {
+  const key = keyOf(namespace, name);
+  const ports = (world.CoreService.get(key)?.spec?.ports ?? []) as readonly { name?: string; port?: number }[];
+  const found = ports.find((candidate) => candidate.port === port);
+  return endpointsOf(slices.of(key), found?.name);
+}

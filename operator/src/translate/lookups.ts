@@ -1,0 +1,35 @@
+/** What translations ask the world for. */
+import { type Ask, classOf, identityOf, keyOf, type Resource } from "@sluice/crds";
+import type { World } from "../world/world.ts";
+
+export interface Lookups {
+  in(world: World): Ask;
+  /** The id of a resource's entity; undefined for none, and for those of another class. */
+  idOf(resource: Resource | undefined): string | undefined;
+}
+
+interface LookupsOptions {
+  readonly homeNamespace: string;
+  readonly class: string;
+}
+
+export function createLookups({ homeNamespace, class: className }: LookupsOptions): Lookups {
+  const ids = new WeakMap<Resource, string>();
+
+  function idOf(resource: Resource | undefined): string | undefined {
+    if (!resource || classOf(resource) !== className) return undefined;
+    const known = ids.get(resource);
+    if (known !== undefined) return known;
+    const { id } = identityOf(resource, homeNamespace);
+    ids.set(resource, id);
+    return id;
+  }
+
+  return {
+    in: (world) => ({
+      resolve: (kind, namespace, name) => idOf(world[kind].get(keyOf(namespace, name))),
+      read: (kind, namespace, name) => world[kind].get(keyOf(namespace, name)),
+    }),
+    idOf,
+  };
+}

@@ -1,0 +1,211 @@
+/**
+ * Translates the whole world into the document's items and everybody's problems. Pure but for its memory, which only
+ * saves work: the same world gives the same translation. Parents come before children, the older before the younger,
+ * and one bad resource never blocks the others.
+ */
+import { describeResourceViolation, type SluiceKind } from "@sluice/crds";
+import { BucketMap, byHash, byId, type Collection, collections, type Endpoint } from "@sluice/model";
+import type { Problem } from "../status/conditions.ts";
+import type { World } from "../world/world.ts";
+import { addressesOf } from "./addresses.ts";
+import { createAgeOrder } from "./age.ts";
+import { createClaims } from "./claims.ts";
+import { type ClosedHosts, createClosedHosts } from "./closed-hosts.ts";
+import type { Lookups } from "./lookups.ts";
+import { createParties, type Parties } from "./parties.ts";
+import type { Memory, Piece, Remembered } from "./remember.ts";
+import { createSlices, type Slices } from "./slices.ts";
+import { createStandIns, reasonFor } from "./stand-in.ts";
+import { type Item, type Owner, ownerKey, type Translation } from "./translation.ts";
+
+/** Parents before children. */
+export const order: readonly SluiceKind[] = ["Certificate", "Upstream", "Service", "Route", "Consumer", "Plugin"];
+
+export const perCollection = <Value>(make: (collection: Collection) => Value): Readonly<Record<Collection, Value>> =>
+  Object.fromEntries(collections.map((name) => [name, make(name)])) as Record<Collection, Value>;
+
+/** What became of one resource. */
+export interface Part {
+  readonly remembered: Remembered;
+  /** Its creationTimestamp. */
+  readonly born: string | undefined;
+  /**
+   * Its first entity is served as it stands, and what is not served of the others has faults of its own: nothing in it
+   * was decided by looking at other resources but those that it asked for and that are served themselves.
+   */
+  readonly isPlain: boolean;
+}
+
+/** What is wrong with an entity by itself. */
+export const faultsOf = ({ violations }: Piece): readonly Problem[] =>
+  violations.map((violation) => {
+    const { condition, reason } = violation;
+    return { condition, reason, message: describeResourceViolation(violation) };
+  });
+
+/** A translation, and what has to be known to carry it on. */
+export interface Whole {
+  readonly translation: Translation;
+  /** By `ownerKey`. */
+  readonly parts: Map<string, Part>;
+  readonly parties: Parties;
+  readonly closedHosts: ClosedHosts;
+  readonly slices: Slices;
+}
+
+export interface WholeOptions {
+  /** Resources with another spec.class belong to another Sluice. */
+  readonly class: string;
+  readonly memory: Memory;
+  readonly lookups: Lookups;
+}
+
+export function createWhole({ class: className, memory, lookups }: WholeOptions): (world: World) => Whole {
+  const standIns = createStandIns();
+  const oldestFirst = new Map(order.map((kind) => [kind, createAgeOrder(className)]));
+
+  return function translateWorld(world) {
+    const items = perCollection(() => new Map<string, Item>());
+    const problems = new Map<string, Problem[]>();
+    const owners = new Map<string, Owner>();
+    const endpoints = new Map<string, readonly Endpoint[]>();
+    /** Owners whose entity is in the document, as it stands or as a stand-in. */
+    const served = new Set<string>();
+    const parts = new Map<string, Part>();
+    const parties = createParties();
+    const claims = createClaims(parties);
+    const closedHosts = createClosedHosts();
+    const slices = createSlices(world.EndpointSlice.values());
+    const ask = lookups.in(world);
+    /** Stand-ins come after all that is valid of their kind, so that they take nothing from it. */
+    let postponed: (() => void)[] = [];
+
+    function complain(owner: Owner, problem: Problem): void {
+      const key = ownerKey(owner);
+      const own = problems.get(key);
+      if (own) own.push(problem);
+      else problems.set(key, [problem]);
+    }
+
+    function complainOfFaults(owner: Owner, piece: Piece): void {
+      for (const problem of faultsOf(piece)) complain(owner, problem);
+    }
+
+    /** Why something that the resource refers to is not served, though it is there; null when all is. */
+    function unserved({ targets }: Piece): Problem | null {
+      for (const { kind, name, key } of targets) {
+        if (served.has(key)) continue;
+        const why = problems.get(key)?.[0]?.message;
+        const message = `the ${kind} ${name} is not served${why ? `: ${why}` : ""}`;
+        return { condition: "ResolvedRefs", reason: `${kind}NotServed`, message };
+      }
+      return null;
+    }
+
+    function serve(collection: Collection, item: Item): void {
+      items[collection].set(item.entity.id, item);
+    }
+
+    /** What is left of a route that cannot be served as it stands: it answers 503. */
+    function standInForRoute(owner: Owner, piece: Piece, reason: string): void {
+      const entity = standIns.route(piece, reason);
+      if (!entity) return;
+      claims.reserve({ owner, collection: "routes", entity });
+      postponed.push(() => {
+        if (claims.take({ owner, collection: "routes", entity })) return;
+        serve("routes", { owner, entity });
+        served.add(ownerKey(owner));
+      });
+    }
+
+    /** What is left of a plugin that protects: its requests are answered 503, unless another protects them already. */
+    function standInForPlugin(owner: Owner, piece: Piece, reason: string): void {
+      postponed.push(() => {
+        // What it is for is not served, and another resource's entity may have the id.
+        if (unserved(piece)) return;
+        const isTaken = (id: string) => items.plugins.has(id);
+        const entity = standIns.plugin(piece, { owner, reason, isTaken });
+        if (!entity) return;
+        const holder = claims.holderOfScope({ owner, collection: "plugins", entity });
+        if (holder !== undefined && items.plugins.get(holder)?.entity.enabled !== false) return;
+        // One that is switched off protects nothing, and two in one place are not allowed.
+        if (holder !== undefined) items.plugins.delete(holder);
+        claims.overrideScope({ owner, collection: "plugins", entity });
+        serve("plugins", { owner, entity });
+      });
+    }
+
+    function standIn(owner: Owner, piece: Piece, messages: readonly string[]): void {
+      const reason = reasonFor(owner, messages);
+      if (piece.collection === "routes") standInForRoute(owner, piece, reason);
+      if (piece.collection === "plugins") standInForPlugin(owner, piece, reason);
+    }
+
+    /** Serves one entity of a resource, or says why not. True when it is served as it stands. */
+    function take(owner: Owner, piece: Piece): boolean {
+      const { collection, violations, asItem } = piece;
+      complainOfFaults(owner, piece);
+      if (!asItem) {
+        standIn(owner, piece, violations.slice(0, 3).map(describeResourceViolation));
+        return false;
+      }
+      const blocked = unserved(piece) ?? (collection === "services" ? closedHosts.problemOf(owner, piece) : null);
+      if (blocked) {
+        complain(owner, blocked);
+        standIn(owner, piece, [blocked.message]);
+        return false;
+      }
+      const taken = claims.take({ owner, collection, entity: asItem.entity });
+      if (taken) {
+        complain(owner, { condition: "Accepted", reason: "Conflicted", message: taken });
+        // The requests of a route that lost are the older one's; those of a plugin that lost may be open.
+        if (collection === "plugins") standIn(owner, piece, [taken]);
+        return false;
+      }
+      serve(collection, asItem);
+      return true;
+    }
+
+    /** What belongs to an entity that is not served. Its server names stay its own. */
+    function leaveOut(owner: Owner, piece: Piece): void {
+      complainOfFaults(owner, piece);
+      if (piece.collection === "snis" && piece.asItem)
+        claims.reserve({ owner, collection: "snis", entity: piece.asItem.entity });
+    }
+
+    for (const kind of order) {
+      for (const resource of oldestFirst.get(kind)?.(world[kind]) ?? []) {
+        const remembered = memory.translateOne(kind, resource, ask);
+        const { owner, key, pieces } = remembered;
+        owners.set(key, owner);
+        // The first piece is the resource's main one: without it the others (keys, targets, server names) are nothing.
+        let open = true;
+        let isPlain = true;
+        for (const [index, piece] of pieces.entries()) {
+          if (!open) leaveOut(owner, piece);
+          else if (take(owner, piece)) {
+            if (index > 0) continue;
+            served.add(key);
+            if (kind === "Upstream") closedHosts.open(piece);
+            if (piece.backend) endpoints.set(piece.item.id, addressesOf(piece.backend, { world, slices }));
+          } else if (index === 0) {
+            open = false;
+            isPlain = false;
+            if (kind === "Upstream") closedHosts.close(owner, piece, problems.get(key)?.[0]?.message);
+          } else if (piece.asItem) isPlain = false;
+        }
+        parts.set(key, { remembered, born: resource.metadata.creationTimestamp, isPlain });
+      }
+      for (const run of postponed) run();
+      postponed = [];
+    }
+    memory.keepOnly(owners);
+    const translation: Translation = {
+      items: perCollection((collection) => new BucketMap<Item>(byId).with(items[collection])),
+      endpoints: new BucketMap<readonly Endpoint[]>(byId).with(endpoints),
+      problems: new BucketMap<readonly Problem[]>(byHash).with(problems),
+      owners: new BucketMap<Owner>(byHash).with(owners),
+    };
+    return { translation, parts, parties, closedHosts, slices };
+  };
+}
