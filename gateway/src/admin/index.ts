@@ -9,7 +9,7 @@ import type { Opened } from "../stores/open.ts";
 import { openAccess } from "./access/open.ts";
 import { configRoutes } from "./config/routes.ts";
 import type { SetHealth } from "./health.ts";
-import { type Facts, KONG_VERSION } from "./information/facts.ts";
+import { type Facts, KONG_VERSION, type Listening } from "./information/facts.ts";
 import { informationRoutes } from "./information/routes.ts";
 import { createListener } from "./listener.ts";
 import { nodesMetrics } from "./metrics.ts";
@@ -20,6 +20,8 @@ export interface AdminOptions {
   readonly opened: Pick<Opened, "store" | "fleet" | "hash">;
   /** Absent: no node runs in this process. */
   readonly setHealth?: SetHealth;
+  /** Where the node of this process takes clients' requests. Default: there is none. */
+  readonly proxies?: readonly Listening[];
   readonly log: Log;
   /** Of this software. */
   readonly version: string;
@@ -36,7 +38,8 @@ export interface Admin {
  *
  * @throws SettingsError for an address that other machines could reach, while nothing proves who callers are.
  */
-export async function startAdmin({ settings, opened, setHealth, log, version }: AdminOptions): Promise<Admin> {
+export async function startAdmin(options: AdminOptions): Promise<Admin> {
+  const { settings, opened, setHealth, proxies = [], log, version } = options;
   const { listen, wait, compat } = settings;
   const access = await openAccess(settings, log);
   const { store, fleet } = opened;
@@ -51,6 +54,7 @@ export async function startAdmin({ settings, opened, setHealth, log, version }: 
     store,
     fleet,
     ...(opened.hash && { hash: opened.hash }),
+    proxies,
     address: () => address,
     connections: () => connections(),
   };

@@ -126,6 +126,14 @@ test("turns a target by the admin API's word", async (context) => {
   assert.equal(await health(), "UNHEALTHY");
 });
 
+test("tells where clients' requests are taken, as Kong does", async (context) => {
+  const { admin, proxy } = await start(context, { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, empty) });
+  const { configuration } = JSON.parse((await send(`${admin}/`)).text);
+  const { hostname: ip, port, host } = new URL(proxy);
+  assert.deepEqual(configuration.proxy_listeners, [{ ip, port: Number(port), ssl: false, http2: false }]);
+  assert.deepEqual(configuration.proxy_listen, [host]);
+});
+
 test("a file is read-only by default, as Kong's is", async (context) => {
   const file = fileIn(context, empty);
   const { admin } = await start(context, { SLUICE_STORE: "file", SLUICE_FILE: file });

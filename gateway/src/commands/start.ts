@@ -41,14 +41,15 @@ export const command = defineCommand({
       ...(shared.clusterCounters && { clusterCounters: shared.clusterCounters }),
       ownListeners: [settings.listen],
     });
+    const { proxy, proxyTls, status } = gateway;
     const admin = await startAdmin({
       settings: { ...defaultsOf(adminSettings), ...settings },
       opened: shared,
       setHealth: setHealthOf(gateway),
+      proxies: [{ ...proxy, tls: false }, ...(proxyTls ? [{ ...proxyTls, tls: true }] : [])],
       log,
       version,
     });
-    const { proxy, proxyTls, status } = gateway;
     log.info({ proxy, ...(proxyTls && { proxyTls }), status, admin: admin.address }, "sluice is up");
     return {
       async close() {

@@ -8,6 +8,7 @@ import { conditions } from "./rows/conditions.ts";
 import { creating } from "./rows/creating.ts";
 import { foreign } from "./rows/foreign.ts";
 import { forms } from "./rows/forms.ts";
+import { information } from "./rows/information.ts";
 import { malice } from "./rows/malice.ts";
 import { missing } from "./rows/missing.ts";
 import { planning } from "./rows/planning.ts";
@@ -35,6 +36,7 @@ export const tables: readonly Table[] = [
   planning,
   batches,
   missing,
+  information,
   refusals,
   bodies,
   malice,

@@ -7,6 +7,13 @@ import type { Store } from "../../stores/store.ts";
 /** The release whose admin API this is: clients choose their ways by it. */
 export const KONG_VERSION = "3.9.1";
 
+/** Where clients' requests are taken. */
+export interface Listening {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+}
+
 export interface Facts {
   /** Id of the admin listener. */
   readonly node: string;
@@ -16,6 +23,8 @@ export interface Facts {
   readonly fleet: Fleet;
   /** Of the configuration that is served; absent where it is not one document. */
   readonly hash?: () => string | null;
+  /** Of the node in this process; empty where none runs. */
+  readonly proxies: readonly Listening[];
   readonly address: () => { readonly host: string; readonly port: number };
   /** Of the admin listener itself. */
   readonly connections: () => Connections;

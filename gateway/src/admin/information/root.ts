@@ -4,10 +4,11 @@ import { type Declaration, pluginNames, plugins } from "@sluice/model";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
 import { readCollection } from "../../stores/read-all.ts";
 import type { Store } from "../../stores/store.ts";
-import { type Facts, isWritable, KONG_VERSION } from "./facts.ts";
+import { type Facts, isWritable, KONG_VERSION, type Listening } from "./facts.ts";
 
-export async function rootBody({ node, version, settings, store, address }: Facts): Promise<object> {
+export async function rootBody({ node, version, settings, store, address, proxies }: Facts): Promise<object> {
   const { host, port } = address();
+  const admin = { host, port, tls: settings.tlsCert !== null };
   return {
     tagline: "Welcome to Sluice",
     version: KONG_VERSION,
@@ -27,9 +28,10 @@ export async function rootBody({ node, version, settings, store, address }: Fact
       database: isWritable(settings) ? "postgres" : "off",
       role: "traditional",
       router_flavor: "traditional",
-      admin_listen: [`${host}:${port}`],
-      admin_listeners: [{ ip: host, port, ssl: settings.tlsCert !== null, http2: false }],
-      proxy_listeners: [],
+      admin_listen: [spelled(admin)],
+      admin_listeners: [listenerOf(admin)],
+      proxy_listen: proxies.map(spelled),
+      proxy_listeners: proxies.map(listenerOf),
       log_level: settings.logLevel,
       loaded_plugins: Object.fromEntries(pluginNames.map((name) => [name, true])),
       sluice: shownSettings(settings),
@@ -38,6 +40,11 @@ export async function rootBody({ node, version, settings, store, address }: Fact
     sluice: { product: "Sluice", version, store: settings.store, class: settings.class },
   };
 }
+
+const listenerOf = ({ host, port, tls }: Listening) => ({ ip: host, port, ssl: tls, http2: false });
+
+const spelled = ({ host, port, tls }: Listening): string =>
+  `${host.includes(":") ? `[${host}]` : host}:${port}${tls ? " ssl" : ""}`;
 
 /** By their variables; what is secret is masked, as Kong does. */
 function shownSettings(settings: AdminSettings): Readonly<Record<string, unknown>> {
