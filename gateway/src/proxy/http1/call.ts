@@ -50,6 +50,7 @@ export class UpstreamCall implements ResponseListener, BodySink, Waiter {
   readonly #body: ClientBody | null;
   readonly #attempts: Attempts<Target>;
   #connection: UpstreamConnection | null = null;
+  #target: Target | null = null;
   #giveUp: (() => void) | null = null;
   #triesLeft: number;
   #state = WAITING;
@@ -72,6 +73,7 @@ export class UpstreamCall implements ResponseListener, BodySink, Waiter {
     const target = this.#attempts.next();
     exchange.timings.forwarded = performance.now();
     this.#connection = null;
+    this.#target = target;
     if (target === null) {
       this.#end();
       this.#options.listener.failed("noPeer", null);
@@ -87,7 +89,8 @@ export class UpstreamCall implements ResponseListener, BodySink, Waiter {
     this.#giveUp = null;
     const { exchange, head, forward, protocol, heads } = this.#options;
     this.#connection = connection;
-    const { target } = connection;
+    // Not the connection's: what a target is called in the Host header is no matter of its connections.
+    const target = this.#target ?? connection.target;
     connection.begin(heads(exchange, { forward, head, target, protocol }), forward.method, this);
     const body = this.#body;
     this.#sending = body !== null && body.whole === null;

@@ -13,7 +13,7 @@ import { faultOf } from "./parse/faults.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
 import { type HeadLimits, RequestHead } from "./parse/request-head.ts";
 import { ownResponseText } from "./response-text.ts";
-import { joinSockets, type Tunnel } from "./tunnel.ts";
+import { joinSockets, type Tunnel, type TunnelOptions } from "./tunnel.ts";
 import { Watchdog } from "./watchdog.ts";
 
 export interface ConnectionContext extends DeliveryContext {
@@ -139,15 +139,15 @@ export class ClientConnection implements ClientSide, Traffic {
     if (this.#input.length > 0) setImmediate(this.#goOn);
   }
 
-  join(upstream: Socket, onClose: () => void): void {
+  join(tunnel: Omit<TunnelOptions, "client">): void {
     const socket = this.#socket;
     this.#state = TUNNEL;
     this.#watchdog.close();
     socket.off("data", this.#onData).off("drain", this.#onDrain).off("end", this.#onEnd);
-    if (this.#input.length > 0) upstream.write(this.#input);
+    if (this.#input.length > 0) tunnel.upstream.write(this.#input);
     this.#input = NOTHING;
     this.#parsed.fields.release();
-    this.#tunnel = joinSockets({ client: socket, upstream, onClose });
+    this.#tunnel = joinSockets({ client: socket, ...tunnel });
   }
 
   readonly #onData = (chunk: Buffer): void => {

@@ -15,6 +15,7 @@ import type { FieldSection } from "./parse/fields.ts";
 import { CHUNKED_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
 import type { ResponseHead } from "./parse/response-head.ts";
 import { type Framing, ownResponseText, type ResponseHeads } from "./response-text.ts";
+import type { TunnelOptions } from "./tunnel.ts";
 import type { UpstreamHeads } from "./upstream-head.ts";
 import type { UpstreamPool } from "./upstream-pool.ts";
 
@@ -38,8 +39,8 @@ export interface ClientSide {
   answered(last: boolean): void;
   /** It breaks off. */
   destroy(): void;
-  /** The connection is a tunnel from now on. `onClose` is told when it has ended. */
-  join(upstream: Socket, onClose: () => void): void;
+  /** The connection is a tunnel from now on. */
+  join(tunnel: Omit<TunnelOptions, "client">): void;
 }
 
 export interface DeliveryOptions {
@@ -167,9 +168,13 @@ export class Delivery implements CallListener {
     if (first.length > 0) out.bytes(first);
     out.flush();
     this.#over = true;
-    this.#client.join(socket, () => {
-      this.#call?.done();
-      pipeline.finish(this.#exchange);
+    this.#client.join({
+      upstream: socket,
+      silence: this.#exchange.service?.read_timeout ?? 0,
+      onClose: () => {
+        this.#call?.done();
+        pipeline.finish(this.#exchange);
+      },
     });
   }
 

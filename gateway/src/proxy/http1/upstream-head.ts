@@ -23,6 +23,7 @@ export function createUpstreamHeads(style: HeaderStyle) {
     text += ownLines(ownUpstreamHeaders(exchange, style), edits);
     if (protocol !== null) return `${text}Connection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
     const { body } = exchange;
+    text += "Connection: keep-alive\r\n";
     if (body === null) return needsLength(forward.method, head) ? `${text}Content-Length: 0\r\n\r\n` : `${text}\r\n`;
     return body.length === null
       ? `${text}Transfer-Encoding: chunked\r\n\r\n`
