@@ -2,7 +2,7 @@
 import { BACKSLASH, CR, EQUALS, HEX, LF, NO_HEX, QUOTE, SEMICOLON, TOKEN, VALUE } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { DROP, FieldSection, ID, scanFields } from "./fields.ts";
-import { LOOKALIKE } from "./names.ts";
+import { known, LOOKALIKE } from "./names.ts";
 
 export interface ChunkLimits {
   /** Bytes of the extensions of one chunk. */
@@ -222,18 +222,21 @@ export class ChunkedScanner {
       return CHUNK_MORE;
     }
     this.position = start + behind - before;
-    dropUnwanted(trailers);
-    return CHUNK_END;
+    const misfit = dropUnwanted(trailers);
+    return misfit < 0 ? misfit : CHUNK_END;
   }
 }
 
 /**
- * A field that routes, frames, authenticates or negotiates must have been seen with the head (RFC 9110 section 6.5.1):
- * that is each name that we know, in any spelling.
+ * A field that routes, authenticates or negotiates must have been seen with the head (RFC 9110 section 6.5.1): that is
+ * each name that we know, in any spelling. One that frames is a fault. Returns 0 or that.
  */
-function dropUnwanted({ kinds, count }: FieldSection): void {
+function dropUnwanted({ kinds, count }: FieldSection): number {
   for (let index = 0; index < count; index++) {
     const kind = kinds[index] ?? 0;
-    if ((kind & (ID | LOOKALIKE)) !== 0) kinds[index] = kind | DROP;
+    const id = kind & (ID | LOOKALIKE);
+    if (id === known["content-length"] || id === known["transfer-encoding"]) return fault.trailer;
+    if (id !== 0) kinds[index] = kind | DROP;
   }
+  return 0;
 }

@@ -39,6 +39,9 @@ export const fault = {
   chunkExtension: -28,
   chunkExtensionTooLong: -29,
   chunkEnd: -30,
+  trailer: -31,
+  switching: -32,
+  connectBody: -33,
 } as const;
 
 type FaultName = keyof typeof fault;
@@ -74,6 +77,9 @@ const described: Readonly<Record<FaultName, ParseFault>> = {
   chunkExtension: { status: 400, reason: "a chunk's extension is malformed" },
   chunkExtensionTooLong: { status: 400, reason: "the chunk extensions are too long" },
   chunkEnd: { status: 400, reason: "a chunk does not end with its size" },
+  trailer: { status: 400, reason: "Content-Length or Transfer-Encoding stands behind the body" },
+  connectBody: { status: 400, reason: "CONNECT has a body" },
+  switching: { status: 400, reason: "the answer 101 does not name a protocol" },
 };
 
 const byCode: readonly ParseFault[] = (Object.keys(fault) as FaultName[])

@@ -1,5 +1,5 @@
 /** What the fields of a head say about its body and its connection (RFC 9112 sections 6 and 9, RFC 9110 section 7.6.1). */
-import { COMMA, HTAB, isWord, NINE, SP, sameText, TOKEN, ZERO } from "./bytes.ts";
+import { COMMA, CR, HTAB, isWord, NINE, SP, sameText, TOKEN, ZERO } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { DROP, type FieldSection, ID, STRIDE } from "./fields.ts";
 import { known, LAST_HOP, LOOKALIKE } from "./names.ts";
@@ -66,7 +66,8 @@ export function findFraming(section: FieldSection): number {
       kinds[index] = kind | DROP;
       if (id === known["transfer-encoding"]) {
         codings++;
-        const misfit = codingFault(bytes, start, end);
+        // Whitespace behind it is how a coding is hidden from some parsers.
+        const misfit = bytes[end] === CR ? codingFault(bytes, start, end) : fault.codingSyntax;
         if (misfit < 0) return misfit;
         found.chunked = true;
       } else if (id === known.connection) {

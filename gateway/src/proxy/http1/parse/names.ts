@@ -98,6 +98,9 @@ const prefixes: readonly KnownName[] = ["x-consumer-", "x-credential-"];
 const PREFIX_MARK = "c".charCodeAt(0);
 const PREFIX_SHORTEST = 12;
 
+/** A bit in which an underscore differs from a dash, and no letter from its other case. */
+const UNDERSCORED = (UNDERSCORE ^ DASH) & ~0x20;
+
 /** Open addressing; a slot is looked for by length, first and last byte. */
 const SLOTS = 512;
 const slots = new Uint8Array(SLOTS);
@@ -106,14 +109,14 @@ const NAME_ROOM = 32;
 const texts = new Uint8Array(NAME_ROOM * (Object.keys(known).length + 1));
 const lengths = new Uint8Array(Object.keys(known).length + 1);
 
-const slotOf = (length: number, first: number, last: number): number => (length * 37 + first * 11 + last * 3) % SLOTS;
+const slotOf = (length: number, first: number, last: number): number => (length + first * 11 + last * 9) & (SLOTS - 1);
 
 for (const [name, id] of Object.entries(known)) {
   lengths[id] = name.length;
   for (let at = 0; at < name.length; at++) texts[id * NAME_ROOM + at] = name.charCodeAt(at);
   if (prefixes.some((prefix) => prefix === name)) continue;
   let slot = slotOf(name.length, name.charCodeAt(0), name.charCodeAt(name.length - 1));
-  while (slots[slot] !== 0) slot = (slot + 1) % SLOTS;
+  while (slots[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
   slots[slot] = id;
 }
 
@@ -127,7 +130,7 @@ export function identify(bytes: Buffer, start: number, end: number): number {
       const found = compare(bytes, start, id);
       if (found !== 0) return found;
     }
-    slot = (slot + 1) % SLOTS;
+    slot = (slot + 1) & (SLOTS - 1);
   }
   if (length >= PREFIX_SHORTEST && ((bytes[start + 2] ?? 0) | 0x20) === PREFIX_MARK) {
     const consumer = compare(bytes, start, known["x-consumer-"]);
@@ -140,12 +143,12 @@ export function identify(bytes: Buffer, start: number, end: number): number {
 function compare(bytes: Buffer, start: number, id: number): number {
   const text = id * NAME_ROOM;
   const length = lengths[id] ?? 0;
-  let result = id;
+  let differing = 0;
   for (let at = 0; at < length; at++) {
     const byte = bytes[start + at] ?? 0;
     const wanted = texts[text + at] ?? 0;
     if (FOLD[byte] !== wanted) return 0;
-    if (byte === UNDERSCORE && wanted === DASH) result = id | LOOKALIKE;
+    differing |= byte ^ wanted;
   }
-  return result;
+  return (differing & UNDERSCORED) === 0 ? id : id | LOOKALIKE;
 }

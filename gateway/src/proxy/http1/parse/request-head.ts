@@ -4,6 +4,7 @@ import { fault } from "./faults.ts";
 import { FieldSection, STRIDE, scanFields } from "./fields.ts";
 import { CHUNKED_BODY, CLOSE, findFraming, found, KEEP_ALIVE, LENGTH_BODY, NO_BODY, UPGRADE } from "./framing.ts";
 import { hostEnd, sameAuthority } from "./host.ts";
+import { method } from "./methods.ts";
 import { NOT_YET, scanRequestLine } from "./request-line.ts";
 import { ABSOLUTE_FORM, ORIGIN_FORM } from "./target.ts";
 
@@ -139,6 +140,7 @@ function readRequestFraming(head: RequestHead): number {
   head.bodyKind = found.chunked ? CHUNKED_BODY : found.length > 0 ? LENGTH_BODY : NO_BODY;
   const { connection } = found;
   head.keepAlive = (connection & CLOSE) === 0 && (isNewest || (connection & KEEP_ALIVE) !== 0);
+  if (head.method === method.CONNECT && head.bodyKind !== NO_BODY) return fault.connectBody;
   head.upgrade = isNewest && found.upgrade && (connection & UPGRADE) !== 0;
   head.expectContinue = false;
   head.expectUnknown = false;

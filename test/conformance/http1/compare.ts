@@ -1,0 +1,107 @@
+/** Where our reading of a connection is not Node's, and no rule says why. */
+import { nodeMethods, readNode } from "./read-node.ts";
+import { type Asked, readOurs } from "./read-ours.ts";
+import type { Direction, Message, Reading } from "./reading.ts";
+import { stricterThanNode } from "./stricter.ts";
+
+export interface Comparison {
+  /** Null when the readings are the same, or differ by a rule. */
+  readonly difference: string | null;
+  /** Messages that both took as a whole and alike. */
+  readonly agreed: number;
+  /** The fault for which we refused what Node did not. */
+  readonly stricter: string | null;
+}
+
+export function compare(text: string, options: { readonly direction: Direction; readonly asked?: Asked }): Comparison {
+  const ours = readOurs(text, options);
+  const node = readNode(text, options);
+  let agreed = 0;
+  for (; agreed < Math.min(ours.messages.length, node.messages.length); agreed++) {
+    const [one, other] = [ours.messages[agreed], node.messages[agreed]];
+    if (one === undefined || other === undefined) break;
+    const difference = differs(one, other, options);
+    if (difference !== null) return { difference, agreed, stricter: null };
+    // One of them ends the connection earlier.
+    if (one.keepAlive !== other.keepAlive) return { difference: null, agreed: agreed + 1, stricter: null };
+  }
+  return { agreed, ...compareEnds({ ours, node, agreed }, text) };
+}
+
+interface Readings {
+  readonly ours: Reading;
+  readonly node: Reading;
+  readonly agreed: number;
+}
+
+/** Of what stands behind the messages that both took. */
+function compareEnds({ ours, node, agreed }: Readings, text: string): Omit<Comparison, "agreed"> {
+  const same = { difference: null, stricter: null };
+  const difference = (what: string) => ({ difference: what, stricter: null });
+  if (node.ending === "refused" && node.messages.length === agreed) {
+    if (ours.ending === "refused" && ours.messages.length === agreed) return same;
+    if (node.fault === "HPE_CLOSED_CONNECTION" && trailersClose(ours.messages[agreed - 1])) return same;
+    const next = ours.messages[agreed] ?? ours.open;
+    if (next === null) return same;
+    return isUnknown(next.line[0]) ? same : difference(`we take what Node refuses (${node.fault})`);
+  }
+  if (ours.ending === "refused" && ours.messages.length === agreed) {
+    const stricter = ours.fault ?? "";
+    const rule = stricterThanNode[stricter];
+    const accepted = { head: node.messages[agreed] ?? node.open, text: text.slice(ours.rest) };
+    return rule?.broken(accepted) === true
+      ? { difference: null, stricter }
+      : difference(`we refuse (${stricter}) what Node takes`);
+  }
+  if (ours.messages.length !== node.messages.length) {
+    return difference(`we have ${ours.messages.length} messages, Node ${node.messages.length}`);
+  }
+  if (ours.open !== null && node.open !== null) {
+    const what = headDiffers(ours.open, node.open);
+    if (what !== null) return difference(what);
+  }
+  return ours.ending === node.ending || isBlank(text.slice(ours.rest))
+    ? same
+    : difference(`our reading ends with ${ours.ending}, Node's with ${node.ending}`);
+}
+
+const isUnknown = (method: string): boolean => !nodeMethods.has(method) || method === "PRI";
+
+/** Node ends a connection for a Connection field in trailers, which has no meaning there. */
+const trailersClose = (message: Message | undefined): boolean =>
+  message?.trailers.some((name, at) => at % 2 === 0 && name.toLowerCase() === "connection") === true;
+
+/** What may stand before a message and after the last. */
+const isBlank = (text: string): boolean => /^[\r\n]*$/.test(text);
+
+function differs(one: Message, other: Message, { asked }: { readonly asked?: Asked }): string | null {
+  const head = headDiffers(one, other, asked);
+  if (head !== null) return head;
+  if (one.body !== other.body) return `bodies: ${JSON.stringify([one.body, other.body])} (${asked ?? ""})`;
+  if (String(one.trailers) !== String(other.trailers))
+    return `trailers: ${JSON.stringify([one.trailers, other.trailers])}`;
+  return null;
+}
+
+function headDiffers(
+  one: NonNullable<Reading["open"]>,
+  other: NonNullable<Reading["open"]>,
+  asked?: string,
+): string | null {
+  const parts = ["line", "version", "headers"] as const;
+  for (const part of parts) {
+    const values = [one[part], other[part]].map((value) => JSON.stringify(value));
+    if (values[0] !== values[1]) return `${part}: ${values.join(" and ")}`;
+  }
+  if (one.keepAlive && !other.keepAlive && !hasNoBody(one, asked) && !isOldUpgrade(one))
+    return "we keep a connection that Node ends";
+  return null;
+}
+
+/** Node takes a response to HEAD for one that lasts until the connection ends when it declares no length. */
+const hasNoBody = ({ headers }: NonNullable<Reading["open"]>, asked: string | undefined): boolean =>
+  asked === "HEAD" && !headers.some((name, at) => at % 2 === 0 && /^(content-length|transfer-encoding)$/i.test(name));
+
+/** RFC 9110 7.8: a server ignores Upgrade in HTTP/1.0. */
+const isOldUpgrade = ({ headers, version }: NonNullable<Reading["open"]>): boolean =>
+  version === "1.0" && headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === "upgrade");

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compare } from "./compare.ts";
+import { readsAsNodeDoes, readsPiecesAsTheWhole } from "./differential.ts";
+import type { Direction } from "./reading.ts";
+import { stricterThanNode } from "./stricter.ts";
+
+const SEED = 20_261_121;
+const CASES = 5_000;
+const directions: readonly Direction[] = ["requests", "responses"];
+
+for (const direction of directions) {
+  test(`${CASES} random connections of ${direction} are read as Node reads them, or a rule says why not`, () => {
+    const { agreed } = readsAsNodeDoes({ direction, cases: CASES, seed: SEED });
+    assert.ok(agreed > CASES / 2, `both took only ${agreed} messages: the generator makes nothing that passes`);
+  });
+
+  test(`random ${direction} are read the same in whatever pieces they come`, () => {
+    readsPiecesAsTheWhole({ direction, cases: CASES / 5, seed: SEED });
+  });
+}
+
+for (const [fault, { rule, example }] of Object.entries(stricterThanNode)) {
+  test(`we refuse (${fault}) what Node takes: ${rule}`, () => {
+    const direction = example.startsWith("HTTP/") || example.startsWith("\r\nHTTP/") ? "responses" : "requests";
+    assert.deepEqual(compare(example, { direction }), { difference: null, agreed: 0, stricter: fault });
+  });
+}

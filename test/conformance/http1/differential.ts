@@ -1,0 +1,67 @@
+/** The properties that random messages must have. Each throws with a counterexample, its seed and its path. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { type Comparison, compare } from "./compare.ts";
+import { requests, responses } from "./generate.ts";
+import { type Asked, OurReader, readOurs } from "./read-ours.ts";
+import type { Direction } from "./reading.ts";
+
+export interface FuzzOptions {
+  readonly direction: Direction;
+  /** Texts to try. */
+  readonly cases: number;
+  readonly seed: number;
+}
+
+export interface Tally {
+  /** Messages that both took alike. */
+  readonly agreed: number;
+  /** How often we refused what Node took, by our fault. */
+  readonly stricter: ReadonlyMap<string, number>;
+}
+
+const messages = { requests, responses };
+/** What a response answers decides on its body. */
+const askedOf: Readonly<Record<Direction, readonly Asked[]>> = { requests: ["GET"], responses: ["GET", "HEAD"] };
+
+/** We read every text as Node does, or by a rule we are stricter. */
+export function readsAsNodeDoes({ direction, cases, seed }: FuzzOptions): Tally {
+  let agreed = 0;
+  const stricter = new Map<string, number>();
+  const check = (text: string): void => {
+    for (const asked of askedOf[direction]) {
+      const comparison: Comparison = compare(text, { direction, asked });
+      assert.equal(comparison.difference, null);
+      agreed += comparison.agreed;
+      const { stricter: name } = comparison;
+      if (name !== null) stricter.set(name, (stricter.get(name) ?? 0) + 1);
+    }
+  };
+  fc.assert(fc.property(messages[direction], check), { numRuns: cases, seed });
+  return { agreed, stricter };
+}
+
+/** It makes no difference in which pieces the bytes come. */
+export function readsPiecesAsTheWhole({ direction, cases, seed }: FuzzOptions): void {
+  const places = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 });
+  const check = (text: string, cuts: readonly number[]): void => {
+    const whole = readOurs(text, { direction });
+    const bytes = Buffer.from(text, "latin1");
+    const ends = [...cuts.map((share) => Math.round(share * bytes.length)), bytes.length].toSorted((a, b) => a - b);
+    assert.deepEqual(readPieces(bytes, ends, direction), whole);
+    const everyByte = Array.from(bytes, (_, at) => at + 1);
+    assert.deepEqual(readPieces(bytes, everyByte, direction), whole);
+  };
+  fc.assert(fc.property(messages[direction], places, check), { numRuns: cases, seed });
+}
+
+/** @param ends where the pieces end, in order. */
+export function readPieces(bytes: Buffer, ends: readonly number[], direction: Direction) {
+  const reader = new OurReader(direction);
+  let at = 0;
+  for (const end of ends) {
+    reader.push(bytes.subarray(at, end));
+    at = end;
+  }
+  return reader.end();
+}

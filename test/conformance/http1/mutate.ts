@@ -1,0 +1,71 @@
+/** Bytes flipped, dropped, doubled and put in. */
+import fc from "fast-check";
+
+/** Those that parsers have been wrong about. */
+const nasty = [
+  "\r",
+  "\n",
+  "\r\n",
+  "\0",
+  " ",
+  "\t",
+  ":",
+  ",",
+  ";",
+  "\x0b",
+  "\x7f",
+  "\x80",
+  "\xff",
+  "0",
+  "a",
+  "\r\n\r\n",
+];
+
+type Mutation = (text: string) => string;
+
+const place = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
+
+const mutation: fc.Arbitrary<Mutation> = fc
+  .record({
+    kind: fc.constantFrom("drop", "insert", "replace", "flip", "double", "cut", "swapEnds", "repeatLine"),
+    at: place,
+    length: fc.integer({ min: 1, max: 8 }),
+    byte: fc.constantFrom(...nasty),
+    bit: fc.integer({ min: 0, max: 7 }),
+  })
+  .map(({ kind, at: share, length, byte, bit }) => (text: string) => {
+    const at = Math.floor(share * text.length);
+    const before = text.slice(0, at);
+    switch (kind) {
+      case "drop":
+        return before + text.slice(at + length);
+      case "insert":
+        return before + byte + text.slice(at);
+      case "replace":
+        return before + byte + text.slice(at + 1);
+      case "flip":
+        return before + String.fromCharCode((text.charCodeAt(at) ^ (1 << bit)) & 0xff) + text.slice(at + 1);
+      case "double":
+        return before + text.slice(at, at + length) + text.slice(at);
+      case "cut":
+        return before;
+      case "swapEnds":
+        return before + text.slice(at).replace("\r\n", byte);
+      default: {
+        const line = text.slice(at).match(/\r\n([^\r\n]*\r\n)/)?.[1] ?? "";
+        return text.replace(line, line + line);
+      }
+    }
+  });
+
+/** Two thirds of the texts as they are, the others with one to three changes. */
+export const mutated = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc
+    .tuple(
+      text,
+      fc.oneof(
+        { weight: 2, arbitrary: fc.constant<Mutation[]>([]) },
+        { weight: 1, arbitrary: fc.array(mutation, { minLength: 1, maxLength: 3 }) },
+      ),
+    )
+    .map(([whole, mutations]) => mutations.reduce((changed, mutate) => mutate(changed), whole));

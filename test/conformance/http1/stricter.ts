@@ -1,0 +1,150 @@
+/** Where Node's parser lets pass what we refuse. Whatever else only one of the two refuses is a fault of ours. */
+import type { Reading } from "./reading.ts";
+
+/** What Node made of the message that we refuse, and its bytes. */
+export interface Accepted {
+  /** Null when Node wants more of its head. */
+  readonly head: NonNullable<Reading["open"]> | null;
+  /** Latin-1, from the message's first byte to the end of the connection. */
+  readonly text: string;
+}
+
+interface Rule {
+  /** What we go by. */
+  readonly rule: string;
+  /** A connection (requests, or responses when it begins with HTTP/) that breaks it and nothing else. */
+  readonly example: string;
+  /** Whether it is broken by the message. */
+  readonly broken: (accepted: Accepted) => boolean;
+}
+
+const valuesOf = ({ head }: Accepted, name: string): readonly string[] =>
+  (head?.headers ?? []).filter((_, at, all) => at % 2 === 1 && all[at - 1]?.toLowerCase() === name);
+
+const versionOf = ({ head }: Accepted): string => head?.version ?? "";
+
+const hidden = /\r\ntransfer-encoding:[ \t]*chunked[ \t]+\r/i;
+
+/** ICE and RTSP, as far as they are there. */
+const otherProtocol = /^([^\r\n]* )?(I(C(E|$)|$)|R(T(S(P|$)|$)|$))/;
+
+const NO_HEAD_YET = /^(?!.*\r\n\r\n)/s;
+
+export const stricterThanNode: Readonly<Record<string, Rule>> = {
+  hostMissing: {
+    rule: "RFC 9112 3.2: a request of HTTP/1.1 without Host is answered 400 (node:http does so outside its parser)",
+    example: "GET / HTTP/1.1\r\n\r\n",
+    broken: (it) => versionOf(it) === "1.1" && valuesOf(it, "host").length === 0,
+  },
+  hostRepeated: {
+    rule: "RFC 9112 3.2: a request with more than one Host is answered 400",
+    example: "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+    broken: (it) => valuesOf(it, "host").length > 1,
+  },
+  hostSyntax: {
+    rule: "RFC 9112 3.2: a request whose Host, or whose target's authority, is no host is answered 400",
+    example: "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",
+    broken: (it) =>
+      [...valuesOf(it, "host"), it.head?.line[1] ?? ""].some((host) => /[^\w.]|:\d{6}|:[7-9]\d{4}/.test(host)),
+  },
+  hostContradicts: {
+    rule: "RFC 9112 3.2.2: Host must be the authority of an absolute-form target",
+    example: "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n",
+    broken: (it) => /^https?:\/\//i.test(it.head?.line[1] ?? "") && valuesOf(it, "host").length === 1,
+  },
+  target: {
+    rule: "RFC 9112 3.2: no fragment, `*` for OPTIONS alone, host and port for CONNECT, and no scheme but http and https",
+    example: "GET /#a HTTP/1.1\r\nHost: a\r\n\r\n",
+    broken: ({ head }) => {
+      const [method, target] = head?.line ?? ["", ""];
+      if (method === "CONNECT") return !/^[^/?#]+:\d+$/.test(target) || Number(target.split(":").at(-1)) > 65_535;
+      return target.includes("#") || !/^(\/|https?:\/\/[^/?])/i.test(target);
+    },
+  },
+  connectBody: {
+    rule: "RFC 9110 9.3.6: CONNECT has no content; Node takes what follows for the tunnel's",
+    example: "CONNECT a:80 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc",
+    broken: ({ head }) => head?.line[0] === "CONNECT",
+  },
+  version: {
+    rule: "only HTTP/1.0 and HTTP/1.1 are spoken; Node's parser takes 0.9 and 2.0 too",
+    example: "GET / HTTP/2.0\r\nHost: a\r\n\r\n",
+    broken: (it) => ["0.9", "2.0"].includes(versionOf(it)) || /HTTP\/(0\.9|2\.0)|^\S* [^ ]*\r\n/.test(it.text),
+  },
+  versionSyntax: {
+    rule: "RFC 9112 2.2 tolerates an empty line before a request, not before a response; other protocols are not ours",
+    example: "\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+    broken: ({ text }) => /^[\r\n]+/.test(text) || otherProtocol.test(text) || /^\S+ +\S+ {2,}HTTP/.test(text),
+  },
+  requestLine: {
+    rule: "RFC 9112 3: one space stands between method and target",
+    example: "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
+    broken: ({ text }) => /^\r?\n?\S+ {2,}/.test(text),
+  },
+  method: {
+    rule: "RFC 9112 2.2: one empty line, of CR and LF, may stand before a request line",
+    example: "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    broken: ({ text }) => /^\r\n[\r\n]/.test(text),
+  },
+  bareLf: {
+    rule: "RFC 9112 2.2: a line feed ends no line without a carriage return",
+    example: "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    broken: ({ text }) => /^\n|^\r\n\n/.test(text),
+  },
+  bareCr: {
+    rule: "RFC 9112 2.2: a carriage return stands before a line feed alone",
+    example: "\rGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    broken: ({ text }) => /^\r[^\n]/.test(text),
+  },
+  codingVersion: {
+    rule: "RFC 9112 6.1: HTTP/1.0 has no Transfer-Encoding, nor have interim responses",
+    example: "GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    broken: (it) =>
+      (versionOf(it) === "1.0" || it.head?.line[0]?.startsWith("1") === true) &&
+      valuesOf(it, "transfer-encoding").length > 0,
+  },
+  codingUnknown: {
+    rule: "a body in another coding than chunked is not for us to undo (501); Node leaves it to its user",
+    example: "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    broken: (it) => valuesOf(it, "transfer-encoding").some((value) => /,[ \t]*chunked[ \t]*$/i.test(value)),
+  },
+  codingSyntax: {
+    rule: "RFC 9112 6.3: a body in another coding than one final chunked has no end that all agree on",
+    example: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\t\r\n\r\nabc",
+    broken: (it) => {
+      const values = valuesOf(it, "transfer-encoding");
+      return values.length > 1 || values.some((value) => value.toLowerCase() !== "chunked") || hidden.test(it.text);
+    },
+  },
+  lengthSyntax: {
+    rule: "RFC 9110 8.6: a length is digits; with zeros before it, or beyond 2^53 - 1, parsers read different numbers",
+    example: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 03\r\n\r\nabc",
+    broken: (it) => valuesOf(it, "content-length").some((value) => /^0\d|^\d{16,}$/.test(value)),
+  },
+  switching: {
+    rule: "RFC 9110 15.2.2: 101 names the protocol that follows",
+    example: "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+    broken: (it) => it.head?.line[0] === "101",
+  },
+  trailer: {
+    rule: "RFC 9110 6.5.1: what frames the body cannot stand behind it",
+    example: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n",
+    broken: ({ text }) => /\r\n(content-length|transfer-encoding):/i.test(text),
+  },
+  statusLine: {
+    rule: "RFC 9112 4: three digits from 100 on, one space, and a reason without controls",
+    example: "HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n",
+    broken: ({ text }) =>
+      /^HTTP\/\d\.\d (0\d\d|\d{1,2}\D|\d{4}|\d{3} ?[^\r]*[^\t -~\x80-\xff\r])/.test(text) || NO_HEAD_YET.test(text),
+  },
+  chunkSize: {
+    rule: "a chunk's size has at most 13 digits, so that it stays a whole number",
+    example: "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n00000000000003\r\nabc\r\n0\r\n\r\n",
+    broken: ({ text }) => /\r\n[\da-f]{14,}/i.test(text),
+  },
+  chunkExtension: {
+    rule: "RFC 9112 7.1.1: an extension has a name, and behind `=` a value",
+    example: "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;a=\r\nabc\r\n0\r\n\r\n",
+    broken: ({ text }) => /\r\n[\da-f]+;[^\r\n]*/i.test(text),
+  },
+};
