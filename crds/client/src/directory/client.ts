@@ -3,15 +3,16 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Log } from "../log.ts";
 import type { ResourceClient } from "../resource.ts";
+import { keyOf } from "./content.ts";
 import { createFolder, type Folder } from "./folder.ts";
-import { createLock } from "./lock.ts";
+import { createLock, type Lock } from "./lock.ts";
 import { statusFolder } from "./record.ts";
 import { parseSelectors } from "./selector.ts";
 import { createSubscription, type Selection, type Subscription, select } from "./subscription.ts";
 import { createTurns, type Turns } from "./turns.ts";
 import type { View } from "./view.ts";
 import { type Watcher, watchDirectory } from "./watcher.ts";
-import { applyResource, newConditions, removeResource, writeConditions } from "./writer.ts";
+import { applyResource, newConditions, type Place, removeResource, writeConditions } from "./writer.ts";
 
 export interface DirectoryClientOptions {
   /** Holds `*.yaml`, `*.yml` and `*.json`, in sub-folders too, with any number of documents. */
@@ -26,8 +27,10 @@ const eventWindow = 10 * 60_000;
 export function createDirectoryClient({ directory: path, log }: DirectoryClientOptions): ResourceClient {
   const directory = resolve(path);
   const folder = createFolder(directory, log);
-  const place = { directory, folder };
   const lock = createLock(join(directory, statusFolder, "lock"));
+  // Statuses are written beside the resources: neither writer waits for the other.
+  const statusLock = createLock(join(directory, statusFolder, "status-lock"));
+  const place: Place = { directory, folder, inRecords: statusLock.hold };
   const feed = createFeed(directory, folder);
   const closing = new AbortController();
   const told = new Map<string, number>();
@@ -46,9 +49,9 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
     }
   }
 
-  async function write<Result>(run: () => Promise<Result>): Promise<Result> {
+  async function write<Result>(within: Lock, run: () => Promise<Result>): Promise<Result> {
     prepare();
-    const result = await lock.hold(run);
+    const result = await within.hold(run);
     feed.refresh();
     return result;
   }
@@ -75,13 +78,14 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
       feed.add(createSubscription({ selection, observer, log, signal: either }), either);
     },
 
-    apply: (kind, resource, { expect }) => write(() => applyResource(place, { kind, resource, expect })),
-    remove: (ref, { uid } = {}) => write(() => removeResource(place, { ref, uid })),
+    apply: (kind, resource, { expect }) => write(lock, () => applyResource(place, { kind, resource, expect })),
+    remove: (ref, { uid } = {}) => write(lock, () => removeResource(place, { ref, uid })),
 
     async setConditions(ref, conditions) {
+      const known = (await folder.follow()).held.get(keyOf(ref));
       // Most calls have nothing new to say and need no lock.
-      if (await newConditions(folder, { ref, conditions }))
-        await write(() => writeConditions(place, { ref, conditions }));
+      if (newConditions(known, conditions) || newConditions(await folder.find(ref), conditions))
+        await write(statusLock, () => writeConditions(place, { ref, conditions }));
     },
 
     async recordEvent(ref, { type, reason, message, reporter }) {
@@ -104,7 +108,7 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
     async close() {
       closing.abort();
       feed.close();
-      await Promise.all([lock, ...turns.values()].map((one) => one.close()));
+      await Promise.all([lock, statusLock, ...turns.values()].map((one) => one.close()));
     },
   };
 }
@@ -137,8 +141,8 @@ function createFeed(directory: string, folder: Folder): Feed {
     }
   }
 
-  function onChange(paths: ReadonlySet<string> | undefined): Promise<void> {
-    const isKnown = paths !== undefined && [...paths].every((path) => folder.touched(path));
+  function onChange(paths: ReadonlySet<string> | undefined, areWhole: boolean): Promise<void> {
+    const isKnown = paths !== undefined && [...paths].every((path) => folder.touched(path, areWhole));
     return refresh(isKnown ? folder.follow : folder.look);
   }
 

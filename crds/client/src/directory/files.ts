@@ -1,6 +1,6 @@
 /** Reads files again only when they changed. */
 import { hash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { type BigIntStats, readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -15,6 +15,8 @@ export interface Read<Value> {
 export interface FileCache<Value> {
   /** Undefined: there is no such file. Rejects when it cannot be read. */
   read(path: string): Promise<Read<Value> | undefined>;
+  /** It was read, and is the file that was read; only an edit at that very moment would not be seen. */
+  isRead(path: string): boolean;
   /** Forgets all files but these. */
   keep(paths: ReadonlySet<string>): void;
 }
@@ -48,6 +50,10 @@ export function textOf(path: string): string | undefined {
   }
 }
 
+const factsOf = (path: string): BigIntStats | undefined => statSync(path, { bigint: true, throwIfNoEntry: false });
+
+const stampOf = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string => `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+
 /** `parse` also gets the value before, of the same path. */
 export function createFileCache<Value>(
   parse: (text: string, before: Read<Value> | undefined) => Value,
@@ -55,12 +61,12 @@ export function createFileCache<Value>(
   const known = new Map<string, Known<Value>>();
   return {
     async read(path) {
-      const facts = statSync(path, { bigint: true, throwIfNoEntry: false });
+      const facts = factsOf(path);
       if (!facts?.isFile()) {
         known.delete(path);
         return undefined;
       }
-      const stamp = `${facts.ino} ${facts.size} ${facts.mtimeNs} ${facts.ctimeNs}`;
+      const stamp = stampOf(facts);
       const before = known.get(path);
       if (before && before.stamp === stamp && !before.recent) return before.read;
       const readAt = Date.now();
@@ -80,6 +86,10 @@ export function createFileCache<Value>(
             };
       known.set(path, { stamp, digest, recent, read });
       return read;
+    },
+    isRead(path) {
+      const facts = factsOf(path);
+      return facts !== undefined && known.get(path)?.stamp === stampOf(facts);
     },
     keep(paths) {
       for (const path of known.keys()) if (!paths.has(path)) known.delete(path);

@@ -21,8 +21,10 @@ export interface Folder {
   /**
    * A file was written or removed, by whomever; its path is relative to the directory. False: what that means is not
    * known without a look at everything.
+   *
+   * @param isWhole It was put in its place in one step: if it is the file that was read there is no news in it.
    */
-  touched(path: string): boolean;
+  touched(path: string, isWhole?: boolean): boolean;
   /** The resource as it is; quick when its files have not changed since the last view. */
   find(ref: Ref): Promise<Held | undefined>;
   /** The same, but somebody else may have put it into a file of another name a moment ago. */
@@ -226,10 +228,12 @@ export function createFolder(directory: string, log: Log): Folder {
     look,
     follow,
     latest: () => view,
-    touched(path) {
-      const file = path.startsWith(statusFolder) ? ownerOf(path) : path;
+    touched(path, isWhole = false) {
+      const isRecord = path.startsWith(statusFolder);
+      const file = isRecord ? ownerOf(path) : path;
       if (file === undefined || basename(path).startsWith(".")) return true;
       if (!isResourceFile(file)) return false;
+      if (isWhole && !during && (isRecord ? records : files).isRead(join(directory, path))) return true;
       dirty.add(file);
       during?.add(file);
       return true;

@@ -9,8 +9,12 @@ export interface WatcherOptions {
   readonly directory: string;
   /** Milliseconds between two rescans at the least. Default 1,000. */
   readonly interval?: number;
-  /** The paths that changed, relative to the directory; undefined: any may have. Resolves when that was looked at. */
-  readonly onChange: (paths: ReadonlySet<string> | undefined) => Promise<void>;
+  /**
+   * The paths that changed, relative to the directory; undefined: any may have. Resolves when that was looked at.
+   *
+   * @param areWhole They were changed in one step each, by writers of ours.
+   */
+  readonly onChange: (paths: ReadonlySet<string> | undefined, areWhole: boolean) => Promise<void>;
 }
 
 /** An editor or a copy writes in several steps: they are one change. Our own writers' files need no wait. */
@@ -50,14 +54,14 @@ export function watchDirectory({ directory, interval = 1000, onChange }: Watcher
       pending = undefined;
       const changed = paths;
       paths = new Set();
-      if (changed?.size !== 0) void onChange(changed);
+      if (changed?.size !== 0) void onChange(changed, false);
     }, quiet);
   }
 
   function showWhole(): void {
     const changed = new Set(whole);
     whole.clear();
-    if (!stopped) void onChange(changed);
+    if (!stopped) void onChange(changed, true);
   }
 
   // The rescans do without notifications where the system has none left or the directory is not there yet.
@@ -67,7 +71,7 @@ export function watchDirectory({ directory, interval = 1000, onChange }: Watcher
     rescan = setTimeout(async () => {
       folders.look();
       const started = performance.now();
-      await onChange(undefined);
+      await onChange(undefined, false);
       const took = performance.now() - started;
       if (!stopped) again(Math.min(Math.max(interval, took / rescanShare), rarest));
     }, pause);

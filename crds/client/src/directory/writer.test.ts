@@ -13,6 +13,7 @@ const service = (name: string, more = ""): string =>
   `apiVersion: sluice.dev/v1alpha1\nkind: Service\nmetadata:\n  name: ${name}\nspec:\n  url: http://x${more}\n`;
 const apiVersion = "sluice.dev/v1alpha1";
 const asked = { apiVersion, kind: "Service", metadata: { name: "a", namespace: "default" }, spec: { url: "http://y" } };
+const inRecords = <Result>(run: () => Promise<Result>) => run();
 const ref = { kind: "Service", namespace: "default", name: "a" } as const;
 
 async function bench(run: (directory: string, file: string) => Promise<void>): Promise<void> {
@@ -46,7 +47,7 @@ test("an update keeps what somebody saved while it was worked out", () =>
       () => writeFileSync(file, `${service("a")}---\n${service("b", "/edited")}`),
       () => writeFileSync(file, `${service("c")}---\n${service("a")}---\n${service("b", "/edited")}`),
     ]);
-    await applyResource({ directory, folder }, { kind: "Service", resource: asked, expect: undefined });
+    await applyResource({ directory, folder, inRecords }, { kind: "Service", resource: asked, expect: undefined });
     const written = service("a").replace("http://x", "http://y");
     assert.equal(readFileSync(file, "utf8"), `${service("c")}---\n${written}---\n${service("b", "/edited")}`);
   }));
@@ -55,7 +56,7 @@ test("a removal keeps what somebody saved while it was worked out", () =>
   bench(async (directory, file) => {
     writeFileSync(file, service("a"));
     const folder = edited(directory, [() => writeFileSync(file, `${service("b")}---\n${service("a")}`)]);
-    assert.equal(await removeResource({ directory, folder }, { ref, uid: undefined }), true);
+    assert.equal(await removeResource({ directory, folder, inRecords }, { ref, uid: undefined }), true);
     assert.equal(readFileSync(file, "utf8"), service("b"));
   }));
 
@@ -68,7 +69,10 @@ test("who saves without a pause is told as a conflict", () =>
       directory,
       Array.from({ length: 100 }, () => save),
     );
-    const update = applyResource({ directory, folder }, { kind: "Service", resource: asked, expect: undefined });
+    const update = applyResource(
+      { directory, folder, inRecords },
+      { kind: "Service", resource: asked, expect: undefined },
+    );
     await assert.rejects(update, (error) => error instanceof Conflict && error.reason === "changed");
   }));
 
@@ -91,7 +95,7 @@ test("a removed resource does not come back from another file that holds it too"
     writeFileSync(file, service("a"));
     writeFileSync(other, `${service("a", "/twin")}---\n${service("b")}`);
     const folder = edited(directory, []);
-    assert.equal(await removeResource({ directory, folder }, { ref, uid: undefined }), true);
+    assert.equal(await removeResource({ directory, folder, inRecords }, { ref, uid: undefined }), true);
     assert.equal(await folder.find(ref), undefined);
     assert.equal(readFileSync(other, "utf8"), `---\n${service("b")}`);
   }));

@@ -1,4 +1,7 @@
-/** Changes to the files of a directory. Every one runs under the lock and returns once it is on the disk. */
+/**
+ * Changes to the files of a directory. Those of resources run under one lock and return once they are on the disk, those
+ * of the records beside them under another one.
+ */
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { canonical } from "@sluice/model";
@@ -21,9 +24,11 @@ import { printRecord, recordPath, type StatusRecord } from "./record.ts";
 import { printResource, removeDocument, replaceDocument } from "./rewrite.ts";
 import { type Held, refOf, specHash } from "./view.ts";
 
-interface Place {
+export interface Place {
   readonly directory: string;
   readonly folder: Folder;
+  /** Runs while nobody else writes a record. */
+  readonly inRecords: <Result>(run: () => Promise<Result>) => Promise<Result>;
 }
 
 interface Application {
@@ -61,7 +66,8 @@ async function whileEdited<Result>(write: () => Promise<Result>): Promise<Result
   }
 }
 
-async function applyOnce({ directory, folder }: Place, { kind, resource, expect }: Application): Promise<Resource> {
+async function applyOnce(place: Place, { kind, resource, expect }: Application): Promise<Resource> {
+  const { directory, folder } = place;
   const fault = faultOf(kind, resource);
   if (fault) throw new Rejected(fault);
   const ref: Ref = { kind, namespace: resource.metadata.namespace, name: resource.metadata.name };
@@ -76,7 +82,7 @@ async function applyOnce({ directory, folder }: Place, { kind, resource, expect 
     folder.touched(relative(directory, path));
   } else {
     if (canonical(held.placed.content) === canonical(content)) return held.resource;
-    await rewriteFile(directory, held, (text) => replaceDocument(text, held.placed.document, content), content);
+    await rewriteFile(place, held, (text) => replaceDocument(text, held.placed.document, content), content);
     folder.touched(held.source.path);
   }
   const written = (await folder.follow()).held.get(keyOf(ref));
@@ -120,19 +126,20 @@ function makeFolderOf(path: string): void {
   if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
 }
 
-async function removeOnce({ directory, folder }: Place, { ref, uid }: Removal): Promise<boolean> {
+async function removeOnce(place: Place, { ref, uid }: Removal): Promise<boolean> {
+  const { folder } = place;
   const held = await folder.recall(ref);
   if (!held) return false;
   if (uid !== undefined && held.resource.metadata.uid !== uid)
     throw new Conflict("changed", `${ref.kind} ${ref.namespace}/${ref.name} is another one by now`);
-  await rewriteFile(directory, held, (text) => removeDocument(text, held.placed.document), null);
+  await rewriteFile(place, held, (text) => removeDocument(text, held.placed.document), null);
   folder.touched(held.source.path);
   return true;
 }
 
 /** Puts in place what `change` makes of the file's text; null: without the file. */
 async function rewriteFile(
-  directory: string,
+  place: Place,
   held: Held,
   change: (text: string) => string | null,
   content: Resource | null,
@@ -141,14 +148,14 @@ async function rewriteFile(
   const [first] = file.value.faults;
   if (file.value.broken && first)
     throw new Rejected(`${path}:${first.line}:${first.column}: ${first.message}: repair the file first`);
-  const full = join(directory, path);
+  const full = join(place.directory, path);
   const before = textOf(full);
   if (before === undefined || !holds(parseResources(before), file.value.good)) throw new Edited(path);
   const text = change(before);
   if (text === null) return removeAtomically(full);
   checkOutcome(path, text, { held, content });
   // The new file has a new time of birth: what stood in the old one must not get younger.
-  for (const placed of file.value.good.resources) await keepAge(directory, refOf(placed), file.bornAt);
+  for (const placed of file.value.good.resources) await keepAge(place, refOf(placed), file.bornAt);
   await writeAtomically(full, text, { after: file.changedAt, replaces: before });
 }
 
@@ -169,36 +176,39 @@ function checkOutcome(path: string, text: string, { held, content }: { held: Hel
     throw new Rejected(`${path} cannot be rewritten without changing more than was asked; edit it by hand`);
 }
 
-async function keepAge(directory: string, ref: Ref, bornAt: number): Promise<void> {
+async function keepAge({ directory, inRecords }: Place, ref: Ref, bornAt: number): Promise<void> {
   const path = recordPath(directory, ref);
   if (existsSync(path)) return;
-  await writeRecord(path, { created: seconds(new Date(bornAt)) });
+  await inRecords(async () => {
+    if (!existsSync(path)) await writeRecord(path, { created: seconds(new Date(bornAt)) });
+  });
 }
 
-/** The resource and all its conditions as they would be written; null when there is nothing to write. */
-export async function newConditions(
-  folder: Folder,
-  { ref, conditions }: { ref: Ref; conditions: readonly Condition[] },
-): Promise<{ held: Held; merged: readonly Condition[] } | null> {
-  const held = await folder.find(ref);
-  const merged = held && mergeConditions(held.resource.status?.conditions ?? [], conditions, new Date());
-  return merged ? { held, merged } : null;
-}
+/** All conditions of a resource as they would be written; null when there is nothing to write. */
+export const newConditions = (
+  held: Held | undefined,
+  conditions: readonly Condition[],
+): readonly Condition[] | null | undefined =>
+  held && mergeConditions(held.resource.status?.conditions ?? [], conditions, new Date());
 
 export async function writeConditions(
-  { directory, folder }: { directory: string; folder: Folder },
+  { directory, folder }: Place,
   { ref, conditions }: { ref: Ref; conditions: readonly Condition[] },
 ): Promise<void> {
-  const news = await newConditions(folder, { ref, conditions });
-  if (!news) return;
-  const { resource, placed } = news.held;
-  await writeRecord(recordPath(directory, ref), {
-    created: resource.metadata.creationTimestamp ?? seconds(new Date()),
-    generation: resource.metadata.generation,
-    spec: specHash(placed.content),
-    conditions: news.merged,
+  const held = await folder.find(ref);
+  const merged = newConditions(held, conditions);
+  if (!held || !merged) return;
+  const path = recordPath(directory, ref);
+  await writeRecord(path, {
+    created: held.resource.metadata.creationTimestamp ?? seconds(new Date()),
+    generation: held.resource.metadata.generation,
+    spec: specHash(held.placed.content),
+    conditions: merged,
   });
-  folder.touched(news.held.source.path);
+  folder.touched(held.source.path);
+  if ((await folder.follow()).held.has(keyOf(ref)) || (await folder.find(ref))) return;
+  // Who has removed the resource meanwhile has removed the record before it was written.
+  rmSync(path, { force: true });
 }
 
 /** A lost record is written again by whoever finds the status wrong: no need to wait for the disk. */
