@@ -1,6 +1,6 @@
 /** Keeps resources in memory, up to date from a client's watches. Used by the operator and the admin listener. */
 import { TLS_SECRET_TYPE } from "@sluice/model";
-import { createAhead, versionOf } from "./ahead.ts";
+import { type Ahead, createAhead, versionOf } from "./ahead.ts";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "./batch.ts";
 import {
   type Kind,
@@ -71,8 +71,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   const cached = new Map(kinds.map((kind) => [kind, new Map<string, Resource>()]));
   const scopes = kinds.flatMap((kind) => scopesOf(kind, options));
   const unsynced = new Set(scopes);
-  const ahead = createAhead();
-  signal.addEventListener("abort", ahead.close);
+  const ahead = Object.fromEntries(kinds.map((kind) => [kind, createAhead()])) as Record<Kinds, Ahead>;
 
   /** What the watches say, as long as nothing newer was written. */
   const toldOf = (kind: Kinds, key: string): Resource | undefined =>
@@ -92,8 +91,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
     function forget(key: string, event?: Resource): void {
       found.delete(key);
       const still = toldOf(kind, key);
-      if (!ahead.outdates(`${kind} ${key}`, { resource: still ?? null, ...(event && { event }) }))
-        put(kind, key, still);
+      if (!ahead[kind].outdates(key, { resource: still ?? null, ...(event && { event }) })) put(kind, key, still);
     }
 
     function keep(resource: Resource): void {
@@ -101,7 +99,13 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
       const known = held.get(key);
       const told = known && isSameVersion(known, resource) ? known : resource;
       found.set(key, told);
-      if (!ahead.outdates(`${kind} ${key}`, { resource: told })) put(kind, key, told);
+      if (!ahead[kind].outdates(key, { resource: told })) put(kind, key, told);
+    }
+
+    /** Several watches of one kind are not in step. */
+    function pass(event: Resource): void {
+      if (scopes.some((other) => other !== scope && other.kind === kind)) return;
+      for (const key of ahead[kind].passed(event)) put(kind, key, found.get(key));
     }
 
     const observer: Observer = {
@@ -120,6 +124,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
       changed(resource) {
         const before = held.get(resourceKey(resource));
         keep(resource);
+        pass(resource);
         onVersion?.(kind, before ?? null, resource);
         onChange(!before || !sameMeaning(before, resource));
       },
@@ -127,6 +132,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
         const key = resourceKey(resource);
         if (!found.has(key)) return;
         forget(key, resource);
+        pass(resource);
         onChange(true);
       },
       lost(error) {
@@ -151,14 +157,10 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
       const key = resourceKey(resource);
       const told = toldOf(kind, key);
       const isTold = removed
-        ? told?.metadata.uid !== resource.metadata.uid && !ahead.has(`${kind} ${key}`)
+        ? told?.metadata.uid !== resource.metadata.uid && !ahead[kind].has(key)
         : told !== undefined && (versionOf(told) ?? 0n) >= version;
       if (isTold) return;
-      const over = () => {
-        put(kind, key, toldOf(kind, key));
-        onChange(true);
-      };
-      ahead.note(`${kind} ${key}`, resource, { removed, over });
+      ahead[kind].note(key, resource, { removed });
       put(kind, key, removed ? undefined : resource);
     },
   };
