@@ -9,7 +9,7 @@ import { HealthWatch } from "./balance/watch.ts";
 import { compile } from "./compile/compile.ts";
 import { createCounters, createMetrics, handlers } from "./plugins/index.ts";
 import type { Counters } from "./plugins/rate-limiting/counters.ts";
-import { createProxy } from "./proxy/reply-from/listener.ts";
+import type { CreateProxy } from "./proxy/engine.ts";
 import { defaultProxySettings, type ListenAddress } from "./proxy/settings.ts";
 import { createGuard } from "./proxy/upstream/guard.ts";
 import { createProbe } from "./proxy/upstream/probe.ts";
@@ -82,6 +82,12 @@ async function pushSourceOf(settings: GatewaySettings): Promise<Source> {
   return createPushSource({ listen, token: pushToken });
 }
 
+/** Only the engine that is chosen is loaded. */
+const engines: Readonly<Record<GatewaySettings["engine"], () => Promise<CreateProxy>>> = {
+  http1: async () => (await import("./proxy/http1/listener.ts")).createProxy,
+  "reply-from": async () => (await import("./proxy/reply-from/listener.ts")).createProxy,
+};
+
 export async function startGateway({ settings, log, ...given }: GatewayOptions): Promise<Gateway> {
   const node = randomUUID();
   const facts: NodeFacts = { state: () => intake.state(), status: () => status.address };
@@ -116,6 +122,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   });
   let draining = false;
 
+  const createProxy = await engines[settings.engine]();
   const proxy = await createProxy({
     listen: settings.proxy,
     ...(settings.proxyTls && { listenTls: settings.proxyTls }),

@@ -45,6 +45,7 @@ async function startSluice(
   name: string,
   document: object,
   folder: string,
+  engine: string,
 ): Promise<{ process: Process; port: number }> {
   const file = join(folder, `${name}.json`);
   writeFileSync(file, JSON.stringify(document));
@@ -56,6 +57,7 @@ async function startSluice(
     timeout: 120_000,
     env: {
       SLUICE_SOURCE: "file",
+      SLUICE_ENGINE: engine,
       SLUICE_FILE: file,
       SLUICE_PROXY_LISTEN: `127.0.0.1:${port}`,
       SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
@@ -98,8 +100,12 @@ export async function benchProxy({ rounds, seconds }: { rounds: number; seconds:
   try {
     const upstream = keep(await startPeer("upstream", [join(import.meta.dirname, "peers/upstream.ts")]));
     const url = `http://127.0.0.1:${upstream.port}`;
-    const sluice = async (name: string, routes: number, withPlugins: boolean) =>
-      contestant(name, keep(await startSluice(name, documentWith(routes, url, withPlugins), folder.path)), seconds);
+    const sluice = async (name: string, routes: number, withPlugins: boolean, engine = "http1") =>
+      contestant(
+        name,
+        keep(await startSluice(name, documentWith(routes, url, withPlugins), folder.path, engine)),
+        seconds,
+      );
     const handler = join(import.meta.dirname, "peers/reply-from.ts");
     const peer = keep(await startPeer("reply-from", [handler, url]));
     const equal = keep(await startPeer("reply-from-16MB", ["--min-semi-space-size=16", handler, url]));
@@ -107,6 +113,7 @@ export async function benchProxy({ rounds, seconds }: { rounds: number; seconds:
       [
         contestant("reply-from", peer, seconds),
         contestant("reply-from-16MB", equal, seconds),
+        await sluice("sluice-reply-from", 10, false, "reply-from"),
         await sluice("sluice-10-routes", 10, false),
         await sluice("sluice-10000-routes", 10_000, false),
         await sluice("sluice-10000-routes-4-plugins", 10_000, true),

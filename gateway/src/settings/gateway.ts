@@ -34,6 +34,15 @@ export const gatewaySettings = defineSettings({
       "Where clients' requests are taken over TLS, such as 127.0.0.1:8443: the certificate is the one whose SNI the " +
       "client asks for. Unset: nowhere.",
   },
+  engine: {
+    variable: "SLUICE_ENGINE",
+    kind: "choice",
+    words: ["http1", "reply-from"],
+    default: "http1",
+    description:
+      "What carries HTTP/1.1: `http1` is Sluice's own engine on bare sockets, `reply-from` stands on Fastify and " +
+      "@fastify/reply-from and costs more for each request.",
+  },
   status: {
     variable: "SLUICE_STATUS_LISTEN",
     kind: "address",
