@@ -7,6 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { readSettings } from "@sluice/model";
 import { temporaryFolder } from "../../../../test/process/index.ts";
 import { type Authority, makeAuthority } from "../../../../test/tools/certificates.ts";
+import { first, second } from "../../../../test/tools/pairs.ts";
 import { adminSettings } from "../../settings/admin.ts";
 import { quiet, startRig } from "../testing.ts";
 import { type FileRig, startFileRig } from "../testing-file.ts";
@@ -46,6 +47,20 @@ describe("settings of access", () => {
     test(`refuse ${what}`, () =>
       assert.rejects(openAccess(settingsOf(env), quiet), { name: "SettingsError", message }));
   }
+
+  test("refuse a certificate with another's key, by the variables that name them", async () => {
+    const folder = temporaryFolder("access-pair");
+    try {
+      const [cert, key] = [join(folder.path, "a.crt"), join(folder.path, "b.key")];
+      writeFileSync(cert, first.cert);
+      writeFileSync(key, second.key);
+      const env = { SLUICE_ADMIN_TLS_CERT: cert, SLUICE_ADMIN_TLS_KEY: key };
+      const message = /^SLUICE_ADMIN_TLS_CERT, SLUICE_ADMIN_TLS_KEY cannot be used together: .*key values mismatch/;
+      await assert.rejects(openAccess(settingsOf(env), quiet), { name: "SettingsError", message });
+    } finally {
+      folder.remove();
+    }
+  });
 
   test("take an address that others reach with a token, or in plain words without", async () => {
     assert.equal(

@@ -1,5 +1,6 @@
 /** What the settings say of who may use the listener, made ready at the start. */
 import { readFile } from "node:fs/promises";
+import { createSecureContext } from "node:tls";
 import type { ClusterAccess, Log } from "@sluice/crds";
 import type { AccessSettings } from "../../settings/access.ts";
 import { type AdminSettings, adminSettings as names } from "../../settings/admin.ts";
@@ -87,7 +88,15 @@ async function readTls({ tlsCert, tlsKey, tlsAuthority }: Wanted): Promise<Tls |
     );
   }
   const [cert, key] = await Promise.all([readFile(tlsCert, "utf8"), readFile(tlsKey, "utf8")]);
-  return { cert, key, ...(tlsAuthority !== null && { ca: await readFile(tlsAuthority, "utf8") }) };
+  const tls = { cert, key, ...(tlsAuthority !== null && { ca: await readFile(tlsAuthority, "utf8") }) };
+  const used = [names.tlsCert, names.tlsKey, ...(tlsAuthority === null ? [] : [names.tlsAuthority])];
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    const variables = used.map(({ variable }) => variable).join(", ");
+    throw new SettingsError(`${variables} cannot be used together: ${(error as Error).message}`);
+  }
+  return tls;
 }
 
 // A listener without it needs no Kubernetes client.
