@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { type TestContext, test } from "node:test";
@@ -153,8 +153,9 @@ test("a second writer of one file is refused in one sentence", async (context) =
   });
 });
 
-test("a database without tables is refused with the command to run", async (context) => {
+test("a database without tables is refused with the command to run, and no folder is made for it", async (context) => {
   const folder = temporaryFolder("start");
   context.after(() => folder.remove());
   await assert.rejects(start(context, { SLUICE_DATABASE_DIR: join(folder.path, "db") }), /sluice migrations bootstrap/);
+  assert.deepEqual(readdirSync(folder.path), []);
 });

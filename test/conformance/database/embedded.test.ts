@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { DatabaseUnreachable } from "../../../gateway/src/stores/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
-import { FolderInUse } from "../../../gateway/src/stores/database/folder-lock.ts";
+import { FolderInUse } from "../../../gateway/src/stores/database/embedded-folder.ts";
 import { startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
 import { describeMigrations } from "./migrations.ts";
 import { describeDatabase } from "./suite.ts";

@@ -2,6 +2,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { PGlite, types } from "@electric-sql/pglite";
 import type { Row } from "./driver.ts";
+import { durableIn, syncAll } from "./embedded-files.ts";
+import { isMade } from "./embedded-folder.ts";
 import { type Call, type Said, type Start, together } from "./embedded-protocol.ts";
 import { createStatements } from "./embedded-statements.ts";
 import { factsOf } from "./fault-facts.ts";
@@ -17,7 +19,8 @@ function sayFailure(id: number, error: unknown): void {
 }
 
 const { files, schema } = workerData as Start;
-const pglite = new PGlite(files, { parsers: { [types.INT8]: Number } });
+const isNew = files !== undefined && !isMade(files);
+const pglite = new PGlite({ ...(files !== undefined && durableIn(files)), parsers: { [types.INT8]: Number } });
 const query = createStatements(pglite);
 
 async function run({ method, text, values }: Call): Promise<readonly Row[]> {
@@ -45,6 +48,7 @@ port.on("message", (calls: readonly Call[]) => {
 });
 
 pglite.waitReady
+  .then(() => (isNew ? syncAll(files) : undefined))
   .then(() => pglite.query("select set_config('search_path', quote_ident($1), false)", [schema]))
   .then(
     () => say({ id: 0, rows: [] }),

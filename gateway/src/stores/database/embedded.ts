@@ -1,6 +1,6 @@
 /** The embedded database: Postgres in this process, its files in a folder or only in memory. */
 import { once } from "node:events";
-import { extname, join } from "node:path";
+import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import {
   type Connection,
@@ -10,9 +10,9 @@ import {
   DEFAULT_SCHEMA,
   type Row,
 } from "./driver.ts";
+import { dataOf, lockFolder } from "./embedded-folder.ts";
 import { type Call, type Said, type Start, together } from "./embedded-protocol.ts";
 import { keepUp } from "./embedded-upkeep.ts";
-import { lockFolder } from "./folder-lock.ts";
 
 export interface EmbeddedOptions {
   /** Where the files live; made when it is missing. In memory when unset: what is written ends with the process. */
@@ -38,7 +38,7 @@ export async function openEmbedded({
   upkeep,
 }: EmbeddedOptions = {}): Promise<Database> {
   const unlock = folder === undefined ? () => undefined : lockFolder(folder);
-  const start: Start = { files: folder === undefined ? undefined : join(folder, "data"), schema };
+  const start: Start = { files: folder === undefined ? undefined : dataOf(folder), schema };
   const worker = new Worker(new URL(`./embedded-worker${extname(import.meta.url)}`, import.meta.url), {
     workerData: start,
   });

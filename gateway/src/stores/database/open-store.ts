@@ -28,7 +28,8 @@ export interface NodePlace {
 
 /** @throws SettingsError when a setting cannot be used, or the tables are not there: with the command to run. */
 export async function shareDatabase(settings: DatabaseSettings, log: SourceLog): Promise<SharedDatabase> {
-  const database = await openDatabase(settings, { onLost: (reason) => log.warn({ reason }, "a connection was lost") });
+  const onLost = (reason: string) => log.warn({ reason }, "a connection was lost");
+  const database = await openDatabase(settings, { onLost, made: true });
   try {
     await requireMigrated(database);
   } catch (error) {

@@ -4,13 +4,16 @@ import { type DatabaseSettings, databaseSettings as names } from "../../settings
 import { SettingsError } from "../../settings/error.ts";
 import { type Database, DatabaseUnreachable } from "./driver.ts";
 import { openEmbedded } from "./embedded.ts";
-import { FolderInUse } from "./folder-lock.ts";
+import { dataOf, FolderInUse, isMade } from "./embedded-folder.ts";
 import { readMigrationState } from "./migrate.ts";
 import { openPostgres } from "./postgres.ts";
+import { NEEDS_BOOTSTRAP } from "./reason.ts";
 
 export interface OpenOptions {
   /** Told of every connection to a server that breaks. */
   readonly onLost?: (reason: string) => void;
+  /** The embedded database must have been made: a folder is not. */
+  readonly made?: boolean;
   /** Milliseconds instead of the setting's. */
   readonly timeout?: number;
 }
@@ -20,6 +23,7 @@ export async function openDatabase(settings: DatabaseSettings, options: OpenOpti
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(settings.pgSchema))
     throw new SettingsError(`${names.pgSchema.variable}: lower-case letters, digits and _, not '${settings.pgSchema}'`);
   if (settings.database === "embedded") {
+    if (options.made && !isMade(dataOf(settings.databaseDirectory))) throw new SettingsError(NEEDS_BOOTSTRAP);
     return openEmbedded({ folder: settings.databaseDirectory, schema: settings.pgSchema }).catch((error: unknown) => {
       throw error instanceof FolderInUse ? new SettingsError(error.message) : error;
     });
@@ -44,8 +48,7 @@ export async function requireMigrated(database: Database): Promise<void> {
   const state = await readMigrationState(database).catch((error: unknown) => {
     throw error instanceof DatabaseUnreachable ? new SettingsError(error.message) : error;
   });
-  if (state.needsBootstrap)
-    throw new SettingsError("the database needs bootstrapping: run `sluice migrations bootstrap`");
+  if (state.needsBootstrap) throw new SettingsError(NEEDS_BOOTSTRAP);
   if (state.available.length > 0)
     throw new SettingsError("the database is of an older version: run `sluice migrations up`");
 }

@@ -1,5 +1,7 @@
 import { DatabaseFault, DatabaseUnreachable } from "./driver.ts";
 
+export const NEEDS_BOOTSTRAP = "the database needs bootstrapping: run `sluice migrations bootstrap`";
+
 /** SQLSTATEs of what is not there: table, function, schema. */
 const MISSING = new Set(["42P01", "42883", "3F000"]);
 
@@ -9,7 +11,6 @@ export const isUnavailable = (error: unknown): boolean =>
 
 /** What a person reads of it. */
 export function reasonOf(error: unknown): string {
-  if (error instanceof DatabaseFault && MISSING.has(error.facts.code))
-    return "the database needs bootstrapping: run `sluice migrations bootstrap`";
+  if (error instanceof DatabaseFault && MISSING.has(error.facts.code)) return NEEDS_BOOTSTRAP;
   return error instanceof Error ? error.message : String(error);
 }

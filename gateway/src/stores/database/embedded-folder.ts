@@ -1,5 +1,5 @@
-/** One process per folder. */
-import { mkdirSync } from "node:fs";
+/** The folder of the embedded database: `data` holds its files, `lock` says who has them. One process at a time. */
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { takeLock } from "../lock.ts";
 
@@ -22,3 +22,8 @@ export function lockFolder(folder: string): () => void {
       "stop that process, or use SLUICE_DATABASE=postgres for several",
   );
 }
+
+export const dataOf = (folder: string): string => join(folder, "data");
+
+/** Whether a database has been made in the data folder. */
+export const isMade = (data: string): boolean => existsSync(join(data, "PG_VERSION"));
