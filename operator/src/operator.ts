@@ -85,6 +85,13 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     publisher.setNodes(nodesBehind(nodeService, cache.resources.EndpointSlice.values(), scheme));
   }
 
+  /** Statuses that came back. Many in one turn are one look. */
+  let seen: NodeJS.Immediate | undefined;
+  function lookAtStatuses(): void {
+    seen = undefined;
+    reconciler.look();
+  }
+
   const batches = createBatches({ class: settings.class });
   const cache = createResourceCache({
     client,
@@ -100,6 +107,7 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     },
     onChange: (meaningful) => {
       if (meaningful) reconciler.touch();
+      else seen ??= setImmediate(lookAtStatuses);
     },
   });
   const reconciler = createReconciler({
@@ -133,6 +141,7 @@ export async function startOperator({ settings, client, credentials, log }: Oper
   async function closeAll(): Promise<void> {
     abort.abort();
     clearImmediate(finding);
+    clearImmediate(seen);
     reconciler.close();
     teller.close();
     waitingRoom.close();

@@ -54,10 +54,23 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
   const { lookInterval = 500, retryInterval = 200 } = options;
   let state: NodeState | null = null;
   let seen = now();
-  let waker = new AbortController();
+  /** Ends the sleep that is under way. */
+  let wake = () => {};
   let refusal: Refusal | null = null;
   let failedPushes = 0;
-  signal.addEventListener("abort", () => waker.abort(), { once: true });
+
+  signal.addEventListener("abort", () => wake(), { once: true });
+
+  /** Until the next look, or until there is something to do. It is begun only while there is nothing. */
+  const sleep = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(() => wake(), lookInterval);
+      wake = () => {
+        clearTimeout(timer);
+        wake = () => {};
+        resolve();
+      };
+    });
 
   const learn = (trouble: string | null) => onView({ address, state, seen, trouble });
   const refused = ({ snapshot }: Published) =>
@@ -124,10 +137,9 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
-      waker = new AbortController();
       try {
         await step();
-        if (!signal.aborted && current()) await pause(lookInterval, waker.signal);
+        if (!signal.aborted && current()) await sleep();
       } catch (error) {
         if (signal.aborted) return;
         // What the node runs is unknown now: it may have restarted, so the next step looks first.
@@ -138,5 +150,5 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     }
   }
 
-  return { wake: () => waker.abort(), done: run() };
+  return { wake: () => wake(), done: run() };
 }

@@ -37,7 +37,10 @@ export interface Reconciler {
   note(kind: WatchedKind, key: string): void;
   /** Something changed: translate and publish soon, at once when idle. Many calls until then are one. */
   touch(): void;
-  /** What the nodes run changed, or a status could not be written: look at the statuses that have not settled. */
+  /**
+   * What the nodes run changed, a status was written by somebody or could not be written: look at the statuses that have
+   * not settled.
+   */
   look(): void;
   /** Whether the published document contains all that the world holds. */
   upToDate(): boolean;
@@ -46,7 +49,7 @@ export interface Reconciler {
   close(): void;
 }
 
-/** Milliseconds between looks at all statuses, for what other writers changed. */
+/** Milliseconds between looks at statuses that were written and have not been seen again. */
 const RESYNC = 10_000;
 /** Milliseconds until the next look while it is too early to speak of waiting. */
 const SOON = 1000;
@@ -81,7 +84,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   let later: NodeJS.Timeout | undefined;
   let waitedFor = "";
 
-  const resync = setInterval(() => look(true), RESYNC).unref();
+  const resync = setInterval(look, RESYNC).unref();
 
   /** A problem that nobody was told of yet. */
   function tellNews(owner: Owner, resource: Resource, before: readonly Problem[], after: readonly Problem[]): void {
@@ -147,16 +150,16 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     enter(before, known, revision);
     const seconds = (performance.now() - started) / 1000;
     onReconcile(seconds);
-    if (revision !== last) log.info({ revision, hash: built.snapshot.hash, seconds }, "published a document");
-    look(false);
+    if (revision !== last) log.debug({ revision, hash: built.snapshot.hash, seconds }, "published a document");
+    look();
   }
 
-  function look(all: boolean): void {
+  function look(): void {
     if (closed) return;
     onProgress();
     if (dirty) return;
     clearTimeout(soon);
-    if (statuses.look(owners, problems, all)) soon = setTimeout(() => look(false), SOON).unref();
+    if (statuses.look(owners, problems)) soon = setTimeout(look, SOON).unref();
   }
 
   function touch(): void {
@@ -183,9 +186,14 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   return {
-    note: (kind, key) => void changed?.add(`${kind}/${key}`),
+    note(kind, key) {
+      const name = `${kind}/${key}`;
+      changed?.add(name);
+      // Somebody may have written its status: we ourselves, or another.
+      if (owners.has(name)) statuses.open(name);
+    },
     touch,
-    look: () => look(false),
+    look,
     upToDate: () => !dirty && cache.unsynced().length === 0,
     problemsOf(kind, namespace, name) {
       const own = problems.get(ownerKey({ kind, namespace, name })) ?? [];

@@ -1,4 +1,4 @@
-/** Says every resource's conditions until its status says them too. What has settled costs nothing but a look at times. */
+/** Says every resource's conditions until its status says them too. What has settled costs nothing. */
 import { keyOf, type Resource } from "@sluice/crds";
 import type { Publisher } from "../publish/publisher.ts";
 import { conditionsOf, type Problem } from "../status/conditions.ts";
@@ -15,10 +15,10 @@ export interface StatusesOptions {
 }
 
 export interface Statuses {
-  /** Something about the resource is new: its conditions are said from now on until they have settled. */
+  /** Something about the resource or its status is new: its conditions are said from now on until they have settled. */
   open(key: string): void;
-  /** Looks at those that have not settled, or at all. True when it is too early to say something of one. */
-  look(owners: ReadonlyMap<string, Owner>, problems: ReadonlyMap<string, readonly Problem[]>, all: boolean): boolean;
+  /** Looks at those that have not settled. True when it is too early to say something of one. */
+  look(owners: ReadonlyMap<string, Owner>, problems: ReadonlyMap<string, readonly Problem[]>): boolean;
 }
 
 export function createStatuses({ world, book, publisher, writer }: StatusesOptions): Statuses {
@@ -35,11 +35,12 @@ export function createStatuses({ world, book, publisher, writer }: StatusesOptio
 
   return {
     open: (key) => void unsettled.add(key),
-    look(owners, problems, all) {
+    look(owners, problems) {
+      if (unsettled.size === 0) return false;
       const acknowledged = publisher.acknowledgedRevision();
       const message = waitingFor();
       let tooEarly = false;
-      for (const key of all ? owners.keys() : unsettled) {
+      for (const key of unsettled) {
         const owner = owners.get(key);
         const resource = owner && resourceOf(owner);
         if (!owner || !resource) {
@@ -55,7 +56,6 @@ export function createStatuses({ world, book, publisher, writer }: StatusesOptio
         const conditions = conditionsOf(resource, own, progress ?? { programmed: false, message });
         const settled = writer.want(owner, resource, conditions) && (progress?.programmed || own.length > 0);
         if (settled) unsettled.delete(key);
-        else unsettled.add(key);
       }
       return tooEarly;
     },

@@ -66,7 +66,7 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
       size += Number(value !== undefined) - Number(before !== undefined);
     }
     if (touched.size === 0) return this;
-    const buckets = [...this.buckets];
+    const buckets = this.buckets.slice();
     for (const [at, draft] of touched) buckets[at] = grown.has(at) ? inOrder(draft) : draft;
     return new BucketMap(this.place, Object.freeze(buckets), size);
   }
@@ -114,7 +114,11 @@ export function differences<Value>(
   if (before === after) return [];
   const found: Difference<Value>[] = [];
   if (before instanceof BucketMap && after instanceof BucketMap && before.place === after.place)
-    for (let at = 0; at < BUCKETS; at++) compare(before.buckets[at] ?? none, after.buckets[at] ?? none, found);
+    for (let at = 0; at < BUCKETS; at++) {
+      const one: ReadonlyMap<string, Value> = before.buckets[at] ?? none;
+      const other: ReadonlyMap<string, Value> = after.buckets[at] ?? none;
+      if (one !== other) compare(one, other, found);
+    }
   else compare(before, after, found);
   return found;
 }
@@ -124,7 +128,6 @@ function compare<Value>(
   after: ReadonlyMap<string, Value>,
   found: Difference<Value>[],
 ): void {
-  if (before === after) return;
   for (const [key, value] of before) if (!after.has(key)) found.push({ key, before: value, after: undefined });
   for (const [key, value] of after) {
     const known = before.get(key);
