@@ -57,7 +57,7 @@ export interface Effect {
   readonly before: Entity | null;
   /** As every later reader sees it; null: there is none any more. */
   readonly after: Entity | null;
-  /** What went along with a removal. */
+  /** What went along with a removal, or made room because its time was over. */
   readonly along: readonly { readonly collection: Collection; readonly entity: Entity }[];
 }
 

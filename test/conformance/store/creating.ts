@@ -8,6 +8,22 @@ import { create, isAnswer, remove, type StoreTest } from "./suite.ts";
 const unknown = "11111111-1111-4111-8111-111111111111";
 
 export function creating(test: StoreTest): void {
+  test("takes a key, or an id, again when its time is over", async (its) => {
+    const [ann, bob] = [await its.create("consumers", consumer("ann")), await its.create("consumers", consumer("bob"))];
+    const hour = 3600;
+    const over = { ttl: hour, created_at: Math.floor(Date.now() / 1000) - hour };
+    const old = credential(ann, "secret", over);
+    const other = credential(ann, "other", over);
+    for (const one of [old, other]) await its.write([create("keyauth_credentials", one)]);
+    const mine = await its.create("keyauth_credentials", credential(ann, "secret"));
+    const theirs = await its.create("keyauth_credentials", credential(bob, "other", { id: old.id }));
+    const found = async (value: string) => (await its.store.find("keyauth_credentials", { member: "key", value }))?.id;
+    assert.deepEqual([await found("secret"), await found("other")], [mine.id, theirs.id]);
+    assert.deepEqual([...(await its.ids("keyauth_credentials"))].sort(), [mine.id, theirs.id].sort());
+    const taken = await its.refused(create("keyauth_credentials", credential(bob, "secret")));
+    assert.equal(taken.fault.kind, "unique");
+  });
+
   test("keeps arbitrary names, keys and ids", async (its) => {
     const id = "0123abcd-0000-4000-8000-00000000000f";
     const name = `é😀.~_-${"x".repeat(200)}`;

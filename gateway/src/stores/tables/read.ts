@@ -1,7 +1,8 @@
 /** Reading entities from tables. */
-import type { Collection, Credential, Entities, Entity } from "@sluice/model";
+import type { Collection, Entities, Entity } from "@sluice/model";
 import type { ListOptions, Lookup, Page, TagFilter } from "../store.ts";
 import { claimKey, claimOf } from "./claims.ts";
+import { isExpired } from "./expired.ts";
 import { referenceKey, type Tables } from "./tables.ts";
 
 /** @param now Milliseconds; keys whose time is over by then are not there. */
@@ -31,13 +32,6 @@ export function find<Name extends Collection>(
   const found =
     "id" in by ? tables.rows[collection].get(by.id) : tables.claims.get(claimKey(collection, claimOf(by)))?.entity;
   return found && !isExpired(collection, found, now) ? (found as Entities[Name]) : null;
-}
-
-/** As the nodes count it. */
-function isExpired(collection: Collection, entity: Entity, now: number): boolean {
-  if (collection !== "keyauth_credentials") return false;
-  const { ttl, created_at } = entity as Credential;
-  return ttl !== null && (created_at + ttl) * 1000 <= now;
 }
 
 function hasTags({ tags: has }: Entity, filter: TagFilter | undefined): boolean {

@@ -188,6 +188,22 @@ test("hides keys whose time is over", () => {
   );
 });
 
+test("lets a key go whose time is over when its id or its key is taken, and no sooner", () => {
+  const bob = consumer("bob");
+  const key = credential(bob, "secret", { ttl: 10 });
+  const tables = createTables([...placed("consumers", bob), ...placed("keyauth_credentials", key)]);
+  const again = credential(bob, "secret");
+  for (const entity of [again, { ...credential(bob, "other"), id: key.id }]) {
+    const writes = [create("keyauth_credentials", entity)];
+    assert.ok(write(tables, writes, { now: 9999 }).fault);
+    const written = write(tables, writes, { now: 10_000 });
+    if (written.fault) throw new Error(JSON.stringify(written.fault));
+    const along = placed("keyauth_credentials", key);
+    assert.deepEqual(written.effects, [{ collection: "keyauth_credentials", before: null, after: entity, along }]);
+    assert.equal(written.tables.rows.keyauth_credentials.size, 1);
+  }
+});
+
 test("keeps the names of what is faulty until it is removed", () => {
   const bad = service("bad");
   const asPlaced = { collection: "services", entity: bad } as const;

@@ -2,21 +2,32 @@
 import { type Collection, collections, type Entity, entities, references } from "@sluice/model";
 import { etagOf } from "../etag.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
-import { claimKey, claimOf, claimsOf } from "./claims.ts";
+import { claimKey, claimKeysOf, claimOf, claimsOf } from "./claims.ts";
+import { isExpired } from "./expired.ts";
 import { Draft, type Placed, referred, type Tables } from "./tables.ts";
 
 export type Written =
   | { readonly tables: Tables; readonly effects: readonly Effect[]; readonly fault?: undefined }
   | { readonly fault: WriteFault; readonly index: number; readonly tables?: undefined };
 
-/** All of the writes, each seeing those before it; or the first fault. The tables before stay as they are. */
-export function write(before: Tables, writes: readonly Write[]): Written {
+/**
+ * All of the writes, each seeing those before it; or the first fault. The tables before stay as they are.
+ *
+ * @param now Milliseconds; keys whose time is over by then are in nobody's way, and go. Default the machine's clock.
+ */
+export function write(
+  before: Tables,
+  writes: readonly Write[],
+  { now = Date.now() }: { readonly now?: number } = {},
+): Written {
   const draft = new Draft(before);
   const effects: Effect[] = [];
   for (const [index, one] of writes.entries()) {
+    const expired = one.op === "remove" ? [] : dropExpired(draft, one, now);
     const done = steps[one.op](draft, one as never);
     if (done.fault) return { fault: done.fault, index };
-    effects.push(done.effect);
+    const { effect } = done;
+    effects.push(expired.length > 0 ? { ...effect, along: [...expired, ...effect.along] } : effect);
   }
   return { tables: draft.finish(), effects };
 }
@@ -56,6 +67,21 @@ const steps: { readonly [Op in Write["op"]]: (draft: Draft, one: Extract<Write, 
     return { effect: { collection, before: old, after: null, along } };
   },
 };
+
+/** What has the id of the entity, or what it claims, although its time is over. */
+function dropExpired(draft: Draft, { collection, entity }: Placed, now: number): readonly Placed[] {
+  if (collection !== "keyauth_credentials") return [];
+  const holders = [
+    draft.get(collection, entity.id),
+    ...claimKeysOf(collection, entity).map((key) => draft.claims.get(key)?.entity),
+  ];
+  return [...new Set(holders)].flatMap((holder) => {
+    if (!holder || !isExpired(collection, holder, now)) return [];
+    const placed = { collection, entity: holder };
+    draft.drop(placed);
+    return [placed];
+  });
+}
 
 function changedSince(collection: Collection, old: Entity | undefined, etag: string | undefined) {
   if (etag === undefined || (old && etagOf(old) === etag)) return undefined;
