@@ -9,6 +9,7 @@ import { writableStores } from "../e2e/admin/stores.ts";
 import { temporaryFolder } from "../process/index.ts";
 import type { BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
+import { startSeveralNodes } from "./several-nodes.ts";
 
 export interface AdminBenchOptions {
   /** Of decK's file, which has seven entities for each. */
@@ -140,7 +141,13 @@ function timingOf(answer: Response, name: string): number {
   return Number(duration);
 }
 
-async function waitPart(admin: string, { store, writes }: { store: string; writes: number }): Promise<Part> {
+interface Waits {
+  readonly store: string;
+  readonly writes: number;
+}
+
+/** Milliseconds of each write: the wait for the nodes, and the whole. */
+async function waitsOf(admin: string, { store, writes }: Waits) {
   const waits: number[] = [];
   const wholes: number[] = [];
   // The first ones warm everybody up.
@@ -157,6 +164,32 @@ async function waitPart(admin: string, { store, writes }: { store: string; write
     wholes.push(performance.now() - began);
     waits.push(timingOf(answer, "nodes"));
   }
+  return { waits, wholes };
+}
+
+/** The node that takes the writes waits until the other one says that it serves them. */
+async function otherNodePart(writes: number): Promise<Part> {
+  const running = await startSeveralNodes();
+  const what = "another node of the same Postgres";
+  try {
+    const { waits } = await waitsOf(running.admin, { store: what, writes });
+    const most = rounded(Math.max(...waits));
+    return {
+      rows: [
+        {
+          what: `${what}: from a write's commit until it serves it and has said so, median and maximum of ${writes}`,
+          figure: `${rounded(median(waits))} ms, ${most} ms`,
+        },
+      ],
+      verdicts: [judge(`the longest wait for ${what}`, { value: most, unit: " ms", bound: 100, most: true })],
+    };
+  } finally {
+    await running.stop();
+  }
+}
+
+async function waitPart(admin: string, { store, writes }: Waits): Promise<Part> {
+  const { waits, wholes } = await waitsOf(admin, { store, writes });
   const wait = rounded(median(waits), 1);
   return {
     rows: [
@@ -176,6 +209,7 @@ export async function benchAdmin({ services, rows, writes }: AdminBenchOptions):
   ];
   for (const store of ["database", "directory", "cluster"])
     parts.push(await within(store, (admin) => waitPart(admin, { store, writes })));
+  parts.push(await otherNodePart(100));
   return {
     title: "The admin API",
     method:
