@@ -103,6 +103,9 @@ export function readNode(
   const code = error === undefined ? null : ((error as { readonly code?: string }).code ?? error.message);
   parser.free();
   if (isLast) return { messages, open: null, ending: "last", fault: null, rest: 0 };
+  // Once a request asks for another protocol, Node takes the bytes that its parser refuses for that protocol's.
+  if (open !== null && Number(taken) < bytes.length)
+    return { messages, open, ending: "refused", fault: "body", rest: 0 };
   if (code === "HPE_INVALID_EOF_STATE") return { messages, open, ending: "more", fault: null, rest: 0 };
   if (code !== null) return { messages, open, ending: "refused", fault: code, rest: 0 };
   return { messages, open, ending: open === null ? "all" : "more", fault: null, rest: 0 };

@@ -87,7 +87,7 @@ function lengthOf(bytes: Buffer, start: number, end: number): number {
   for (let at = start; at < end; at++) {
     const byte = bytes[at] ?? 0;
     if (byte < ZERO || byte > NINE) return -1;
-    length = length * 10 + byte - ZERO;
+    length = length * 10 + (byte - ZERO);
   }
   return length <= Number.MAX_SAFE_INTEGER ? length : -1;
 }

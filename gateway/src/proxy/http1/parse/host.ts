@@ -48,7 +48,7 @@ export function portOf(bytes: Buffer, colon: number, end: number): number {
   for (let at = colon + 1; at < end; at++) {
     const byte = bytes[at] ?? 0;
     if (byte < ZERO || byte > NINE) return -1;
-    port = port * 10 + byte - ZERO;
+    port = port * 10 + (byte - ZERO);
     if (port > HIGHEST_PORT) return -1;
   }
   return port;

@@ -1,0 +1,44 @@
+/** Rows of the tables: bytes, and what a strict reader makes of them. */
+import type { fault } from "../../../../gateway/src/proxy/http1/parse/faults.ts";
+import type { Asked } from "../read-ours.ts";
+import type { Message } from "../reading.ts";
+
+export type FaultName = keyof typeof fault;
+
+/**
+ * A fault; `more` when bytes are missing; what the only message is among other things; or all messages that are taken,
+ * one after the other (and nothing is left over).
+ */
+export type Expected = FaultName | "more" | Partial<Message> | readonly Partial<Message>[];
+
+export interface Case {
+  readonly name: string;
+  /** Latin-1. */
+  readonly bytes: string;
+  readonly expect: Expected;
+  /** The method that a response answers; default GET. */
+  readonly asked?: Asked;
+}
+
+export type Row = readonly [name: string, bytes: string, expect: Expected, asked?: Asked];
+
+export const cases = (rows: readonly Row[]): readonly Case[] =>
+  rows.map(([name, bytes, expect, asked]) => ({ name, bytes, expect, asked }));
+
+/** A request line, then Host, and nothing else. */
+export const line = (text: string): string => `${text}\r\nHost: a\r\n\r\n`;
+
+/** A request with these header lines besides Host, which end by themselves. */
+export const get = (lines: string): string => `GET / HTTP/1.1\r\nHost: a\r\n${lines}\r\n`;
+
+/** A request with one header line and a body. */
+export const post = (header: string, body: string): string => `POST / HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n${body}`;
+
+export const chunked = (body: string): string => post("Transfer-Encoding: chunked", body);
+
+/** A response with these header lines, which end by themselves, and a body. */
+export const ok = (lines: string, body = ""): string => `HTTP/1.1 200 OK\r\n${lines}\r\n${body}`;
+
+/** What stands behind a message to see where it ended. */
+export const NEXT = "GET /next HTTP/1.1\r\nHost: a\r\n\r\n";
+export const next: Partial<Message> = { line: ["GET", "/next"] };

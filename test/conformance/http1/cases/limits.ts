@@ -1,0 +1,28 @@
+/** How long a line and how many headers may be (the defaults; RFC 9112 section 3, RFC 6585 section 5). */
+import { cases, get } from "./case.ts";
+
+const line = (length: number): string => {
+  const rest = "GET  HTTP/1.1\r\n".length;
+  return `GET /${"a".repeat(length - rest - 1)} HTTP/1.1\r\nHost: a\r\n\r\n`;
+};
+/** Of header lines and the empty line behind them, this many bytes. */
+const fields = (length: number): string => {
+  const rest = "Host: a\r\nA: \r\n\r\n".length;
+  return get(`A: ${"b".repeat(length - rest)}\r\n`);
+};
+
+export const limits = cases([
+  ["a request line of 8 kB", line(8_192), { version: "1.1" }],
+  ["a request line of 8 kB and a byte", line(8_193), "lineTooLong"],
+  ["a request line that does not end", `GET /${"a".repeat(9_000)}`, "lineTooLong"],
+  ["a method that does not end", "A".repeat(9_000), "lineTooLong"],
+  ["a query that does not end", `GET /?${"a".repeat(9_000)}`, "lineTooLong"],
+  ["32 kB of headers", fields(32_768), { version: "1.1" }],
+  ["32 kB of headers and a byte", fields(32_769), "fieldsTooLarge"],
+  ["a value that does not end", `GET / HTTP/1.1\r\nA: ${"b".repeat(33_000)}`, "fieldsTooLarge"],
+  ["a name that does not end", `GET / HTTP/1.1\r\n${"A".repeat(33_000)}`, "fieldsTooLarge"],
+  ["whitespace that does not end", `GET / HTTP/1.1\r\nA:${" ".repeat(33_000)}`, "fieldsTooLarge"],
+  ["100 headers", get("A: b\r\n".repeat(99)), { version: "1.1" }],
+  ["101 headers", get("A: b\r\n".repeat(100)), "tooManyFields"],
+  ["headers that do not end", `GET / HTTP/1.1\r\n${"A: b\r\n".repeat(200)}`, "tooManyFields"],
+]);

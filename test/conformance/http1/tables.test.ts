@@ -1,0 +1,67 @@
+/** What Http11Probe and llhttp's suite ask of a strict reader, in rows of our own. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Case } from "./cases/case.ts";
+import { chunks, extensions, trailers } from "./cases/chunks.ts";
+import { codings, connections, lengths } from "./cases/framing.ts";
+import { headerLines } from "./cases/header-lines.ts";
+import { limits } from "./cases/limits.ts";
+import { requestLines } from "./cases/request-lines.ts";
+import { responseBodies, responseHeaders, statusLines } from "./cases/responses.ts";
+import { targets } from "./cases/targets.ts";
+import { readPieces } from "./differential.ts";
+import { readOurs } from "./read-ours.ts";
+import type { Direction, Message, Reading } from "./reading.ts";
+
+type Table = readonly [subject: string, direction: Direction, rows: readonly Case[]];
+
+const tables: readonly Table[] = [
+  ["request lines", "requests", requestLines],
+  ["targets and hosts", "requests", targets],
+  ["header lines", "requests", headerLines],
+  ["lengths", "requests", lengths],
+  ["transfer codings", "requests", codings],
+  ["connections", "requests", connections],
+  ["chunks", "requests", chunks],
+  ["chunk extensions", "requests", extensions],
+  ["trailers", "requests", trailers],
+  ["limits", "requests", limits],
+  ["status lines", "responses", statusLines],
+  ["bodies of responses", "responses", responseBodies],
+  ["headers of responses", "responses", responseHeaders],
+];
+
+for (const [subject, direction, rows] of tables) {
+  describe(subject, () => {
+    for (const { name, bytes, expect, asked } of rows) {
+      it(`${typeof expect === "string" && expect !== "more" ? "refuses" : "reads"} ${name}`, () => {
+        const reading = readOurs(bytes, { direction, asked });
+        check(reading, expect);
+        if (bytes.length > 2_000 || asked !== undefined) return;
+        const whole = Buffer.from(bytes, "latin1");
+        const one = Array.from(whole, (_, at) => at + 1);
+        assert.deepEqual(readPieces(whole, one, direction), reading, "byte by byte");
+        for (const at of one)
+          assert.deepEqual(readPieces(whole, [at, whole.length], direction), reading, `cut at ${at}`);
+      });
+    }
+  });
+}
+
+function check(reading: Reading, expected: Case["expect"]): void {
+  if (expected === "more") assert.deepEqual([reading.ending, reading.fault], ["more", null]);
+  else if (typeof expected === "string") assert.deepEqual([reading.ending, reading.fault], ["refused", expected]);
+  else {
+    const messages: readonly Partial<Message>[] = Array.isArray(expected) ? expected : [expected];
+    assert.equal(reading.fault, null);
+    assert.notEqual(reading.ending, "more");
+    assert.partialDeepStrictEqual(reading.messages, messages);
+    assert.equal(reading.messages.length, messages.length);
+  }
+}
+
+it("has at least 250 rows, none of them twice", () => {
+  const all = tables.flatMap(([, direction, rows]) => rows.map(({ bytes, asked }) => `${direction} ${asked} ${bytes}`));
+  assert.ok(all.length >= 250, `${all.length} rows`);
+  assert.equal(new Set(all).size, all.length);
+});
