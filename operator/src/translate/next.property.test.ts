@@ -245,3 +245,29 @@ test("what has nothing to do with each other is carried on, one by one and many 
   ];
   assert.equal(follow(steps).carried, steps.length - 2, "the first is nothing's next, the second is many");
 });
+
+test("a change among thousands looks at nothing but itself and what it asks for", () => {
+  const { world, put } = testWorld();
+  const translate = createTranslator(options);
+  for (let index = 0; index < 2000; index++) {
+    put("Service", `s${index}`, { spec: { url: `http://${index}.test` } });
+    put("Route", `r${index}`, { spec: { serviceRef: { name: `s${index}` }, paths: [`/${index}`] } });
+  }
+  const before = translate(world);
+  const asked: string[] = [];
+  const watched = Object.fromEntries(
+    Object.entries(world).map(([kind, held]) => {
+      const get = (key: string) => {
+        asked.push(`${kind}/${key}`);
+        return held.get(key);
+      };
+      return [kind, Object.assign(Object.create(null), { get })];
+    }),
+  ) as typeof world;
+  put("Route", "r7", { spec: { serviceRef: { name: "s8" }, paths: ["/seven"] } });
+  const after = translate(watched, new Set(["Route/default/r7"]));
+  assert.deepEqual(new Set(asked), new Set(["Route/default/r7", "Service/default/s8"]));
+  const shared = after.items.routes.buckets.filter((bucket, at) => bucket === before.items.routes.buckets[at]);
+  assert.equal(shared.length, 255);
+  assert.equal(after.items.services, before.items.services);
+});

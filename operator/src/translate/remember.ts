@@ -3,12 +3,20 @@
  * was asked for (references, Secrets, core Services) still has the same answer; then the very same objects come back,
  * by which the next stages see that nothing changed.
  */
-import { type Ask, type CheckedTranslation, type Resource, type SluiceKind, translateNoted } from "@sluice/crds";
+import {
+  type Ask,
+  type CheckedTranslation,
+  type Resource,
+  type SluiceKind,
+  translate,
+  translateNoted,
+} from "@sluice/crds";
+import { withLastSecret } from "./last-secret.ts";
 import { type Item, type Owner, ownerKey } from "./translation.ts";
 
 /** One entity of a resource, and what the translation of the whole needs of it again and again. */
 export interface Piece extends CheckedTranslation {
-  /** Undefined when there are violations. */
+  /** Undefined when there are violations, but for a certificate that goes on with its last good Secret. */
   readonly asItem: Item | undefined;
   /** `refersTo` as keys of owners. */
   readonly targets: readonly { readonly kind: SluiceKind; readonly name: string; readonly key: string }[];
@@ -26,6 +34,8 @@ export interface Remembered {
 interface Entry extends Remembered {
   readonly uid: string | undefined;
   readonly version: number | string | undefined;
+  /** Of a Certificate: the last Secret that was good for it. */
+  readonly secret: Resource | undefined;
   /** Whether all that was asked for still has the same answer. */
   readonly holds: (ask: Ask) => boolean;
 }
@@ -48,6 +58,7 @@ function pieceOf(owner: Owner, checked: CheckedTranslation): Piece {
 }
 
 export function createMemory(homeNamespace: string): Memory {
+  const translating = { homeNamespace, audience: "nodes" } as const;
   const remembered = new Map<string, Entry>();
   /** The shorter way to an entry for a resource that is the very same object as before. */
   const entries = new WeakMap<Resource, Entry>();
@@ -66,6 +77,7 @@ export function createMemory(homeNamespace: string): Memory {
       }
       const owner: Owner = before?.owner ?? { kind, namespace, name };
       const asked = new Set<string>();
+      let secret: Resource | undefined;
       const noting: Ask = {
         resolve(of, within, called) {
           asked.add(ownerKey({ kind: of, namespace: within, name: called }));
@@ -73,12 +85,24 @@ export function createMemory(homeNamespace: string): Memory {
         },
         read(of, within, called) {
           asked.add(ownerKey({ kind: of, namespace: within, name: called }));
-          return ask.read(of, within, called);
+          const answer = ask.read(of, within, called);
+          if (of === "Secret") secret = answer;
+          return answer;
         },
       };
-      const { translated, holds } = translateNoted(resource, { homeNamespace, audience: "nodes" }, noting);
+      const noted = translateNoted(resource, translating, noting);
+      const { translated, last } =
+        kind === "Certificate"
+          ? withLastSecret({
+              translated: noted.translated,
+              secret,
+              last: before?.uid === uid ? before?.secret : undefined,
+              translateAgain: (others) => translate(resource, { ...translating, ...others }),
+              ask,
+            })
+          : { translated: noted.translated, last: undefined };
       const pieces = translated.map((checked) => pieceOf(owner, checked));
-      const entry: Entry = { owner, key, uid, version, holds, pieces, asked };
+      const entry: Entry = { owner, key, uid, version, holds: noted.holds, pieces, asked, secret: last };
       remembered.set(key, entry);
       entries.set(resource, entry);
       return entry;

@@ -1,0 +1,92 @@
+/** A Certificate whose Secret breaks keeps what its last good Secret held, for as long as it is there itself. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Resource } from "@sluice/crds";
+import { TLS_SECRET_TYPE } from "@sluice/model";
+import { first, second } from "../../../test/tools/pairs.ts";
+import { testWorld } from "./testing-world.ts";
+import { ownerKey, type Translation } from "./translation.ts";
+import { createTranslator } from "./translator.ts";
+
+const tls = (pair: { readonly cert: string; readonly key: string }): Partial<Resource> => ({
+  type: TLS_SECRET_TYPE,
+  data: {
+    "tls.crt": Buffer.from(pair.cert).toString("base64"),
+    "tls.key": Buffer.from(pair.key).toString("base64"),
+  },
+});
+const mixed = { cert: first.cert, key: second.key };
+const spec = (secret: string, ...names: readonly string[]) => ({
+  spec: { secretRef: { name: secret }, snis: names.map((name) => ({ name })) },
+});
+
+const key = ownerKey({ kind: "Certificate", namespace: "default", name: "site" });
+const served = ({ items }: Translation) => ({
+  certs: [...items.certificates.values()].map(({ entity }) => entity.cert),
+  names: [...items.snis.values()].map(({ entity }) => entity.name).sort(),
+});
+const told = ({ problems }: Translation) =>
+  (problems.get(key) ?? []).map(({ condition, message }) => [condition, message]);
+
+function start() {
+  const world = testWorld();
+  world.put("Secret", "a", tls(first));
+  world.put("Certificate", "site", spec("a", "a.test"));
+  const translate = createTranslator({ homeNamespace: "default", class: "sluice" });
+  translate(world.world);
+  return {
+    ...world,
+    translate: (...changed: readonly string[]) => translate(world.world, changed.length ? new Set(changed) : null),
+  };
+}
+
+const kept = /; the last valid one is shown until there is another$/;
+
+for (const how of ["the whole is translated", "the change is carried on"]) {
+  const of = (...changed: readonly string[]) => (how === "the whole is translated" ? [] : changed);
+
+  test(`a certificate stays when its renewed Secret is broken, and the condition says why (${how})`, () => {
+    const { put, remove, translate } = start();
+    put("Secret", "a", tls(mixed));
+    const broken = translate(...of("Secret/default/a"));
+    assert.deepEqual(served(broken), { certs: [first.cert], names: ["a.test"] });
+    const [[condition, message] = [], ...more] = told(broken);
+    assert.deepEqual([condition, more], ["ResolvedRefs", []]);
+    assert.match(String(message), /the Secret a: /);
+    assert.match(String(message), kept);
+
+    remove("Secret", "a");
+    const gone = translate(...of("Secret/default/a"));
+    assert.deepEqual(served(gone), { certs: [first.cert], names: ["a.test"] });
+    assert.match(told(gone).join(), /there is no Secret a/);
+
+    put("Certificate", "site", spec("b", "a.test", "b.test"));
+    assert.deepEqual(served(translate(...of(key))), { certs: [first.cert], names: ["a.test", "b.test"] });
+
+    put("Secret", "b", tls(second));
+    const renewed = translate(...of("Secret/default/b"));
+    assert.deepEqual(served(renewed), { certs: [second.cert], names: ["a.test", "b.test"] });
+    assert.deepEqual(told(renewed), []);
+  });
+
+  test(`a certificate goes when it is removed, and one of its name has nothing of it (${how})`, () => {
+    const { put, remove, translate } = start();
+    put("Secret", "a", tls(mixed));
+    translate(...of("Secret/default/a"));
+    remove("Certificate", "site");
+    assert.deepEqual(served(translate(...of(key))), { certs: [], names: [] });
+    put("Certificate", "site", { ...spec("a", "a.test"), metadata: { name: "", namespace: "", uid: "another" } });
+    assert.deepEqual(served(translate(...of(key))), { certs: [], names: [] });
+  });
+}
+
+test("a certificate whose Secret was never valid is not served", () => {
+  const { put, remove, translate } = start();
+  remove("Certificate", "site");
+  translate();
+  put("Secret", "a", tls(mixed));
+  put("Certificate", "site", { ...spec("a", "a.test"), metadata: { name: "", namespace: "", uid: "another" } });
+  const translation = translate();
+  assert.deepEqual(served(translation), { certs: [], names: [] });
+  assert.doesNotMatch(told(translation).join(), kept);
+});
