@@ -7,6 +7,7 @@ import { headerSuite } from "./headers.ts";
 import { healthSuite } from "./health.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
 import type { Engine } from "./rig.ts";
+import { strictnessSuite } from "./strictness.ts";
 import { tlsSuite } from "./tls.ts";
 import { upgradeSuite } from "./upgrades.ts";
 
@@ -20,4 +21,5 @@ export function engineSuite(engine: Engine): void {
   balancingSuite(engine);
   healthSuite(engine);
   lifecycleSuite(engine);
+  strictnessSuite(engine);
 }

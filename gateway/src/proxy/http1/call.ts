@@ -91,7 +91,8 @@ export class UpstreamCall implements ResponseListener, BodySink, Waiter {
     this.#connection = connection;
     // Not the connection's: what a target is called in the Host header is no matter of its connections.
     const target = this.#target ?? connection.target;
-    connection.begin(heads(exchange, { forward, head, target, protocol }), forward.method, this);
+    const text = heads(exchange, { forward, head, target, protocol });
+    connection.begin(text, { method: forward.method, upgrades: protocol !== null, listener: this });
     const body = this.#body;
     this.#sending = body !== null && body.whole === null;
     if (body?.whole) connection.write(body.whole);

@@ -32,6 +32,13 @@ export interface ResponseListener {
   stalled(): void;
 }
 
+export interface RequestFacts {
+  readonly method: string;
+  /** Whether it asks for another protocol. */
+  readonly upgrades: boolean;
+  readonly listener: ResponseListener;
+}
+
 /** Where a connection goes that may carry another request, or is gone. */
 export interface ConnectionOwner {
   release(connection: UpstreamConnection): void;
@@ -67,6 +74,8 @@ export class UpstreamConnection {
   #left = 0;
   /** A head that is not there as a whole. */
   #kept: Buffer = NOTHING;
+  /** Whether the request asks for another protocol. */
+  #upgrades = false;
   /** Whether the request has been written whole. */
   #sent = false;
   #error: Error | null = null;
@@ -90,8 +99,9 @@ export class UpstreamConnection {
   }
 
   /** Begins a request. Nothing is on its way before `flush`. */
-  begin(head: string, method: string, listener: ResponseListener): void {
+  begin(head: string, { method, upgrades, listener }: RequestFacts): void {
     this.#listener = listener;
+    this.#upgrades = upgrades;
     this.requests++;
     this.#sent = false;
     this.#phase = HEAD;
@@ -168,7 +178,7 @@ export class UpstreamConnection {
       this.#kept = at === 0 ? bytes : bytes.subarray(at);
       return 0;
     }
-    if (head.upgrade) {
+    if (head.upgrade && this.#upgrades) {
       this.#giveAway(listener, bytes.subarray(next));
       return 0;
     }

@@ -1,0 +1,207 @@
+/** Messages that one side may read otherwise than another: what an engine does not let through, in either direction. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { dial, send, sendRaw, signal, until } from "./client.ts";
+import { type Engine, listen, portOf, startRig } from "./rig.ts";
+
+/** An upstream that answers each request that it reads with the same bytes. */
+async function startSaying(test: TestContext, answer: string): Promise<{ port: number; sockets: Set<Socket> }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {}).on("data", () => socket.write(answer, "latin1"));
+  });
+  return { port: portOf(await listen(test, server)), sockets };
+}
+
+/** `binds`: the engines that are so strict; all when it is left out. */
+interface Case {
+  readonly says: string;
+  readonly bytes: string;
+  readonly status: number;
+  readonly binds?: readonly string[];
+}
+
+const head = (lines: string, body = "") => `POST / HTTP/1.1\r\nHost: a\r\n${lines}\r\n${body}`;
+
+const requests: readonly Case[] = [
+  { says: "a signed length", bytes: head("Content-Length: +1\r\n", "x"), status: 400 },
+  { says: "an empty length", bytes: head("Content-Length:\r\n"), status: 400 },
+  { says: "a padded length", bytes: head("Content-Length: 01\r\n", "x"), status: 400, binds: ["http1"] },
+  { says: "a length that is repeated", bytes: head("Content-Length: 1\r\nContent-Length: 1\r\n", "x"), status: 400 },
+  { says: "a length in a list", bytes: head("Content-Length: 1, 1\r\n", "x"), status: 400 },
+  { says: "whitespace before a colon", bytes: head("X : 1\r\n"), status: 400 },
+  { says: "a folded line", bytes: head("X: 1\r\n 2\r\n"), status: 400, binds: ["http1"] },
+  { says: "a bare line feed", bytes: "GET / HTTP/1.1\nHost: a\r\n\r\n", status: 400 },
+  { says: "a bare carriage return", bytes: head("X: a\rb\r\n"), status: 400 },
+  { says: "a NUL", bytes: head("X: a\0b\r\n"), status: 400 },
+  {
+    says: "chunked twice",
+    bytes: head("Transfer-Encoding: chunked, chunked\r\n", "0\r\n\r\n"),
+    status: 400,
+    binds: ["http1"],
+  },
+  {
+    says: "a target of another host",
+    bytes: "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n",
+    status: 400,
+    binds: ["http1"],
+  },
+  {
+    says: "a target that is too long",
+    bytes: `GET /${"a".repeat(9000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
+    status: 414,
+    binds: ["http1"],
+  },
+];
+
+const responses: readonly Case[] = [
+  {
+    says: "a length and chunks",
+    bytes: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+    status: 502,
+  },
+  { says: "two lengths", bytes: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", status: 502 },
+  { says: "whitespace before a colon", bytes: "HTTP/1.1 200 OK\r\nX : 1\r\n\r\n", status: 502 },
+  { says: "a status of two digits", bytes: "HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n", status: 502 },
+  { says: "a bare line feed", bytes: "HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n", status: 502, binds: ["http1"] },
+  {
+    says: "a switch of protocols that nobody asked for",
+    bytes: "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+    status: 502,
+  },
+];
+
+const boundBy = (cases: readonly Case[], { name }: Engine) =>
+  cases.filter(({ binds }) => binds?.includes(name) ?? true);
+
+export function strictnessSuite(engine: Engine): void {
+  describe(`strictness (${engine.name})`, () => {
+    for (const { says, bytes, status } of boundBy(requests, engine)) {
+      it(`refuses a request with ${says}, closes, and forwards nothing`, async (test) => {
+        let forwarded = 0;
+        const upstream = await listen(
+          test,
+          createServer(() => forwarded++),
+        );
+        const { port } = await startRig(test, engine, { upstream: portOf(upstream) });
+        const all = await sendRaw(test, port, `${bytes}GET /next HTTP/1.1\r\nHost: a\r\n\r\n`);
+        assert.match(all, new RegExp(`^HTTP/1\\.1 ${status} `));
+        assert.equal(all.match(/HTTP\/1\.1/g)?.length, 1, "what follows is not read");
+        assert.equal(forwarded, 0);
+      });
+    }
+
+    for (const { says, bytes, status } of boundBy(responses, engine)) {
+      it(`answers ${status} for a response with ${says}, and closes its connection`, async (test) => {
+        const { port: upstream, sockets } = await startSaying(test, bytes);
+        const { port } = await startRig(test, engine, { upstream, service: { retries: 0 } });
+        assert.equal((await send(port)).status, status);
+        for (const socket of sockets) if (!socket.closed) await once(socket.resume(), "close");
+      });
+    }
+
+    it("answers requests that come at once one after the other, in their order", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (request, response) => response.end(`<${request.url}>`),
+      });
+      const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
+      const post = "POST /2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+      const all = await sendRaw(test, port, get("/1") + post + get("/3", "Connection: close\r\n"));
+      assert.deepEqual(all.match(/<[^>]*>/g), ["</1>", "</2>", "</3>"]);
+    });
+
+    it("does not take for an answer what an upstream says before it is asked", async (test) => {
+      const said = signal();
+      const server = createServer((socket) => {
+        socket.on("error", () => {});
+        socket.once("data", () => {
+          socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright");
+          socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong", () => said.fire());
+        });
+      });
+      const upstream = portOf(await listen(test, server));
+      const { port } = await startRig(test, engine, { upstream });
+      assert.equal((await send(port)).body, "right");
+      await said.seen;
+      assert.equal((await send(port)).body, "right");
+    });
+
+    it("uses no connection again on which an answer came before the request had ended", async (test) => {
+      const sockets = new Set<Socket>();
+      const server = createServer((socket) => {
+        sockets.add(socket);
+        socket.on("error", () => {});
+        socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly"));
+      });
+      const { port } = await startRig(test, engine, { upstream: portOf(await listen(test, server)) });
+      const client = await dial(test, port);
+      client.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello");
+      await until(client, "early");
+      client.write("world");
+      assert.equal((await send(port)).body, "early");
+      assert.equal(sockets.size, 2);
+    });
+
+    it("breaks off when a chunk of the request is none, and tells the upstream by closing", async (test) => {
+      const gone = signal();
+      const { port } = await startRig(test, engine, {
+        upstream: (incoming) => {
+          incoming.on("error", () => {}).resume();
+          incoming.socket.once("close", () => gone.fire());
+        },
+      });
+      const all = await sendRaw(test, port, head("Transfer-Encoding: chunked\r\n", "3\r\nabc\r\nzz\r\n"));
+      assert.match(all, /^HTTP\/1\.1 400 /);
+      await gone.seen;
+    });
+
+    it("passes no field on that a request's trailers may not have", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (incoming, response) =>
+          incoming.resume().on("end", () => response.end(JSON.stringify(incoming.trailers))),
+      });
+      const trailers = "X-Sum: 1\r\nX-Real-IP: 9.9.9.9\r\nX-Consumer-ID: evil\r\n";
+      const all = await sendRaw(
+        test,
+        port,
+        head("Transfer-Encoding: chunked\r\nConnection: close\r\n", `1\r\na\r\n0\r\n${trailers}\r\n`),
+      );
+      assert.match(all, engine.name === "http1" ? /\{"x-sum":"1"\}/ : /\{\}/);
+    });
+
+    it("drops an unasked 100, and passes other interim responses on", async (test) => {
+      const interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+      const { port: upstream } = await startSaying(test, `${interim}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok`);
+      const { port } = await startRig(test, engine, { upstream });
+      const client = await dial(test, port);
+      client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      if (engine.name !== "http1") return;
+      const all = await until(client, "ok");
+      assert.match(all, /^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a>\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+    });
+
+    it("gives a client of HTTP/1.0 no chunks, and a body without a length an end", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (_request, response) => {
+          response.write("one ");
+          response.end("two");
+        },
+      });
+      const all = await sendRaw(test, port, "GET / HTTP/1.0\r\nHost: a\r\n\r\n");
+      assert.match(all, /\r\n\r\none two$/);
+      assert.ok(!/transfer-encoding/i.test(all), all);
+    });
+
+    it("tells the end of a response that ended with its connection", async (test) => {
+      const server = createServer((socket) => {
+        socket.on("error", () => {}).once("data", () => socket.end("HTTP/1.1 200 OK\r\n\r\nall of it"));
+      });
+      const { port } = await startRig(test, engine, { upstream: portOf(await listen(test, server)) });
+      const { body, complete, headers } = await send(port);
+      assert.deepEqual([body, complete, headers["transfer-encoding"]], ["all of it", true, "chunked"]);
+    });
+  });
+}
