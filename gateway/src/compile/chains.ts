@@ -32,14 +32,22 @@ const MAX_CHAINS = 1000;
 /** Instances of all enabled plugins, found by name and scope. An instance lives as long as its plugin is unchanged. */
 export class PluginTable {
   readonly #loaded: ReadonlyMap<string, Loaded>;
-  /** By the scheme of the requests that they act on. */
-  readonly #uses: Readonly<Record<Scheme, Uses>>;
-  readonly #consumers: ReadonlySet<string>;
+  /** `uses` by the scheme of the requests that they act on; the consumers that plugins are for. */
+  #known: { readonly uses: Readonly<Record<Scheme, Uses>>; readonly consumers: ReadonlySet<string> } | undefined;
 
   private constructor(loaded: ReadonlyMap<string, Loaded>) {
     this.#loaded = loaded;
-    this.#uses = usesByScheme([...loaded.values()]);
-    this.#consumers = new Set([...loaded.values()].flatMap(({ plugin }) => plugin.consumer?.id ?? []));
+  }
+
+  /** Made at first use: of changes in a row, few tables meet a request. */
+  get #indexes() {
+    if (this.#known) return this.#known;
+    const loaded = [...this.#loaded.values()];
+    this.#known = {
+      uses: usesByScheme(loaded),
+      consumers: new Set(loaded.flatMap(({ plugin }) => plugin.consumer?.id ?? [])),
+    };
+    return this.#known;
   }
 
   static readonly empty = new PluginTable(new Map());
@@ -59,17 +67,18 @@ export class PluginTable {
 
   /** Whether any plugin is for this consumer alone; without one the consumer's chain is everyone's. */
   concerns(consumer: Consumer): boolean {
-    return this.#consumers.has(consumer.id);
+    return this.#indexes.consumers.has(consumer.id);
   }
 
   /** False when every plugin acts on every scheme: then one chain serves both. */
   get tellsSchemesApart(): boolean {
-    return this.#uses.http !== this.#uses.https;
+    const { uses } = this.#indexes;
+    return uses.http !== uses.https;
   }
 
   select({ scheme, route, service, consumer }: Scope): Chain {
     const scopes = precedence(route, service, consumer);
-    return [...this.#uses[scheme].values()].flatMap((uses) => {
+    return [...this.#indexes.uses[scheme].values()].flatMap((uses) => {
       const winner = scopes.find((scope) => uses.has(scope));
       return (winner !== undefined && uses.get(winner)) || [];
     });

@@ -1,5 +1,5 @@
 /** Compile: from a snapshot to a runtime, sharing with the runtime before what did not change. */
-import type { Service, Snapshot, SnapshotRoute } from "@sluice/model";
+import type { Snapshot, SnapshotRoute } from "@sluice/model";
 import type { Balancer } from "../balance/balancer.ts";
 import type { Match, MatchRequest, RoutePart, Runtime, Upstream, UpstreamParts } from "../runtime/runtime.ts";
 import { type BalancerTools, balancersOf } from "./balancers.ts";
@@ -55,40 +55,66 @@ class CompiledRuntime implements Runtime {
   }
 
   #partsOf(previous: CompiledRuntime | null): ReadonlyMap<string, RoutePart> {
+    const { routes } = this.snapshot;
     const samePlugins = previous !== null && previous.#plugins === this.#plugins;
+    if (samePlugins && previous.snapshot.routes === routes && previous.upstreams === this.upstreams)
+      return previous.parts;
     const parts = new Map<string, RoutePart>();
-    for (const route of this.snapshot.routes.values()) {
-      if (!isServed(route, this.snapshot.services)) continue;
-      const upstream = (route.service && this.upstreams.get(route.service.id)) ?? null;
-      const before = previous?.parts.get(route.id);
-      const sameRoute = before?.route === route;
-      if (before && sameRoute && samePlugins && before.upstream === upstream) {
-        parts.set(route.id, before);
-        continue;
-      }
-      const chains = before && sameRoute && samePlugins ? before.chains : routeChains(this.#plugins, route);
-      parts.set(route.id, { route, upstream, chains });
+    for (const [id, route] of routes) {
+      const upstream = route.service === null ? null : this.upstreams.get(route.service.id);
+      if (!isServed(upstream)) continue;
+      const before = previous?.parts.get(id);
+      const unchanged = before && samePlugins && before.route === route && before.upstream === upstream;
+      parts.set(id, unchanged ? before : new Part(route, upstream, this.#plugins));
     }
     return parts;
   }
 }
 
+class Part implements RoutePart {
+  readonly route: SnapshotRoute;
+  readonly upstream: Upstream | null;
+  readonly #plugins: PluginTable;
+  #chains: RoutePart["chains"] | undefined;
+
+  constructor(route: SnapshotRoute, upstream: Upstream | null, plugins: PluginTable) {
+    this.route = route;
+    this.upstream = upstream;
+    this.#plugins = plugins;
+  }
+
+  /** Made at first use: after a change of a plugin all routes have others, and few have a request before the next. */
+  get chains(): RoutePart["chains"] {
+    this.#chains ??= routeChains(this.#plugins, this.route);
+    return this.#chains;
+  }
+}
+
 /** A disabled service's routes do not exist; a route without a service does. */
-const isServed = (route: SnapshotRoute, services: ReadonlyMap<string, Service>): boolean =>
-  route.service === null || services.get(route.service.id)?.enabled === true;
+const isServed = (upstream: Upstream | null | undefined): upstream is Upstream | null =>
+  upstream === null || upstream?.service.enabled === true;
 
 function upstreamsOf(
   snapshot: Snapshot,
   balancers: ReadonlyMap<string, Balancer>,
   previous: CompiledRuntime | null,
 ): ReadonlyMap<string, Upstream> {
+  const { services, endpoints: addresses, certificates } = snapshot;
+  const old = previous?.snapshot;
+  if (
+    previous?.balancers === balancers &&
+    old?.services === services &&
+    old.endpoints === addresses &&
+    old.certificates === certificates
+  )
+    return previous.upstreams;
   const byName = new Map([...balancers.values()].map((balancer) => [balancer.upstream.name, balancer]));
   const upstreams = new Map<string, Upstream>();
-  for (const service of snapshot.services.values()) {
-    const endpoints = snapshot.endpoints.get(service.id) ?? null;
+  for (const service of services.values()) {
+    const endpoints = addresses.get(service.id) ?? null;
     // A core Service has targets already.
     const balancer = (endpoints === null && byName.get(service.host)) || null;
-    const own = snapshot.certificates.get(service.client_certificate?.id ?? "");
+    const own = certificates.get(service.client_certificate?.id ?? "");
     const certificate = own ?? balancer?.certificate ?? null;
     const before = previous?.upstreams.get(service.id);
     const parts = { service, endpoints, balancer, certificate };
@@ -108,6 +134,7 @@ function routerOf(
   before: ReadonlyMap<string, RoutePart>,
   router: Router,
 ): Router {
+  if (parts === before) return router;
   const removed: SnapshotRoute[] = [];
   const added: SnapshotRoute[] = [];
   for (const { route } of before.values()) {
