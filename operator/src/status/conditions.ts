@@ -4,8 +4,8 @@ import type { Condition, Resource } from "@sluice/crds";
 export type ConditionType = "Accepted" | "ResolvedRefs";
 
 /**
- * A fault tied to the resource that caused it: it is not served as it stands, but left out, left out in part, or
- * answered with 503. Becomes a condition that is False, and with it Programmed.
+ * A fault tied to the resource that caused it: it is not served as it stands, but left out, left out in part, answered
+ * with 503, or as it was before. Becomes a condition that is False, and with it Programmed.
  */
 export interface Problem {
   readonly condition: ConditionType;

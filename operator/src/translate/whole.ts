@@ -1,7 +1,7 @@
 /**
- * Translates the whole world into the document's items and everybody's problems. Pure but for its memory, which only
- * saves work: the same world gives the same translation. Parents come before children, the older before the younger,
- * and one bad resource never blocks the others.
+ * Translates the whole world into the document's items and everybody's problems. Pure but for its memory, which saves
+ * work and keeps the last good Secret of a Certificate (last-secret.ts): else the same world gives the same translation.
+ * Parents come before children, the older before the younger, and one bad resource never blocks the others.
  */
 import { describeResourceViolation, type SluiceKind } from "@sluice/crds";
 import { BucketMap, byHash, byId, type Collection, collections, type Endpoint } from "@sluice/model";
