@@ -49,8 +49,12 @@ export function findFraming(section: FieldSection): number {
   let options = 0;
   for (let index = 0; index < count; index++) {
     const kind = kinds[index] ?? 0;
-    const id = kind & (ID | LOOKALIKE);
+    const id = kind & ID;
     if (id === 0 || id > LAST_HOP) continue;
+    if ((kind & LOOKALIKE) !== 0) {
+      kinds[index] = kind | DROP;
+      continue;
+    }
     const start = offsets[index * STRIDE + 2] ?? 0;
     const end = offsets[index * STRIDE + 3] ?? 0;
     if (id === known.host) {

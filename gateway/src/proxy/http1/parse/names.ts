@@ -80,10 +80,12 @@ export const known = {
 
 export type KnownName = keyof typeof known;
 
-/** The id of a name in lower case; 0 when it has none. */
-export const knownId = (name: string): number => ids.get(name) ?? 0;
+const prefixes: readonly string[] = ["x-consumer-", "x-credential-"] satisfies KnownName[];
+/** Those that are whole. */
+const ids: ReadonlyMap<string, number> = new Map(Object.entries(known).filter(([name]) => !prefixes.includes(name)));
 
-const ids: ReadonlyMap<string, number> = new Map(Object.entries(known));
+/** The id of a whole name in lower case; 0 when it has none. */
+export const knownId = (name: string): number => ids.get(name) ?? 0;
 
 /** The last of those that `frame…` reads. */
 export const LAST_FRAMING = known.upgrade;
@@ -93,7 +95,6 @@ export const LAST_HOP = known["http2-settings"];
 /** Set beside an id when the name is spelled with an underscore for a dash: it is not that field, but may be taken for it. */
 export const LOOKALIKE = 0x100;
 
-const prefixes: readonly KnownName[] = ["x-consumer-", "x-credential-"];
 /** Both begin with "x-c", and so does no whole name. */
 const PREFIX_MARK = "c".charCodeAt(0);
 const PREFIX_SHORTEST = 12;
@@ -114,7 +115,7 @@ const slotOf = (length: number, first: number, last: number): number => (length 
 for (const [name, id] of Object.entries(known)) {
   lengths[id] = name.length;
   for (let at = 0; at < name.length; at++) texts[id * NAME_ROOM + at] = name.charCodeAt(at);
-  if (prefixes.some((prefix) => prefix === name)) continue;
+  if (prefixes.includes(name)) continue;
   let slot = slotOf(name.length, name.charCodeAt(0), name.charCodeAt(name.length - 1));
   while (slots[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
   slots[slot] = id;

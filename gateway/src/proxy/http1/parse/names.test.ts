@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { identify, known, knownId, LOOKALIKE } from "./names.ts";
+
+const idOf = (name: string): number => {
+  const bytes = Buffer.from(`  ${name}: `);
+  return identify(bytes, 2, 2 + name.length);
+};
+
+test("each known name is found in any case, and with underscores for dashes is told apart", () => {
+  for (const [name, id] of Object.entries(known)) {
+    const whole = name.endsWith("-") ? `${name}id` : name;
+    assert.equal(idOf(whole), id, whole);
+    assert.equal(idOf(whole.toUpperCase()), id, whole);
+    if (whole.includes("-")) assert.equal(idOf(whole.replaceAll("-", "_")), id | LOOKALIKE, whole);
+    assert.equal(knownId(whole), name === whole ? id : 0);
+  }
+});
+
+test("a name that only resembles a known one is not known", () => {
+  for (const name of Object.keys(known)) {
+    for (const other of [
+      `${name}s`,
+      `x${name}`,
+      name.slice(1),
+      name.replace(/.$/, "~"),
+      `${name[0]}#${name.slice(2)}`,
+    ]) {
+      const meant = /^x-(consumer|credential)-/.exec(other)?.[0];
+      assert.equal(idOf(other), meant === undefined ? knownId(other) : known[meant as "x-consumer-"], other);
+    }
+  }
+  for (const name of ["x", "etag", "x-c", "x-custom-name", "x-consumer", "x_consume_id", "hos@", "\x0dost"]) {
+    assert.equal(idOf(name), 0, name);
+  }
+});

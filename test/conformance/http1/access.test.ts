@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage } from "node:http";
+import { duplexPair } from "node:stream";
+import { test } from "node:test";
+import {
+  headerOf,
+  headersOf,
+  headerValues,
+  indexOf,
+  rawHeaders,
+} from "../../../gateway/src/proxy/http1/parse/access.ts";
+import { RequestHead } from "../../../gateway/src/proxy/http1/parse/request-head.ts";
+
+/** Names that Node treats in ways of their own, and others. */
+const names = [
+  ...["age", "authorization", "content-type", "etag", "expires", "from", "if-modified-since", "if-unmodified-since"],
+  ...["last-modified", "location", "max-forwards", "proxy-authorization", "referer", "retry-after", "server"],
+  ...[
+    "user-agent",
+    "cookie",
+    "set-cookie",
+    "accept",
+    "via",
+    "x-forwarded-for",
+    "connection",
+    "vary",
+    "x-any",
+    "apikey",
+  ],
+  ...["date", "content-encoding", "range", "te", "trailer", "www-authenticate", "cache-control"],
+];
+
+const capitals = (name: string): string => name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
+const lines = names.flatMap((name) => [`${name}: 1 \xe9`, `${capitals(name)}:2`, `${name.toUpperCase()}:  3 `]);
+const text = `POST / HTTP/1.1\r\nHOST: a\r\n${lines.join("\r\n")}\r\nContent-Length: 0\r\n\r\n`;
+
+/** What Node's server makes of the bytes, without a network. */
+async function byNode(bytes: Buffer): Promise<IncomingMessage> {
+  const [client, socket] = duplexPair();
+  const server = createServer();
+  const message = new Promise<IncomingMessage>((resolve, reject) => {
+    server.once("request", resolve).once("clientError", reject);
+  });
+  server.emit("connection", socket);
+  client.write(bytes);
+  const request = await message;
+  client.destroy();
+  server.close();
+  return request;
+}
+
+test("fields are read as Node's messages have them", async () => {
+  const bytes = Buffer.from(text, "latin1");
+  const request = await byNode(bytes);
+  const head = new RequestHead({ line: 100, fields: 10_000, count: 200 });
+  assert.equal(head.parse(bytes, 0, bytes.length), bytes.length);
+  assert.deepEqual(rawHeaders(head.fields), request.rawHeaders);
+  assert.deepEqual({ ...headersOf(head.fields) }, { ...request.headers });
+  for (const name of [...names, "host", "content-length"]) {
+    const expected = request.headers[name];
+    assert.equal(headerOf(head.fields, name), Array.isArray(expected) ? expected.join(", ") : expected, name);
+    assert.deepEqual(headerValues(head.fields, name), request.headersDistinct[name], name);
+  }
+});
+
+test("a name cannot reach the prototype", () => {
+  const bytes = Buffer.from("GET / HTTP/1.1\r\nHost: a\r\n__proto__: 1\r\nconstructor: 2\r\n\r\n");
+  const head = new RequestHead();
+  head.parse(bytes, 0, bytes.length);
+  assert.deepEqual(Object.entries(headersOf(head.fields)), [
+    ["host", "a"],
+    ["__proto__", "1"],
+    ["constructor", "2"],
+  ]);
+});
+
+test("a name that is not there has no value", () => {
+  const bytes = Buffer.from(
+    "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded_For: 1\r\nX-Anyway: 2\r\nX-Consumer-Name: 3\r\n\r\n",
+  );
+  const head = new RequestHead();
+  head.parse(bytes, 0, bytes.length);
+  for (const name of ["apikey", "x-any", "x-forwarded-for", "x-consumer-id", "x-consumer-"]) {
+    assert.equal(headerOf(head.fields, name), undefined, name);
+    assert.deepEqual(headerValues(head.fields, name), []);
+    assert.equal(indexOf(head.fields, name), -1);
+  }
+  assert.equal(headerOf(head.fields, "x-forwarded_for"), "1");
+});
