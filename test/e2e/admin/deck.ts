@@ -34,6 +34,15 @@ export interface Deck {
 
 export const nothing: Changes = { created: [], updated: [], deleted: [] };
 
+/** Of files that were written before: for a large one our YAML takes as long as decK's reading of it. */
+const texts = new WeakMap<KongFile, string>();
+
+function textOf(file: KongFile): string {
+  const text = texts.get(file) ?? stringify(file);
+  texts.set(file, text);
+  return text;
+}
+
 /** @param folder keeps its files. */
 export function createDeck(admin: string, folder: string): Deck {
   mkdirSync(folder, { recursive: true });
@@ -41,7 +50,7 @@ export function createDeck(admin: string, folder: string): Deck {
   /** What decK tells of a large file is longer than what a process' output keeps: it goes into a file. */
   async function run(args: readonly string[], file?: KongFile): Promise<Run> {
     const base = join(folder, `${++runs}`);
-    if (file !== undefined) writeFileSync(`${base}.yaml`, stringify(file));
+    if (file !== undefined) writeFileSync(`${base}.yaml`, textOf(file));
     const program = await startProcess(
       "sh",
       [
