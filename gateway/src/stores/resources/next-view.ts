@@ -30,9 +30,16 @@ const FEW = 16;
 export function nextView(before: View, changed: ReadonlySet<string>, options: ViewOptions): View {
   const { resources, parts } = before;
   if (!parts || changed.size > Math.max(FEW, parts.byResource.size * SHARE)) return buildView(resources, options);
-  const askers = [...changed].flatMap((key) => [...(parts.askers.get(key) ?? [])]);
+  const same = new Map<string, Part>();
+  for (const key of changed) {
+    const part = parts.byResource.get(key);
+    const found = part && resourceOf(before, key);
+    if (found && isSameToUs(part.resource, found.resource)) same.set(key, movedTo(part, found.resource));
+  }
+  const others = [...changed].filter((key) => !same.has(key));
+  const askers = others.flatMap((key) => [...(parts.askers.get(key) ?? [])]);
   const news = new Map<string, Part | undefined>();
-  for (const key of new Set([...changed, ...askers])) {
+  for (const key of new Set([...others, ...askers])) {
     const found = resourceOf(before, key);
     // What a batch removes counts for nobody once the batch is complete.
     if (found && batchMark(found.resource)) return buildView(resources, options);
@@ -40,6 +47,7 @@ export function nextView(before: View, changed: ReadonlySet<string>, options: Vi
     news.set(key, isOurs ? translatePart(resources, { ...found, gone: new Set() }, options) : undefined);
   }
   const draft = createViewDraft(before, parts);
+  for (const [key, part] of same) if (!news.has(key)) draft.move(key, part);
   // Whatever goes, goes first: what comes may have its name.
   for (const key of news.keys()) draft.drop(key);
   // Who of two has what both claim is a matter of age, and of all others that claim it.
@@ -53,6 +61,24 @@ function resourceOf({ resources }: View, key: string): { kind: ResourceKind; res
   const resource = kind && resources[kind].get(name);
   return resource && { kind, resource };
 }
+
+/** Most changes are of statuses alone: two of them follow every write. */
+function isSameToUs({ metadata: one }: Resource, { metadata: other }: Resource): boolean {
+  return (
+    one.uid === other.uid &&
+    one.generation !== undefined &&
+    one.generation === other.generation &&
+    one.creationTimestamp === other.creationTimestamp &&
+    JSON.stringify([one.annotations, one.labels]) === JSON.stringify([other.annotations, other.labels])
+  );
+}
+
+/** The same entities at a newer version of their resource. */
+const movedTo = (part: Part, resource: Resource): Part => ({
+  ...part,
+  resource,
+  held: part.held.map((held) => ({ ...held, resource })),
+});
 
 function createViewDraft(before: View, parts: Parts) {
   const tables = new Draft(before.tables);
@@ -74,6 +100,11 @@ function createViewDraft(before: View, parts: Parts) {
       if (!held.isFaulty) tables.drop(held);
       else for (const claim of claimsIn(held)) tables.faulty.set(claim, undefined);
     }
+  }
+
+  function move(key: string, part: Part): void {
+    byResource.set(key, part);
+    for (const held of part.held) byId.set(idKey(held), held);
   }
 
   /** False when another has something that this one claims. */
@@ -106,5 +137,5 @@ function createViewDraft(before: View, parts: Parts) {
     };
   }
 
-  return { drop, put, finish };
+  return { drop, move, put, finish };
 }

@@ -1,6 +1,7 @@
 /** The operator's listener, as the admin listener asks it. */
 import type { Log } from "@sluice/crds";
 import type { WaitAnswer, WaitRequest } from "@sluice/model";
+import { Agent, request } from "undici";
 import type { AskOperator } from "./await-nodes.ts";
 
 export interface Operator {
@@ -21,36 +22,47 @@ const GRACE = 250;
 const STATUS_TIMEOUT = 2000;
 
 export function createOperator({ url, log, signal }: OperatorOptions): Operator {
-  async function ask(path: string, init: RequestInit, timeout: number): Promise<Record<string, unknown> | null> {
+  // Every write asks: fetch and a signal for each timeout cost several times as much.
+  const dispatcher = new Agent();
+  const asking = new Set<AbortController>();
+  signal.addEventListener("abort", () => {
+    for (const one of asking) one.abort();
+    void dispatcher.destroy().catch(() => undefined);
+  });
+
+  async function ask(path: string, question: object | null, timeout: number): Promise<Record<string, unknown> | null> {
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(new Error(`it gave none within ${timeout} ms`)), timeout);
+    asking.add(ending);
     try {
-      const response = await fetch(new URL(path, url), {
-        ...init,
-        redirect: "error",
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
+      const { statusCode, body } = await request(new URL(path, url), {
+        ...(question
+          ? { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(question) }
+          : {}),
+        dispatcher,
+        signal: ending.signal,
       });
-      if (!response.ok) throw new Error(`it answered ${response.status}`);
-      const body: unknown = await response.json();
-      return typeof body === "object" && body !== null ? (body as Record<string, unknown>) : null;
+      const text = await body.text();
+      if (statusCode < 200 || statusCode > 299) throw new Error(`it answered ${statusCode}`);
+      const told: unknown = JSON.parse(text);
+      return typeof told === "object" && told !== null ? (told as Record<string, unknown>) : null;
     } catch (error) {
       const { message, cause } = error as Error;
       const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
       if (!signal.aborted) log.warn({ url, path, reason }, "the operator gives no answer");
       return null;
+    } finally {
+      clearTimeout(timer);
+      asking.delete(ending);
     }
   }
 
   return {
-    async wait(request: WaitRequest) {
-      const timeout = (request.timeout ?? 0) + GRACE;
-      const body = JSON.stringify(request);
-      const answer = await ask(
-        "/wait",
-        { method: "POST", headers: { "content-type": "application/json" }, body },
-        timeout,
-      );
+    async wait(question: WaitRequest) {
+      const answer = await ask("/wait", question, (question.timeout ?? 0) + GRACE);
       return answer && isWaitAnswer(answer) ? answer : null;
     },
-    status: () => ask("/status", {}, STATUS_TIMEOUT),
+    status: () => ask("/status", null, STATUS_TIMEOUT),
   };
 }
 
