@@ -97,11 +97,16 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
     broken: ({ text }) => /^\r[^\n]/.test(text),
   },
   codingVersion: {
-    rule: "RFC 9112 6.1: HTTP/1.0 has no Transfer-Encoding, nor have interim responses",
+    rule: "RFC 9112 6.1: HTTP/1.0 has no Transfer-Encoding",
     example: "GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    broken: (it) => versionOf(it) === "1.0" && valuesOf(it, "transfer-encoding").length > 0,
+  },
+  interimBody: {
+    rule: "RFC 9112 6.1 and RFC 9110 8.6: an interim response has neither Transfer-Encoding nor Content-Length",
+    example: "HTTP/1.1 103 Early Hints\r\nContent-Length: 3\r\n\r\n",
     broken: (it) =>
-      (versionOf(it) === "1.0" || it.head?.line[0]?.startsWith("1") === true) &&
-      valuesOf(it, "transfer-encoding").length > 0,
+      /^1\d\d$/.test(it.head?.line[0] ?? "") &&
+      [...valuesOf(it, "transfer-encoding"), ...valuesOf(it, "content-length")].length > 0,
   },
   codingUnknown: {
     rule: "a body in another coding than chunked is not for us to undo (501); Node leaves it to its user",

@@ -42,6 +42,7 @@ export const fault = {
   trailer: -31,
   switching: -32,
   connectBody: -33,
+  interimBody: -34,
 } as const;
 
 type FaultName = keyof typeof fault;
@@ -78,6 +79,7 @@ const described: Readonly<Record<FaultName, ParseFault>> = {
   chunkExtensionTooLong: { status: 400, reason: "the chunk extensions are too long" },
   chunkEnd: { status: 400, reason: "a chunk does not end with its size" },
   trailer: { status: 400, reason: "Content-Length or Transfer-Encoding stands behind the body" },
+  interimBody: { status: 400, reason: "an interim answer declares a body" },
   connectBody: { status: 400, reason: "CONNECT has a body" },
   switching: { status: 400, reason: "the answer 101 does not name a protocol" },
 };

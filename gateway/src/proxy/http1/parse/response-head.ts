@@ -140,7 +140,8 @@ function readResponseFraming(head: ResponseHead, asked: number): number {
   const { status } = head;
   const isNewest = head.minorVersion === 1;
   const { chunked, length, connection } = found;
-  if (chunked && (!isNewest || status < FIRST_FINAL)) return fault.codingVersion;
+  if (chunked && !isNewest) return fault.codingVersion;
+  if (status < FIRST_FINAL && (chunked || length > 0)) return fault.interimBody;
   head.contentLength = length;
   head.keepAlive = (connection & CLOSE) === 0 && (isNewest || (connection & KEEP_ALIVE) !== 0);
   head.upgrade = status === SWITCHING_PROTOCOLS && found.upgrade && (connection & UPGRADE) !== 0;
