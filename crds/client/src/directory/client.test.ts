@@ -333,3 +333,11 @@ test("who lists without a pause does not keep a watch from being told", () =>
       abort.abort();
     }
   }));
+
+test("who lists has been told by its watch what it lists, without the file system's word", () =>
+  bench(async ({ client, another }) => {
+    const { held } = await following(client);
+    await another().apply("Service", asked("a", { url: "http://a.example" }), { manager });
+    const [listed] = await client.list("Service");
+    assert.equal(held.get("a"), listed);
+  }));

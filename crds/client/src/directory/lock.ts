@@ -71,6 +71,9 @@ interface Door {
   close(): void;
 }
 
+/** A file that nothing refers to any more is closed by the collector, also while somebody waits within its lock. */
+const entered = new Set<DatabaseSync>();
+
 function createDoor(path: string): Door {
   let opened: { readonly file: DatabaseSync; readonly inode: number | undefined } | undefined;
   const inode = () => statSync(path, { throwIfNoEntry: false })?.ino;
@@ -95,7 +98,9 @@ function createDoor(path: string): Door {
     path,
     enter() {
       try {
-        open().exec("BEGIN IMMEDIATE");
+        const file = open();
+        file.exec("BEGIN IMMEDIATE");
+        entered.add(file);
         return true;
       } catch (error) {
         if (isBusy(error)) return false;
@@ -103,7 +108,11 @@ function createDoor(path: string): Door {
         throw error;
       }
     },
-    leave: () => opened?.file.exec("ROLLBACK"),
+    leave() {
+      if (!opened) return;
+      entered.delete(opened.file);
+      opened.file.exec("ROLLBACK");
+    },
     close,
   };
 }

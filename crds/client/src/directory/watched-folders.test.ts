@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../../../../test/process/index.ts";
+import { removeAtomically, writeAtomically } from "./atomic.ts";
 import { type WatchedFolders, watchFolders } from "./watched-folders.ts";
 
 interface Scene {
@@ -12,17 +13,24 @@ interface Scene {
   /** Waits until this was told; null: anything may have changed. */
   told(path: string | null): Promise<void>;
   readonly all: (string | null)[];
+  /** What was told as changed in one step. */
+  readonly whole: (string | null)[];
 }
 
 async function scene(run: (scene: Scene) => Promise<void>): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "sluice-folders-"));
   const all: (string | null)[] = [];
-  const folders = watchFolders(directory, (path) => all.push(path));
+  const whole: (string | null)[] = [];
+  const folders = watchFolders(directory, (path, isWhole) => {
+    all.push(path);
+    if (isWhole) whole.push(path);
+  });
   try {
     await run({
       directory,
       folders,
       all,
+      whole,
       told: (path) => waitFor(() => all.includes(path), { what: `${path} to be told of` }).then(() => {}),
     });
   } finally {
@@ -75,4 +83,26 @@ test("watches a directory that comes later, or comes again, from the next look o
     assert.equal(folders.look(), true);
     writeFileSync(join(directory, "a.yaml"), "");
     await told("a.yaml");
+  }));
+
+test("tells a file as whole that our writers put in place or took away, and not what others write or move", () =>
+  scene(async ({ directory, folders, told, all, whole }) => {
+    folders.look();
+    const file = join(directory, "a.yaml");
+    const steps: readonly (readonly [string, boolean, () => Promise<void> | void])[] = [
+      ["made", true, () => writeAtomically(file, "a")],
+      ["replaced", true, () => writeAtomically(file, "b")],
+      ["removed", true, () => removeAtomically(file)],
+      ["made by an editor after the removal", false, () => writeFileSync(file, "c")],
+      ["moved away by an editor", false, () => renameSync(file, join(directory, ".a.yaml.swp"))],
+      ["moved back by an editor", false, () => renameSync(join(directory, ".a.yaml.swp"), file)],
+    ];
+    for (const [what, isWhole, step] of steps) {
+      all.length = 0;
+      whole.length = 0;
+      await step();
+      await told("a.yaml");
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.deepEqual(whole, isWhole ? ["a.yaml"] : [], what);
+    }
   }));
