@@ -64,7 +64,7 @@ interface Member extends Marked {
 
 interface Known {
   readonly since: number;
-  /** When the resource was seen that is written last. */
+  /** When it was seen that all have been written. */
   ended?: number;
   complete: boolean;
 }
@@ -116,8 +116,8 @@ export function createBatches({ class: className, now = Date.now }: BatchesOptio
     known.set(id, batch);
     if (members.some(({ mark }) => mark.completes)) batch.ended ??= now();
     batch.complete ||=
-      members.length >= Math.max(...members.map(({ mark }) => mark.size)) ||
-      (batch.ended !== undefined && now() - batch.ended >= OUT_OF_STEP);
+      batch.ended !== undefined &&
+      (members.length >= Math.max(...members.map(({ mark }) => mark.size)) || now() - batch.ended >= OUT_OF_STEP);
     return batch;
   }
 

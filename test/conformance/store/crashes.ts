@@ -9,12 +9,20 @@ import { certificate, consumer, credential, plugin, route, service, sni } from "
 import { create, isRemoved, type Opener, remove, replace } from "./resource-store.ts";
 
 export interface Trouble {
-  /** Called before every write of a client; what it throws is what the client throws. */
-  before?:
-    | undefined
-    | ((write: { readonly kind: Kind; readonly name: string; readonly op: "apply" | "remove" }) => void);
+  /** Called before every write of a client, which waits for it; what it throws is what the client throws. */
+  before?: undefined | ((write: TroubledWrite) => void | Promise<void>);
+  /** Writers believe that it is their turn: as one that was stopped for long, and whose turn is another's by now. */
+  isOutOfTurn?: boolean;
   /** Milliseconds by which watches tell late. */
   lag?: number;
+}
+
+interface TroubledWrite {
+  readonly op: "apply" | "remove";
+  readonly kind: Kind;
+  readonly name: string;
+  /** What is applied. */
+  readonly resource?: Resource;
 }
 
 /** A client that fails when a test wants it. */
@@ -22,13 +30,14 @@ export function troubled(client: ResourceClient, trouble: Trouble): ResourceClie
   return {
     ...client,
     async apply(kind, resource, options) {
-      if (kind !== "Lease") trouble.before?.({ kind, name: resource.metadata.name, op: "apply" });
+      if (kind !== "Lease") await trouble.before?.({ kind, name: resource.metadata.name, op: "apply", resource });
       return client.apply(kind, resource, options);
     },
     async remove(ref, options) {
-      trouble.before?.({ ...ref, op: "remove" });
+      await trouble.before?.({ ...ref, op: "remove" });
       return client.remove(ref, options);
     },
+    inTurn: (of, run) => (trouble.isOutOfTurn ? run({ others: false }) : client.inTurn(of, run)),
     watch(kind, observer, options) {
       const late =
         <Told extends readonly unknown[]>(tell: (...told: Told) => void) =>
@@ -186,6 +195,32 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
           (await store.list("services", { size: 9 })).entities.map(({ name }) => name),
           ["other"],
         );
+      }));
+
+    test("never completes a batch that was undone while its writer's calls hung", () =>
+      using(async (holder, all) => {
+        holder.trouble.isOutOfTurn = true;
+        const store = holder.open();
+        await create(store, "services", service("before"));
+        let isHanging = false;
+        const hanging = Promise.withResolvers<void>();
+        holder.trouble.before = async ({ resource }) => {
+          if (batchMark(resource ?? { metadata: { name: "", namespace: "" } })?.completes !== true || isHanging) return;
+          isHanging = true;
+          await hanging.promise;
+        };
+        const batch = ["a", "b", "c"].map((word) => write("create", "services", service(word)));
+        const written = store.write(batch);
+        await waitFor(async () => isHanging, { what: "the last call to hang" });
+        holder.trouble.isOutOfTurn = false;
+        const other = holder.open();
+        await create(other, "services", service("other")).finally(hanging.resolve);
+        const { fault } = await written;
+        // Whoever comes next has nothing to mend that would be half of a batch.
+        await create(holder.open(), "services", service("next"));
+        const names = (await all()).map(({ spec }) => String(spec?.name)).sort();
+        assert.deepEqual(names, ["before", "next", "other", ...(fault ? [] : ["a", "b", "c"])].sort());
+        await waitFor(async () => (await all()).every((resource) => !batchMark(resource)), { what: "no marks" });
       }));
 
     test("brings a batch to its end that was complete when its writer died", () =>

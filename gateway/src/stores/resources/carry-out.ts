@@ -6,6 +6,7 @@ import {
   BATCH_COMPLETE,
   BATCH_REMOVE,
   BATCH_UNDO,
+  batchMark,
   Conflict,
   type Ref,
   type Resource,
@@ -13,6 +14,7 @@ import {
 } from "@sluice/crds";
 import { entities, kinds, nameOf, type ResourceKind, type Written } from "@sluice/model";
 import type { WriteFault } from "../store.ts";
+import { hasOrder } from "./catch-up.ts";
 import { changedBehind, faultOf, unreachable } from "./faults.ts";
 import { divide, MANAGER } from "./fields.ts";
 import type { Plan, Step } from "./plan.ts";
@@ -86,32 +88,50 @@ async function single(client: ResourceClient, step: Step) {
   return { awaits: [removedAs(kind, resource.metadata)], batch: [] };
 }
 
-/** All but the last at once; the last one says that all others have been written. */
+/**
+ * One of the batch is written first, and says last that all others have been written: whoever undoes the batch takes
+ * that one first, and then it cannot be said any more, however late the writer's calls come in.
+ */
 async function batched(client: ResourceClient, steps: readonly Step[]) {
   const id = randomUUID();
-  const done: Done[] = [];
-  const mark = async (step: Step, completes: boolean): Promise<void> => {
+  const done = new Map<Step, Done>();
+  const mark = async (step: Step, complete?: string): Promise<void> => {
     const undo = step.op === "replace" ? step.division.undo : null;
     const annotations = {
       [BATCH]: `${id}/${steps.length}`,
       ...(step.op === "remove" ? { [BATCH_REMOVE]: id } : { [BATCH_UNDO]: JSON.stringify(undo) }),
-      ...(completes && { [BATCH_COMPLETE]: id }),
+      ...(complete !== undefined && { [BATCH_COMPLETE]: complete }),
     };
     try {
-      done.push({ kind: step.kind, resource: await put(client, step, { annotations, without: [] }) });
+      done.set(step, { kind: step.kind, resource: await put(client, step, { annotations, without: [] }) });
     } catch (cause) {
       throw new Failed(step, cause);
     }
   };
-  const last = steps.at(-1);
+  const record = steps.findLast(({ op }) => op !== "remove") ?? steps.at(-1);
+  if (!record) return { awaits: [], batch: [] };
   try {
-    await inParallel(steps.slice(0, -1), (step) => mark(step, false));
-    if (last) await mark(last, true);
+    await mark(record, "");
+    await inParallel(
+      steps.filter((step) => step !== record),
+      (step) => mark(step),
+    );
+    const { kind, resource } = done.get(record) ?? record;
+    const decided = await decide(client, { kind, resource }, id).catch((cause: unknown) => {
+      throw new Failed(record, cause);
+    });
+    if (!decided || !isComplete(decided)) throw new Failed(record, new Conflict("changed", "the batch was undone"));
+    done.set(record, { kind, resource: decided });
   } catch (error) {
-    await inParallel(done, (one) => undo(client, one)).catch(() => undefined);
-    throw error;
+    if (!(await undoBatch(client, [...done.values()]).catch(() => false))) throw error;
   }
-  return { awaits: done.map(({ kind, resource }) => writtenAs(kind, resource)), batch: done };
+  const batch = [...done.values()];
+  const { kind, resource } = done.get(record) ?? record;
+  const awaits = batch.map((one) => writtenAs(one.kind, one.resource));
+  const { generation: _, ...last } = writtenAs(kind, resource);
+  const { resourceVersion } = resource.metadata;
+  // That it is complete moves no generation; but a directory's versions have no order.
+  return { awaits: hasOrder(resource.metadata) ? [...awaits, { ...last, resourceVersion }] : awaits, batch };
 }
 
 /** How often somebody may write a status, which moves the version, before it is somebody else's turn to try. */
@@ -193,7 +213,7 @@ export async function finish(client: ResourceClient, { kind, resource }: Done): 
 }
 
 /** Makes one resource of a batch that was not completed what it was before. */
-export async function undo(client: ResourceClient, { kind, resource }: Done): Promise<void> {
+async function undo(client: ResourceClient, { kind, resource }: Done): Promise<void> {
   const { annotations = {}, uid } = resource.metadata;
   if (annotations[BATCH_REMOVE] !== undefined) return unmark(client, { kind, resource });
   const before: unknown = JSON.parse(annotations[BATCH_UNDO] ?? "{}");
@@ -204,6 +224,48 @@ export async function undo(client: ResourceClient, { kind, resource }: Done): Pr
   const { metadata = resource.metadata, spec } = before as Partial<Pick<Resource, "metadata" | "spec">>;
   if (!spec) return unmark(client, { kind, resource });
   await client.apply(kind, { ...head(resource), metadata, spec }, expecting(resource));
+}
+
+const isComplete = (resource: Resource): boolean => batchMark(resource)?.completes === true;
+
+/** What stands in the record of a batch that is undone. */
+const UNDONE = "undone";
+
+/**
+ * Writes what becomes of a batch into its record, unless somebody else has: the first one has decided.
+ *
+ * @returns the record as it is then; null: it is not there any more, or of no batch.
+ */
+async function decide(client: ResourceClient, { kind, resource }: Done, decision: string): Promise<Resource | null> {
+  let read = resource;
+  for (let attempt = 1; ; attempt++) {
+    const annotations = { [BATCH_COMPLETE]: decision };
+    const { ours } = divide(kind, read, { spec: read.spec ?? {}, annotations });
+    try {
+      return await client.apply(kind, { ...head(read), ...ours }, expecting(read));
+    } catch (error) {
+      if (!(error instanceof Conflict) || error.reason !== "changed" || attempt === ATTEMPTS) throw error;
+      const fresh = await client.get(refOf({ kind, resource }));
+      const isOfBatch = fresh && note(fresh, BATCH) === note(resource, BATCH);
+      if (!isOfBatch || fresh.metadata.uid !== resource.metadata.uid) return null;
+      if (note(fresh, BATCH_COMPLETE) !== note(resource, BATCH_COMPLETE)) return fresh;
+      read = fresh;
+    }
+  }
+}
+
+const note = ({ metadata }: Resource, name: string): string | undefined => metadata.annotations?.[name];
+
+/** Makes everything what it was before; true: it is complete after all, and stays. */
+export async function undoBatch(client: ResourceClient, batch: readonly Done[]): Promise<boolean> {
+  const record = batch.find(({ resource }) => note(resource, BATCH_COMPLETE) !== undefined);
+  const decided = record && (await decide(client, record, UNDONE));
+  if (decided && isComplete(decided)) return true;
+  await inParallel(batch, async (one) => {
+    if (one !== record) await undo(client, one);
+    else if (decided) await undo(client, { ...one, resource: decided });
+  });
+  return false;
 }
 
 const unmark = async (client: ResourceClient, { kind, resource }: Done): Promise<void> => {

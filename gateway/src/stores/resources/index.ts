@@ -113,7 +113,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       () =>
         awaits.every((written) => isSeen(held(written), written)) &&
         (!alone || isNewest(alone)) &&
-        batch.every(({ kind, resource }) => isMarked(held({ kind, ...resource.metadata }))),
+        batch.every(({ kind, resource }) => marksOf(held({ kind, ...resource.metadata })) === marksOf(resource)),
       { awaits },
     );
 
@@ -229,6 +229,8 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
 
 /** Milliseconds that a batch waits for the nodes before its marks are taken off. */
 const BATCH_PATIENCE = 2000;
+
+const marksOf = (resource: Resource | undefined): string => JSON.stringify(resource && batchMark(resource));
 
 const isMarked = (resource: Resource | undefined): boolean =>
   resource !== undefined && batchMark(resource) !== undefined;

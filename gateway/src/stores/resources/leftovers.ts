@@ -1,6 +1,6 @@
 /** What writes leave behind: batches to bring to their end, and after a crash batches and Secrets of somebody who died. */
 import { BATCH_COMPLETE, type Log, type ResourceClient } from "@sluice/crds";
-import { type Done, finish, inParallel, undo } from "./carry-out.ts";
+import { type Done, finish, inParallel, undoBatch } from "./carry-out.ts";
 import { refOfSecret, unusedSecrets } from "./secrets.ts";
 import { byBatch, isComplete, type View } from "./view.ts";
 
@@ -29,8 +29,7 @@ export async function mendBatches(
       { batch: first?.mark.id, resources: batch.length, of: first?.mark.size },
       `a batch was left behind by a writer that is gone: it is ${complete ? "brought to its end" : "undone"}`,
     );
-    if (complete) await endBatch(client, batch);
-    else await inParallel(batch, (one) => undo(client, one));
+    if (complete || (await undoBatch(client, batch))) await endBatch(client, batch);
   }
   return view.marked.length > 0;
 }

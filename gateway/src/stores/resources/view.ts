@@ -179,9 +179,8 @@ const markedOf = (resources: Resources, ofClass: string): readonly Marked[] =>
     }),
   );
 
-/** Whether all resources of the batch have been written. */
-export const isComplete = (batch: readonly Marked[]): boolean =>
-  batch.some(({ mark }) => mark.completes || batch.length >= mark.size);
+/** Whether all resources of the batch have been written: its record says so, and nobody can say it of one undone. */
+export const isComplete = (batch: readonly Marked[]): boolean => batch.some(({ mark }) => mark.completes);
 
 export const byBatch = (marked: readonly Marked[]): readonly (readonly Marked[])[] =>
   Object.values(Object.groupBy(marked, ({ mark }) => mark.id)).flatMap((batch) => (batch ? [batch] : []));
