@@ -59,7 +59,11 @@ test("knows whether somebody else had the Lease in between", async () => {
   await mine.take(async () => undefined);
   await mine.close();
   const again = turns();
-  assert.deepEqual(await again.take(async ({ others }) => ({ others })), { others: true }, "a new process knows nothing");
+  assert.deepEqual(
+    await again.take(async ({ others }) => ({ others })),
+    { others: true },
+    "a new process knows nothing",
+  );
   await again.close();
   assert.deepEqual(await theirs.take(async ({ others }) => ({ others })), { others: true });
   await theirs.close();
