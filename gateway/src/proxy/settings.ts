@@ -33,6 +33,16 @@ export interface ProxySettings {
   readonly handshakeTimeout: number;
   /** Milliseconds in which a request's head must have arrived. */
   readonly headersTimeout: number;
+  /** Milliseconds that a client may be silent in the middle of its body: then it is answered 408. */
+  readonly bodyTimeout: number;
+  /** Milliseconds in which a client must take what was written to it. */
+  readonly sendTimeout: number;
+  /** Requests that one connection of a client carries. */
+  readonly maxRequests: number;
+  /** Connections of clients at a time: those beyond are closed at once. */
+  readonly maxConnections: number;
+  /** The same of one address; 0: no limit of its own, since many may share one. */
+  readonly maxConnectionsPerAddress: number;
   /** Bytes of a request's head; a longer one answers 431. */
   readonly maxHeaderSize: number;
   /** Milliseconds that an idle upstream connection is kept. */
@@ -50,6 +60,11 @@ export const defaultProxySettings: Omit<ProxySettings, "version"> = {
   keepAliveTimeout: 75_000,
   handshakeTimeout: 10_000,
   headersTimeout: 15_000,
+  bodyTimeout: 60_000,
+  sendTimeout: 60_000,
+  maxRequests: 10_000,
+  maxConnections: 16_384,
+  maxConnectionsPerAddress: 0,
   maxHeaderSize: 16_384,
   upstreamKeepAlive: 60_000,
 };

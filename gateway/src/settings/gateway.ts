@@ -43,6 +43,51 @@ export const gatewaySettings = defineSettings({
       "What carries HTTP/1.1: `http1` is Sluice's own engine on bare sockets, `reply-from` stands on Fastify and " +
       "@fastify/reply-from and costs more for each request.",
   },
+  keepAlive: {
+    variable: "SLUICE_KEEPALIVE_TIMEOUT",
+    kind: "duration",
+    default: 75_000,
+    description: "How long an idle connection of a client is kept.",
+  },
+  headersTimeout: {
+    variable: "SLUICE_CLIENT_HEADER_TIMEOUT",
+    kind: "duration",
+    default: 15_000,
+    description: "In which time a request's head must have arrived: else the client is answered 408.",
+  },
+  bodyTimeout: {
+    variable: "SLUICE_CLIENT_BODY_TIMEOUT",
+    kind: "duration",
+    default: 60_000,
+    description: "How long a client may be silent in the middle of its body: then it is answered 408.",
+  },
+  sendTimeout: {
+    variable: "SLUICE_SEND_TIMEOUT",
+    kind: "duration",
+    default: 60_000,
+    description: "In which time a client must take what was written to it: else its connection is closed.",
+  },
+  maxRequests: {
+    variable: "SLUICE_KEEPALIVE_REQUESTS",
+    kind: "integer",
+    minimum: 1,
+    default: 10_000,
+    description: "How many requests one connection of a client carries.",
+  },
+  maxConnections: {
+    variable: "SLUICE_MAX_CONNECTIONS",
+    kind: "integer",
+    minimum: 1,
+    default: 16_384,
+    description: "How many connections of clients there may be at a time: those beyond are closed at once.",
+  },
+  maxConnectionsPerAddress: {
+    variable: "SLUICE_MAX_CONNECTIONS_PER_ADDRESS",
+    kind: "integer",
+    minimum: 0,
+    default: 0,
+    description: "The same for one address; 0 is no limit, because many clients may share one.",
+  },
   status: {
     variable: "SLUICE_STATUS_LISTEN",
     kind: "address",

@@ -5,6 +5,7 @@ import { bodySuite } from "./bodies.ts";
 import { failureSuite } from "./failures.ts";
 import { headerSuite } from "./headers.ts";
 import { healthSuite } from "./health.ts";
+import { hostileSuite } from "./hostile.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
 import type { Engine } from "./rig.ts";
 import { strictnessSuite } from "./strictness.ts";
@@ -22,4 +23,5 @@ export function engineSuite(engine: Engine): void {
   healthSuite(engine);
   lifecycleSuite(engine);
   strictnessSuite(engine);
+  hostileSuite(engine);
 }

@@ -22,9 +22,14 @@ export interface ConnectionContext extends DeliveryContext {
   readonly headersTimeout: number;
   /** Milliseconds that an idle connection is kept. */
   readonly keepAliveTimeout: number;
+  /** Milliseconds that a client may be silent in the middle of its body. */
+  readonly bodyTimeout: number;
+  /** Milliseconds in which a client must take what was written to it. */
+  readonly sendTimeout: number;
+  /** Requests that one connection carries. */
+  readonly maxRequests: number;
   /** Told of every request, before anything is looked up for it. */
   readonly onRequest: () => void;
-  readonly onAnswered: () => void;
   readonly onClose: (connection: ClientConnection) => void;
 }
 
@@ -62,7 +67,10 @@ export class ClientConnection implements ClientSide, Traffic {
   readonly #socket: Socket;
   readonly #peer: Peer;
   readonly #parsed: RequestHead;
+  /** Runs while the client owes us something. */
   readonly #watchdog = new Watchdog(() => this.#late());
+  /** Runs while the client takes nothing. */
+  readonly #stall = new Watchdog(() => this.destroy());
   #state = HEAD;
   /** What has come and was not used. */
   #input: Buffer = NOTHING;
@@ -106,7 +114,7 @@ export class ClientConnection implements ClientSide, Traffic {
   }
 
   get mayGoOn(): boolean {
-    return this.#parsed.keepAlive && !this.#awaitsContinue;
+    return this.#parsed.keepAlive && !this.#awaitsContinue && this.#requests < this.#context.maxRequests;
   }
 
   /** Ends as soon as nothing is under way. */
@@ -121,7 +129,6 @@ export class ClientConnection implements ClientSide, Traffic {
   }
 
   answered(last: boolean): void {
-    this.#context.onAnswered();
     if (last) {
       this.#close();
       return;
@@ -134,15 +141,20 @@ export class ClientConnection implements ClientSide, Traffic {
       body.drop();
       return;
     }
-    this.#next();
-    // Not at once: the call that led here may be in the middle of reading.
-    if (this.#input.length > 0) setImmediate(this.#goOn);
+    // Whoever does not read its answers is given no more of them.
+    if (this.#socket.writableNeedDrain) this.full();
+    else this.#goOn();
+  }
+
+  full(): void {
+    this.#stall.start(this.#context.sendTimeout);
   }
 
   join(tunnel: Omit<TunnelOptions, "client">): void {
     const socket = this.#socket;
     this.#state = TUNNEL;
     this.#watchdog.close();
+    this.#stall.close();
     socket.off("data", this.#onData).off("drain", this.#onDrain).off("end", this.#onEnd);
     if (this.#input.length > 0) tunnel.upstream.write(this.#input);
     this.#input = NOTHING;
@@ -156,7 +168,13 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#advance();
   };
 
-  readonly #goOn = (): void => this.#advance();
+  #goOn(): void {
+    this.#next();
+    // Not at once: the call that led here may be in the middle of reading.
+    if (this.#input.length > 0) setImmediate(this.#resume);
+  }
+
+  readonly #resume = (): void => this.#advance();
 
   #advance(): void {
     while (this.#input.length > 0) {
@@ -167,6 +185,10 @@ export class ClientConnection implements ClientSide, Traffic {
       } else break;
     }
     if (this.#state === BODY || this.#state === RESPONSE) this.#throttle();
+    // Behind an early answer one time is given for all that still comes.
+    if (this.#state !== BODY || this.#delivery === null) return;
+    if (this.#body?.wanted) this.#watchdog.start(this.#context.bodyTimeout);
+    else this.#watchdog.stop();
   }
 
   /** Whoever sends more than can be used now is read no further. */
@@ -256,7 +278,7 @@ export class ClientConnection implements ClientSide, Traffic {
     const input = this.#input;
     const what = chunks.next(input, 0, input.length);
     if (what < 0) {
-      this.#rejectBody();
+      this.#rejectBody("badRequest");
       return false;
     }
     const at = chunks.position;
@@ -270,8 +292,9 @@ export class ClientConnection implements ClientSide, Traffic {
   #bodyEnded(body: ClientBody, trailers: string): void {
     const isAnswered = this.#delivery === null;
     this.#state = RESPONSE;
+    this.#watchdog.stop();
     body.end(trailers);
-    if (isAnswered && this.#state === RESPONSE) this.#next();
+    if (isAnswered && this.#state === RESPONSE) this.#goOn();
   }
 
   /** Ready for the next request. */
@@ -292,12 +315,12 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#refuse(this.#context.pipeline.refuse(fault), { isLast: true, bodiless: false });
   }
 
-  #rejectBody(): void {
+  #rejectBody(fault: FaultName): void {
     if (this.#delivery === null) this.destroy();
     else {
       this.#state = RESPONSE;
       this.#input = NOTHING;
-      this.#delivery.reject();
+      this.#delivery.reject(fault);
     }
   }
 
@@ -324,11 +347,14 @@ export class ClientConnection implements ClientSide, Traffic {
   #late(): void {
     const isReading = this.#state === HEAD && (this.#requests === 0 || this.bytesIn > 0);
     if (isReading) this.#reject("requestTimeout");
+    else if (this.#state === BODY) this.#rejectBody("requestTimeout");
     else this.#socket.destroy();
   }
 
   readonly #onDrain = (): void => {
-    this.#delivery?.drained();
+    this.#stall.stop();
+    if (this.#state === RESPONSE && this.#delivery?.isOver) this.#goOn();
+    else this.#delivery?.drained();
   };
 
   /** A client that ends its side is gone, as for nginx. */
@@ -343,6 +369,7 @@ export class ClientConnection implements ClientSide, Traffic {
   readonly #onClose = (): void => {
     this.#state = GONE;
     this.#watchdog.close();
+    this.#stall.close();
     this.#delivery?.abort();
     this.#delivery = null;
     this.#body?.lose();

@@ -37,6 +37,8 @@ export interface ClientSide {
   readonly mayGoOn: boolean;
   /** The response has been written. */
   answered(last: boolean): void;
+  /** It takes less than it is sent. */
+  full(): void;
   /** It breaks off. */
   destroy(): void;
   /** The connection is a tunnel from now on. */
@@ -94,14 +96,18 @@ export class Delivery implements CallListener {
     this.#context.pipeline.finish(this.#exchange);
   }
 
-  /** The body cannot be read: what follows on the connection is nobody's guess. */
-  reject(): void {
+  get isOver(): boolean {
+    return this.#over;
+  }
+
+  /** The body cannot be read, or does not come: what follows on the connection is anybody's guess. */
+  reject(fault: FaultName): void {
     if (this.#over) return;
     this.#call?.abort();
     if (this.#begun) this.#client.destroy();
     else {
       this.#last = true;
-      this.#answer("badRequest");
+      this.#answer(fault);
     }
   }
 
@@ -154,6 +160,7 @@ export class Delivery implements CallListener {
 
   flush(): boolean {
     const isTaken = this.#client.out.flush();
+    if (!isTaken && !this.#ended) this.#client.full();
     if (this.#ended && !this.#over) this.#finish();
     return isTaken;
   }

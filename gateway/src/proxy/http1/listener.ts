@@ -6,6 +6,7 @@ import { Pipeline } from "../pipeline.ts";
 import type { ListenAddress } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
 import { createGuard } from "../upstream/guard.ts";
+import { AddressCounts } from "./address-counts.ts";
 import { ClientConnection, type ConnectionContext } from "./client-connection.ts";
 import type { Peer } from "./client-head.ts";
 import { defaultHeadLimits } from "./parse/request-head.ts";
@@ -20,9 +21,10 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, settings, lo
   const pipeline = new Pipeline({ runtime, settings, log });
   const connections = new Set<ClientConnection>();
   let draining = false;
+  const addresses = new AddressCounts(settings.maxConnectionsPerAddress);
   let accepted = 0;
+  let dropped = 0;
   let requests = 0;
-  let answered = 0;
   let tellEmpty = () => {};
 
   const context: ConnectionContext = {
@@ -35,11 +37,13 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, settings, lo
     limits: { ...defaultHeadLimits, fields: settings.maxHeaderSize },
     headersTimeout: settings.headersTimeout,
     keepAliveTimeout: settings.keepAliveTimeout,
+    bodyTimeout: settings.bodyTimeout,
+    sendTimeout: settings.sendTimeout,
+    maxRequests: settings.maxRequests,
     onRequest() {
       requests++;
       pool.follow(runtime());
     },
-    onAnswered: () => answered++,
     onClose(connection) {
       connections.delete(connection);
       if (connections.size === 0) tellEmpty();
@@ -47,12 +51,15 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, settings, lo
   };
 
   function serve(socket: Socket): void {
-    if (draining) {
-      socket.destroy();
+    accepted++;
+    const peer = peerOf(socket);
+    if (draining || connections.size >= settings.maxConnections || !addresses.enter(peer.peerAddress)) {
+      dropped++;
+      socket.on("error", () => {}).resetAndDestroy();
       return;
     }
-    accepted++;
-    connections.add(new ClientConnection(context, socket, peerOf(socket)));
+    socket.once("close", () => addresses.leave(peer.peerAddress));
+    connections.add(new ClientConnection(context, socket, peer));
   }
 
   const server = createServer({ noDelay: true, allowHalfOpen: true }, serve);
@@ -71,7 +78,15 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, settings, lo
     connections: () => {
       const writing = [...connections].filter(({ isAnswering }) => isAnswering).length;
       const active = connections.size;
-      return { accepted, handled: accepted, active, reading: 0, writing, waiting: active - writing, requests };
+      return {
+        accepted,
+        handled: accepted - dropped,
+        active,
+        reading: 0,
+        writing,
+        waiting: active - writing,
+        requests,
+      };
     },
     async close({ deadline = 30_000 } = {}) {
       draining = true;

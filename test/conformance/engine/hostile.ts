@@ -1,0 +1,104 @@
+/** Clients that are slow on purpose, or too many. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, it } from "node:test";
+import { dial, send, sendRaw, signal, until } from "./client.ts";
+import { type Engine, startRig } from "./rig.ts";
+
+const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/** Only engines that read sockets themselves know of these; @fastify/reply-from has Node's own limits. */
+export function hostileSuite(engine: Engine): void {
+  if (engine.name !== "http1") return;
+  describe(`hostile clients (${engine.name})`, () => {
+    it("answers 408 and closes when a body does not come, and gives its upstream up", async (test) => {
+      const gone = signal();
+      const { port } = await startRig(test, engine, {
+        upstream: (incoming) => void incoming.on("error", () => {}).socket.once("close", () => gone.fire()),
+        settings: { bodyTimeout: 100 },
+      });
+      const all = await sendRaw(test, port, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello");
+      assert.match(all, /^HTTP\/1\.1 408 .*Request timeout/s);
+      await gone.seen;
+    });
+
+    it("does not hold it against a client that its upstream takes nothing", async (test) => {
+      const rest = signal();
+      const { port } = await startRig(test, engine, {
+        upstream: async (incoming, response) => {
+          incoming.pause();
+          await rest.seen;
+          incoming.resume().on("end", () => response.end("all"));
+        },
+        settings: { bodyTimeout: 100 },
+      });
+      const length = 16 * 1024 * 1024;
+      const client = await dial(test, port);
+      client.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`);
+      client.write(Buffer.alloc(length));
+      const silent = await startRig(test, engine, { settings: { headersTimeout: 300 } });
+      await sendRaw(test, silent.port, "GET");
+      rest.fire();
+      await until(client, "all");
+    });
+
+    it("closes the connection of a client that does not read its answer", async (test) => {
+      const gone = signal();
+      const { port } = await startRig(test, engine, {
+        upstream: (_incoming, response) => {
+          response.on("close", () => gone.fire()).end(Buffer.alloc(32 * 1024 * 1024));
+        },
+        settings: { sendTimeout: 100 },
+      });
+      const client = await dial(test, port);
+      client.pause().write(GET);
+      await gone.seen;
+    });
+
+    it("answers no more requests than are read", async (test) => {
+      let served = 0;
+      const { port } = await startRig(test, engine, {
+        upstream: (_incoming, response) => {
+          served++;
+          response.end(Buffer.alloc(1024 * 1024));
+        },
+        settings: { sendTimeout: 100 },
+      });
+      const client = await dial(test, port);
+      client.pause().write(GET.repeat(1000));
+      client.once("close", () => {});
+      const watched = await startRig(test, engine, { settings: { headersTimeout: 300 } });
+      await sendRaw(test, watched.port, "GET");
+      assert.ok(served < 50, `${served} were served`);
+    });
+
+    it("lets a connection carry so many requests", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (_incoming, response) => response.end("ok"),
+        settings: { maxRequests: 2 },
+      });
+      const all = await sendRaw(test, port, GET.repeat(3));
+      assert.deepEqual(all.match(/\r\nConnection: [a-z-]+/g), ["\r\nConnection: keep-alive", "\r\nConnection: close"]);
+    });
+
+    it("closes connections beyond the limit at once, in total and of one address", async (test) => {
+      for (const settings of [{ maxConnections: 2 }, { maxConnectionsPerAddress: 2 }]) {
+        const { port, proxy } = await startRig(test, engine, {
+          upstream: (_incoming, response) => response.end("ok"),
+          settings,
+        });
+        const [first, second] = [await dial(test, port), await dial(test, port)];
+        const third = connect(port, "127.0.0.1").on("error", () => {});
+        await new Promise((resolve) => third.resume().once("close", resolve));
+        assert.deepEqual([proxy.connections().accepted, proxy.connections().handled], [3, 2]);
+        second.write(GET);
+        await until(second, "ok");
+        const ended = once(first, "close");
+        first.destroy();
+        await ended;
+        assert.equal((await send(port)).status, 200, "there is room again");
+      }
+    });
+  });
+}
