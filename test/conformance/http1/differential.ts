@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Comparison, compare } from "./compare.ts";
 import { requests, responses } from "./generate.ts";
+import { share } from "./mutate.ts";
 import { type Asked, OurReader, readOurs } from "./read-ours.ts";
 import type { Direction } from "./reading.ts";
 
@@ -43,11 +44,11 @@ export function readsAsNodeDoes({ direction, cases, seed }: FuzzOptions): Tally 
 
 /** It makes no difference in which pieces the bytes come. */
 export function readsPiecesAsTheWhole({ direction, cases, seed }: FuzzOptions): void {
-  const places = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 });
+  const places = fc.array(share, { maxLength: 6 });
   const check = (text: string, cuts: readonly number[]): void => {
     const whole = readOurs(text, { direction });
     const bytes = Buffer.from(text, "latin1");
-    const ends = [...cuts.map((share) => Math.round(share * bytes.length)), bytes.length].toSorted((a, b) => a - b);
+    const ends = [...cuts.map((part) => Math.round(part * bytes.length)), bytes.length].toSorted((a, b) => a - b);
     assert.deepEqual(readPieces(bytes, ends, direction), whole);
     const everyByte = Array.from(bytes, (_, at) => at + 1);
     assert.deepEqual(readPieces(bytes, everyByte, direction), whole);

@@ -8,7 +8,7 @@ const mostly = (weight: number, right: string, ...others: readonly string[]): fc
 
 const printable = fc.string({ unit: fc.constantFrom(..."abz09AZ-_.~!,;:/?=%&+@[]\"' \t\xe9\xff"), maxLength: 12 });
 
-const lineEnd = mostly(400, "\r\n", "\n", "\r", "\r\r\n", "\n\r", "\r\n ", " \r\n", "");
+const lineEnd = mostly(400, "\r\n", "\n", "\r", "\ra", "\r\r\n", "\n\r", "\r\n ", " \r\n", "");
 const space = mostly(200, " ", "  ", "\t", "", "\r\n", "\x0b", "\xa0");
 
 const requestMethod = fc.oneof(
@@ -16,7 +16,10 @@ const requestMethod = fc.oneof(
     weight: 20,
     arbitrary: fc.constantFrom("GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE", "PATCH", "QUERY", "M-SEARCH"),
   },
-  { weight: 1, arbitrary: fc.constantFrom("CONNECT", "get", "Get", "FOO", "PRI", "SOURCE", "G@T", "G(T", "") },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom("CONNECT", "CONNECT", "get", "Get", "FOO", "PRI", "SOURCE", "G@T", "G(T", ""),
+  },
 );
 
 const target = fc.oneof(
