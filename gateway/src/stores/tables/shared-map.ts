@@ -38,7 +38,8 @@ export class SharedMap<Value> {
       size += Number(value !== undefined) - Number(this.get(key) !== undefined);
       over.set(key, value);
     }
-    if (over.size < FEW + this.#base.size / 8) return new SharedMap(this.#base, { over, size });
+    // As dear to copy at every change as the whole is now and then.
+    if (over.size < FEW + Math.sqrt(2 * this.#base.size)) return new SharedMap(this.#base, { over, size });
     const whole = new Map(this.#base);
     for (const [key, value] of over) {
       if (value === undefined) whole.delete(key);
