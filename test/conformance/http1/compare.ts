@@ -25,6 +25,13 @@ export function compare(text: string, options: { readonly direction: Direction; 
     // One of them ends the connection earlier.
     if (one.keepAlive !== other.keepAlive) return { difference: null, agreed: agreed + 1, stricter: null };
   }
+  if (ours.ending === "more" && node.ending === "refused" && ours.messages.length === agreed) {
+    // Some faults we tell only where a section ends.
+    const ended = readOurs(`${text}\r\n\r\n`, options);
+    if (ended.ending === "refused" && ended.messages.length === agreed) {
+      return { difference: null, agreed, stricter: null };
+    }
+  }
   return { agreed, ...compareEnds({ ours, node, agreed }, text) };
 }
 

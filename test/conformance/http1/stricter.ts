@@ -21,6 +21,12 @@ interface Rule {
 const valuesOf = ({ head }: Accepted, name: string): readonly string[] =>
   (head?.headers ?? []).filter((_, at, all) => at % 2 === 1 && all[at - 1]?.toLowerCase() === name);
 
+/** Method and target: of the text, when Node wants more of the head. */
+function lineOf({ head, text }: Accepted): readonly [method: string, target: string] {
+  const [, method = "", target = ""] = /^(?:\r\n)?(\S+) +(\S+)/.exec(text) ?? [];
+  return head?.line ?? [method, target];
+}
+
 const versionOf = ({ head }: Accepted): string => head?.version ?? "";
 
 const hidden = /\r\ntransfer-encoding:[ \t]*chunked[ \t]+\r/i;
@@ -44,8 +50,7 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
   hostSyntax: {
     rule: "RFC 9112 3.2: a request whose Host, or whose target's authority, is no host is answered 400",
     example: "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",
-    broken: (it) =>
-      [...valuesOf(it, "host"), it.head?.line[1] ?? ""].some((host) => /[^\w.]|:\d{6}|:[7-9]\d{4}/.test(host)),
+    broken: (it) => [...valuesOf(it, "host"), lineOf(it)[1]].some((host) => /[^\w.]|:\d{6}|:[7-9]\d{4}/.test(host)),
   },
   hostContradicts: {
     rule: "RFC 9112 3.2.2: Host must be the authority of an absolute-form target",
@@ -55,8 +60,8 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
   target: {
     rule: "RFC 9112 3.2: no fragment, `*` for OPTIONS alone, host and port for CONNECT, and no scheme but http and https",
     example: "GET /#a HTTP/1.1\r\nHost: a\r\n\r\n",
-    broken: ({ head }) => {
-      const [method, target] = head?.line ?? ["", ""];
+    broken: (it) => {
+      const [method, target] = lineOf(it);
       if (method === "CONNECT") return !/^[^/?#]+:\d+$/.test(target) || Number(target.split(":").at(-1)) > 65_535;
       return target.includes("#") || !/^(\/|https?:\/\/[^/?])/i.test(target);
     },
@@ -74,12 +79,12 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
   versionSyntax: {
     rule: "RFC 9112 2.2 tolerates an empty line before a request, not before a response; other protocols are not ours",
     example: "\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
-    broken: ({ text }) => /^[\r\n]+/.test(text) || otherProtocol.test(text) || /^\S+ +\S+ {2,}HTTP/.test(text),
+    broken: ({ text }) => /^[\r\n]+/.test(text) || otherProtocol.test(text) || /^(\r\n)?\S+ +\S+ {2}/.test(text),
   },
   requestLine: {
-    rule: "RFC 9112 3: one space stands between method and target",
+    rule: "RFC 9112 3: one space stands between method and target, and no line end",
     example: "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
-    broken: ({ text }) => /^\r?\n?\S+ {2,}/.test(text),
+    broken: ({ text }) => /^(\r\n)?\S+ ( |\r\n)/.test(text),
   },
   method: {
     rule: "RFC 9112 2.2: one empty line, of CR and LF, may stand before a request line",
@@ -87,9 +92,9 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
     broken: ({ text }) => /^\r\n[\r\n]/.test(text),
   },
   bareLf: {
-    rule: "RFC 9112 2.2: a line feed ends no line without a carriage return",
+    rule: "RFC 9112 2.2: a line feed ends no line without a carriage return; Node takes it so in HTTP/0.9",
     example: "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
-    broken: ({ text }) => /^\n|^\r\n\n/.test(text),
+    broken: ({ text }) => /^(\r\n)?(\n|\S+ +\S+ *\n)/.test(text),
   },
   bareCr: {
     rule: "RFC 9112 2.2: a carriage return stands before a line feed alone",
