@@ -9,9 +9,10 @@ import { certificateId, everyKind, nextDay } from "./every-kind.ts";
 import { countEntities, empty, fileOfSize, type KongFile, ordered } from "./kong-file.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
 
-for (const store of writableStores) {
-  const large = store.services;
+/** Services of the large file, which has seven entities for each. */
+const large = 1000;
 
+for (const store of writableStores) {
   describe(`decK on a ${store.name} store`, () => {
     const folder = temporaryFolder("deck");
     let upstream: Upstream;

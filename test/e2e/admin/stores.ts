@@ -19,21 +19,12 @@ export interface RunningStore {
 export interface WritableStore {
   /** As in SLUICE_STORE. */
   readonly name: string;
-  /** How many services the large file has. */
-  readonly services: number;
   /** Starts the product without any entity. */
   start(): Promise<RunningStore>;
 }
 
 /** What ends a started product. */
 type Stop = () => Promise<unknown>;
-
-/**
- * Custom resources get a fifth of the file in the same shape: each is an object of its own that the admin listener, the
- * operator and two nodes look at before the write is answered, and on two cores the whole file would take minutes more
- * of every run, twice: to be written and to be taken away.
- */
-const large = { resources: 200, others: 1000 };
 
 export const writableStores: readonly WritableStore[] = [
   store("database", ({ chosen, work }) => startAlone(chosen, { SLUICE_DATABASE_DIR: join(work, "database") })),
@@ -51,10 +42,8 @@ export const writableStores: readonly WritableStore[] = [
 ];
 
 function store(name: string, run: (place: { chosen: Chosen; work: string }) => Promise<Stop>): WritableStore {
-  const isOfResources = name === "directory" || name === "cluster";
   return {
     name,
-    services: isOfResources ? large.resources : large.others,
     async start() {
       const folder = temporaryFolder(`clients-${name}`);
       const chosen = await freeAddresses();
