@@ -1,5 +1,5 @@
 /** The one way into a node: the next snapshot is made, compiled and swapped in, or refused with every fault. */
-import { emptySnapshot, type NodeState, type Snapshot } from "@sluice/model";
+import { type Checked, emptySnapshot, type NodeState, type Snapshot } from "@sluice/model";
 import type { Intake } from "../sources/source.ts";
 
 export interface IntakeOptions {
@@ -7,8 +7,8 @@ export interface IntakeOptions {
   readonly version: string;
   /** Port of the status listener; asked whenever the state is told. */
   readonly statusPort?: () => number;
-  /** Compiles the snapshot and serves it from now on. When it throws, what was served goes on. */
-  readonly serve: (snapshot: Snapshot) => void;
+  /** Serves the snapshot from now on, everywhere once it resolves. When it fails, what was served goes on. */
+  readonly serve: (snapshot: Snapshot) => void | Promise<void>;
   /** Told what is served after every update that was taken. */
   readonly onUpdate?: (state: NodeState) => void;
 }
@@ -17,6 +17,8 @@ export function createIntake({ node, version, statusPort, serve, onUpdate }: Int
   /** Null before the first document: an empty one that was delivered is something else than none. */
   let snapshot: Snapshot | null = null;
   let revision = 0;
+  /** One update after the other, so that each begins with what the one before has left. */
+  let turn: Promise<unknown> = Promise.resolve();
 
   const state = (): NodeState => ({
     node,
@@ -26,16 +28,22 @@ export function createIntake({ node, version, statusPort, serve, onUpdate }: Int
     ...(statusPort && { statusPort: statusPort() }),
   });
 
+  async function take(newRevision: number, next: (previous: Snapshot) => Checked<Snapshot>) {
+    const checked = next(snapshot ?? emptySnapshot);
+    if (checked.violations) return { violations: checked.violations };
+    if (checked.value !== snapshot) await serve(checked.value);
+    snapshot = checked.value;
+    revision = newRevision;
+    onUpdate?.(state());
+    return { value: state() };
+  }
+
   return {
     state,
     update(newRevision, next) {
-      const checked = next(snapshot ?? emptySnapshot);
-      if (checked.violations) return { violations: checked.violations };
-      if (checked.value !== snapshot) serve(checked.value);
-      snapshot = checked.value;
-      revision = newRevision;
-      onUpdate?.(state());
-      return { value: state() };
+      const taken = turn.then(() => take(newRevision, next));
+      turn = taken.catch(() => undefined);
+      return taken;
     },
   };
 }

@@ -64,7 +64,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
     const { revision, document, change } = await readChanges(database, seen);
     if (stopped || (seen?.number === revision.number && seen.epoch === revision.epoch)) return false;
     const began = performance.now();
-    const taken = intake.update(revision.number, (previous) =>
+    const taken = await intake.update(revision.number, (previous) =>
       document ? applyDocument(previous, document, HERE) : applyChange(previous, change, HERE),
     );
     ended = performance.now();

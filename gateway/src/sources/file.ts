@@ -39,7 +39,7 @@ export interface FileSource extends Source {
    * Serves what the caller of `alone` has just written: nobody has to read it to know what it says. Where it was not
    * `saved`, it is served until the file changes.
    */
-  deliver(text: string, snapshot: Snapshot, how: { readonly saved: boolean }): void;
+  deliver(text: string, snapshot: Snapshot, how: { readonly saved: boolean }): Promise<void>;
 }
 
 /** Milliseconds in which the text of a file that changed must stay the same: it may be in the middle of being written. */
@@ -102,7 +102,7 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
     if (found === seen) return;
     seen = found;
     let loaded: LoadedData | undefined;
-    const next = intake.update(revision + 1, (previous) => {
+    const next = await intake.update(revision + 1, (previous) => {
       const read = loadText(text, { file, previous });
       if (read.violations) return read;
       const { positionOf: _, ...data } = read.value;
@@ -156,8 +156,8 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
       );
       return ran;
     },
-    deliver(text, snapshot, { saved }) {
-      into?.update(revision + 1, () => ({ value: snapshot }));
+    async deliver(text, snapshot, { saved }) {
+      await into?.update(revision + 1, () => ({ value: snapshot }));
       revision += 1;
       if (saved) seen = hashOf(text);
       trouble = null;

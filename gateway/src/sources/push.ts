@@ -85,19 +85,19 @@ export function createPushSource({ listen, token, tls, maxBytes = 256 * 1024 * 1
       server.put<{ Body: PushDocument }>("/document", { schema: bodySchema("document") }, async ({ body }, reply) => {
         const document = checkFlatDocument(body.document);
         if (document.violations) return answer(reply, document);
-        return answer(
-          reply,
-          intake.update(body.revision, (previous) => applyDocument(previous, document.value)),
-        );
+        return answer(reply, await intake.update(body.revision, (previous) => applyDocument(previous, document.value)));
       });
       server.patch<{ Body: PushChange }>("/document", { schema: bodySchema("change") }, async ({ body }, reply) => {
-        if (intake.state().hash !== body.base) return reply.code(409).send(intake.state());
+        const isStale = () => intake.state().hash !== body.base;
+        if (isStale()) return reply.code(409).send(intake.state());
         const change = checkChange(body.change);
         if (change.violations) return answer(reply, change);
-        return answer(
-          reply,
-          intake.update(body.revision, (previous) => applyChange(previous, change.value)),
-        );
+        let overtaken = false;
+        const taken = await intake.update(body.revision, (previous) => {
+          overtaken = isStale();
+          return overtaken ? { violations: [] } : applyChange(previous, change.value);
+        });
+        return overtaken ? reply.code(409).send(intake.state()) : answer(reply, taken);
       });
       await server.listen({ host: listen.host, port: listen.port });
       app = server;

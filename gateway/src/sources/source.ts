@@ -4,8 +4,11 @@ import type { Address, Checked, NodeState, Snapshot } from "@sluice/model";
 /** Where a source delivers. A bad document changes nothing. */
 export interface Intake {
   state(): NodeState;
-  /** Makes the next snapshot from the one that is served and serves it, in one synchronous step; or returns its faults. */
-  update(revision: number, next: (previous: Snapshot) => Checked<Snapshot>): Checked<NodeState>;
+  /**
+   * Makes the next snapshot from the one that is served, and resolves once every worker of the node serves it; or to
+   * its faults. Updates are taken one after the other. Rejects when it cannot be served: what was served goes on.
+   */
+  update(revision: number, next: (previous: Snapshot) => Checked<Snapshot>): Promise<Checked<NodeState>>;
 }
 
 export interface Source {

@@ -35,7 +35,8 @@ export function sourceSuite({ name, create }: SubjectFactory): void {
     const intake = createIntake({
       node: "n",
       version: "0",
-      serve: (snapshot) => served.push([...snapshot.services.values()].map((service) => service.name ?? "").sort()),
+      serve: (snapshot) =>
+        void served.push([...snapshot.services.values()].map((service) => service.name ?? "").sort()),
     });
     try {
       await subject.source.start(intake);
@@ -83,7 +84,7 @@ export function sourceSuite({ name, create }: SubjectFactory): void {
   test(`${name}: after a stop nothing is served any more`, async () => {
     const subject = await create();
     const served: string[] = [];
-    const intake = createIntake({ node: "n", version: "0", serve: (snapshot) => served.push(snapshot.hash) });
+    const intake = createIntake({ node: "n", version: "0", serve: (snapshot) => void served.push(snapshot.hash) });
     await subject.source.start(intake);
     await subject.offer(["first"]);
     await waitFor(() => served.length > 0, { what: "the first document" });

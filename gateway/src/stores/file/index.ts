@@ -100,7 +100,7 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     const text = print(touched);
     // A whole document is taken also where the file is not ours to write.
     if (writable) await writeAtomically(file, text, { replaces: before.text });
-    source.deliver(text, done.snapshot, { saved: writable });
+    await source.deliver(text, done.snapshot, { saved: writable });
     state = { text, tree, print, tables: done.tables, snapshot: done.snapshot };
     shown = state;
   }

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { applyDocument, type Snapshot } from "@sluice/model";
+import { createIntake } from "./intake.ts";
+
+const services = (...names: string[]) => ({
+  _format_version: "3.0",
+  services: names.map((name) => ({ name, host: "up.test" })),
+});
+const making =
+  (...names: string[]) =>
+  (previous: Snapshot) =>
+    applyDocument(previous, services(...names));
+
+test("an update is acknowledged when it is served, and the next one begins with it", async () => {
+  const serving: { snapshot: Snapshot; done: () => void }[] = [];
+  const intake = createIntake({
+    node: "n",
+    version: "1",
+    serve: (snapshot) => new Promise((done) => serving.push({ snapshot, done })),
+  });
+  const first = intake.update(1, making("a"));
+  let before: Snapshot | undefined;
+  const second = intake.update(2, (previous) => {
+    before = previous;
+    return making("a", "b")(previous);
+  });
+  await new Promise(setImmediate);
+  assert.deepEqual([serving.length, before, intake.state().revision, intake.state().hash], [1, undefined, 0, null]);
+  serving[0]?.done();
+  assert.equal((await first).value?.hash, serving[0]?.snapshot.hash);
+  await new Promise(setImmediate);
+  assert.equal(before, serving[0]?.snapshot);
+  serving[1]?.done();
+  assert.equal((await second).value?.revision, 2);
+});
+
+test("what cannot be served leaves the state as it was, and the next update is taken", async () => {
+  let broken = true;
+  const intake = createIntake({
+    node: "n",
+    version: "1",
+    async serve() {
+      if (broken) throw new Error("a bug");
+    },
+  });
+  await assert.rejects(intake.update(1, making("a")), /a bug/);
+  assert.equal(intake.state().hash, null);
+  broken = false;
+  assert.equal((await intake.update(2, making("a"))).value?.revision, 2);
+});
