@@ -35,6 +35,8 @@ export function compare(text: string, options: { readonly direction: Direction; 
   return { agreed, ...compareEnds({ ours, node, agreed }, text) };
 }
 
+type Head = NonNullable<Reading["open"]>;
+
 interface Readings {
   readonly ours: Reading;
   readonly node: Reading;
@@ -55,6 +57,8 @@ function compareEnds({ ours, node, agreed }: Readings, text: string): Omit<Compa
   if (ours.ending === "refused" && ours.messages.length === agreed) {
     const stricter = ours.fault ?? "";
     const rule = stricterThanNode[stricter];
+    // Node waits for the rest of HTTP/2's preface.
+    if (/^(\r\n)?PRI /.test(text.slice(ours.rest))) return same;
     const accepted = { head: node.messages[agreed] ?? node.open, text: text.slice(ours.rest) };
     return rule?.broken(accepted) === true
       ? { difference: null, stricter }
@@ -90,25 +94,21 @@ function differs(one: Message, other: Message, { asked }: { readonly asked?: Ask
   return null;
 }
 
-function headDiffers(
-  one: NonNullable<Reading["open"]>,
-  other: NonNullable<Reading["open"]>,
-  asked?: string,
-): string | null {
+function headDiffers(one: Head, other: Head, asked?: string): string | null {
   const parts = ["line", "version", "headers"] as const;
   for (const part of parts) {
     const values = [one[part], other[part]].map((value) => JSON.stringify(value));
     if (values[0] !== values[1]) return `${part}: ${values.join(" and ")}`;
   }
-  if (one.keepAlive && !other.keepAlive && !hasNoBody(one, asked) && !isOldUpgrade(one))
-    return "we keep a connection that Node ends";
+  if (one.keepAlive && !other.keepAlive && !nodeEndsAlone(one, asked)) return "we keep a connection that Node ends";
   return null;
 }
 
-/** Node takes a response to HEAD for one that lasts until the connection ends when it declares no length. */
-const hasNoBody = ({ headers }: NonNullable<Reading["open"]>, asked: string | undefined): boolean =>
-  asked === "HEAD" && !headers.some((name, at) => at % 2 === 0 && /^(content-length|transfer-encoding)$/i.test(name));
-
-/** RFC 9110 7.8: a server ignores Upgrade in HTTP/1.0. */
-const isOldUpgrade = ({ headers, version }: NonNullable<Reading["open"]>): boolean =>
-  version === "1.0" && headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === "upgrade");
+/** Where Node ends a connection that need not end. */
+function nodeEndsAlone({ headers, version }: Head, asked: string | undefined): boolean {
+  const has = (pattern: RegExp) => headers.some((name, at) => at % 2 === 0 && pattern.test(name));
+  // It takes a response to HEAD for one that lasts until the connection ends when no length is declared.
+  if (asked === "HEAD" && !has(/^(content-length|transfer-encoding)$/i)) return true;
+  // RFC 9112 C.2.2: Proxy-Connection means nothing. RFC 9110 7.8: a server ignores Upgrade in HTTP/1.0.
+  return has(/^proxy-connection$/i) || (version === "1.0" && has(/^upgrade$/i));
+}

@@ -74,7 +74,7 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
   version: {
     rule: "only HTTP/1.0 and HTTP/1.1 are spoken; Node's parser takes 0.9 and 2.0 too",
     example: "GET / HTTP/2.0\r\nHost: a\r\n\r\n",
-    broken: (it) => ["0.9", "2.0"].includes(versionOf(it)) || /HTTP\/(0\.9|2\.0)|^\S* [^ ]*\r\n/.test(it.text),
+    broken: (it) => ["0.9", "2.0"].includes(versionOf(it)) || /HTTP\/(0\.9|2\.0)|^(\r\n)?\S* [^ ]*\r\n/.test(it.text),
   },
   versionSyntax: {
     rule: "RFC 9112 2.2 tolerates an empty line before a request, not before a response; other protocols are not ours",
