@@ -13,6 +13,7 @@ const upgradeTo = (protocol: string) => ({ Connection: "Upgrade", Upgrade: proto
 export const faults = {
   badRequest: { status: 400, message: "Bad request", transport: true },
   requestTimeout: { status: 408, message: "Request timeout", transport: true },
+  unknownExpectation: { status: 417, message: "Expectation failed", transport: true },
   targetTooLong: { status: 414, message: "URI too long", transport: true },
   headTooLarge: { status: 431, message: "Request header or cookie too large", transport: true },
   unknownCoding: { status: 501, message: "Not implemented", transport: true },

@@ -43,6 +43,7 @@ const requests: readonly Case[] = [
     status: 400,
     binds: ["http1"],
   },
+  { says: "an expectation that nobody knows", bytes: head("Expect: a-wonder\r\n"), status: 417, binds: ["http1"] },
   {
     says: "a target of another host",
     bytes: "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n",

@@ -232,6 +232,10 @@ export class ClientConnection implements ClientSide, Traffic {
     const body = bodyKind === NO_BODY ? null : new ClientBody(bodyKind === LENGTH_BODY ? this.#left : null, this.#read);
     this.#body = body;
     const head = new ClientHead(parsed, this.#peer, body);
+    if (parsed.expectUnknown) {
+      this.#reject("unknownExpectation");
+      return;
+    }
     const opened = this.#context.pipeline.open(head, this);
     if (opened.exchange === undefined) {
       this.#refuse(opened.refusal, { isLast: opened.last, bodiless: head.method === "HEAD" });
