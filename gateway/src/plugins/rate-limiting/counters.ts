@@ -1,4 +1,4 @@
-/** Counters of requests in fixed windows. Implementations: local (this node) and redis; one suite runs for both. */
+/** Counters of requests in fixed windows. Implementations: local (one thread), shared (all workers of a node), redis, database; one suite. */
 import type { Period, RateLimitingConfig } from "@sluice/model";
 
 /** One counter: an identifier in a window of a period, and how far it may go. */

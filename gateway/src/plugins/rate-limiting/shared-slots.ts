@@ -1,0 +1,246 @@
+/**
+ * The memory in which all workers of a node count: a table of fixed size with open addressing, in which every change is
+ * one compare-and-swap. Nobody waits for anybody: a worker that dies in the middle of something stops nobody.
+ *
+ * A slot is eight words: a head, three words of the name's hash (the rest of its 128 bits stands in the head, but for
+ * two), the window, when the window is over, and the count. It is free, taken (somebody is about to write it), ready
+ * or void. A key lies in one of PROBES slots from its home on, before the first one that is free; no slot becomes free
+ * again, so whoever meets a free one has seen all.
+ *
+ * Two workers may miss the same key at the same time and take a slot each. So who has taken one looks through the
+ * others again before it makes it ready: of two that see each other one makes way.
+ */
+
+const WORDS = 8;
+const HASH = 1;
+const WINDOW = 4;
+const EXPIRES = 6;
+const COUNT = 7;
+
+/** How many slots a key may lie in. */
+const PROBES = 32;
+
+/** The two lowest bits of a head. */
+const FREE = 0;
+const TAKEN = 1;
+const READY = 2;
+const VOID = 3;
+const STATE = 3;
+
+/** Rounds in which a taken slot of the same key may become ready, before its owner counts as dead. */
+const PATIENCE = 200;
+
+/** A count goes no further. */
+const MOST = 0xffffffff;
+
+/** Looked for: the hash of its name, and its window. */
+export interface Sought {
+  /** Four words. */
+  readonly hash: Int32Array;
+  /** Two words that tell windows and periods apart. */
+  readonly window: number;
+  readonly period: number;
+  /** Unix seconds. */
+  readonly expires: number;
+}
+
+export interface SharedSlotsOptions {
+  readonly buffer: SharedArrayBuffer;
+  /** 0 to 255; no two that use the buffer at a time have the same. */
+  readonly owner: number;
+  /** Unix seconds, by the clock that the windows are cut with. */
+  readonly now: () => number;
+}
+
+export class SharedSlots {
+  readonly #words: Int32Array;
+  readonly #mask: number;
+  readonly #owner: number;
+  readonly #now: () => number;
+
+  /** Bytes of a table; `slots` is a power of two, PROBES at the least. */
+  static bytes(slots: number): number {
+    if (slots < PROBES || (slots & (slots - 1)) !== 0)
+      throw new RangeError(`${slots} is no power of two from ${PROBES}`);
+    return slots * WORDS * Int32Array.BYTES_PER_ELEMENT;
+  }
+
+  constructor({ buffer, owner, now }: SharedSlotsOptions) {
+    this.#words = new Int32Array(buffer);
+    this.#mask = this.#words.length / WORDS - 1;
+    this.#owner = owner;
+    this.#now = now;
+  }
+
+  /** Where the key is counted, from now on at the latest. */
+  find(sought: Sought): number {
+    const { hash, window, period } = sought;
+    const mixed = Math.imul(window ^ (period << 24), 0x9e3779b1);
+    const home = ((hash[0] ?? 0) ^ mixed ^ (mixed >>> 15)) & this.#mask;
+    const ready = ((hash[3] ?? 0) & ~STATE) | READY;
+    for (let round = 0; ; round++) {
+      const found = this.#look(sought, { home, ready, round });
+      if (found >= 0) return found;
+    }
+  }
+
+  /** Unsigned. */
+  count(slot: number): number {
+    return Atomics.load(this.#words, slot + COUNT) >>> 0;
+  }
+
+  /** The count with one more; 0 when that would be more than the limit. */
+  add(slot: number, limit: number): number {
+    const words = this.#words;
+    const at = slot + COUNT;
+    for (let seen = Atomics.load(words, at); ; ) {
+      const count = seen >>> 0;
+      if (count >= limit) return 0;
+      if (count === MOST) return count;
+      const now = Atomics.compareExchange(words, at, seen, (count + 1) | 0);
+      if (now === seen) return count + 1;
+      seen = now;
+    }
+  }
+
+  /** Takes one back that was added for nothing. */
+  remove(slot: number): void {
+    const words = this.#words;
+    const at = slot + COUNT;
+    for (let seen = Atomics.load(words, at); seen !== 0; ) {
+      const now = Atomics.compareExchange(words, at, seen, (seen - 1) | 0);
+      if (now === seen) return;
+      seen = now;
+    }
+  }
+
+  /** How many counters stand in it whose windows are not over. */
+  held(): number {
+    const now = this.#now();
+    let held = 0;
+    for (let at = 0; at < this.#words.length; at += WORDS) {
+      if (((this.#words[at] ?? 0) & STATE) === READY && !this.#isOver(at, now)) held++;
+    }
+    return held;
+  }
+
+  /** One round: the slot, or -1 when somebody came in between. */
+  #look(sought: Sought, { home, ready, round }: Search): number {
+    const words = this.#words;
+    const now = this.#now();
+    let usable = -1;
+    let usableHead = 0;
+    let soonest = -1;
+    let soonestHead = 0;
+    for (let probe = 0; probe < PROBES; probe++) {
+      const at = ((home + probe) & this.#mask) * WORDS;
+      const head = Atomics.load(words, at);
+      if (head === ready && this.#is(at, sought)) return at;
+      const state = head & STATE;
+      if (state === TAKEN) {
+        if (!isOf(head, ready)) continue;
+        if (round > PATIENCE) Atomics.compareExchange(words, at, head, VOID);
+        return -1;
+      }
+      if (state === FREE) {
+        if (usable < 0) {
+          usable = at;
+          usableHead = head;
+        }
+        break;
+      }
+      if (state === VOID || this.#isOver(at, now)) {
+        if (usable >= 0) continue;
+        usable = at;
+        usableHead = head;
+      } else if (soonest < 0 || this.#expires(at) < this.#expires(soonest)) {
+        soonest = at;
+        soonestHead = head;
+      }
+    }
+    if (usable < 0) {
+      usable = soonest;
+      usableHead = soonestHead;
+    }
+    // Every one of them is being written by somebody.
+    if (usable < 0) return -1;
+    return this.#take(sought, { at: usable, head: usableHead, home, ready });
+  }
+
+  #take(sought: Sought, { at, head, home, ready }: Claim): number {
+    const words = this.#words;
+    const taken = takenBy(this.#owner, ready);
+    if (Atomics.compareExchange(words, at, head, taken) !== head) return -1;
+    words[at + HASH] = sought.hash[0] ?? 0;
+    words[at + HASH + 1] = sought.hash[1] ?? 0;
+    words[at + HASH + 2] = sought.hash[2] ?? 0;
+    words[at + WINDOW] = sought.window;
+    words[at + WINDOW + 1] = sought.period;
+    words[at + EXPIRES] = sought.expires | 0;
+    Atomics.store(words, at + COUNT, 0);
+    if (!this.#isAlone(sought, { at, home, ready })) {
+      Atomics.compareExchange(words, at, taken, VOID);
+      return -1;
+    }
+    return Atomics.compareExchange(words, at, taken, ready) === taken ? at : -1;
+  }
+
+  /** Whether nobody else has, or may get, a slot for the same key. Who has taken a later one is thrown out. */
+  #isAlone(sought: Sought, { at: own, home, ready }: Omit<Claim, "head">): boolean {
+    const words = this.#words;
+    let isBefore = true;
+    for (let probe = 0; probe < PROBES; probe++) {
+      const at = ((home + probe) & this.#mask) * WORDS;
+      if (at === own) {
+        isBefore = false;
+        continue;
+      }
+      const head = Atomics.load(words, at);
+      if (head === FREE) return true;
+      if (head === ready && this.#is(at, sought)) return false;
+      if ((head & STATE) !== TAKEN || !isOf(head, ready)) continue;
+      if (isBefore || Atomics.compareExchange(words, at, head, VOID) !== head) return false;
+    }
+    return true;
+  }
+
+  #is(at: number, { hash, window, period }: Sought): boolean {
+    const words = this.#words;
+    return (
+      words[at + HASH] === hash[0] &&
+      words[at + HASH + 1] === hash[1] &&
+      words[at + HASH + 2] === hash[2] &&
+      words[at + WINDOW] === window &&
+      words[at + WINDOW + 1] === period
+    );
+  }
+
+  #isOver(at: number, now: number): boolean {
+    return this.#expires(at) <= now;
+  }
+
+  #expires(at: number): number {
+    return (this.#words[at + EXPIRES] ?? 0) >>> 0;
+  }
+}
+
+interface Search {
+  readonly home: number;
+  /** The head of the key's slot when it is ready. */
+  readonly ready: number;
+  readonly round: number;
+}
+
+interface Claim {
+  readonly at: number;
+  /** What was seen there. */
+  readonly head: number;
+  readonly home: number;
+  readonly ready: number;
+}
+
+/** A head of a slot that is taken: 22 bits of the key's, 8 of who took it, the state. */
+const takenBy = (owner: number, ready: number): number => (ready & ~0x3ff) | (owner << 2) | TAKEN;
+
+/** Whether a taken slot may be for this key. */
+const isOf = (taken: number, ready: number): boolean => ((taken ^ ready) & ~0x3ff) === 0;

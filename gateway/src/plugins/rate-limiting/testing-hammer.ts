@@ -1,0 +1,19 @@
+/** A thread that takes the same counters as others at the same moment, and tells what it was admitted. */
+import { parentPort, workerData } from "node:worker_threads";
+import type { Counter } from "./counters.ts";
+import { type CountersMemory, SharedCounters } from "./shared.ts";
+
+export interface Hammering {
+  readonly memory: CountersMemory;
+  readonly owner: number;
+  /** One word: how many threads have still to come before all begin. */
+  readonly gate: Int32Array;
+  /** Each is one request. */
+  readonly takes: readonly (readonly Counter[])[];
+}
+
+const { memory, owner, gate, takes } = workerData as Hammering;
+const counters = new SharedCounters({ memory, owner });
+if (Atomics.sub(gate, 0, 1) === 1) Atomics.notify(gate, 0);
+for (let left = Atomics.load(gate, 0); left > 0; left = Atomics.load(gate, 0)) Atomics.wait(gate, 0, left, 10);
+parentPort?.postMessage(takes.map((each) => counters.take(each)));

@@ -1,0 +1,8 @@
+import { createCountersMemory, SharedCounters } from "../../../gateway/src/plugins/rate-limiting/shared.ts";
+import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
+import { countersSuite } from "./suite.ts";
+
+countersSuite("counters in memory that workers share", async () => {
+  const counters = new SharedCounters({ memory: createCountersMemory(1024), owner: 0 });
+  return { counters, config: filled, held: async () => counters.size };
+});
