@@ -2,6 +2,7 @@
 import type { Target } from "../runtime/runtime.ts";
 import { connectionNames, type HeaderStyle, hopByHop, takesTrailers } from "./header-names.ts";
 import type { LiveExchange } from "./live-exchange.ts";
+import { escapePath } from "./path.ts";
 import type { IncomingRequest } from "./request.ts";
 
 /** Sent by the proxy in its own words, or not at all. */
@@ -99,5 +100,7 @@ const nameOf = (host: string): string => {
 function strippedPrefix({ part, match, request }: LiveExchange): string | null {
   if (!part.route.strip_path || match.matchedPath === 0) return null;
   const prefix = request.path.slice(0, match.matchedPath);
-  return prefix === "/" ? null : prefix;
+  if (prefix === "/") return null;
+  // What a client sent as %0D%0A is a line break here.
+  return request.target.plain ? prefix : escapePath(prefix);
 }

@@ -121,6 +121,21 @@ export function headerSuite(engine: Engine): void {
       assert.equal(kept.headers["x-forwarded-prefix"], undefined);
     });
 
+    it("tells the prefix that it took away as it stands in a URL: no byte of it breaks the header", async (test) => {
+      const paths = ["~/rx/[^/]+"];
+      for (const [sent, told] of [
+        ["/rx/%0d%0aEvil:1", "/rx/%0D%0AEvil:1"],
+        ["/rx/%C4%8D%C4%8AEvil:1", "/rx/%C4%8D%C4%8AEvil:1"],
+        ["/rx/a%00b", "/rx/a%00b"],
+        ["/rx/%C3%BC%E6%97%A5", "/rx/%C3%BC%E6%97%A5"],
+        ["/rx/a%20b%ff", "/rx/a%20b%FF"],
+      ]) {
+        const seen = await seenBy(test, { path: `${sent}/x`, rig: { route: { paths } } });
+        assert.equal(seen.headers["x-forwarded-prefix"], told);
+        assert.equal(seen.headers.evil, undefined);
+      }
+    });
+
     it("removes what belongs to the client's connection, and what its Connection header names", async (test) => {
       const seen = await seenBy(test, {
         headers: {
