@@ -8,6 +8,8 @@ export interface ProxyOptions {
   readonly listen: ListenAddress;
   /** Where clients are answered over TLS; absent: nowhere. */
   readonly listenTls?: ListenAddress;
+  /** Whether other threads listen on the same addresses: the system shares the connections out among them. Default false. */
+  readonly reusePort?: boolean;
   readonly settings: ProxySettings;
   readonly log: ProxyLog;
   /** The runtime that a new request begins with. */

@@ -10,6 +10,8 @@ import type { ListenAddress } from "./settings.ts";
 
 export interface TlsOptions {
   readonly listen: ListenAddress;
+  /** As in `ProxyOptions`. */
+  readonly reusePort: boolean;
   /** Gets the connections whose handshake is done. */
   readonly onConnection: (socket: TLSSocket) => void;
   /** What to show to clients that ask for a name (null: for none); undefined ends the handshake. */
@@ -39,7 +41,7 @@ function contextOf(certificate: Certificate): SecureContext {
 
 /** Rejects when the address cannot be listened on. */
 export async function startTls(options: TlsOptions): Promise<TlsListener> {
-  const { listen, onConnection, certificate, handshakeTimeout } = options;
+  const { listen, reusePort, onConnection, certificate, handshakeTimeout } = options;
   const context = (serverName: string | null) => {
     const found = certificate(serverName);
     return found && contextOf(found);
@@ -76,7 +78,7 @@ export async function startTls(options: TlsOptions): Promise<TlsListener> {
   });
   await new Promise<void>((resolve, reject) => {
     front.once("error", reject);
-    front.listen({ host: listen.host, port: listen.port }, resolve);
+    front.listen({ host: listen.host, port: listen.port, reusePort }, resolve);
   });
   return {
     address: { host: listen.host, port: (front.address() as AddressInfo).port },

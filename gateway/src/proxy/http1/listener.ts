@@ -14,7 +14,7 @@ import { createResponseHeads } from "./response-text.ts";
 import { createUpstreamHeads } from "./upstream-head.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 
-export const createProxy: CreateProxy = async ({ listen, listenTls, settings, log, runtime }) => {
+export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, settings, log, runtime }) => {
   const own: ListenAddress[] = [...settings.ownListeners];
   const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
   const pool = new UpstreamPool({ guard, keepAlive: settings.upstreamKeepAlive });
@@ -65,7 +65,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, settings, lo
   const server = createServer({ noDelay: true, allowHalfOpen: true }, serve);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host: listen.host, port: listen.port }, resolve);
+    server.listen({ host: listen.host, port: listen.port, reusePort }, resolve);
   });
   const { port } = server.address() as AddressInfo;
   own.push({ host: listen.host, port });
@@ -110,6 +110,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, settings, lo
     try {
       return await startTls({
         listen: address,
+        reusePort,
         onConnection: serve,
         certificate: (serverName) => runtime().certificates.find(serverName),
         handshakeTimeout: settings.handshakeTimeout,

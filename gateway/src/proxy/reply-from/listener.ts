@@ -29,7 +29,7 @@ type Refused = Extract<Opened, { readonly exchange?: undefined }>;
 const DELIVERY = Symbol("delivery");
 type Marked = { readonly [DELIVERY]?: Delivery };
 
-export const createProxy: CreateProxy = async ({ listen, listenTls, settings, log, runtime }) => {
+export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, settings, log, runtime }) => {
   const own: ListenAddress[] = [...settings.ownListeners];
   const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
   const pools = new Pools({ guard, keepAlive: settings.upstreamKeepAlive });
@@ -89,7 +89,8 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, settings, lo
     writeOwn(reply.raw, refusal, last || draining);
   }
 
-  await app.listen({ host: listen.host, port: listen.port });
+  const at = { host: listen.host, port: listen.port, reusePort };
+  await app.listen(at);
   const { port } = server.address() as AddressInfo;
   own.push({ host: listen.host, port });
   const tls = listenTls && (await openTls(listenTls));
@@ -119,6 +120,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, settings, lo
     try {
       return await startTls({
         listen: address,
+        reusePort,
         onConnection: (socket) => server.emit("connection", socket),
         certificate: (serverName) => runtime().certificates.find(serverName),
         handshakeTimeout: settings.handshakeTimeout,
