@@ -2,7 +2,7 @@
  * Active health checks: a node's own requests to targets, at the pace that the upstream asks for. Healthy and unhealthy
  * targets have each a pace of their own. What carries a check, and the clock, come from outside.
  */
-import type { Certificate, Upstream } from "@sluice/model";
+import { type Certificate, differences, type Upstream } from "@sluice/model";
 import type { Balancer } from "./balancer.ts";
 import type { Sign } from "./health.ts";
 import type { Member } from "./member.ts";
@@ -45,6 +45,7 @@ export class HealthWatch {
   readonly #clock: Clock;
   /** By upstream id and the kind of targets. */
   readonly #rounds = new Map<string, Rounds>();
+  #balancers: ReadonlyMap<string, Balancer> = new Map();
 
   constructor({ probe, clock = realClock }: HealthWatchOptions) {
     this.#probe = probe;
@@ -53,23 +54,21 @@ export class HealthWatch {
 
   /** From now on the targets of these balancers are checked, and no others. A pace that stays does not start anew. */
   follow(balancers: ReadonlyMap<string, Balancer>): void {
-    const wanted = new Set<string>();
-    for (const [id, balancer] of balancers) {
-      for (const kind of ["healthy", "unhealthy"] as const) {
-        const { interval } = balancer.upstream.healthchecks.active[kind];
-        if (interval <= 0) continue;
-        const key = `${id} ${kind} ${interval}`;
-        wanted.add(key);
-        const known = this.#rounds.get(key);
-        if (known) known.balancer = balancer;
-        else this.#rounds.set(key, this.#start(balancer, { kind, interval }));
-      }
+    for (const { key, after } of differences(this.#balancers, balancers))
+      for (const kind of ["healthy", "unhealthy"] as const) this.#turnTo(`${key} ${kind}`, kind, after);
+    this.#balancers = balancers;
+  }
+
+  #turnTo(key: string, kind: Kind, balancer: Balancer | undefined): void {
+    const interval = balancer?.upstream.healthchecks.active[kind].interval ?? 0;
+    const known = this.#rounds.get(key);
+    if (known !== undefined && known.interval === interval && balancer !== undefined) {
+      known.balancer = balancer;
+      return;
     }
-    for (const [key, rounds] of this.#rounds) {
-      if (wanted.has(key)) continue;
-      rounds.stop();
-      this.#rounds.delete(key);
-    }
+    known?.stop();
+    this.#rounds.delete(key);
+    if (balancer !== undefined && interval > 0) this.#rounds.set(key, this.#start(balancer, { kind, interval }));
   }
 
   /** Stops all timers and cuts the checks under way. */
@@ -98,6 +97,7 @@ interface RoundsOptions {
 
 class Rounds {
   balancer: Balancer;
+  readonly interval: number;
   readonly #options: RoundsOptions;
   readonly #stopped = new AbortController();
   #cancel: () => void;
@@ -105,6 +105,7 @@ class Rounds {
 
   constructor(options: RoundsOptions) {
     this.balancer = options.balancer;
+    this.interval = options.interval;
     this.#options = options;
     this.#cancel = this.#schedule();
   }

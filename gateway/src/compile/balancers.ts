@@ -1,44 +1,102 @@
-/** Balancers of all upstream entities, those that did not change shared with the runtime before. */
-import type { Snapshot, Target } from "@sluice/model";
+/** Balancers of all upstream entities. A change makes anew those of the upstreams that it touches. */
+import {
+  BucketMap,
+  byHash,
+  byId,
+  differences,
+  emptySnapshot,
+  type Snapshot,
+  type Target,
+  type Upstream,
+} from "@sluice/model";
 import { Balancer, type Turn } from "../balance/balancer.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import { Groups } from "./groups.ts";
 
 export interface BalancerTools {
   /** Told when a target becomes unhealthy or healthy. */
   readonly onTurn?: (turn: Turn) => void;
 }
 
-/** By upstream id. */
-export function balancersOf(
-  previous: Pick<Runtime, "snapshot" | "balancers"> | null,
-  snapshot: Snapshot,
-  { onTurn }: BalancerTools,
-): ReadonlyMap<string, Balancer> {
-  const { upstreams, targets, certificates } = snapshot;
-  const old = previous?.snapshot;
-  if (previous && old?.upstreams === upstreams && old.targets === targets && old.certificates === certificates) {
-    return previous.balancers;
+type Sections = Pick<Snapshot, "upstreams" | "targets" | "certificates">;
+
+interface Parts {
+  readonly sections: Sections;
+  readonly byId: BucketMap<Balancer>;
+  readonly byName: BucketMap<Balancer>;
+  /** By their upstream. */
+  readonly targets: Groups<Target>;
+  /** Those that show a certificate, by it. */
+  readonly showing: Groups<Upstream>;
+}
+
+export class Balancers {
+  readonly #parts: Parts;
+
+  private constructor(parts: Parts) {
+    this.#parts = parts;
   }
-  const byUpstream = Map.groupBy(targets.values(), (target) => target.upstream?.id);
-  const balancers = new Map<string, Balancer>();
-  for (const upstream of upstreams.values()) {
-    const own = byUpstream.get(upstream.id) ?? [];
-    const certificate = certificates.get(upstream.client_certificate?.id ?? "") ?? null;
-    const before = previous?.balancers.get(upstream.id) ?? null;
-    const unchanged =
-      before?.upstream === upstream && before.certificate === certificate && haveSame(before.targets, own);
-    balancers.set(
-      upstream.id,
-      before && unchanged
-        ? before
-        : new Balancer({ upstream, targets: own, certificate, previous: before, now: monotonic, onTurn }),
-    );
+
+  static readonly empty = new Balancers({
+    sections: emptySnapshot,
+    byId: new BucketMap(byId),
+    byName: new BucketMap(byHash),
+    targets: new Groups(({ upstream }) => upstream?.id),
+    showing: new Groups(({ client_certificate }) => client_certificate?.id),
+  });
+
+  /** By upstream id. */
+  get all(): ReadonlyMap<string, Balancer> {
+    return this.#parts.byId;
   }
-  return balancers;
+
+  /** Of the upstream of that name. */
+  named(name: string): Balancer | undefined {
+    return this.#parts.byName.get(name);
+  }
+
+  /** These when nothing of upstreams, targets and certificates has changed. */
+  with({ upstreams, targets, certificates }: Sections, { onTurn }: BalancerTools): Balancers {
+    const { sections, ...before } = this.#parts;
+    const changed = {
+      upstreams: differences(sections.upstreams, upstreams),
+      targets: differences(sections.targets, targets),
+      certificates: differences(sections.certificates, certificates),
+    };
+    if (Object.values(changed).every(({ length }) => length === 0)) return this;
+    const groups = {
+      targets: before.targets.with(changed.targets),
+      showing: before.showing.with(changed.upstreams),
+    };
+    const touched = new Set([
+      ...changed.upstreams.map(({ key }) => key),
+      ...changed.targets
+        .flatMap(({ before: left, after: entered }) => [left?.upstream?.id ?? [], entered?.upstream?.id ?? []])
+        .flat(),
+      ...changed.certificates.flatMap(({ key }) => groups.showing.of(key).map(({ id }) => id)),
+    ]);
+    const remade = [...touched].map((id): readonly [string, Balancer | undefined] => {
+      const upstream = upstreams.get(id);
+      if (upstream === undefined) return [id, undefined];
+      const own = groups.targets.of(id);
+      const certificate = certificates.get(upstream.client_certificate?.id ?? "") ?? null;
+      const previous = before.byId.get(id) ?? null;
+      return [id, new Balancer({ upstream, targets: own, certificate, previous, now: monotonic, onTurn })];
+    });
+    const gone = remade.flatMap(([id]) => before.byId.get(id)?.upstream.name ?? []);
+    const come = remade.flatMap(([, balancer]) => balancer ?? []);
+    return new Balancers({
+      sections: { upstreams, targets, certificates },
+      byId: before.byId.with(remade),
+      // A name that one upstream leaves, another may take.
+      byName: before.byName.with(
+        new Map<string, Balancer | undefined>([
+          ...gone.map((name) => [name, undefined] as const),
+          ...come.map((balancer) => [balancer.upstream.name, balancer] as const),
+        ]),
+      ),
+      ...groups,
+    });
+  }
 }
 
 const monotonic = (): number => performance.now();
-
-function haveSame(before: readonly Target[], now: readonly Target[]): boolean {
-  return before.length === now.length && now.every((target, at) => before[at] === target);
-}

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Plugin, plugins } from "@sluice/model";
+import { differences, type Plugin, plugins } from "@sluice/model";
 import type { PluginHandlers, PluginInstance, PluginScope, PluginServices } from "../plugins/plugin.ts";
 import type { Chain } from "../runtime/runtime.ts";
-import { PluginTable, routeChains } from "./chains.ts";
+import { PluginTable, RoutePlugins } from "./chains.ts";
 import { consumerNamed, idOf, pluginNamed, routeNamed } from "./testing-entities.ts";
 
 interface Made extends PluginInstance {
@@ -35,7 +35,7 @@ const attached = (name: string, to: readonly (keyof typeof own)[], members: Part
   pluginNamed(name, { ...Object.fromEntries(to.map((kind) => [kind, own[kind]])), ...members });
 
 const tableOf = (all: readonly Plugin[]) =>
-  PluginTable.empty.with(new Map(all.map((plugin) => [plugin.id, plugin])), tools);
+  PluginTable.empty.with(differences(new Map(), new Map(all.map((plugin) => [plugin.id, plugin]))), tools);
 
 /** Plugin names and the scope that won, in order. */
 const told = (chain: Chain) =>
@@ -53,7 +53,7 @@ for (const [place, scope] of precedence.entries()) {
   test(`a plugin of ${name} wins over all that are less specific`, () => {
     const all = precedence.slice(place).map((to) => attached("rate-limiting", to));
     for (const order of [all, all.toReversed()]) {
-      const chain = routeChains(tableOf(order), route).http.identified(demo, afterAuth);
+      const chain = new RoutePlugins(tableOf(order), route).http.identified(demo, afterAuth);
       assert.deepEqual(told(chain), [`rate-limiting ${name}`]);
     }
   });
@@ -67,7 +67,7 @@ test("plugins of a consumer wait until the consumer is known; one use of each na
     attached("key-auth", ["route"]),
     attached("cors", []),
   ]);
-  const chains = routeChains(table, route).http;
+  const chains = new RoutePlugins(table, route).http;
   const before = ["cors global", "key-auth route", "rate-limiting service", "prometheus global"];
   assert.deepEqual(told(chains.anonymous), before);
   assert.deepEqual(told(chains.identified(demo, afterAuth)), before.with(2, "rate-limiting consumer"));
@@ -76,7 +76,7 @@ test("plugins of a consumer wait until the consumer is known; one use of each na
 
 test("steps above the one that found the consumer stay as they ran", () => {
   const table = tableOf([attached("cors", []), attached("cors", ["consumer"]), attached("key-auth", [])]);
-  assert.deepEqual(told(routeChains(table, route).http.identified(demo, afterAuth)), [
+  assert.deepEqual(told(new RoutePlugins(table, route).http.identified(demo, afterAuth)), [
     "cors global",
     "key-auth global",
   ]);
@@ -84,7 +84,7 @@ test("steps above the one that found the consumer stay as they ran", () => {
 
 test("a disabled plugin is not there, so a wider one applies", () => {
   const table = tableOf([attached("cors", ["route"], { enabled: false }), attached("cors", ["service"])]);
-  assert.deepEqual(told(routeChains(table, route).http.anonymous), ["cors service"]);
+  assert.deepEqual(told(new RoutePlugins(table, route).http.anonymous), ["cors service"]);
 });
 
 test("a plugin acts on requests of its protocols only; on others a wider one applies", () => {
@@ -94,7 +94,7 @@ test("a plugin acts on requests of its protocols only; on others a wider one app
     attached("cors", [], { protocols: ["grpc", "http"] }),
     attached("prometheus", [], { protocols: ["grpcs"] }),
   ]);
-  const { http, https } = routeChains(table, route);
+  const { http, https } = new RoutePlugins(table, route);
   assert.deepEqual(told(http.anonymous), ["cors global", "key-auth service"]);
   assert.deepEqual(told(https.anonymous), ["key-auth route"]);
 });
@@ -107,21 +107,41 @@ test("plugins of other routes, services and consumers do not apply", () => {
     pluginNamed("cors", { consumer: strange }),
     pluginNamed("cors", { route: own.route, service: strange }),
   ]);
-  assert.deepEqual(told(routeChains(table, route).http.identified(demo, afterAuth)), []);
+  assert.deepEqual(told(new RoutePlugins(table, route).http.identified(demo, afterAuth)), []);
 });
 
 test("chains are made once", () => {
-  const chains = routeChains(tableOf([attached("rate-limiting", ["consumer"])]), route).http;
+  const chains = new RoutePlugins(tableOf([attached("rate-limiting", ["consumer"])]), route).http;
   assert.equal(chains.anonymous, chains.anonymous);
   assert.equal(chains.identified(demo, afterAuth), chains.identified(demo, afterAuth));
 });
 
-test("a table whose plugins did not change is the same table", () => {
-  const table = tableOf([attached("cors", []), attached("prometheus", [], { enabled: false })]);
-  const [cors] = [attached("cors", [])];
-  const same = new Map([[cors?.id ?? "", cors]]);
-  assert.notEqual(table.with(same, tools), table, "an equal plugin is another one");
-  const all = new Map([cors].map((plugin) => [plugin.id, plugin]));
-  const once = PluginTable.empty.with(all, tools);
-  assert.equal(once.with(new Map(all), tools), once);
+test("a table is the same while what runs is the same", () => {
+  const [cors, off] = [attached("cors", []), attached("prometheus", [], { enabled: false })];
+  const table = tableOf([cors, off]);
+  const changed = (before: Plugin, after: Plugin) => table.with([{ key: before.id, before, after }], tools);
+  assert.equal(table.with([], tools), table);
+  assert.equal(changed(off, { ...off, config: { per_consumer: true } }), table);
+  assert.notEqual(changed(cors, { ...cors }), table, "an equal plugin is another one");
 });
+
+const other = { id: idOf("other") };
+/** What is attached, and whether the chains of the route are others then. */
+const additions: readonly (readonly [what: string, Plugin, boolean])[] = [
+  ["a plugin for everything", attached("cors", []), true],
+  ["a plugin of the service", attached("cors", ["service"]), true],
+  ["a plugin of the route and its service", attached("cors", ["route", "service"]), true],
+  ["a plugin of another service", pluginNamed("cors", { service: other }), false],
+  ["a plugin of another route of the service", pluginNamed("cors", { service, route: other }), false],
+  ["a plugin of the route with another service", pluginNamed("cors", { service: other, route: own.route }), false],
+];
+for (const [what, plugin, changes] of additions) {
+  test(`${what} ${changes ? "makes" : "does not make"} a route's chains others`, () => {
+    const table = tableOf([attached("prometheus", []), attached("key-auth", ["route"])]);
+    const chains = new RoutePlugins(table, route);
+    const next = table.with([{ key: plugin.id, before: undefined, after: plugin }], tools);
+    assert.equal(chains.isOf(next), !changes);
+    const back = next.with([{ key: plugin.id, before: plugin, after: undefined }], tools);
+    assert.equal(new RoutePlugins(next, route).isOf(back), !changes);
+  });
+}

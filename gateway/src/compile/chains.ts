@@ -1,173 +1,196 @@
 /**
  * Plugin chains: which use of each plugin runs for a route and a consumer (kong-contract 3.1). One use per plugin name,
  * the most specific wins; a disabled one is not there, so a wider one applies.
+ *
+ * Plugins are found by what they are attached to. A route remembers what it found in its four places, and its chains
+ * serve until one of those is another: no change of a plugin looks at a route.
  */
 import {
-  type Consumer,
+  BucketMap,
+  byId,
+  type Difference,
+  differences,
   type PluginConfigs,
   type PluginName,
   plugins,
-  type Route,
   type SnapshotPlugin,
+  type SnapshotRoute,
 } from "@sluice/model";
 import type { PluginHandlers, PluginInstance, PluginServices } from "../plugins/plugin.ts";
 import type { Chain, RouteChains, Scheme, Step } from "../runtime/runtime.ts";
+import { Groups } from "./groups.ts";
 
 export interface PluginTools {
   readonly handlers: PluginHandlers;
   readonly services: PluginServices;
 }
 
+/** An enabled plugin. */
 interface Loaded {
-  readonly plugin: SnapshotPlugin;
+  readonly id: string;
+  readonly name: PluginName;
   readonly step: Step;
-  /** What it is attached to. Kept, as it is asked of every plugin after every change of one. */
+  /** What it is attached to. */
   readonly scope: string;
+  readonly consumer: string | undefined;
   readonly actsOn: Readonly<Record<Scheme, boolean>>;
+}
+
+/** Plugins that are for one consumer each. */
+interface PersonalPlugins {
+  readonly byScope: Groups<Loaded>;
+  readonly byConsumer: Groups<Loaded>;
 }
 
 /** More chains of consumers than this are not remembered by one route. */
 const MAX_CHAINS = 1000;
 
-/** Instances of all enabled plugins, found by name and scope. An instance lives as long as its plugin is unchanged. */
+/** Instances of all enabled plugins, found by scope. An instance lives as long as its plugin is unchanged. */
 export class PluginTable {
-  readonly #loaded: ReadonlyMap<string, Loaded>;
-  /** `uses` by the scheme of the requests that they act on; the consumers that plugins are for. */
-  #known: { readonly uses: Readonly<Record<Scheme, Uses>>; readonly consumers: ReadonlySet<string> } | undefined;
+  readonly #loaded: BucketMap<Loaded>;
+  /** Those for everybody, by scope. */
+  readonly general: Groups<Loaded>;
+  readonly personal: PersonalPlugins;
 
-  private constructor(loaded: ReadonlyMap<string, Loaded>) {
+  private constructor(loaded: BucketMap<Loaded>, general: Groups<Loaded>, personal: PersonalPlugins) {
     this.#loaded = loaded;
+    this.general = general;
+    this.personal = personal;
   }
 
-  /** Made at first use: of changes in a row, few tables meet a request. */
-  get #indexes() {
-    if (this.#known) return this.#known;
-    const loaded = [...this.#loaded.values()];
-    this.#known = {
-      uses: usesByScheme(loaded),
-      consumers: new Set(loaded.flatMap(({ plugin }) => plugin.consumer?.id ?? [])),
+  static readonly empty = new PluginTable(
+    new BucketMap(byId),
+    new Groups(({ scope, consumer }) => (consumer === undefined ? scope : undefined)),
+    {
+      byScope: new Groups(({ scope, consumer }) => (consumer === undefined ? undefined : scope)),
+      byConsumer: new Groups(({ consumer }) => consumer),
+    },
+  );
+
+  /** The table after these changes; the same one when nothing that runs has changed. */
+  with(changes: readonly Difference<SnapshotPlugin>[], tools: PluginTools): PluginTable {
+    const loaded = this.#loaded.with(
+      changes.map(({ key, after }) => [key, after?.enabled ? load(after, tools) : undefined] as const),
+    );
+    if (loaded === this.#loaded) return this;
+    const changed = differences(this.#loaded, loaded);
+    const byScope = this.personal.byScope.with(changed);
+    const personal =
+      byScope === this.personal.byScope
+        ? this.personal
+        : { byScope, byConsumer: this.personal.byConsumer.with(changed) };
+    return new PluginTable(loaded, this.general.with(changed), personal);
+  }
+}
+
+/** What plugins do to requests of one route. Chains are made at first use. */
+export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
+  /** Of the table for which this was last found to be right. */
+  #general: Groups<Loaded>;
+  readonly #personal: PersonalPlugins;
+  readonly #scopes: readonly string[];
+  readonly #found: readonly (readonly Loaded[])[];
+  readonly #route: SnapshotRoute;
+  #http: RouteChains | undefined;
+  #https: RouteChains | undefined;
+
+  constructor({ general, personal }: PluginTable, route: SnapshotRoute) {
+    this.#general = general;
+    this.#personal = personal;
+    this.#route = route;
+    this.#scopes = scopesOf(route, null);
+    this.#found = this.#scopes.map((scope) => general.of(scope));
+  }
+
+  /** Whether it would be the same, made of this table. */
+  isOf({ general, personal }: PluginTable): boolean {
+    if (personal !== this.#personal) return false;
+    if (general === this.#general) return true;
+    if (!this.#scopes.every((scope, at) => general.of(scope) === this.#found[at])) return false;
+    this.#general = general;
+    return true;
+  }
+
+  get http(): RouteChains {
+    this.#http ??= this.#chainsFor("http");
+    return this.#http;
+  }
+
+  get https(): RouteChains {
+    this.#https ??= this.#chainsFor("https");
+    return this.#https;
+  }
+
+  #chainsFor(scheme: Scheme): RouteChains {
+    const found = this.#found;
+    const { byScope, byConsumer } = this.#personal;
+    const route = this.#route;
+    const anonymous = select(found, scheme);
+    const identified = new Map<string, { readonly after: number; readonly chain: Chain }>();
+    return {
+      anonymous,
+      identified(consumer, after) {
+        // Without a plugin of its own a consumer's chain is everyone's.
+        if (!byConsumer.has(consumer.id)) return anonymous;
+        const known = identified.get(consumer.id);
+        if (known?.after === after) return known.chain;
+        const own = scopesOf(route, consumer.id).map((scope) => byScope.of(scope));
+        const chosen = select(byPrecedence(own, found), scheme);
+        const chain = [
+          ...anonymous.filter((step) => step.priority >= after),
+          ...chosen.filter((step) => step.priority < after),
+        ];
+        if (identified.size >= MAX_CHAINS) identified.clear();
+        identified.set(consumer.id, { after, chain });
+        return chain;
+      },
     };
-    return this.#known;
-  }
-
-  static readonly empty = new PluginTable(new Map());
-
-  /** The table for these plugins; the same one when nothing that runs has changed. */
-  with(all: ReadonlyMap<string, SnapshotPlugin>, tools: PluginTools): PluginTable {
-    const loaded = new Map<string, Loaded>();
-    let reused = 0;
-    for (const plugin of all.values()) {
-      if (!plugin.enabled) continue;
-      const before = this.#loaded.get(plugin.id);
-      if (before?.plugin === plugin) reused++;
-      loaded.set(plugin.id, before?.plugin === plugin ? before : load(plugin, tools));
-    }
-    return reused === loaded.size && reused === this.#loaded.size ? this : new PluginTable(loaded);
-  }
-
-  /** Whether any plugin is for this consumer alone; without one the consumer's chain is everyone's. */
-  concerns(consumer: Consumer): boolean {
-    return this.#indexes.consumers.has(consumer.id);
-  }
-
-  /** False when every plugin acts on every scheme: then one chain serves both. */
-  get tellsSchemesApart(): boolean {
-    const { uses } = this.#indexes;
-    return uses.http !== uses.https;
-  }
-
-  select({ scheme, route, service, consumer }: Scope): Chain {
-    const scopes = precedence(route, service, consumer);
-    return [...this.#indexes.uses[scheme].values()].flatMap((uses) => {
-      const winner = scopes.find((scope) => uses.has(scope));
-      return (winner !== undefined && uses.get(winner)) || [];
-    });
   }
 }
 
-export interface Scope {
-  readonly scheme: Scheme;
-  readonly route: string | null;
-  readonly service: string | null;
-  readonly consumer: string | null;
-}
+type Places<Found> = readonly Found[];
 
-/** Chains of one route, made at first use. */
-export function routeChains(table: PluginTable, route: Route): Readonly<Record<Scheme, RouteChains>> {
-  const http = chainsFor(table, "http", route);
-  return { http, https: table.tellsSchemesApart ? chainsFor(table, "https", route) : http };
-}
-
-function chainsFor(table: PluginTable, scheme: Scheme, route: Route): RouteChains {
-  const scope = { scheme, route: route.id, service: route.service?.id ?? null };
-  let anonymous: Chain | undefined;
-  const identified = new Map<string, { readonly after: number; readonly chain: Chain }>();
-  return {
-    get anonymous() {
-      anonymous ??= table.select({ ...scope, consumer: null });
-      return anonymous;
-    },
-    identified(consumer, after) {
-      if (!table.concerns(consumer)) return this.anonymous;
-      const known = identified.get(consumer.id);
-      if (known?.after === after) return known.chain;
-      const chain = [
-        ...this.anonymous.filter((step) => step.priority >= after),
-        ...table.select({ ...scope, consumer: consumer.id }).filter((step) => step.priority < after),
-      ];
-      if (identified.size >= MAX_CHAINS) identified.clear();
-      identified.set(consumer.id, { after, chain });
-      return chain;
-    },
-  };
-}
-
-/** Scopes that apply, the most specific first. */
-function precedence(route: string | null, service: string | null, consumer: string | null): readonly string[] {
+/** A plugin's places for one consumer or for everybody: the route and the service, the route, the service, anywhere. */
+function scopesOf({ id, service }: Pick<SnapshotRoute, "id" | "service">, consumer: string | null): Places<string> {
+  const owner = service?.id ?? null;
   return [
-    scopeKey(route, service, consumer),
-    scopeKey(route, null, consumer),
-    scopeKey(null, service, consumer),
-    scopeKey(route, service, null),
+    scopeKey(id, owner, consumer),
+    scopeKey(id, null, consumer),
+    scopeKey(null, owner, consumer),
     scopeKey(null, null, consumer),
-    scopeKey(route, null, null),
-    scopeKey(null, service, null),
-    scopeKey(null, null, null),
   ];
+}
+
+/** The most specific first; route and service together come before the consumer alone. */
+function byPrecedence<Found>(
+  [ownBoth, ownRoute, ownService, own]: Places<Found>,
+  [both, route, service, any]: Places<Found>,
+): Places<Found> {
+  return [ownBoth, ownRoute, ownService, both, own, route, service, any] as Places<Found>;
 }
 
 const scopeKey = (route: string | null, service: string | null, consumer: string | null): string =>
   `${route ?? ""}/${service ?? ""}/${consumer ?? ""}`;
 
-/** By name, in order of priority; inside by scope. */
-type Uses = ReadonlyMap<PluginName, ReadonlyMap<string, Step>>;
-
-/** A plugin whose protocols leave a scheme out is not there for its requests, so a wider one applies. */
-function usesByScheme(loaded: readonly Loaded[]): Readonly<Record<Scheme, Uses>> {
-  const actingOn = (scheme: Scheme) => loaded.filter(({ actsOn }) => actsOn[scheme]);
-  const [http, https] = [actingOn("http"), actingOn("https")];
-  const all = usesOf(http);
-  const same = http.length === loaded.length && https.length === loaded.length;
-  return { http: all, https: same ? all : usesOf(https) };
-}
-
-function usesOf(loaded: Iterable<Loaded>): Uses {
-  const byName = new Map<PluginName, Map<string, Step>>();
-  for (const { plugin, step, scope } of loaded) {
-    const name = plugin.name as PluginName;
-    const uses = byName.get(name) ?? new Map<string, Step>();
-    uses.set(scope, step);
-    byName.set(name, uses);
-  }
-  return new Map([...byName].sort(([a], [b]) => plugins[b].priority - plugins[a].priority));
+/**
+ * One use of each plugin, in order of priority. A plugin whose protocols leave the scheme out is not there for its
+ * requests, so a wider one applies.
+ */
+function select(found: Places<readonly Loaded[]>, scheme: Scheme): Chain {
+  const chosen = new Map<PluginName, Step>();
+  for (const place of found)
+    for (const { name, step, actsOn } of place) if (actsOn[scheme] && !chosen.has(name)) chosen.set(name, step);
+  return [...chosen.values()].sort((one, other) => other.priority - one.priority);
 }
 
 function load(plugin: SnapshotPlugin, tools: PluginTools): Loaded {
-  const { route, service, consumer, protocols } = plugin;
+  const { id, route, service, consumer, protocols } = plugin;
   return {
-    plugin,
+    id,
+    name: plugin.name as PluginName,
     step: stepOf(plugin, tools),
     scope: scopeKey(route?.id ?? null, service?.id ?? null, consumer?.id ?? null),
+    consumer: consumer?.id,
     actsOn: { http: protocols.includes("http"), https: protocols.includes("https") },
   };
 }

@@ -40,9 +40,9 @@ test("what did not change is shared with the runtime before: upstreams, routes a
   const changed = { ...second, paths: ["/moved"] };
   const next = compile(old, with_(before, { routes: new Map(before.routes).set(second.id, changed) }), tools);
   assert.equal(next.upstreams.get(service.id), old.upstreams.get(service.id));
-  assert.equal(next.parts.get(first.id), old.parts.get(first.id));
-  assert.notEqual(next.parts.get(second.id), old.parts.get(second.id));
-  const step = (runtime: Runtime) => runtime.parts.get(second.id)?.chains.http.anonymous[0]?.instance;
+  assert.equal(next.part(first.id), old.part(first.id));
+  assert.notEqual(next.part(second.id), old.part(second.id));
+  const step = (runtime: Runtime) => runtime.part(second.id)?.chains.http.anonymous[0]?.instance;
   assert.equal(step(next), step(old));
   assert.deepEqual([matched(old, "/second"), matched(old, "/moved")], ["second", null]);
   assert.deepEqual([matched(next, "/second"), matched(next, "/moved")], [null, "second"]);
@@ -53,8 +53,7 @@ test("a plugin that changed is made anew, and only that one", () => {
   const old = compile(null, before, tools);
   const changed = pluginNamed("cors", { config: { max_age: 1 } });
   const next = compile(old, with_(before, { plugins: new Map(before.plugins).set(changed.id, changed) }), tools);
-  const instances = (runtime: Runtime) =>
-    runtime.parts.get(first.id)?.chains.http.anonymous.map((step) => step.instance);
+  const instances = (runtime: Runtime) => runtime.part(first.id)?.chains.http.anonymous.map((step) => step.instance);
   assert.notEqual(instances(next)?.[0], instances(old)?.[0]);
   assert.equal(instances(next)?.[1], instances(old)?.[1]);
 });

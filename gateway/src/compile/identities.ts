@@ -1,35 +1,64 @@
 /** Consumers and credentials by what a request shows. */
-import type { Consumer, Snapshot, SnapshotCredential, SnapshotRoute } from "@sluice/model";
+import {
+  type Consumer,
+  differences,
+  emptySnapshot,
+  type Snapshot,
+  type SnapshotCredential,
+  type SnapshotRoute,
+} from "@sluice/model";
 import type { IdentityIndex } from "../runtime/runtime.ts";
+import { Groups } from "./groups.ts";
+
+interface Indexes {
+  readonly snapshot: Pick<Snapshot, "consumers" | "keyauth_credentials">;
+  /** By the hash of their keys. One key may belong to several, each for namespaces of its own. */
+  readonly credentials: Groups<SnapshotCredential>;
+  readonly usernames: Groups<Consumer>;
+}
+
+const nothing: Indexes = {
+  snapshot: emptySnapshot,
+  credentials: new Groups(({ _sluice }) => _sluice.key_hash),
+  usernames: new Groups(({ username }) => username ?? undefined),
+};
 
 export class Identities implements IdentityIndex {
-  readonly #snapshot: Snapshot;
+  readonly #indexes: Indexes;
   readonly #now: () => number;
-  /** One key may belong to several, each for namespaces of its own. */
-  readonly #credentials: ReadonlyMap<string, readonly SnapshotCredential[]>;
-  readonly #usernames: ReadonlyMap<string, Consumer>;
 
-  /** Shares the indexes of the one before whose collections are the same. */
-  constructor(before: Identities | null, snapshot: Snapshot, now: () => number) {
-    this.#snapshot = snapshot;
+  private constructor(indexes: Indexes, now: () => number) {
+    this.#indexes = indexes;
     this.#now = now;
-    const old = before === null ? null : before.#snapshot;
-    this.#credentials =
-      before && old?.keyauth_credentials === snapshot.keyauth_credentials
-        ? before.#credentials
-        : byHash(snapshot.keyauth_credentials.values());
-    this.#usernames =
-      before && old?.consumers === snapshot.consumers ? before.#usernames : byUsername(snapshot.consumers.values());
+  }
+
+  /** Shares with the one before what did not change. */
+  static of(
+    { consumers, keyauth_credentials }: Snapshot,
+    { previous, now }: { readonly previous: Identities | null; readonly now: () => number },
+  ): Identities {
+    const { snapshot, credentials, usernames } = previous === null ? nothing : previous.#indexes;
+    if (previous && snapshot.consumers === consumers && snapshot.keyauth_credentials === keyauth_credentials)
+      return previous;
+    return new Identities(
+      {
+        snapshot: { consumers, keyauth_credentials },
+        credentials: credentials.with(differences(snapshot.keyauth_credentials, keyauth_credentials)),
+        usernames: usernames.with(differences(snapshot.consumers, consumers)),
+      },
+      now,
+    );
   }
 
   credential(keyHash: string, route: SnapshotRoute): SnapshotCredential | undefined {
-    return this.#credentials
-      .get(keyHash)
-      ?.find((credential) => opens(credential, route) && !isExpired(credential, this.#now()));
+    return this.#indexes.credentials
+      .of(keyHash)
+      .find((credential) => opens(credential, route) && !isExpired(credential, this.#now()));
   }
 
   consumer(idOrUsername: string): Consumer | undefined {
-    return this.#snapshot.consumers.get(idOrUsername) ?? this.#usernames.get(idOrUsername);
+    const { snapshot, usernames } = this.#indexes;
+    return snapshot.consumers.get(idOrUsername) ?? usernames.of(idOrUsername)[0];
   }
 }
 
@@ -42,21 +71,3 @@ function opens(credential: SnapshotCredential, route: SnapshotRoute): boolean {
 
 const isExpired = ({ ttl, created_at }: SnapshotCredential, now: number): boolean =>
   ttl !== null && (created_at + ttl) * 1000 <= now;
-
-function byHash(credentials: Iterable<SnapshotCredential>): ReadonlyMap<string, readonly SnapshotCredential[]> {
-  const index = new Map<string, SnapshotCredential[]>();
-  for (const credential of credentials) {
-    const others = index.get(credential._sluice.key_hash);
-    if (others) others.push(credential);
-    else index.set(credential._sluice.key_hash, [credential]);
-  }
-  return index;
-}
-
-function byUsername(consumers: Iterable<Consumer>): ReadonlyMap<string, Consumer> {
-  const index = new Map<string, Consumer>();
-  for (const consumer of consumers) {
-    if (consumer.username !== null) index.set(consumer.username, consumer);
-  }
-  return index;
-}

@@ -7,7 +7,7 @@ import { upstreamOf } from "./services.ts";
 import { serviceNamed } from "./testing-entities.ts";
 
 const upstreamFor = (service: Service, parts: Partial<UpstreamParts> = {}) =>
-  upstreamOf({ service, endpoints: null, balancer: null, certificate: null, ...parts });
+  upstreamOf({ service, endpoints: null, balancer: null, certificate: null, ...parts }, null);
 
 /** Where the next request goes; a plain upstream looks at nothing of it. */
 const next = (upstream: ReturnType<typeof upstreamOf>) => upstream.attempts(request()).next();

@@ -11,9 +11,12 @@ import type { Target, Upstream, UpstreamParts } from "../runtime/runtime.ts";
 /**
  * A service whose host is the name of an upstream entity has its targets; one that stands for a core Service has its
  * endpoints, and an empty list is no target at all; any other has one target, its host.
+ *
+ * @param previous what served the service until now; null: nothing did
  */
-export function upstreamOf(parts: UpstreamParts): Upstream {
-  return parts.balancer === null ? new RoundRobin(parts) : new Balanced(parts, parts.balancer);
+export function upstreamOf(parts: UpstreamParts, previous: Upstream | null): Upstream {
+  if (parts.balancer !== null) return new Balanced(parts, parts.balancer);
+  return new RoundRobin(parts, previous instanceof RoundRobin ? previous : null);
 }
 
 const SECURE: ReadonlySet<string> = new Set(["https", "grpcs", "tls", "tls_passthrough"]);
@@ -30,13 +33,23 @@ function inService(endpoints: readonly Endpoint[]): readonly Endpoint[] {
 
 type Place = Pick<Target, "host" | "port" | "serverName" | "hostHeader">;
 
-function targetOf({ service, certificate }: UpstreamParts, { host, port, serverName, hostHeader }: Place): Target {
+/** Makes targets of one service. */
+function targetsOf({ service, certificate }: UpstreamParts): (place: Place) => Target {
   const scheme = schemeOf(service);
-  const common = { scheme, host, port, connectTimeout: service.connect_timeout } as const;
-  const tls = { verify: service.tls_verify !== false, serverName } as const;
+  const common = { scheme, service: service.id, connectTimeout: service.connect_timeout } as const;
+  const verify = service.tls_verify !== false;
   const shown = scheme === "https" ? certificate : null;
-  const key = [service.id, ...Object.values(common), ...Object.values(tls), shown && digestOf(shown)].join(" ");
-  return { key, ...common, ...tls, certificate: shown, hostHeader };
+  const rest = `${common.connectTimeout} ${verify} ${shown && digestOf(shown)}`;
+  return ({ host, port, serverName, hostHeader }) => ({
+    key: `${service.id} ${scheme} ${host} ${port} ${serverName} ${rest}`,
+    ...common,
+    host,
+    port,
+    verify,
+    serverName,
+    certificate: shown,
+    hostHeader,
+  });
 }
 
 const digests = new WeakMap<Certificate, string>();
@@ -49,27 +62,48 @@ function digestOf(certificate: Certificate): string {
   return digest;
 }
 
-/** Targets in turn. It keeps nothing of a request, so it is the way of every request too. */
-class RoundRobin implements Upstream, Attempts<Target> {
+/** What all upstreams have. */
+abstract class Addressed {
   readonly parts: UpstreamParts;
   readonly service: Service;
   readonly basePath: string;
+  #keys: ReadonlySet<string> | undefined;
+
+  constructor(parts: UpstreamParts) {
+    this.parts = parts;
+    this.service = parts.service;
+    this.basePath = parts.service.path ?? "/";
+  }
+
+  abstract readonly targets: readonly Target[];
+
+  /** Found at first use: it is asked for when connections may have nobody left to use them. */
+  get keys(): ReadonlySet<string> {
+    this.#keys ??= new Set(this.targets.map(({ key }) => key));
+    return this.#keys;
+  }
+}
+
+/** Targets in turn. It keeps nothing of a request, so it is the way of every request too. */
+class RoundRobin extends Addressed implements Upstream, Attempts<Target> {
   readonly host: string;
   readonly targets: readonly Target[];
   /** What made one target fail is expected of the others too: all stand for one name. */
   readonly elsewhere = false;
-  #turn = -1;
+  #turn: number;
 
-  constructor(parts: UpstreamParts) {
+  /** The turns go on where those of the one before were, or one target would have the first turn after every change. */
+  constructor(parts: UpstreamParts, previous: RoundRobin | null) {
+    super(parts);
     const { service, endpoints } = parts;
-    this.parts = parts;
-    this.service = service;
-    this.basePath = service.path ?? "/";
     this.host = hostHeader({ given: null, host: service.host, port: service.port, scheme: schemeOf(service) });
     const addresses = endpoints === null ? [{ address: service.host, port: service.port }] : inService(endpoints);
+    const targetOf = targetsOf(parts);
+    const serverName = nameOrNull(service.host);
     this.targets = addresses.map(({ address, port }) =>
-      targetOf(parts, { host: address, port, serverName: nameOrNull(service.host), hostHeader: null }),
+      targetOf({ host: address, port, serverName, hostHeader: null }),
     );
+    this.#turn = previous === null ? -1 : previous.#turn;
   }
 
   attempts(): Attempts<Target> {
@@ -90,26 +124,22 @@ class RoundRobin implements Upstream, Attempts<Target> {
 }
 
 /** The targets of an upstream entity. Each is called by its own name unless the upstream says otherwise. */
-class Balanced implements Upstream {
-  readonly parts: UpstreamParts;
-  readonly service: Service;
-  readonly basePath: string;
+class Balanced extends Addressed implements Upstream {
   readonly host: string;
   readonly targets: readonly Target[];
   readonly #balancer: Balancer;
 
   constructor(parts: UpstreamParts, balancer: Balancer) {
+    super(parts);
     const { service } = parts;
     const given = balancer.upstream.host_header;
-    this.parts = parts;
-    this.service = service;
-    this.basePath = service.path ?? "/";
     this.host = given ?? service.host;
     this.#balancer = balancer;
+    const targetOf = targetsOf(parts);
     this.targets = balancer.entries.map(({ member: { host, port } }) => {
       const called = { given, host, port, scheme: schemeOf(service) } as const;
       const serverName = nameOrNull(given === null ? host : withoutPort(given));
-      return targetOf(parts, { host, port, serverName, hostHeader: hostHeader(called) });
+      return targetOf({ host, port, serverName, hostHeader: hostHeader(called) });
     });
   }
 

@@ -39,6 +39,8 @@ export interface Match {
 export interface Target {
   /** Equal keys may share connections. Everything that a connection depends on is in it. */
   readonly key: string;
+  /** The id of the service whose requests go there. */
+  readonly service: string;
   readonly scheme: "http" | "https";
   /** Name or address, IPv6 without brackets. */
   readonly host: string;
@@ -75,8 +77,18 @@ export interface Upstream {
   /** Value of the Host header, with the port when it is not the protocol's own. */
   readonly host: string;
   readonly targets: readonly Target[];
+  /** The keys of the targets. */
+  readonly keys: ReadonlySet<string>;
   /** A request's way through the targets. */
   attempts(view: RequestView): Attempts<Target>;
+}
+
+/** Upstreams, made at first use. */
+export interface UpstreamIndex {
+  /** Where the requests of a service go; null: there is no such service. */
+  get(serviceId: string): Upstream | null;
+  /** Whether requests may still go to this target, which may be an earlier runtime's. */
+  serves(target: Target): boolean;
 }
 
 /** One plugin in a chain. */
@@ -124,12 +136,12 @@ export interface Runtime {
   readonly snapshot: Snapshot;
   readonly identities: IdentityIndex;
   readonly certificates: CertificateIndex;
-  /** By service id. */
-  readonly upstreams: ReadonlyMap<string, Upstream>;
+  /** The same object as long as no upstream changes. */
+  readonly upstreams: UpstreamIndex;
   /** Of upstream entities, by id. */
   readonly balancers: ReadonlyMap<string, Balancer>;
-  /** By route id; routes of disabled services are not there. */
-  readonly parts: ReadonlyMap<string, RoutePart>;
+  /** What requests of a route meet; null: there is no such route, or its service is disabled. */
+  part(routeId: string): RoutePart | null;
   /** The route that wins by the rules of kong-contract 2.1. */
   match(request: MatchRequest): Match | null;
 }

@@ -5,12 +5,12 @@
  * request's host and at the prefixes of its path; only regular expressions and routes without a path are tried one by
  * one. A new version of the router shares the tables and tree nodes that a change did not touch.
  */
-import type { SnapshotRoute } from "@sluice/model";
+import { BucketMap, byHash, byId, type SnapshotRoute } from "@sluice/model";
 import type { MatchRequest } from "../../runtime/runtime.ts";
 import { type Entry, entriesOf } from "./entry.ts";
 import { type HostKinds, parseHostPattern, visitHostKeys } from "./host.ts";
 import type { Edit } from "./radix.ts";
-import { Search } from "./search.ts";
+import { everyRoute, type PartSource, Search } from "./search.ts";
 import { emptyTable, isEmpty, type Table, withEntry, withoutEntry } from "./table.ts";
 
 /** What differs from the router before. A route that changed is in both lists. */
@@ -19,52 +19,68 @@ export interface RouterChange {
   readonly added: readonly SnapshotRoute[];
 }
 
-export class Router {
+/** How many host patterns have a port, and how many a wildcard. */
+interface Counts {
+  readonly ports: number;
+  readonly wildcards: number;
+}
+
+interface Indexes {
   /** By host pattern; "" has the entries without hosts. */
-  readonly #tables: ReadonlyMap<string, Table>;
+  readonly tables: BucketMap<Table>;
   /** By route id. */
-  readonly #entries: ReadonlyMap<string, readonly Entry[]>;
+  readonly entries: BucketMap<readonly Entry[]>;
+  readonly counts: Counts;
+}
+
+export class Router {
+  readonly #indexes: Indexes;
+  readonly #tables: ReadonlyMap<string, Table>;
   readonly #kinds: HostKinds;
   readonly #hostless: Table | undefined;
 
-  private constructor(tables: ReadonlyMap<string, Table>, entries: ReadonlyMap<string, readonly Entry[]>) {
-    this.#tables = tables;
-    this.#entries = entries;
-    this.#kinds = kindsOf(tables.keys());
-    this.#hostless = tables.get("");
+  private constructor(indexes: Indexes) {
+    this.#indexes = indexes;
+    this.#tables = indexes.tables;
+    this.#kinds = { ports: indexes.counts.ports > 0, wildcards: indexes.counts.wildcards > 0 };
+    this.#hostless = indexes.tables.get("");
   }
 
-  static readonly empty = new Router(new Map(), new Map());
+  static readonly empty = new Router({
+    tables: new BucketMap(byHash),
+    entries: new BucketMap(byId),
+    counts: { ports: 0, wildcards: 0 },
+  });
 
   /** The router with the change made. */
   with({ removed, added }: RouterChange): Router {
     if (removed.length === 0 && added.length === 0) return this;
+    const before = this.#indexes;
     const edit: Edit = Symbol("edit");
-    const tables = new Map(this.#tables);
-    const entries = new Map(this.#entries);
-    for (const route of removed) {
-      for (const entry of entries.get(route.id) ?? []) {
-        for (const key of keysOf(entry)) {
-          const table = withoutEntry(tables.get(key) ?? emptyTable(edit), entry, edit);
-          if (isEmpty(table)) tables.delete(key);
-          else tables.set(key, table);
-        }
-      }
-      entries.delete(route.id);
+    const tables = new Map<string, Table>();
+    const entries = new Map<string, readonly Entry[] | undefined>();
+    const tableOf = (key: string) => tables.get(key) ?? before.tables.get(key) ?? emptyTable(edit);
+    for (const { id } of removed) {
+      for (const entry of before.entries.get(id) ?? [])
+        for (const key of keysOf(entry)) tables.set(key, withoutEntry(tableOf(key), entry, edit));
+      entries.set(id, undefined);
     }
     for (const route of added) {
       const own = entriesOf(route);
       entries.set(route.id, own);
-      for (const entry of own) {
-        for (const key of keysOf(entry)) tables.set(key, withEntry(tables.get(key) ?? emptyTable(edit), entry, edit));
-      }
+      for (const entry of own) for (const key of keysOf(entry)) tables.set(key, withEntry(tableOf(key), entry, edit));
     }
-    return new Router(tables, entries);
+    const changed = [...tables].map(([key, table]) => [key, isEmpty(table) ? undefined : table] as const);
+    return new Router({
+      tables: before.tables.with(changed),
+      entries: before.entries.with(entries),
+      counts: countsAfter(before, changed),
+    });
   }
 
   /** The search's winner is null when no route matches. */
-  match(request: MatchRequest): Search {
-    const search = new Search(request, this.#tables);
+  match(request: MatchRequest, parts: PartSource = everyRoute): Search {
+    const search = new Search(request, this.#tables, parts);
     visitHostKeys(request, this.#kinds, search);
     if (this.#hostless !== undefined) search.visitTable(this.#hostless);
     return search;
@@ -73,13 +89,16 @@ export class Router {
 
 const keysOf = (entry: Entry): Iterable<string> => (entry.hosts.length > 0 ? new Set(entry.hosts) : [""]);
 
-function kindsOf(keys: Iterable<string>): HostKinds {
-  let ports = false;
-  let wildcards = false;
-  for (const key of keys) {
+function countsAfter(
+  { tables, counts }: Indexes,
+  changed: readonly (readonly [key: string, table: Table | undefined])[],
+): Counts {
+  let { ports, wildcards } = counts;
+  for (const [key, table] of changed) {
+    const step = Number(table !== undefined) - Number(tables.has(key));
     const pattern = parseHostPattern(key);
-    ports ||= pattern.port !== "";
-    wildcards ||= pattern.kind !== "plain";
+    if (pattern.port !== "") ports += step;
+    if (pattern.kind !== "plain") wildcards += step;
   }
   return { ports, wildcards };
 }

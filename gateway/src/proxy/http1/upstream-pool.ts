@@ -3,6 +3,7 @@ import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Runtime, Target } from "../../runtime/runtime.ts";
 import type { Guard } from "../upstream/guard.ts";
+import { Retirement } from "../upstream/retirement.ts";
 import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.ts";
 import { closedEarly, connectTimeout } from "./upstream-errors.ts";
 
@@ -18,6 +19,12 @@ export interface Waiter {
   refused(error: Error): void;
 }
 
+/** Idle connections to one target. */
+interface Shelf {
+  readonly target: Target;
+  readonly connections: UpstreamConnection[];
+}
+
 /** Requests that one connection carries at the most, as Kong's upstream_keepalive_max_requests. */
 const MOST_REQUESTS = 10_000;
 /** Idle connections to one target at the most, as Kong's upstream_keepalive_pool_size. */
@@ -27,12 +34,16 @@ export class UpstreamPool implements ConnectionOwner {
   readonly #guard: Guard;
   readonly #keepAlive: number;
   /** By the target's key. */
-  readonly #idle = new Map<string, UpstreamConnection[]>();
+  readonly #idle = new Map<string, Shelf>();
+  readonly #retirement = new Retirement<Shelf>({
+    kept: this.#idle,
+    drop: (key, { connections }) => {
+      this.#idle.delete(key);
+      for (const connection of connections) connection.destroy();
+    },
+  });
   readonly #open = new Set<UpstreamConnection>();
   readonly #sweeper: NodeJS.Timeout;
-  #seen: Runtime | null = null;
-  /** Keys of the targets that the runtime has. */
-  #used: ReadonlySet<string> | null = null;
   #closed = false;
 
   constructor({ guard, keepAlive }: UpstreamPoolOptions) {
@@ -43,7 +54,7 @@ export class UpstreamPool implements ConnectionOwner {
 
   /** An idle connection to the target; null when there is none. */
   take({ key }: Target): UpstreamConnection | null {
-    return this.#idle.get(key)?.pop() ?? null;
+    return this.#idle.get(key)?.connections.pop() ?? null;
   }
 
   /** Makes a connection. Returns how to give up. */
@@ -100,53 +111,48 @@ export class UpstreamPool implements ConnectionOwner {
   }
 
   release(connection: UpstreamConnection): void {
-    const { key } = connection.target;
-    const isUsed = this.#used === null || this.#used.has(key);
-    const idle = this.#idle.get(key) ?? [];
-    if (this.#closed || !isUsed || connection.requests >= MOST_REQUESTS || idle.length >= MOST_IDLE) {
+    const shelf = this.#shelfFor(connection.target);
+    const isFull = shelf === null || shelf.connections.length >= MOST_IDLE;
+    if (this.#closed || isFull || connection.requests >= MOST_REQUESTS) {
       connection.destroy();
       return;
     }
     connection.idleSince = performance.now();
-    if (idle.length === 0) this.#idle.set(key, idle);
-    idle.push(connection);
+    shelf.connections.push(connection);
   }
 
   drop(connection: UpstreamConnection): void {
     this.#open.delete(connection);
-    const idle = this.#idle.get(connection.target.key);
+    const idle = this.#idle.get(connection.target.key)?.connections;
     const at = idle?.indexOf(connection) ?? -1;
     if (at >= 0) idle?.splice(at, 1);
   }
 
-  /** Told the runtime of every new request: after a swap, connections to targets that it has not close once they are idle. */
+  /** Told the runtime of every new request: connections to targets that it has not close once they are idle. */
   follow(runtime: Runtime): void {
-    if (this.#seen === runtime) return;
-    const isFirst = this.#seen === null;
-    this.#seen = runtime;
-    if (!isFirst) setImmediate(() => this.#dropUnused(runtime));
+    this.#retirement.follow(runtime);
   }
 
   close(): void {
     this.#closed = true;
     clearInterval(this.#sweeper);
+    this.#retirement.close();
     for (const connection of this.#open) connection.destroy();
   }
 
-  #dropUnused(runtime: Runtime): void {
-    const used = new Set<string>();
-    for (const { targets } of runtime.upstreams.values()) for (const { key } of targets) used.add(key);
-    this.#used = used;
-    for (const [key, idle] of this.#idle) {
-      if (used.has(key)) continue;
-      this.#idle.delete(key);
-      for (const connection of idle) connection.destroy();
-    }
+  /** Null: no request will go to the target any more. Nobody asks where others wait already: they are looked at after a swap. */
+  #shelfFor(target: Target): Shelf | null {
+    const known = this.#idle.get(target.key);
+    if (known !== undefined) return known;
+    if (!this.#retirement.serves(target)) return null;
+    const shelf: Shelf = { target, connections: [] };
+    this.#idle.set(target.key, shelf);
+    return shelf;
   }
 
   #dropOld(): void {
     const oldest = performance.now() - this.#keepAlive;
-    for (const [key, idle] of this.#idle) {
+    for (const [key, { connections: idle }] of this.#idle) {
       const fresh = idle.findIndex(({ idleSince }) => idleSince > oldest);
       const old = idle.splice(0, fresh < 0 ? idle.length : fresh);
       for (const connection of old) connection.destroy();

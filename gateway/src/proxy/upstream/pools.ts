@@ -2,6 +2,7 @@
 import { buildConnector, errors, Pool } from "undici";
 import type { Runtime, Target } from "../../runtime/runtime.ts";
 import type { Guard } from "./guard.ts";
+import { Retirement } from "./retirement.ts";
 
 export interface PoolsOptions {
   readonly guard: Guard;
@@ -11,10 +12,18 @@ export interface PoolsOptions {
 
 export class Pools {
   readonly #options: PoolsOptions;
-  readonly #pools = new Map<string, Pool>();
+  /** By the target's key. */
+  readonly #pools = new Map<string, Kept>();
+  readonly #retirement = new Retirement<Kept>({
+    kept: this.#pools,
+    drop: (key, { pool }) => {
+      this.#pools.delete(key);
+      // Resolves when the requests under way have ended; those that were cut have told their clients already.
+      pool.close().catch(() => pool.destroy());
+    },
+  });
   /** When the last connection to a target was made, by its pool. */
   readonly #connected = new WeakMap<Pool, number>();
-  #seen: Runtime | null = null;
 
   constructor(options: PoolsOptions) {
     this.#options = options;
@@ -26,44 +35,37 @@ export class Pools {
 
   of(target: Target): Pool {
     const known = this.#pools.get(target.key);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.pool;
     const pool: Pool = poolOf(target, {
       ...this.#options,
       onConnection: () => this.#connected.set(pool, performance.now()),
     });
-    this.#pools.set(target.key, pool);
+    this.#pools.set(target.key, { target, pool });
     return pool;
   }
 
   /** Whether a connection to the target was made since then (`performance.now()`). */
   hasConnectedSince(target: Target, time: number): boolean {
-    const pool = this.#pools.get(target.key);
+    const pool = this.#pools.get(target.key)?.pool;
     return pool !== undefined && (this.#connected.get(pool) ?? Number.NEGATIVE_INFINITY) >= time;
   }
 
   /** Told the runtime of every new request: after a swap, pools that it does not use close once they are idle. */
   follow(runtime: Runtime): void {
-    if (this.#seen === runtime) return;
-    this.#seen = runtime;
-    if (this.#pools.size > 0) setImmediate(() => this.#sweep(runtime));
+    this.#retirement.follow(runtime);
   }
 
   async close(): Promise<void> {
+    this.#retirement.close();
     const pools = [...this.#pools.values()];
     this.#pools.clear();
-    await Promise.all(pools.map((pool) => pool.destroy()));
+    await Promise.all(pools.map(({ pool }) => pool.destroy()));
   }
+}
 
-  #sweep(runtime: Runtime): void {
-    const used = new Set<string>();
-    for (const { targets } of runtime.upstreams.values()) for (const { key } of targets) used.add(key);
-    for (const [key, pool] of this.#pools) {
-      if (used.has(key)) continue;
-      this.#pools.delete(key);
-      // Resolves when the requests under way have ended; those that were cut have told their clients already.
-      pool.close().catch(() => pool.destroy());
-    }
-  }
+interface Kept {
+  readonly target: Target;
+  readonly pool: Pool;
 }
 
 interface PoolOptions extends PoolsOptions {
