@@ -50,7 +50,7 @@ export async function startTls(options: TlsOptions): Promise<TlsListener> {
   const nothing = createSecureContext();
   const handshaking = new Set<Socket>();
 
-  const front = createServer((raw) => {
+  const front = createServer({ noDelay: true }, (raw) => {
     const socket = new TLSSocket(raw, {
       isServer: true,
       secureContext: context(null) ?? nothing,

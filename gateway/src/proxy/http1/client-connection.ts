@@ -120,7 +120,7 @@ export class ClientConnection implements ClientSide, Traffic {
   /** Ends as soon as nothing is under way. */
   drain(): void {
     if (this.#tunnel !== null) this.#tunnel.end();
-    else if (this.isIdle) this.#socket.end();
+    else if (this.isIdle) this.#close();
   }
 
   destroy(): void {
@@ -311,7 +311,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#parsed.fields.release();
     this.#watchdog.start(this.#context.keepAliveTimeout);
     if (this.#socket.isPaused()) this.#socket.resume();
-    if (this.#context.draining() && this.#input.length === 0) this.#socket.end();
+    if (this.#context.draining() && this.#input.length === 0) this.#close();
   }
 
   /** Nothing that follows on the connection can be trusted. */
