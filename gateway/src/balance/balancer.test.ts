@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Balancer, Turn } from "./balancer.ts";
+import type { Balancer, HealthNews, Turn } from "./balancer.ts";
 import { parseAddress } from "./member.ts";
 import { reportOf } from "./report.ts";
 import { attemptsOf, balancerOf } from "./testing.ts";
@@ -134,3 +134,35 @@ const addresses: readonly (readonly [string, string, number])[] = [
 for (const [target, host, port] of addresses) {
   test(`${target} is ${host} on port ${port}`, () => assert.deepEqual(parseAddress(target), { host, port }));
 }
+
+test("every sign that counts is told with the state, one that changes nothing is not; another thread's is taken over", () => {
+  const news: HealthNews[] = [];
+  const upstream = passive({ tcp_failures: 2 });
+  const balancer = balancerOf({ upstream, targets: { "a:1": 1 }, onHealth: (change) => news.push(change) });
+  const other = balancerOf({ upstream, targets: { "a:1": 1 }, onHealth: () => assert.fail("nothing was found here") });
+  const attempts = attemptsOf(balancer);
+  attempts.next();
+  attempts.answered(200);
+  attempts.failed("tcp_failures");
+  attempts.answered(200);
+  attempts.answered(200);
+  attempts.failed("tcp_failures");
+  attempts.failed("tcp_failures");
+  assert.deepEqual(
+    news.map(({ state, sign }) => [state.healthy ? state.tcp_failures : "unhealthy", sign]),
+    [
+      [1, "tcp_failures"],
+      [0, "successes"],
+      [1, "tcp_failures"],
+      ["unhealthy", "tcp_failures"],
+    ],
+  );
+  const { id: targetId } = memberOf(other, "a:1");
+  for (const { state } of news) other.adoptHealth({ targetId, address: "a:1", state: structuredClone(state) });
+  assert.equal(other.isUp, false);
+  other.adoptHealth({ targetId, address: "a:1", state: structuredClone(news[1]?.state ?? assert.fail()) });
+  const again = attemptsOf(other);
+  again.next();
+  again.answered(200);
+  assert.equal(other.isUp, true);
+});

@@ -2,7 +2,17 @@
 import type { Certificate, Target, Upstream } from "@sluice/model";
 import type { Algorithm, Entry, Fit } from "./algorithm.ts";
 import { byConnections, byLatency, Cheapest } from "./cheapest.ts";
-import { type HealthState, healthy, isWatched, judge, type Rules, rulesOf, type Sign, unhealthy } from "./health.ts";
+import {
+  type HealthState,
+  healthy,
+  isWatched,
+  judge,
+  known,
+  type Rules,
+  rulesOf,
+  type Sign,
+  unhealthy,
+} from "./health.ts";
 import { Member } from "./member.ts";
 import { Ring } from "./ring.ts";
 import { Turns } from "./turns.ts";
@@ -19,6 +29,8 @@ export interface BalancerOptions {
   readonly now: () => number;
   /** Told when a target turns. */
   readonly onTurn?: (turn: Turn) => void;
+  /** Told of every sign that counted, and of orders. */
+  readonly onHealth?: (news: HealthNews) => void;
 }
 
 export interface Turn {
@@ -26,6 +38,17 @@ export interface Turn {
   readonly target: string;
   readonly healthy: boolean;
   /** What tipped the scales; null: somebody's order. */
+  readonly sign: Sign | null;
+}
+
+/** The state of a target after a sign that counted. */
+export interface HealthNews {
+  readonly upstreamId: string;
+  readonly targetId: string;
+  /** `host:port` */
+  readonly address: string;
+  readonly state: HealthState;
+  /** Null: somebody's order. */
   readonly sign: Sign | null;
 }
 
@@ -43,9 +66,10 @@ export class Balancer {
   readonly now: () => number;
   readonly #algorithm: Algorithm;
   readonly #total: number;
-  readonly #onTurn: ((turn: Turn) => void) | undefined;
+  readonly #onTurn: BalancerOptions["onTurn"];
+  readonly #onHealth: BalancerOptions["onHealth"];
 
-  constructor({ upstream, targets, certificate, previous, now, onTurn }: BalancerOptions) {
+  constructor({ upstream, targets, certificate, previous, now, onTurn, onHealth }: BalancerOptions) {
     const { healthchecks } = upstream;
     this.upstream = upstream;
     this.targets = targets;
@@ -55,6 +79,7 @@ export class Balancer {
     this.passive = rulesOf(healthchecks.passive);
     this.now = now;
     this.#onTurn = onTurn;
+    this.#onHealth = onHealth;
     const members = new Map(previous?.entries.map(({ member }) => [`${member.id} ${member.address}`, member]));
     this.entries = targets
       .toSorted((a, b) => (a.target < b.target ? -1 : a.target > b.target ? 1 : 0))
@@ -110,9 +135,25 @@ export class Balancer {
     return true;
   }
 
+  /** The target of this id, if it is at this address. */
+  member(targetId: string, address: string): Member | undefined {
+    return this.entries.find(({ member }) => member.id === targetId && member.address === address)?.member;
+  }
+
+  /** Takes over what another thread has found. */
+  adoptHealth({ targetId, address, state }: Omit<HealthNews, "upstreamId" | "sign">): void {
+    const member = this.member(targetId, address);
+    if (this.watched && member !== undefined) member.health = known(state);
+  }
+
   #turn(member: Member, next: HealthState, sign: Sign | null): void {
     const turned = member.health.healthy !== next.healthy;
+    const changed = member.health !== next;
     member.health = next;
+    if (changed) {
+      const { id: targetId, address } = member;
+      this.#onHealth?.({ upstreamId: this.upstream.id, targetId, address, state: next, sign });
+    }
     if (turned) {
       this.#onTurn?.({ upstream: this.upstream.name, target: member.address, healthy: next.healthy, sign });
     }

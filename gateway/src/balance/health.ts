@@ -17,6 +17,12 @@ export type HealthState =
 export const healthy: HealthState = { healthy: true, tcp_failures: 0, timeouts: 0, http_failures: 0 };
 export const unhealthy: HealthState = { healthy: false, successes: 0 };
 
+/** The one object of a state without counts, as `judge` answers it: what comes from another thread is a copy. */
+export function known(state: HealthState): HealthState {
+  if (!state.healthy) return state.successes === 0 ? unhealthy : state;
+  return state.tcp_failures + state.timeouts + state.http_failures === 0 ? healthy : state;
+}
+
 /** The state after a sign. Nothing new is made when nothing changes. */
 export function judge(state: HealthState, sign: Sign, limits: Limits): HealthState {
   return sign === "successes" ? succeed(state, limits.successes) : fail(state, sign, limits[sign]);

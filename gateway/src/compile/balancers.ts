@@ -9,12 +9,14 @@ import {
   type Target,
   type Upstream,
 } from "@sluice/model";
-import { Balancer, type Turn } from "../balance/balancer.ts";
+import { Balancer, type HealthNews, type Turn } from "../balance/balancer.ts";
 import { Groups } from "./groups.ts";
 
 export interface BalancerTools {
   /** Told when a target becomes unhealthy or healthy. */
   readonly onTurn?: (turn: Turn) => void;
+  /** Told of every sign that counted. */
+  readonly onHealth?: (news: HealthNews) => void;
 }
 
 type Sections = Pick<Snapshot, "upstreams" | "targets" | "certificates">;
@@ -55,7 +57,7 @@ export class Balancers {
   }
 
   /** These when nothing of upstreams, targets and certificates has changed. */
-  with({ upstreams, targets, certificates }: Sections, { onTurn }: BalancerTools): Balancers {
+  with({ upstreams, targets, certificates }: Sections, { onTurn, onHealth }: BalancerTools): Balancers {
     const { sections, ...before } = this.#parts;
     const changed = {
       upstreams: differences(sections.upstreams, upstreams),
@@ -80,7 +82,7 @@ export class Balancers {
       const own = groups.targets.of(id);
       const certificate = certificates.get(upstream.client_certificate?.id ?? "") ?? null;
       const previous = before.byId.get(id) ?? null;
-      return [id, new Balancer({ upstream, targets: own, certificate, previous, now: monotonic, onTurn })];
+      return [id, new Balancer({ upstream, targets: own, certificate, previous, now: monotonic, onTurn, onHealth })];
     });
     const gone = remade.flatMap(([id]) => before.byId.get(id)?.upstream.name ?? []);
     const come = remade.flatMap(([, balancer]) => balancer ?? []);

@@ -22,6 +22,7 @@ export interface Address {
  * |---|---|---|
  * | text | `abc` | the text, spaces around it removed |
  * | integer | `5` | a number, between `minimum` and `maximum` |
+ * | count | `4` or `auto` | a number of at least 1, or the word `auto` |
  * | flag | `true` `on` `1` `yes`, or their opposites | a boolean |
  * | choice | one of `words` | that word |
  * | list | `a, b` | the texts between commas; empty ones are left out |
@@ -31,6 +32,7 @@ export interface Address {
 export type Declaration =
   | Described<"text", string>
   | (Described<"integer", number> & { readonly minimum?: number; readonly maximum?: number })
+  | Described<"count", number | "auto">
   | Described<"flag", boolean>
   | (Described<"choice", string> & { readonly words: readonly string[] })
   | Described<"list", readonly string[]>
@@ -42,6 +44,7 @@ export type Declarations = Readonly<Record<string, Declaration>>;
 interface Values {
   readonly text: string;
   readonly integer: number;
+  readonly count: number | "auto";
   readonly flag: boolean;
   readonly list: readonly string[];
   readonly duration: number;

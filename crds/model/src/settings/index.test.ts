@@ -47,6 +47,7 @@ test("a secret stands in no message", () => {
 
 const described = { variable: "X", description: "x" };
 const port: Declaration = { ...described, kind: "integer", minimum: 0, maximum: 65_535 };
+const count: Declaration = { ...described, kind: "count" };
 const flag: Declaration = { ...described, kind: "flag" };
 const duration: Declaration = { ...described, kind: "duration" };
 const address: Declaration = { ...described, kind: "address" };
@@ -56,6 +57,10 @@ const cases: readonly (readonly [declaration: Declaration, text: string, value: 
   [port, "65536", undefined],
   [port, "-1", undefined],
   [port, "1e3", undefined],
+  [count, "3", 3],
+  [count, "auto", "auto"],
+  [count, "0", undefined],
+  [count, "all", undefined],
   [port, "9007199254740993", undefined],
   [flag, "TRUE", true],
   [flag, "on", true],

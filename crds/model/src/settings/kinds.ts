@@ -8,6 +8,8 @@ export function parse(declaration: Declaration, text: string): unknown {
       return text;
     case "integer":
       return parseInteger(text, declaration);
+    case "count":
+      return text === "auto" ? text : parseInteger(text, { minimum: 1 });
     case "flag":
       return FLAGS[text.toLowerCase()];
     case "choice":
@@ -72,6 +74,8 @@ export function expected(declaration: Declaration): string {
       if (minimum !== undefined) return `an integer of at least ${minimum}`;
       return maximum === undefined ? "an integer" : `an integer of at most ${maximum}`;
     }
+    case "count":
+      return "an integer of at least 1, or auto";
     case "flag":
       return "true or false";
     case "choice":

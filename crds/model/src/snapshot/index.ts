@@ -1,4 +1,5 @@
 /** Snapshots: how one follows from another, and their hash. */
+export { adoptChange } from "./adopt.ts";
 export { applyChange, applyDocument } from "./apply.ts";
 export { BucketMap, byHash, byId, type Difference, differences } from "./bucket-map.ts";
 export { changeBetween, documentToChange, snapshotToDocument } from "./change.ts";

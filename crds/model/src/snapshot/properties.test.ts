@@ -6,6 +6,7 @@ import { collections } from "../entities/index.ts";
 import { deriveId } from "../ids.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Checked } from "../violation.ts";
+import { adoptChange } from "./adopt.ts";
 import { applyChange, applyDocument } from "./apply.ts";
 import { changeBetween, documentToChange, snapshotToDocument } from "./change.ts";
 import { emptySnapshot } from "./make.ts";
@@ -124,6 +125,22 @@ test("the change between two snapshots makes the second of the first, whole or s
         from.hash === to.hash,
         Object.keys({ ...change.put, ...change.remove, ...change.endpoints }).length === 0,
       );
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("what another thread has checked is taken over as it is, and shares what did not change", () => {
+  fc.assert(
+    fc.property(documents, documents, (one, two) => {
+      const [from, to] = [whole(one), whole(two)];
+      const adopted = adoptChange(emptySnapshot, structuredClone(changeBetween(emptySnapshot, from)), from.hash);
+      assert.deepEqual(adopted, from);
+      const next = adoptChange(adopted, structuredClone(changeBetween(from, to)), to.hash);
+      assert.deepEqual(next, to);
+      for (const section of [...collections, "endpoints"] as const)
+        if (to[section] === from[section]) assert.equal(next[section], adopted[section], section);
+      for (const service of next.services.values()) assert.ok(Object.isFrozen(service.tags ?? service));
     }),
     { numRuns: 100 },
   );
