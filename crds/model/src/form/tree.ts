@@ -68,20 +68,25 @@ const fault = (path: Violation["path"], message: string) => ({ violations: [{ pa
 function plant(root: Branch, { name, text, written }: Argument): readonly Violation[] {
   if (name === undefined) return fault([written], "not percent-encoded UTF-8").violations;
   const steps = stepsOf(name);
-  const path = steps.map((step) => (step === "[]" ? 0 : typeof step === "number" ? step - 1 : step));
+  const first = steps.slice(0, MAX_STEPS);
+  const beyond = first.findIndex((step) => typeof step === "number" && (step < 1 || step > MAX_INDEX));
+  if (beyond >= 0) {
+    const message = `list positions are between 1 and ${MAX_INDEX}, not ${first[beyond]}`;
+    return fault(pathOf(first.slice(0, beyond)), message).violations;
+  }
+  const path = pathOf(first);
+  if (steps.length > MAX_STEPS) return fault(path, `nested deeper than ${MAX_STEPS} levels`).violations;
+  // From here on a path is one that an answer can mirror.
   if (text === undefined) return fault(path, "not percent-encoded UTF-8").violations;
   if (path.includes("__proto__")) return fault(path, "unknown field").violations;
-  if (steps.length > MAX_STEPS) return fault(path, `nested deeper than ${MAX_STEPS} levels`).violations;
-  const beyond = steps.findIndex((step) => typeof step === "number" && (step < 1 || step > MAX_INDEX));
-  if (beyond >= 0) {
-    const message = `list positions are between 1 and ${MAX_INDEX}, not ${steps[beyond]}`;
-    return fault(path.slice(0, beyond), message).violations;
-  }
   const target = branchAt(root, steps);
   target.texts.push(text);
   if (steps.at(-1) === "[]") target.list = true;
   return [];
 }
+
+const pathOf = (steps: readonly Step[]): Violation["path"] =>
+  steps.map((step) => (step === "[]" ? 0 : typeof step === "number" ? step - 1 : step));
 
 function percentDecode(text: string): string | undefined {
   try {
