@@ -7,7 +7,6 @@ import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
 import { faultOf, mayRetry, signOf } from "../upstream/failure.ts";
 import type { BodySink, ClientBody } from "./client-body.ts";
-import type { ClientHead } from "./client-head.ts";
 import type { FieldSection } from "./parse/fields.ts";
 import type { ResponseHead } from "./parse/response-head.ts";
 import type { ResponseListener, UpstreamConnection } from "./upstream-connection.ts";
@@ -30,14 +29,19 @@ export interface CallListener {
   broken(error: Error): void;
 }
 
-export interface CallOptions {
+/** What a call asks of the client's head. */
+export interface CallHead {
+  readonly body: ClientBody | null;
+}
+
+export interface CallOptions<Head extends CallHead> {
   readonly exchange: LiveExchange;
-  readonly head: ClientHead;
+  readonly head: Head;
   readonly forward: Forward;
   /** What the client asks to upgrade to; null: nothing. */
   readonly protocol: string | null;
   readonly pool: UpstreamPool;
-  readonly heads: UpstreamHeads;
+  readonly heads: UpstreamHeads<Head>;
   readonly listener: CallListener;
 }
 
@@ -45,8 +49,9 @@ const WAITING = 0;
 const ANSWERED = 1;
 const OVER = 2;
 
-export class UpstreamCall implements ResponseListener, BodySink, Waiter {
-  readonly #options: CallOptions;
+/** @typeParam Head the client's head as `heads` takes it */
+export class UpstreamCall<Head extends CallHead> implements ResponseListener, BodySink, Waiter {
+  readonly #options: CallOptions<Head>;
   readonly #body: ClientBody | null;
   readonly #attempts: Attempts<Target>;
   #connection: UpstreamConnection | null = null;
@@ -60,7 +65,7 @@ export class UpstreamCall implements ResponseListener, BodySink, Waiter {
   /** An idle connection broke when it was taken: others may be as old. */
   #wantsFresh = false;
 
-  constructor(options: CallOptions) {
+  constructor(options: CallOptions<Head>) {
     this.#options = options;
     this.#body = options.head.body;
     const { upstream } = options.forward;

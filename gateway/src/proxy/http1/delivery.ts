@@ -24,7 +24,7 @@ export interface DeliveryContext {
   readonly pipeline: Pipeline;
   readonly pool: UpstreamPool;
   readonly log: ProxyLog;
-  readonly upstreamHeads: UpstreamHeads;
+  readonly upstreamHeads: UpstreamHeads<ClientHead>;
   readonly responseHeads: ResponseHeads;
   /** True while the listener drains: connections end with their response. */
   readonly draining: () => boolean;
@@ -64,7 +64,7 @@ export class Delivery implements CallListener {
   readonly #head: ClientHead;
   readonly #protocol: string | null;
   readonly #client: ClientSide;
-  #call: UpstreamCall | null = null;
+  #call: UpstreamCall<ClientHead> | null = null;
   #begun = false;
   #chunked = false;
   #last = false;

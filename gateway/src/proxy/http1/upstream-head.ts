@@ -8,14 +8,14 @@ import type { ClientHead } from "./client-head.ts";
 import { type DropTable, ownLines, passedLines } from "./head-text.ts";
 import { known } from "./parse/names.ts";
 
-export function createUpstreamHeads(style: HeaderStyle) {
+export function createUpstreamHeads(style: HeaderStyle): UpstreamHeads<ClientHead> {
   const dropped: DropTable = new Uint8Array(256);
   for (const [name, id] of Object.entries(known)) {
     if (isReplaced(name) || style.names.all.has(name)) dropped[id] = 1;
   }
 
   /** @param protocol What the connection is to be upgraded to; null: nothing. */
-  return function upstreamHead(exchange: LiveExchange, { forward, head, target, protocol }: HeadParts): string {
+  return function upstreamHead(exchange: LiveExchange, { forward, head, target, protocol }: Parts): string {
     const edits = exchange.upstreamEdits;
     let text = `${forward.method} ${forward.path} HTTP/1.1\r\n`;
     if (edits === null || !edits.replaces("Host")) text += `Host: ${hostFor(exchange, target)}\r\n`;
@@ -31,14 +31,17 @@ export function createUpstreamHeads(style: HeaderStyle) {
   };
 }
 
-export interface HeadParts {
+/** @typeParam Head the client's */
+export interface HeadParts<Head> {
   readonly forward: Forward;
-  readonly head: ClientHead;
+  readonly head: Head;
   readonly target: Target;
   readonly protocol: string | null;
 }
 
-export type UpstreamHeads = ReturnType<typeof createUpstreamHeads>;
+type Parts = HeadParts<ClientHead>;
+
+export type UpstreamHeads<Head> = (exchange: LiveExchange, parts: HeadParts<Head>) => string;
 
 /** What declared an empty body has it still (RFC 9110 section 8.6). */
 const needsLength = (method: string, head: ClientHead): boolean =>

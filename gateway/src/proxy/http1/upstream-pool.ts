@@ -1,11 +1,10 @@
 /** Connections to upstreams, kept between requests: the one that was used last is used first, so that the others age. */
-import { connect as connectPlain, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import type { Socket } from "node:net";
 import type { Runtime, Target } from "../../runtime/runtime.ts";
+import { dial } from "../upstream/dial.ts";
 import type { Guard } from "../upstream/guard.ts";
 import { Retirement } from "../upstream/retirement.ts";
 import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.ts";
-import { closedEarly, connectTimeout } from "./upstream-errors.ts";
 
 export interface UpstreamPoolOptions {
   readonly guard: Guard;
@@ -59,55 +58,20 @@ export class UpstreamPool implements ConnectionOwner {
 
   /** Makes a connection. Returns how to give up. */
   connect(target: Target, waiter: Waiter): () => void {
-    const { host, port, scheme, certificate, serverName } = target;
-    let over = false;
-    let socket: Socket | null = null;
-    const end = (error: Error | null) => {
-      if (over) return;
-      over = true;
-      clearTimeout(timer);
-      if (error !== null) socket?.destroy();
-      if (error !== null) waiter.refused(error);
+    const guard = this.#guard;
+    const dialler = {
+      connected: (socket: Socket) => {
+        if (this.#closed) {
+          socket.destroy();
+          return;
+        }
+        const connection = new UpstreamConnection(target, socket, this);
+        this.#open.add(connection);
+        waiter.connected(connection);
+      },
+      refused: (error: Error) => waiter.refused(error),
     };
-    const timer = setTimeout(() => end(connectTimeout()), target.connectTimeout);
-    try {
-      this.#guard.check(host, port);
-    } catch (error) {
-      setImmediate(end, error as Error);
-      return () => end(null);
-    }
-    const common = { host, port, lookup: this.#guard.lookup(port), noDelay: true, allowHalfOpen: true };
-    socket =
-      scheme === "https"
-        ? connectTls({
-            ...common,
-            ALPNProtocols: ["http/1.1"],
-            rejectUnauthorized: target.verify,
-            servername: serverName ?? "",
-            ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
-          })
-        : connectPlain(common);
-    const opened = socket;
-    const failed = (error: Error) => end(error);
-    const closed = () => end(closedEarly());
-    opened.once("error", failed).once("close", closed);
-    opened.once(scheme === "https" ? "secureConnect" : "connect", () => {
-      if (over || this.#closed) {
-        opened.destroy();
-        return;
-      }
-      over = true;
-      clearTimeout(timer);
-      opened.off("error", failed).off("close", closed);
-      const connection = new UpstreamConnection(target, opened, this);
-      this.#open.add(connection);
-      waiter.connected(connection);
-    });
-    return () => {
-      over = true;
-      clearTimeout(timer);
-      opened.destroy();
-    };
+    return dial(target, dialler, { guard, protocol: "http/1.1" });
   }
 
   release(connection: UpstreamConnection): void {

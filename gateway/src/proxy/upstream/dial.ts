@@ -1,0 +1,69 @@
+/** Connections to targets: behind the guard, within the time given, and with TLS where the target wants it. */
+import { connect as connectPlain, type Socket } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import type { Target } from "../../runtime/runtime.ts";
+import { closedEarly, connectTimeout } from "../http1/upstream-errors.ts";
+import type { Guard } from "./guard.ts";
+
+/** Who wants a connection. Told once, and never before `dial` has returned. */
+export interface Dialler {
+  connected(socket: Socket | TLSSocket): void;
+  refused(error: Error): void;
+}
+
+export interface DialOptions {
+  readonly guard: Guard;
+  /** What an https target is asked to speak (ALPN). */
+  readonly protocol: "http/1.1" | "h2";
+}
+
+/** Makes a connection. Returns how to give up. */
+export function dial(target: Target, dialler: Dialler, { guard, protocol }: DialOptions): () => void {
+  const { host, port, scheme, certificate, serverName } = target;
+  let over = false;
+  let socket: Socket | null = null;
+  const end = (error: Error | null) => {
+    if (over) return;
+    over = true;
+    clearTimeout(timer);
+    if (error !== null) socket?.destroy();
+    if (error !== null) dialler.refused(error);
+  };
+  const timer = setTimeout(() => end(connectTimeout()), target.connectTimeout);
+  try {
+    guard.check(host, port);
+  } catch (error) {
+    setImmediate(end, error as Error);
+    return () => end(null);
+  }
+  const common = { host, port, lookup: guard.lookup(port), noDelay: true, allowHalfOpen: true };
+  socket =
+    scheme === "https"
+      ? connectTls({
+          ...common,
+          ALPNProtocols: [protocol],
+          rejectUnauthorized: target.verify,
+          servername: serverName ?? "",
+          ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
+        })
+      : connectPlain(common);
+  const opened = socket;
+  const failed = (error: Error) => end(error);
+  const closed = () => end(closedEarly());
+  opened.once("error", failed).once("close", closed);
+  opened.once(scheme === "https" ? "secureConnect" : "connect", () => {
+    if (over) {
+      opened.destroy();
+      return;
+    }
+    over = true;
+    clearTimeout(timer);
+    opened.off("error", failed).off("close", closed);
+    dialler.connected(opened);
+  });
+  return () => {
+    over = true;
+    clearTimeout(timer);
+    opened.destroy();
+  };
+}
