@@ -1,7 +1,7 @@
 /** Request bodies as plain data that nobody has checked yet (kong-contract 1.3). */
 import { type Collection, decodeForm, type FormParts } from "@sluice/model";
 import { badRequest, invalidEntity, unparsable, unsupportedType } from "./errors.ts";
-import { type JsonBounds, readJson } from "./json.ts";
+import { type Json, type JsonBounds, readJson } from "./json.ts";
 import { readMultipart } from "./multipart.ts";
 import { unkeepable } from "./text.ts";
 
@@ -61,15 +61,14 @@ export function decodeJson({ contentType, bytes = Buffer.alloc(0) }: ReceivedBod
 
 function parseJson(bytes: Buffer, bounds: JsonBounds = BOUNDS): Raw {
   const { value, fault } = { value: undefined, ...readJson(decodeUtf8(bytes) ?? "", bounds) };
-  if (typeof fault === "object") {
-    throw badRequest(
-      "twice" in fault
-        ? `the body has the member '${fault.twice.slice(0, 256)}' twice in one record`
-        : `the body holds more than ${fault.values} values`,
-    );
-  }
+  if (typeof fault === "object") throw badRequest(`the body ${refusal(fault)}`);
   if (fault !== undefined || typeof value !== "object" || value === null || Array.isArray(value)) throw unparsable();
   return keepable(value as Raw);
+}
+
+function refusal(fault: Exclude<Json["fault"], string | undefined>): string {
+  if ("twice" in fault) return `has the member '${fault.twice.slice(0, 256)}' twice in one record`;
+  return "depth" in fault ? `is nested deeper than ${fault.depth} levels` : `holds more than ${fault.values} values`;
 }
 
 /** @throws HttpError 400. */

@@ -21,7 +21,7 @@ const refused: readonly (readonly [text: string, fault: unknown])[] = [
   ['[{"b":{"a":1},"a":{"x" : 1 , "x" :2}}]', { twice: "x" }],
   ['{"__proto__":1,"__proto__":2}', { twice: "__proto__" }],
   ['{"q\\"":1,"q\\"":2}', { twice: 'q"' }],
-  ["[[[[[]]]]]", "too deep"],
+  ["[[[[[]]]]]", { depth: 4 }],
   [`[${"1,".repeat(30)}1]`, { values: 20 }],
 ];
 for (const [text, fault] of refused)

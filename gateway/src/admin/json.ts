@@ -2,7 +2,13 @@
 
 export type Json =
   | { readonly value: unknown; readonly fault?: undefined }
-  | { readonly fault: "unparsable" | "too deep" | { readonly twice: string } | { readonly values: number } };
+  | {
+      readonly fault:
+        | "unparsable"
+        | { readonly depth: number }
+        | { readonly twice: string }
+        | { readonly values: number };
+    };
 
 export interface JsonBounds {
   /** Records and lists inside each other. */
@@ -25,7 +31,7 @@ export function readJson(text: string, { depth, values }: JsonBounds): Json {
   for (let at = 0; at < text.length; at++) {
     const character = text[at];
     if (character === "{" || character === "[") {
-      if (open.push(character === "{" ? new Set() : null) > depth) return { fault: "too deep" };
+      if (open.push(character === "{" ? new Set() : null) > depth) return { fault: { depth } };
       if (++count > values) return { fault: { values } };
     } else if (character === "}" || character === "]") {
       open.pop();

@@ -59,11 +59,25 @@ export const bodies: Table = {
       message: /UTF-8/,
     },
     {
+      does: "must not be nested without end as a form",
+      ask: "POST /services",
+      form: `a${"[b]".repeat(100_000)}=1`,
+      status: 400,
+      message: /nested deeper than 8 levels/,
+    },
+    {
+      does: "must not name a place in a list that would fill the memory",
+      ask: "POST /services",
+      form: "a[40000000].b=%ff",
+      status: 400,
+      message: /list positions are between 1 and 1000/,
+    },
+    {
       does: "must not be nested without end",
       ask: "POST /plugins",
       json: `{"name":"x","config":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
       status: 400,
-      body: unparsable,
+      body: { message: "the body is nested deeper than 64 levels" },
     },
     {
       does: "must not hold very many values",

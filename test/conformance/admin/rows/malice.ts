@@ -47,7 +47,7 @@ export const malice: Table = {
       ask: "PATCH /services/base",
       json: `{"tags":${"[".repeat(70)}${"]".repeat(70)}}`,
       status: 400,
-      body: { message: "Cannot parse JSON body" },
+      body: { message: "the body is nested deeper than 64 levels" },
     },
     {
       does: "with __proto__ in a config is refused",
