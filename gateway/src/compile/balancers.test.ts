@@ -42,6 +42,19 @@ test("a service that stands for a core Service keeps its endpoints", () => {
   assert.deepEqual(hosts(compile(null, snapshotOf({ ...full, endpoints }), tools)), ["10.1.1.1:81"]);
 });
 
+test("an upstream may take the name of one that gets another in the same change", () => {
+  const old = runtimeOf({});
+  assert.deepEqual(hosts(old), ["10.0.0.1:80", "10.0.0.2:80"]);
+  const renamed = {
+    upstreams: [
+      { ...pool, name: "former" },
+      { ...other, name: "pool" },
+    ],
+  };
+  assert.deepEqual(hosts(runtimeOf(renamed, old)), ["10.0.0.9:80"]);
+  assert.deepEqual(hosts(runtimeOf({ upstreams: renamed.upstreams.toReversed() }, old)), ["10.0.0.9:80"]);
+});
+
 test("a balancer is shared as long as its upstream, its targets and its certificate are the same", () => {
   const old = runtimeOf({});
   const same = runtimeOf({ services: [service, serviceNamed("t")] }, old);

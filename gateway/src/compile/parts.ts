@@ -63,7 +63,7 @@ export class Parts {
 
   #partOf(route: SnapshotRoute, before: Part | null): Part | null {
     const upstream = route.service === null ? null : this.#upstreams.get(route.service.id);
-    if (upstream?.service.enabled === false) return null;
+    if (route.service !== null && !upstream?.service.enabled) return null;
     const isSame = before?.route === route && before.upstream === upstream && before.chains.isOf(this.#plugins);
     return isSame ? before : { route, upstream, chains: new RoutePlugins(this.#plugins, route) };
   }

@@ -41,6 +41,18 @@ test("endpoints are taken in turn; terminating ones only when no other is there"
   assert.equal(turns(endpoint("a", true), endpoint("b", true)), "a b a b");
 });
 
+test("turns go on where they were when endpoints change: none is first after every change", () => {
+  const service = serviceNamed("s");
+  const endpoints = ["a", "b", "c"].map((address) => ({ address, port: 80 }));
+  const parts = { service, endpoints, balancer: null, certificate: null };
+  let upstream = upstreamOf(parts, null);
+  const taken = [1, 2, 3, 4].map(() => {
+    upstream = upstreamOf({ ...parts, endpoints: [...endpoints] }, upstream);
+    return next(upstream)?.host;
+  });
+  assert.deepEqual(taken, ["a", "b", "c", "a"]);
+});
+
 test("the name for TLS is the service's, also where the target is an endpoint's address", () => {
   const endpoints = [{ address: "10.0.0.1", port: 443 }];
   const target = (host: string) => next(upstreamFor(serviceNamed("s", { protocol: "https", host }), { endpoints }));

@@ -1,0 +1,82 @@
+/** What a change costs: it is one of some among thousands, and looks at none of the others. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BucketMap, type Snapshot } from "@sluice/model";
+import { request, targetOf, upstreamNamed } from "../balance/testing.ts";
+import type { PluginHandlers, PluginServices } from "../plugins/plugin.ts";
+import { compile } from "./compile.ts";
+import { beginning, type Step, stepped } from "./testing-changes.ts";
+import { consumerNamed, credentialOf, pluginNamed, routeNamed, serviceNamed } from "./testing-entities.ts";
+
+const MANY = 1000;
+
+let made = 0;
+const handler = () => {
+  made++;
+  return {};
+};
+const handlers: PluginHandlers = { cors: handler, "key-auth": handler, "rate-limiting": handler, prometheus: handler };
+const tools = { handlers, services: { now: () => 0 } as PluginServices };
+
+const put = (section: Step["section"], value: { readonly id: string }): Step => ({ section, key: value.id, value });
+const pool = upstreamNamed("pool");
+const service = (at: number, members = {}) =>
+  serviceNamed(`s${at}`, { host: at % 2 === 0 ? "pool" : "up", ...members });
+const route = (at: number, members = {}) =>
+  routeNamed(`r${at}`, { hosts: [`h${at % 50}.test`], paths: [`/${at}`], service: { id: service(at).id }, ...members });
+const consumer = (at: number) => consumerNamed(`c${at}`);
+const limit = (at: number, config = {}) => pluginNamed("rate-limiting", { route: { id: route(at).id }, config });
+
+const full: Snapshot = stepped(
+  beginning,
+  Array.from({ length: MANY }, (_, at) => [
+    put("services", service(at)),
+    put("routes", route(at)),
+    put("plugins", limit(at)),
+    put("consumers", consumer(at)),
+    put("keyauth_credentials", credentialOf(consumer(at), `k${at}`)),
+    put("upstreams", at === 0 ? pool : upstreamNamed(`u${at}`)),
+    put("targets", targetOf(pool, `10.0.${at >> 8}.${at & 255}:80`)),
+  ]).flat(),
+);
+
+const endpoints: Step = { section: "endpoints", key: service(1).id, value: [{ address: "10.1.0.1", port: 80 }] };
+const gone = ({ section, key }: Step): Step => ({ section, key, value: undefined });
+
+/** Each with how many plugins are made for it. */
+const changes: readonly (readonly [what: string, change: Step, plugins: number])[] = [
+  ["a route", put("routes", route(MANY)), 0],
+  ["a route that goes", gone(put("routes", route(1))), 0],
+  ["a service that is turned off", put("services", service(1, { enabled: false })), 0],
+  ["a plugin of a route", put("plugins", limit(1, { minute: 1 })), 1],
+  ["a plugin of a service", put("plugins", pluginNamed("cors", { service: { id: service(1).id } })), 1],
+  ["a plugin for everything", put("plugins", pluginNamed("cors")), 1],
+  ["a plugin of a consumer", put("plugins", pluginNamed("cors", { consumer: { id: consumer(1).id } })), 1],
+  ["a consumer", put("consumers", consumer(MANY)), 0],
+  ["a credential", put("keyauth_credentials", credentialOf(consumer(1), "new")), 0],
+  ["endpoints of a core Service", endpoints, 0],
+  ["a target", put("targets", targetOf(pool, "10.9.9.9:80")), 0],
+];
+
+for (const [what, change, plugins] of changes) {
+  test(`${what} among thousands is swapped in without a look at the others, and so is the next request`, (context) => {
+    const before = compile(null, full, tools);
+    const next = stepped(full, [change]);
+    for (const name of ["entries", "keys", "values"] as const)
+      context.mock.method(BucketMap.prototype, name, () => assert.fail("a whole collection is walked"));
+    made = 0;
+    const runtime = compile(before, next, tools);
+    const match = runtime.match({
+      method: "GET",
+      path: "/2",
+      scheme: "http",
+      host: "h2.test",
+      serverName: null,
+      headerValues: () => [],
+    });
+    assert.equal(match?.part.route.name, "r2");
+    assert.equal(match.part.upstream?.attempts(request()).next()?.service, service(2).id);
+    assert.ok(match.part.chains.http.anonymous.length > 0);
+    assert.equal(made, plugins);
+  });
+}

@@ -1,0 +1,111 @@
+/** A runtime that came by changes is the one that its snapshot alone would make. */
+import assert from "node:assert/strict";
+import { hash } from "node:crypto";
+import { test } from "node:test";
+import type { Snapshot } from "@sluice/model";
+import fc from "fast-check";
+import type { PluginHandlers, PluginInstance, PluginScope, PluginServices } from "../plugins/plugin.ts";
+import type { Chain, MatchRequest, RoutePart, Runtime, Target } from "../runtime/runtime.ts";
+import { compile } from "./compile.ts";
+import { beginning, changes, names, stepped } from "./testing-changes.ts";
+import { consumerNamed, idOf } from "./testing-entities.ts";
+
+interface Made extends PluginInstance {
+  readonly made: string;
+}
+
+const handler = (config: unknown, { id }: PluginScope): Made => ({ made: `${id} ${JSON.stringify(config)}` });
+const handlers: PluginHandlers = { cors: handler, "key-auth": handler, "rate-limiting": handler, prometheus: handler };
+const tools = { handlers, services: { now: () => 0 } as PluginServices };
+
+const requests: readonly MatchRequest[] = ["a.test", "c.test", "b.test:80", ""].flatMap((host) =>
+  ["/", "/a", "/a/b/c", "/b"].map((path) => ({
+    method: "GET",
+    path,
+    scheme: "http" as const,
+    host,
+    serverName: null,
+    headerValues: () => [],
+  })),
+);
+const consumers = names.consumers.map(consumerNamed);
+
+const toldChain = (chain: Chain) => chain.map(({ priority, instance }) => `${priority} ${(instance as Made).made}`);
+const toldTarget = ({ certificate, ...target }: Target) => ({ ...target, certificate: certificate?.key });
+
+function toldPart({ route, upstream, chains }: RoutePart) {
+  return {
+    route,
+    host: upstream?.host,
+    service: upstream?.service,
+    targets: upstream?.targets.map(toldTarget),
+    chains: [chains.http, chains.https].map((each) => [
+      toldChain(each.anonymous),
+      ...consumers.map((consumer) => toldChain(each.identified(consumer, 1250))),
+    ]),
+  };
+}
+
+/** All that a runtime answers to requests. */
+function told(runtime: Runtime) {
+  const { identities, certificates, balancers, upstreams, snapshot } = runtime;
+  return {
+    matches: requests.map((request) => {
+      const match = runtime.match(request);
+      return match && [toldPart(match.part), match.matchedPath];
+    }),
+    parts: [...snapshot.routes.keys()].map((id) => runtime.part(id)).map((part) => part && toldPart(part)),
+    upstreams: names.services.map((name) => upstreams.get(idOf(`service ${name}`))?.targets.map(toldTarget)),
+    balancers: [...balancers].map(([id, { upstream, certificate, entries }]) => [
+      id,
+      upstream,
+      certificate,
+      entries.map(({ member, weight }) => [member.id, member.address, weight]),
+    ]),
+    credentials: names.keys.flatMap((key) =>
+      [...snapshot.routes.values()].map((route) => identities.credential(hash("sha256", key), route)),
+    ),
+    consumers: names.consumers.map((name) => identities.consumer(name)),
+    certificates: ["a.test", "c.test", "other", null].map((name) => certificates.find(name)?.key),
+  };
+}
+
+test("after any changes a runtime answers as one made of nothing, and the one before still as it did", () => {
+  fc.assert(
+    fc.property(changes, (all) => {
+      let snapshot: Snapshot = beginning;
+      let runtime = compile(null, snapshot, tools);
+      let before = told(runtime);
+      for (const change of all) {
+        const previous = runtime;
+        snapshot = stepped(snapshot, change);
+        runtime = compile(previous, snapshot, tools);
+        const now = told(runtime);
+        assert.deepEqual(now, told(compile(null, snapshot, tools)));
+        assert.deepEqual(told(previous), before, "a request under way keeps its runtime");
+        before = now;
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test("after any changes a target is served when it is one of its service's, and only then", () => {
+  fc.assert(
+    fc.property(changes, (all) => {
+      let snapshot: Snapshot = beginning;
+      let runtime = compile(null, snapshot, tools);
+      const seen = new Map<string, Target>();
+      const targetsOf = () =>
+        names.services.flatMap((name) => runtime.upstreams.get(idOf(`service ${name}`))?.targets ?? []);
+      for (const change of all) {
+        snapshot = stepped(snapshot, change);
+        runtime = compile(runtime, snapshot, tools);
+        const keys = new Set(targetsOf().map(({ key }) => key));
+        for (const target of targetsOf()) seen.set(target.key, target);
+        for (const target of seen.values()) assert.equal(runtime.upstreams.serves(target), keys.has(target.key));
+      }
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,181 @@
+/** Random changes of small snapshots, for tests: few names, so that what a change touches is in use. */
+import { BucketMap, byId, type Endpoint, emptySnapshot, type Snapshot } from "@sluice/model";
+import fc from "fast-check";
+import { targetOf, upstreamNamed } from "../balance/testing.ts";
+import {
+  certificateNamed,
+  consumerNamed,
+  credentialOf,
+  idOf,
+  pluginNamed,
+  routeNamed,
+  serviceNamed,
+} from "./testing-entities.ts";
+
+type Section = Exclude<keyof Snapshot, "hash">;
+
+/** One value put, or (undefined) taken out. */
+export interface Step {
+  readonly section: Section;
+  readonly key: string;
+  readonly value: object | undefined;
+}
+
+const indexes = [0, 1, 2] as const;
+export const names = {
+  services: indexes.map((index) => `s${index}`),
+  consumers: indexes.map((index) => `c${index}`),
+  upstreams: ["pool0", "pool1"],
+  keys: ["k0", "k1"],
+  hosts: ["a.test", "*.test", "b.test:80"],
+  paths: ["/", "/a", "/a/b", "~/a.*"],
+  serverNames: ["a.test", "*.test", "*"],
+  certificates: ["x", "y"],
+  plugins: ["cors", "key-auth", "rate-limiting"],
+};
+
+const one = <Item>(items: readonly Item[]) => fc.constantFrom(...items);
+const maybe = <Item>(item: fc.Arbitrary<Item>) => fc.option(item, { nil: null, freq: 2 });
+const referring = (kind: string, among: readonly string[]) =>
+  maybe(one(among).map((name) => ({ id: idOf(`${kind} ${name}`) })));
+
+/** An entity that keeps its id whatever else it is; often it goes. */
+const put = <Value extends object>(section: Section, values: fc.Arbitrary<readonly [key: string, value: Value]>) =>
+  fc
+    .tuple(values, fc.integer({ min: 0, max: 3 }))
+    .map(([[key, value], luck]): Step => ({ section, key, value: luck === 0 ? undefined : value }));
+
+const certificateIds = names.certificates.map((name) => idOf(`certificate ${name}`));
+
+const steps: readonly fc.Arbitrary<Step>[] = [
+  put(
+    "services",
+    fc
+      .record({
+        name: one(names.services),
+        host: one(["up.test", ...names.upstreams]),
+        protocol: one(["http", "https"] as const),
+        enabled: one([true, true, false]),
+        client_certificate: maybe(one(certificateIds).map((id) => ({ id }))),
+      })
+      .map(({ name, ...members }) => {
+        const service = serviceNamed(name, members);
+        return [service.id, service] as const;
+      }),
+  ),
+  put(
+    "routes",
+    fc
+      .record({
+        name: one(["r0", "r1", "r2", "r3", "r4"]),
+        hosts: maybe(fc.uniqueArray(one(names.hosts), { minLength: 1, maxLength: 2 })),
+        paths: maybe(fc.uniqueArray(one(names.paths), { minLength: 1, maxLength: 2 })),
+        service: referring("service", names.services),
+      })
+      .map(({ name, ...members }) => {
+        const route = routeNamed(name, members);
+        return [route.id, route] as const;
+      }),
+  ),
+  put(
+    "plugins",
+    fc
+      .record({
+        name: one(names.plugins),
+        route: referring("route", ["r0", "r1"]),
+        service: referring("service", names.services.slice(0, 2)),
+        consumer: referring("consumer", names.consumers.slice(0, 2)),
+        config: fc.record({ made: fc.nat(3) }),
+        enabled: one([true, true, false]),
+        protocols: one([["http", "https"] as const, ["https"] as const]),
+      })
+      .map(({ name, protocols, ...members }) => {
+        const plugin = pluginNamed(name, { ...members, protocols: [...protocols] });
+        return [plugin.id, plugin] as const;
+      }),
+  ),
+  put(
+    "consumers",
+    one(names.consumers).map((name) => [consumerNamed(name).id, consumerNamed(name)] as const),
+  ),
+  put(
+    "keyauth_credentials",
+    fc
+      .record({ name: one(["d0", "d1", "d2"]), key: one(names.keys), owner: one(names.consumers) })
+      .map(({ name, key, owner }) => {
+        const credential = { ...credentialOf(consumerNamed(owner), key), id: idOf(name) };
+        return [credential.id, credential] as const;
+      }),
+  ),
+  put(
+    "upstreams",
+    fc
+      .record({
+        name: one(names.upstreams),
+        host_header: maybe(one(["called.test"])),
+        client_certificate: maybe(one(certificateIds).map((id) => ({ id }))),
+      })
+      .map(({ name, ...members }) => {
+        const upstream = upstreamNamed(name, members);
+        return [upstream.id, upstream] as const;
+      }),
+  ),
+  put(
+    "targets",
+    fc
+      .record({ of: one(names.upstreams), address: one(["10.0.0.1:80", "10.0.0.2:80"]), weight: one([1, 100]) })
+      .map(({ of, address, weight }) => {
+        const target = targetOf(upstreamNamed(of), address, { weight });
+        return [target.id, target] as const;
+      }),
+  ),
+  put(
+    "endpoints",
+    fc
+      .record({
+        service: one(names.services),
+        addresses: fc.uniqueArray(one(["10.1.0.1", "10.1.0.2", "10.1.0.3"]), { maxLength: 3 }),
+        terminating: fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
+      })
+      .map(({ service, addresses, terminating }) => {
+        const list: Endpoint[] = addresses.map((address, at) => ({
+          address,
+          port: 80,
+          terminating: terminating[at] === true,
+        }));
+        return [idOf(`service ${service}`), list] as const;
+      }),
+  ),
+  put(
+    "certificates",
+    fc.record({ name: one(names.certificates), key: one(["old", "new"]) }).map(({ name, key }) => {
+      const id = idOf(`certificate ${name}`);
+      return [id, { ...certificateNamed(name, { certificate: name, key }).certificate, id }] as const;
+    }),
+  ),
+  put(
+    "snis",
+    fc.record({ name: one(names.serverNames), certificate: one(certificateIds) }).map(({ name, certificate }) => {
+      const sni = { ...certificateNamed(name, { certificate: "", key: "" }).sni, certificate: { id: certificate } };
+      return [sni.id, sni] as const;
+    }),
+  ),
+];
+
+/** Changes in a row, each of a few steps. */
+export const changes: fc.Arbitrary<readonly (readonly Step[])[]> = fc.array(
+  fc.array(fc.oneof(...steps), { minLength: 1, maxLength: 4 }),
+  { minLength: 1, maxLength: 30 },
+);
+
+/** The snapshot after a change, sharing what the change leaves. It is not checked: entities may refer to nothing. */
+export function stepped(before: Snapshot, change: readonly Step[]): Snapshot {
+  const next: Record<string, unknown> = { ...before };
+  for (const { section, key, value } of change) {
+    const map = next[section] as ReadonlyMap<string, object>;
+    next[section] = BucketMap.of(map, byId).with([[key, value]]);
+  }
+  return next as unknown as Snapshot;
+}
+
+export const beginning: Snapshot = emptySnapshot;
