@@ -50,6 +50,7 @@ describe("the admin API in a cluster", () => {
     process.env.KUBECONFIG = await cluster.kubeconfigFor(users.admin);
     const { value: settings, violations } = readSettings(adminSettings, {
       SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
+      SLUICE_STORE: "cluster",
       SLUICE_ADMIN_KUBERNETES: "true",
       SLUICE_ADMIN_WAIT: "100ms",
       SLUICE_OPERATOR_URL: "http://127.0.0.1:1",
