@@ -8,6 +8,7 @@ import { conditionsOf } from "./conditions.ts";
 import { consumers } from "./consumers.ts";
 import { credentials } from "./credentials.ts";
 import { type Endpoint, endpoints } from "./endpoints.ts";
+import { saysYes } from "./flag.ts";
 import { deriveOperations, type Operations } from "./operations/index.ts";
 import { perform } from "./perform.ts";
 import { planOfWrites } from "./plan/index.ts";
@@ -64,8 +65,8 @@ async function answerWrite(
   endpoint: Endpoint,
   { write, received }: { readonly write: Write; readonly received: Received },
 ): Promise<Answer> {
-  const plan = isSet(received.query.get("dry_run"));
-  const force = isSet(received.query.get("force"));
+  const plan = saysYes("dry_run", received.query.get("dry_run"));
+  const force = saysYes("force", received.query.get("force"));
   const workOut = async (taken: ReadonlySet<string>) => [await write(callOf(received, { endpoint, store, taken }))];
   const { steps, effects, programmed } = await perform(store, workOut, { plan, force });
   if (plan) return { status: 200, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
@@ -73,8 +74,6 @@ async function answerWrite(
   const answer: Answer = (await step?.answer(own)) ?? { status: 204 };
   return programmed ? { ...answer, programmed } : answer;
 }
-
-export const isSet = (value: string | null): boolean => value === "1" || value === "true";
 
 interface CallOptions {
   readonly endpoint: Endpoint;

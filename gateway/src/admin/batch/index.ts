@@ -9,7 +9,8 @@ import { decodeJson, type Raw } from "../body.ts";
 import type { Answer, Call, Reader, Received, Step } from "../call.ts";
 import { conditionsOf } from "../conditions.ts";
 import { badRequest, HttpError, methodNotAllowed, notFound } from "../errors.ts";
-import { isSet, type Method, type Route, writesOf } from "../handlers.ts";
+import { saysYes } from "../flag.ts";
+import { type Method, type Route, writesOf } from "../handlers.ts";
 import { perform } from "../perform.ts";
 import { combine, planOfWrites, summaryOf } from "../plan/index.ts";
 import { matchEndpoint } from "./match.ts";
@@ -32,7 +33,7 @@ interface Item {
 
 async function answer(store: Store, { headers, bytes, query }: Received): Promise<Answer> {
   const items = itemsOf(decodeJson({ contentType: headers["content-type"], bytes }, BOUNDS));
-  const [plan, force] = [isSet(query.get("dry_run")), isSet(query.get("force"))];
+  const [plan, force] = [saysYes("dry_run", query.get("dry_run")), saysYes("force", query.get("force"))];
   const workOut = (taken: ReadonlySet<string>) => workOutAll(store, items, taken);
   const told = (error: HttpError, { item }: BatchStep) => placed(error, items, item);
   const { effects, programmed } = await perform(store, workOut, { plan, force, told });

@@ -199,6 +199,15 @@ describe("a document for a file that is only read", () => {
     assert.partialDeepStrictEqual(reply.body, { code: 14, flattened_errors: [] });
   });
 
+  test("is planned when it is called a dry run, and not taken for a load when it says neither yes nor no", async () => {
+    await reset();
+    const json = { _format_version: "3.0" };
+    assert.partialDeepStrictEqual((await post({ json }, "?dry_run=1")).body, { plan: true });
+    assert.partialDeepStrictEqual((await post({ json: { ...json, dry_run: true } })).body, { plan: true });
+    for (const query of ["?plan", "?plan=maybe", "?dry_run"]) assert.equal((await post({ json }, query)).status, 400);
+    assert.equal((await rig.ask("GET", "/services/users")).status, 200);
+  });
+
   test("is planned: told with each member that changes, and not loaded", async () => {
     await reset();
     const services = [

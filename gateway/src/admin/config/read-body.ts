@@ -3,6 +3,7 @@ import { checkDocument, type Document, readYaml, type Violation } from "@sluice/
 import { decodeJson, readForm, typeOf } from "../body.ts";
 import type { Received } from "../call.ts";
 import { badRequest, unsupportedType } from "../errors.ts";
+import { saysYes } from "../flag.ts";
 import type { JsonBounds } from "../json.ts";
 
 /** What the query or the form asks for beside the document. */
@@ -35,7 +36,7 @@ export function readBody({ headers, bytes = Buffer.alloc(0), query }: Received):
   const members = membersOf(type, { contentType, bytes });
   const options = optionsOf(members, query);
   if (members._format_version !== undefined) {
-    const { check_hash: _hash, flatten_errors: _flatten, plan: _plan, ...data } = members;
+    const { check_hash: _hash, flatten_errors: _flatten, plan: _plan, dry_run: _dryRun, ...data } = members;
     return { options, ...check(data) };
   }
   const { config } = members;
@@ -45,11 +46,21 @@ export function readBody({ headers, bytes = Buffer.alloc(0), query }: Received):
   return { options, ...check(members) };
 }
 
-/** As Kong reads them: everybody's way of saying yes, but only `1` for the hash. */
+/**
+ * Kong's as Kong reads them: everybody's way of saying yes, but only `1` for the hash. The plan is called a dry run
+ * everywhere else, so here too.
+ *
+ * @throws HttpError 400.
+ */
 function optionsOf(members: Members, query: Received["query"]): Options {
-  const said = (name: string): string => String(members[name] ?? query.get(name) ?? "").toLowerCase();
-  const isTrue = (name: string) => ["true", "1", "on", "yes"].includes(said(name));
-  return { checkHash: said("check_hash") === "1", flattenErrors: isTrue("flatten_errors"), plan: isTrue("plan") };
+  const said = (name: string): unknown => members[name] ?? query.get(name);
+  const kongs = (name: string): string => String(said(name) ?? "").toLowerCase();
+  const plan = ["plan", "dry_run"].map((name) => saysYes(name, said(name))).includes(true);
+  return {
+    checkHash: kongs("check_hash") === "1",
+    flattenErrors: ["true", "1", "on", "yes"].includes(kongs("flatten_errors")),
+    plan,
+  };
 }
 
 function membersOf(type: string | undefined, body: { contentType: string | undefined; bytes: Buffer }): Members {

@@ -178,6 +178,26 @@ export const planning: Table = {
       has: { fields: { host: "required field missing", port: "expected an integer" } },
     },
     { does: "is refused for what holds others", ask: "DELETE /services/base?dry_run=1", status: 400, has: { code: 4 } },
+    ...["", "=", "=maybe", "=2"].map((said) => ({
+      does: `is not taken for a write when dry_run${said} says neither yes nor no`,
+      ask: `DELETE /services/base?dry_run${said}`,
+      status: 400,
+      has: { code: 11, message: "invalid option (dry_run: expected true or false)" },
+    })),
+    {
+      does: "is asked for in everybody's way of saying yes",
+      ask: "POST /services?dry_run=Yes",
+      json: { name: "new", host: "a" },
+      status: 200,
+      has: { dry_run: true },
+    },
+    {
+      does: "of a batch must be yes or no too",
+      ask: "POST /batch?dry_run",
+      json: { writes: [{ method: "DELETE", path: "/routes/base" }] },
+      status: 400,
+      has: { code: 11 },
+    },
     {
       does: "takes true for one",
       ask: "POST /services?dry_run=true",
