@@ -6,14 +6,11 @@ import type { Logger } from "pino";
 import type { Turn } from "./balance/balancer.ts";
 import { reportOf, shownTargets } from "./balance/report.ts";
 import { HealthWatch } from "./balance/watch.ts";
-import { compile } from "./compile/compile.ts";
-import { createCounters, createMetrics, handlers } from "./plugins/index.ts";
+import { createMetrics } from "./plugins/index.ts";
 import type { Counters } from "./plugins/rate-limiting/counters.ts";
-import type { CreateProxy } from "./proxy/engine.ts";
 import { defaultProxySettings, type ListenAddress } from "./proxy/settings.ts";
 import { createGuard } from "./proxy/upstream/guard.ts";
 import { createProbe } from "./proxy/upstream/probe.ts";
-import { holdRuntime } from "./runtime/holder.ts";
 import { createIntake } from "./runtime/intake.ts";
 import { SettingsError } from "./settings/error.ts";
 import { type GatewaySettings, gatewaySettings as names } from "./settings/gateway.ts";
@@ -22,6 +19,10 @@ import { createPushSource } from "./sources/push.ts";
 import type { NodeFacts, Source } from "./sources/source.ts";
 import { startStatusListener } from "./status/listener.ts";
 import { version } from "./version.ts";
+import { mergeMetrics } from "./workers/merge-metrics.ts";
+import { startWorkers, workersWanted } from "./workers/start.ts";
+import type { WorkerPlan } from "./workers/worker.ts";
+import type { WorkersReport } from "./workers/workers.ts";
 
 export interface GatewayOptions {
   readonly settings: GatewaySettings;
@@ -82,12 +83,6 @@ async function pushSourceOf(settings: GatewaySettings): Promise<Source> {
   return createPushSource({ listen, token: pushToken });
 }
 
-/** Only the engine that is chosen is loaded. */
-const engines: Readonly<Record<GatewaySettings["engine"], () => Promise<CreateProxy>>> = {
-  http1: async () => (await import("./proxy/http1/listener.ts")).createProxy,
-  "reply-from": async () => (await import("./proxy/reply-from/listener.ts")).createProxy,
-};
-
 export async function startGateway({ settings, log, ...given }: GatewayOptions): Promise<Gateway> {
   const node = randomUUID();
   const facts: NodeFacts = { state: () => intake.state(), status: () => status.address };
@@ -95,25 +90,31 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     ? { source: given.source(facts), clusterCounters: given.clusterCounters }
     : await originOf(settings, log, facts);
   const own = [settings.status, settings.push, ...(given.ownListeners ?? [])];
-  const metrics = createMetrics({ compat: settings.compat === "kong", nodeId: node, version });
-  const counters = createCounters({
-    warn: (message, facts) => log.warn(facts, message),
-    ...(clusterCounters && { cluster: clusterCounters }),
-  });
-  const tools = {
-    handlers,
-    services: { counters, metrics, now: Date.now },
+  const metricsOptions = { compat: settings.compat === "kong", nodeId: node, version };
+  const metrics = createMetrics(metricsOptions);
+  const workers = await startWorkers(workersWanted(settings.workers), {
+    plan: planOf(settings, own),
+    log,
+    metrics,
+    metricsOptions,
+    ...(clusterCounters && { clusterCounters }),
     onTurn: ({ healthy, ...turn }: Turn) =>
       log.warn(turn, healthy ? "a target is healthy again" : "a target is unhealthy"),
-  };
-  const holder = holdRuntime(compile(null, emptySnapshot, tools));
+  });
+  const guard = createGuard({
+    allowedUpstreams: settings.allowedUpstreams,
+    ownListeners: () => [...own, workers.address, workers.tlsAddress].filter((address) => address !== null),
+  });
+  const watch = new HealthWatch({ probe: createProbe({ guard, version }) });
+  let served: Snapshot = emptySnapshot;
   const intake = createIntake({
     node,
     version,
     statusPort: () => status.address.port,
-    serve(snapshot: Snapshot) {
-      holder.swap(compile(holder.current, snapshot, tools));
-      watch.follow(holder.current.balancers);
+    async serve(snapshot: Snapshot) {
+      await workers.serve(snapshot);
+      served = snapshot;
+      watch.follow(workers.balancers());
     },
     onUpdate({ hash, revision }) {
       metrics.setConfig({ hash: hash ?? "", revision });
@@ -121,67 +122,65 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     },
   });
   let draining = false;
-
-  const createProxy = await engines[settings.engine]();
-  const proxy = await createProxy({
-    listen: settings.proxy,
-    ...(settings.proxyTls && { listenTls: settings.proxyTls }),
-    settings: {
-      ...defaultProxySettings,
-      version,
-      naming: settings.compat,
-      trustedIps: settings.trustedAddresses,
-      realIpHeader: settings.realIpHeader,
-      keepAliveTimeout: settings.keepAlive,
-      headersTimeout: settings.headersTimeout,
-      bodyTimeout: settings.bodyTimeout,
-      sendTimeout: settings.sendTimeout,
-      maxRequests: settings.maxRequests,
-      maxConnections: settings.maxConnections,
-      maxConnectionsPerAddress: settings.maxConnectionsPerAddress,
-      allowedUpstreams: settings.allowedUpstreams,
-      ownListeners: own,
-    },
-    log,
-    runtime: () => holder.current,
-  });
-  const guard = createGuard({
-    allowedUpstreams: settings.allowedUpstreams,
-    ownListeners: () => [...own, proxy.address, proxy.tlsAddress].filter((address) => address !== null),
-  });
-  const watch = new HealthWatch({ probe: createProbe({ guard, version }) });
-  metrics.readConnections(proxy.connections);
-  metrics.readTargets(() => (showsTargets(holder.current.snapshot) ? shownTargets(holder.current.balancers) : []));
+  let reported: WorkersReport = await workers.report();
+  const report = async () => {
+    reported = await workers.report();
+    return reported;
+  };
+  metrics.readConnections(() => reported.connections);
+  metrics.readTargets(() => (showsTargets(served) ? shownTargets(workers.balancers()) : []));
   const status = await startStatusListener(
     {
       state: intake.state,
       trouble: source.trouble,
       draining: () => draining,
-      connections: proxy.connections,
-      metrics,
-      upstreams: () => reportOf(holder.current.balancers),
+      unserved: workers.trouble,
+      connections: async () => (await report()).connections,
+      metrics: mergeMetrics(metrics, report),
+      upstreams: () => reportOf(workers.balancers()),
     },
     settings.status,
   );
   await source.start(intake);
 
   return {
-    proxy: proxy.address,
-    proxyTls: proxy.tlsAddress,
+    proxy: workers.address,
+    proxyTls: workers.tlsAddress,
     status: status.address,
     state: intake.state,
     setTargetHealth: (upstreamId, targetId, address, healthy) =>
-      holder.current.balancers.get(upstreamId)?.setHealth(targetId, address, healthy) ?? false,
+      workers.balancers().get(upstreamId)?.setHealth(targetId, address, healthy) ?? false,
     async close() {
       draining = true;
       watch.close();
-      await proxy.close({ deadline: settings.drain });
+      await workers.close({ deadline: settings.drain });
       await source.stop();
-      await counters.close();
       await status.close();
     },
   };
 }
+
+const planOf = (settings: GatewaySettings, ownListeners: readonly ListenAddress[]): WorkerPlan => ({
+  engine: settings.engine,
+  listen: settings.proxy,
+  listenTls: settings.proxyTls,
+  settings: {
+    ...defaultProxySettings,
+    version,
+    naming: settings.compat,
+    trustedIps: settings.trustedAddresses,
+    realIpHeader: settings.realIpHeader,
+    keepAliveTimeout: settings.keepAlive,
+    headersTimeout: settings.headersTimeout,
+    bodyTimeout: settings.bodyTimeout,
+    sendTimeout: settings.sendTimeout,
+    maxRequests: settings.maxRequests,
+    maxConnections: settings.maxConnections,
+    maxConnectionsPerAddress: settings.maxConnectionsPerAddress,
+    allowedUpstreams: settings.allowedUpstreams,
+    ownListeners,
+  },
+});
 
 /** Whether a prometheus plugin asks for the health of targets. */
 const showsTargets = ({ plugins }: Snapshot): boolean =>

@@ -43,6 +43,15 @@ export const gatewaySettings = defineSettings({
       "What carries HTTP/1.1: `http1` is Sluice's own engine on bare sockets, `reply-from` stands on Fastify and " +
       "@fastify/reply-from and costs more for each request.",
   },
+  workers: {
+    variable: "SLUICE_WORKERS",
+    kind: "count",
+    default: 1,
+    description:
+      "How many threads take clients' requests, on one address; `auto`: one for each core that the process may use. " +
+      "With more than 1 a thread of its own keeps documents, health checks and the other listeners, and each takes " +
+      "memory of its own. Linux and FreeBSD only.",
+  },
   keepAlive: {
     variable: "SLUICE_KEEPALIVE_TIMEOUT",
     kind: "duration",

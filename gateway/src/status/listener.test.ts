@@ -30,13 +30,14 @@ const readiness: [string, Partial<StatusFacts>, string | null][] = [
     { state: empty, trouble: () => "kong.yaml: gone" },
     "no configuration available (kong.yaml: gone)",
   ],
+  ["is not ready while none of its workers runs", { unserved: () => "no worker is running" }, "no worker is running"],
   ["stays ready with its old document when a newer one is refused", { trouble: () => "kong.yaml:1:1: broken" }, null],
 ];
 for (const [what, changes, reason] of readiness)
   test(`a node ${what}`, () => assert.equal(notReady(facts(changes)), reason));
 
-test("status has Kong's members and ours", () => {
-  const body = statusBody(facts());
+test("status has Kong's members and ours", async () => {
+  const body = await statusBody(facts());
   assert.deepEqual(body.server, {
     connections_accepted: 5,
     connections_handled: 5,
@@ -48,7 +49,7 @@ test("status has Kong's members and ours", () => {
   });
   assert.equal(body.configuration_hash, "abc");
   assert.deepEqual(body.sluice, { node: "n", version: "0.1.0", revision: 7, trouble: null });
-  assert.equal(statusBody(facts({ state: empty })).configuration_hash, "0".repeat(32));
+  assert.equal((await statusBody(facts({ state: empty }))).configuration_hash, "0".repeat(32));
 });
 
 test("the listener answers status, readiness, metrics, the health of targets and 404", async () => {

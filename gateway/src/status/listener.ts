@@ -13,7 +13,9 @@ export interface StatusFacts {
   /** Why there is no newer document than the one that is served; null when all is well. */
   readonly trouble: () => string | null;
   readonly draining: () => boolean;
-  readonly connections: () => Connections;
+  readonly connections: () => Connections | Promise<Connections>;
+  /** Why nobody takes clients' requests; null when somebody does. Absent: somebody always does. */
+  readonly unserved?: () => string | null;
   readonly metrics: Pick<Metrics, "render" | "json" | "contentType">;
   /** How the targets of upstreams fare, as this node sees them. */
   readonly upstreams: () => UpstreamsReport;
@@ -35,10 +37,10 @@ export function processMembers({ requests, ...connections }: Connections) {
 }
 
 /** The body of GET /status: Kong's members, with the node's own beside them. */
-export function statusBody(facts: StatusFacts): Readonly<Record<string, unknown>> {
+export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<string, unknown>>> {
   const { node, hash, revision, version } = facts.state();
   return {
-    ...processMembers(facts.connections()),
+    ...processMembers(await facts.connections()),
     configuration_hash: hash ?? NO_HASH,
     sluice: { node, version, revision, trouble: facts.trouble() },
   };
@@ -47,6 +49,8 @@ export function statusBody(facts: StatusFacts): Readonly<Record<string, unknown>
 /** Why the node wants no traffic now; null when it is ready. */
 export function notReady(facts: StatusFacts): string | null {
   if (facts.draining()) return "draining";
+  const unserved = facts.unserved?.() ?? null;
+  if (unserved !== null) return unserved;
   if (facts.state().hash !== null) return null;
   return `no configuration available (${facts.trouble() ?? "no document has arrived yet"})`;
 }

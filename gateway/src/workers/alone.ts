@@ -1,0 +1,31 @@
+/** One worker, in the control thread. */
+import { createCounters } from "../plugins/index.ts";
+import type { StartOptions } from "./start.ts";
+import { startWorker } from "./worker.ts";
+import type { Workers } from "./workers.ts";
+
+export async function startAlone({ plan, log, metrics, clusterCounters, onTurn }: StartOptions): Promise<Workers> {
+  const counters = createCounters({
+    warn: (message, facts) => log.warn(facts, message),
+    ...(clusterCounters && { cluster: clusterCounters }),
+  });
+  const { proxy, runtime, swap } = await startWorker({
+    plan,
+    reusePort: false,
+    log,
+    services: { counters, metrics, now: Date.now },
+    onTurn,
+  });
+  return {
+    address: proxy.address,
+    tlsAddress: proxy.tlsAddress,
+    serve: async (snapshot) => swap(snapshot),
+    balancers: () => runtime().balancers,
+    report: async () => ({ connections: proxy.connections(), metrics: [], heap: { total: 0, used: 0 } }),
+    trouble: () => null,
+    async close(options) {
+      await proxy.close(options);
+      await counters.close();
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/** What the control thread and the thread of a worker tell each other. Everything is plain data. */
+import type { Change, RateLimitingConfig } from "@sluice/model";
+import type { MetricObject } from "prom-client";
+import type { HealthNews } from "../balance/balancer.ts";
+import type { Connections } from "../plugins/prometheus/metrics.ts";
+import type { Counter, Taken } from "../plugins/rate-limiting/counters.ts";
+import type { CountersMemory } from "../plugins/rate-limiting/shared.ts";
+import type { ListenAddress } from "../proxy/settings.ts";
+import type { StartOptions } from "./start.ts";
+import type { WorkerPlan } from "./worker.ts";
+
+/** What a thread begins with. */
+export interface ThreadStart {
+  /** 1 and up; 0 is the control thread. */
+  readonly number: number;
+  readonly plan: WorkerPlan;
+  readonly memory: CountersMemory;
+  readonly metrics: StartOptions["metricsOptions"];
+  readonly logging: { readonly level: string; readonly bindings: Readonly<Record<string, unknown>> };
+  readonly countsInCluster: boolean;
+  readonly document: Step;
+  /** Of the targets that are not simply healthy. */
+  readonly health: readonly HealthNews[];
+}
+
+/** From the snapshot that the thread serves to the next. */
+export interface Step {
+  readonly change: Change;
+  readonly hash: string;
+}
+
+/** To a worker. */
+export type Order =
+  | { readonly kind: "serve"; readonly step: Step }
+  | { readonly kind: "health"; readonly news: HealthNews }
+  | { readonly kind: "report" }
+  | { readonly kind: "taken"; readonly id: number; readonly taken: Taken }
+  | { readonly kind: "untaken"; readonly id: number; readonly message: string }
+  | { readonly kind: "close"; readonly deadline: number };
+
+/** From a worker. */
+export type Word =
+  | { readonly kind: "listening"; readonly address: ListenAddress; readonly tlsAddress: ListenAddress | null }
+  | { readonly kind: "refused"; readonly error: Refusal }
+  | { readonly kind: "served" }
+  | { readonly kind: "failed"; readonly error: Refusal }
+  | { readonly kind: "health"; readonly news: HealthNews }
+  | { readonly kind: "report"; readonly report: ThreadReport }
+  | {
+      readonly kind: "take";
+      readonly id: number;
+      readonly counters: readonly Counter[];
+      readonly config: RateLimitingConfig;
+    }
+  | { readonly kind: "closed" };
+
+export interface ThreadReport {
+  readonly connections: Connections;
+  readonly metrics: readonly MetricObject[];
+  readonly heap: { readonly total: number; readonly used: number };
+}
+
+/** An error as a message carries it: copies of errors lose all but message and stack. */
+export interface Refusal {
+  readonly message: string;
+  readonly stack?: string;
+  readonly code?: string;
+  readonly port?: number;
+}
+
+export function refusalOf(error: unknown): Refusal {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { message, stack, code, port } = error as Error & { readonly code?: string; readonly port?: number };
+  return { message, stack, ...(code !== undefined && { code }), ...(port !== undefined && { port }) };
+}
+
+export const errorOf = ({ message, ...members }: Refusal): Error => Object.assign(new Error(message), members);

@@ -1,0 +1,27 @@
+/** Starts as many workers as the settings ask for. */
+import { availableParallelism } from "node:os";
+import type { Logger } from "pino";
+import type { BalancerTools } from "../compile/balancers.ts";
+import type { Metrics } from "../plugins/index.ts";
+import type { Counters } from "../plugins/rate-limiting/counters.ts";
+import type { WorkerPlan } from "./worker.ts";
+import type { Workers } from "./workers.ts";
+
+export interface StartOptions extends Pick<BalancerTools, "onTurn"> {
+  readonly plan: WorkerPlan;
+  readonly log: Logger;
+  /** Of the node: what one worker in this thread counts, it counts here. */
+  readonly metrics: Metrics;
+  readonly metricsOptions: { readonly compat: boolean; readonly nodeId: string; readonly version: string };
+  /** Counters of `policy: cluster`. */
+  readonly clusterCounters?: Counters;
+}
+
+export const workersWanted = (setting: number | "auto"): number =>
+  setting === "auto" ? availableParallelism() : setting;
+
+/** Rejects when an address cannot be listened on. */
+export async function startWorkers(count: number, options: StartOptions): Promise<Workers> {
+  if (count === 1) return (await import("./alone.ts")).startAlone(options);
+  return (await import("./crew.ts")).startCrew(count, options);
+}

@@ -1,0 +1,158 @@
+/** The control thread's side of one worker's thread. */
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { Snapshot } from "@sluice/model";
+import type { HealthNews } from "../balance/balancer.ts";
+import type { Counter, Counters } from "../plugins/rate-limiting/counters.ts";
+import type { ListenAddress } from "../proxy/settings.ts";
+import { errorOf, type Order, type Step, type ThreadReport, type ThreadStart, type Word } from "./messages.ts";
+
+export interface ThreadOptions {
+  readonly start: ThreadStart;
+  /** What the thread begins with. */
+  readonly snapshot: Snapshot;
+  readonly onHealth: (news: HealthNews) => void;
+  readonly clusterCounters: Counters | undefined;
+}
+
+export interface Addresses {
+  readonly address: ListenAddress;
+  readonly tlsAddress: ListenAddress | null;
+}
+
+/** Milliseconds that a thread may take to report; one that takes longer is told of by its last report. */
+const REPORT_PATIENCE = 1000;
+
+export class ThreadHandle {
+  /** Resolves when it listens. */
+  readonly started: Promise<Addresses>;
+  /** Resolves when it is no more, with why. */
+  readonly ended: Promise<Error>;
+  /** The last report; null before the first. */
+  report: ThreadReport | null = null;
+  readonly #options: ThreadOptions;
+  readonly #worker: Worker;
+  readonly #began = Promise.withResolvers<Addresses>();
+  readonly #closed = Promise.withResolvers<void>();
+  #has: Snapshot;
+  /** Whoever waits until the thread serves what it was told to, or has said why it does not. */
+  #served: ((error: Error | null) => void) | null = null;
+  #reported: PromiseWithResolvers<void> | null = null;
+
+  constructor(options: ThreadOptions) {
+    this.#options = options;
+    this.#has = options.snapshot;
+    this.#worker = new Worker(new URL(`./thread${extname(import.meta.url)}`, import.meta.url), {
+      workerData: options.start,
+    });
+    this.started = this.#began.promise;
+    // Not everybody who makes one waits for it.
+    this.started.catch(() => undefined);
+    this.ended = new Promise((resolve) => {
+      let cause: Error | undefined;
+      this.#worker.on("error", (error) => {
+        cause = error instanceof Error ? error : new Error(String(error));
+      });
+      this.#worker.once("exit", (code) => {
+        const reason = cause ?? new Error(`the thread ended with code ${code}`);
+        this.#began.reject(reason);
+        this.#served?.(null);
+        this.#reported?.resolve();
+        this.#closed.resolve();
+        resolve(reason);
+      });
+    });
+    this.#worker.on("message", (word: Word) => this.#hear(word));
+  }
+
+  /**
+   * Resolves to null once the thread serves the snapshot, or is no more; to the error when it cannot. One after the
+   * other.
+   *
+   * @param stepFrom From what the thread has to the snapshot.
+   */
+  async follow(snapshot: Snapshot, stepFrom: (before: Snapshot) => Step): Promise<Error | null> {
+    if (this.#has === snapshot) return null;
+    const served = new Promise<Error | null>((resolve) => {
+      this.#served = resolve;
+    });
+    this.#tell({ kind: "serve", step: stepFrom(this.#has) });
+    const error = await Promise.race([served, this.ended.then(() => null)]);
+    if (error === null) this.#has = snapshot;
+    return error;
+  }
+
+  adopt(news: HealthNews): void {
+    this.#tell({ kind: "health", news });
+  }
+
+  /** Resolves when `report` is fresh, or the thread has no time to report. */
+  async askReport(): Promise<void> {
+    if (this.#reported === null) {
+      this.#reported = Promise.withResolvers();
+      this.#tell({ kind: "report" });
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, REPORT_PATIENCE);
+    await Promise.race([this.#reported.promise, this.ended, promise]);
+    clearTimeout(timer);
+  }
+
+  /** Drains; a thread that does not end by itself soon after the deadline is ended. */
+  async close({ deadline }: { readonly deadline: number }): Promise<void> {
+    this.#tell({ kind: "close", deadline });
+    const timer = setTimeout(() => this.#closed.resolve(), deadline + REPORT_PATIENCE);
+    await this.#closed.promise;
+    clearTimeout(timer);
+    await this.terminate();
+  }
+
+  /** Ends it at once. */
+  async terminate(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #tell(order: Order): void {
+    this.#worker.postMessage(order);
+  }
+
+  #hear(word: Word): void {
+    switch (word.kind) {
+      case "listening":
+        this.#began.resolve(word);
+        return;
+      case "refused":
+        this.#began.reject(errorOf(word.error));
+        return;
+      case "served":
+        this.#served?.(null);
+        return;
+      case "failed":
+        this.#served?.(errorOf(word.error));
+        return;
+      case "health":
+        this.#options.onHealth(word.news);
+        return;
+      case "report":
+        this.report = word.report;
+        this.#reported?.resolve();
+        this.#reported = null;
+        return;
+      case "take":
+        void this.#take(word.id, word.counters, word.config);
+        return;
+      case "closed":
+        this.#closed.resolve();
+    }
+  }
+
+  async #take(id: number, counters: readonly Counter[], config: Parameters<Counters["take"]>[1]): Promise<void> {
+    try {
+      const { clusterCounters } = this.#options;
+      if (clusterCounters === undefined) throw new Error("policy cluster needs the database mode");
+      this.#tell({ kind: "taken", id, taken: await clusterCounters.take(counters, config) });
+    } catch (error) {
+      this.#tell({ kind: "untaken", id, message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+}

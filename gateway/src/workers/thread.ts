@@ -1,0 +1,86 @@
+/** The thread of a worker. */
+import { getHeapStatistics } from "node:v8";
+import { parentPort, workerData } from "node:worker_threads";
+import { adoptChange, emptySnapshot } from "@sluice/model";
+import { pino } from "pino";
+import type { MetricObject } from "prom-client";
+import { createCounters, createMetrics } from "../plugins/index.ts";
+import { SharedCounters } from "../plugins/rate-limiting/shared.ts";
+import { ClusterCounters } from "./cluster-counters.ts";
+import { type Order, refusalOf, type ThreadStart, type Word } from "./messages.ts";
+import { type RunningWorker, startWorker } from "./worker.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("thread.ts is started by crew.ts as a thread, not by itself");
+const tell = (word: Word): void => port.postMessage(word);
+
+const start = workerData as ThreadStart;
+const { bindings, level } = start.logging;
+const log = pino({ level, base: { ...bindings, worker: start.number } });
+const metrics = createMetrics(start.metrics);
+const cluster = start.countsInCluster ? new ClusterCounters(tell) : undefined;
+const counters = createCounters({
+  warn: (message, facts) => log.warn(facts, message),
+  local: new SharedCounters({ memory: start.memory, owner: start.number }),
+  ...(cluster && { cluster }),
+});
+let snapshot = adoptChange(emptySnapshot, start.document.change, start.document.hash);
+
+function take(worker: RunningWorker, order: Order): void {
+  switch (order.kind) {
+    case "serve":
+      try {
+        const next = adoptChange(snapshot, order.step.change, order.step.hash);
+        worker.swap(next);
+        snapshot = next;
+        tell({ kind: "served" });
+      } catch (error) {
+        tell({ kind: "failed", error: refusalOf(error) });
+      }
+      return;
+    case "health":
+      worker.runtime().balancers.get(order.news.upstreamId)?.adoptHealth(order.news);
+      return;
+    case "report":
+      void report(worker);
+      return;
+    case "taken":
+      cluster?.taken(order.id, order.taken);
+      return;
+    case "untaken":
+      cluster?.untaken(order.id, order.message);
+      return;
+    case "close":
+      void close(worker, order.deadline);
+  }
+}
+
+async function report({ proxy }: RunningWorker): Promise<void> {
+  const { total_heap_size: total, used_heap_size: used } = getHeapStatistics();
+  // What the node as a whole has, such as the size of its process, the control thread tells.
+  const counted = ((await metrics.json()) as readonly MetricObject[]).filter(({ type }) => String(type) !== "gauge");
+  tell({ kind: "report", report: { connections: proxy.connections(), metrics: counted, heap: { total, used } } });
+}
+
+async function close({ proxy }: RunningWorker, deadline: number): Promise<void> {
+  await proxy.close({ deadline });
+  await counters.close();
+  tell({ kind: "closed" });
+}
+
+try {
+  const worker = await startWorker({
+    plan: start.plan,
+    reusePort: true,
+    log,
+    services: { counters, metrics, now: Date.now },
+    snapshot,
+    onHealth: (news) => tell({ kind: "health", news }),
+  });
+  for (const news of start.health) worker.runtime().balancers.get(news.upstreamId)?.adoptHealth(news);
+  // What came while the worker started has waited.
+  port.on("message", (order: Order) => take(worker, order));
+  tell({ kind: "listening", address: worker.proxy.address, tlsAddress: worker.proxy.tlsAddress });
+} catch (error) {
+  tell({ kind: "refused", error: refusalOf(error) });
+}

@@ -1,0 +1,63 @@
+/** A worker: snapshot -> compile -> runtime -> proxy. It is the same in the control thread and in a thread of its own. */
+import { emptySnapshot, type Snapshot } from "@sluice/model";
+import type { BalancerTools } from "../compile/balancers.ts";
+import { compile } from "../compile/compile.ts";
+import { handlers, type PluginServices } from "../plugins/index.ts";
+import type { CreateProxy, ProxyListener } from "../proxy/engine.ts";
+import type { ProxyLog } from "../proxy/pipeline.ts";
+import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
+import { holdRuntime } from "../runtime/holder.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+
+/** What is plain data of what a worker is made of. */
+export interface WorkerPlan {
+  readonly engine: "http1" | "reply-from";
+  readonly listen: ListenAddress;
+  /** Null: nothing is answered over TLS. */
+  readonly listenTls: ListenAddress | null;
+  readonly settings: ProxySettings;
+}
+
+export interface WorkerOptions extends BalancerTools {
+  readonly plan: WorkerPlan;
+  /** Whether others listen on the same addresses. */
+  readonly reusePort: boolean;
+  readonly log: ProxyLog;
+  readonly services: PluginServices;
+  /** Served from the beginning. */
+  readonly snapshot?: Snapshot;
+}
+
+export interface RunningWorker {
+  readonly proxy: ProxyListener;
+  readonly runtime: () => Runtime;
+  /** Compiles the snapshot and serves it from now on. When it throws, what was served goes on. */
+  swap(snapshot: Snapshot): void;
+}
+
+/** Only the engine that is chosen is loaded. */
+const engines: Readonly<Record<WorkerPlan["engine"], () => Promise<CreateProxy>>> = {
+  http1: async () => (await import("../proxy/http1/listener.ts")).createProxy,
+  "reply-from": async () => (await import("../proxy/reply-from/listener.ts")).createProxy,
+};
+
+/** Rejects when an address cannot be listened on. */
+export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const { plan, reusePort, log, services, snapshot = emptySnapshot, onTurn, onHealth } = options;
+  const tools = { handlers, services, onTurn, onHealth };
+  const holder = holdRuntime(compile(null, snapshot, tools));
+  const createProxy = await engines[plan.engine]();
+  const proxy = await createProxy({
+    listen: plan.listen,
+    ...(plan.listenTls && { listenTls: plan.listenTls }),
+    reusePort,
+    settings: plan.settings,
+    log,
+    runtime: () => holder.current,
+  });
+  return {
+    proxy,
+    runtime: () => holder.current,
+    swap: (next) => holder.swap(compile(holder.current, next, tools)),
+  };
+}
