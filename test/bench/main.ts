@@ -1,5 +1,5 @@
 /**
- * `npm run bench [proxy|apply|admin ...]`: measures, prints, and writes test/bench/results/<bench>.{md,json}. A missed bound is
+ * `npm run bench [proxy|swap|apply|admin ...]`: measures, prints, and writes test/bench/results/<bench>.{md,json}. A missed bound is
  * reported as it is; nothing fails because of it.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -8,10 +8,12 @@ import { benchAdmin } from "./admin.ts";
 import { benchApply } from "./apply.ts";
 import { benchProxy } from "./proxy.ts";
 import { type BenchReport, machine, renderReport } from "./report.ts";
+import { benchSwap } from "./swap.ts";
 
 const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   proxy: () => benchProxy({ rounds: 5, seconds: 4 }),
   admin: () => benchAdmin({ services: 1000, rows: 100_000, writes: 100 }),
+  swap: () => benchSwap({ routes: [10, 10_000, 100_000], changes: 200 }),
   apply: () => benchApply({ routes: 1000, changes: 200 }),
 };
 
