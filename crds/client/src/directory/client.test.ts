@@ -152,6 +152,34 @@ test("keeps what a file held while it does not parse, says where it is wrong, an
     );
   }));
 
+test("keeps what a file held while a document of it that was good is no resource", () =>
+  bench(async ({ client, write, log }) => {
+    const text = service("a", "  retries: 1\n");
+    for (const [at, half] of [
+      ["cut.yaml", text.slice(0, text.indexOf("  name"))],
+      ["slip.yaml", text.replace("metadata:", "metadata:\n  labels: {n: 1}")],
+      ["kind.yaml", text.replace("Service", "Servic")],
+      ["text.yaml", "apiVersion"],
+      ["two.yaml", `${service("z")}---\n${text.slice(0, text.indexOf("  name"))}`],
+    ] as const) {
+      const named = (content: string) => content.replaceAll("name: a", `name: ${at.slice(0, -5)}`);
+      write(at, named(text));
+      const before = await client.get(ref(at.slice(0, -5)));
+      assert.ok(before, at);
+      write(at, named(half));
+      assert.deepEqual(await client.get(ref(at.slice(0, -5))), before, at);
+      assert.ok(
+        log.some((line) => line.startsWith(`${at}:`)),
+        at,
+      );
+      await assert.rejects(client.remove(ref(at.slice(0, -5))), Rejected);
+      write(at, named(text).replace("retries: 1", "retries: 2"));
+      assert.equal((await client.get(ref(at.slice(0, -5))))?.spec?.retries, 2, at);
+    }
+    write("new.yaml", `${service("new")}---\nkind: Odd\n`);
+    assert.ok(await client.get(ref("new")), "a file that never held more");
+  }));
+
 test("takes the first of two by path and names the other, once", () =>
   bench(async ({ client, write, log }) => {
     write("b.yaml", service("a", "  retries: 2\n"));

@@ -6,7 +6,7 @@ import type { Log } from "../log.ts";
 import type { Kind, Ref } from "../resource.ts";
 import { keyOf } from "./content.ts";
 import { absent, createFileCache, listFiles, type Read } from "./files.ts";
-import { parseResources } from "./parse.ts";
+import { type Parsed, parseResources } from "./parse.ts";
 import { parseRecord, recordPath, type StatusRecord, statusFolder } from "./record.ts";
 import { buildView, changeView, type FileContent, type Held, refOf, type Source, type View } from "./view.ts";
 import { rarest, rescanShare } from "./watcher.ts";
@@ -48,8 +48,9 @@ interface Content {
 export function createFolder(directory: string, log: Log): Folder {
   const files = createFileCache<FileContent>((text, before) => {
     const parsed = parseResources(text);
-    if (!parsed.broken) return { good: parsed, faults: parsed.faults, broken: false };
-    // A file that does not parse keeps what it held: a slip while editing must not take a route down.
+    if (!parsed.broken && !misses(parsed, before?.value.good))
+      return { good: parsed, faults: parsed.faults, broken: false };
+    // A file that does not parse keeps what it held: a slip while editing, or half a file, must not take a route down.
     const good = before?.value.good ?? { broken: false, resources: [], faults: [] };
     const goodAt = before && (before.value.goodAt ?? { changedAt: before.changedAt, bornAt: before.bornAt });
     return { good, goodAt, faults: parsed.faults, broken: true };
@@ -253,6 +254,13 @@ function isSame(now: Content, before: Content | undefined): boolean {
   for (const [path, { file }] of now.sources) if (before.sources.get(path)?.file !== file) return false;
   for (const [key, record] of now.records) if (before.records.get(key) !== record) return false;
   return true;
+}
+
+/** Whether one of the documents may be a resource that the file held, and is none now. */
+function misses({ resources, faults }: Parsed, before: Parsed | undefined): boolean {
+  if (faults.length === 0 || before === undefined) return false;
+  const found = new Set(resources.map((placed) => keyOf(refOf(placed))));
+  return before.resources.some((placed) => !found.has(keyOf(refOf(placed))));
 }
 
 const keysIn = ({ file }: Source): readonly string[] => file.value.good.resources.map((placed) => keyOf(refOf(placed)));
