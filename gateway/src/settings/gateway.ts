@@ -46,6 +46,7 @@ export const gatewaySettings = defineSettings({
   workers: {
     variable: "SLUICE_WORKERS",
     kind: "count",
+    maximum: 255,
     default: 1,
     description:
       "How many threads take clients' requests, on one address; `auto`: one for each core that the process may use. " +

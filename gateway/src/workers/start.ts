@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { BalancerTools } from "../compile/balancers.ts";
 import type { Metrics } from "../plugins/index.ts";
 import type { Counters } from "../plugins/rate-limiting/counters.ts";
+import { gatewaySettings as names } from "../settings/gateway.ts";
 import type { WorkerPlan } from "./worker.ts";
 import type { Workers } from "./workers.ts";
 
@@ -18,7 +19,7 @@ export interface StartOptions extends Pick<BalancerTools, "onTurn"> {
 }
 
 export const workersWanted = (setting: number | "auto"): number =>
-  setting === "auto" ? availableParallelism() : setting;
+  setting === "auto" ? Math.min(availableParallelism(), names.workers.maximum) : setting;
 
 /** Rejects when an address cannot be listened on. */
 export async function startWorkers(count: number, options: StartOptions): Promise<Workers> {

@@ -32,7 +32,7 @@ export interface Address {
 export type Declaration =
   | Described<"text", string>
   | (Described<"integer", number> & { readonly minimum?: number; readonly maximum?: number })
-  | Described<"count", number | "auto">
+  | (Described<"count", number | "auto"> & { readonly maximum?: number })
   | Described<"flag", boolean>
   | (Described<"choice", string> & { readonly words: readonly string[] })
   | Described<"list", readonly string[]>

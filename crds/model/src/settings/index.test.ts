@@ -47,7 +47,7 @@ test("a secret stands in no message", () => {
 
 const described = { variable: "X", description: "x" };
 const port: Declaration = { ...described, kind: "integer", minimum: 0, maximum: 65_535 };
-const count: Declaration = { ...described, kind: "count" };
+const count: Declaration = { ...described, kind: "count", maximum: 255 };
 const flag: Declaration = { ...described, kind: "flag" };
 const duration: Declaration = { ...described, kind: "duration" };
 const address: Declaration = { ...described, kind: "address" };
@@ -60,6 +60,7 @@ const cases: readonly (readonly [declaration: Declaration, text: string, value: 
   [count, "3", 3],
   [count, "auto", "auto"],
   [count, "0", undefined],
+  [count, "256", undefined],
   [count, "all", undefined],
   [port, "9007199254740993", undefined],
   [flag, "TRUE", true],

@@ -9,7 +9,7 @@ export function parse(declaration: Declaration, text: string): unknown {
     case "integer":
       return parseInteger(text, declaration);
     case "count":
-      return text === "auto" ? text : parseInteger(text, { minimum: 1 });
+      return text === "auto" ? text : parseInteger(text, { minimum: 1, maximum: declaration.maximum });
     case "flag":
       return FLAGS[text.toLowerCase()];
     case "choice":
@@ -75,7 +75,9 @@ export function expected(declaration: Declaration): string {
       return maximum === undefined ? "an integer" : `an integer of at most ${maximum}`;
     }
     case "count":
-      return "an integer of at least 1, or auto";
+      return declaration.maximum === undefined
+        ? "an integer of at least 1, or auto"
+        : `an integer between 1 and ${declaration.maximum}, or auto`;
     case "flag":
       return "true or false";
     case "choice":
