@@ -16,6 +16,7 @@ const targets: readonly (readonly [rule: string, sent: string, path: string, que
   ["escapes what a client may send and an upstream should not get", "/a|b^c", "/a|b^c", "", "/a%7Cb%5Ec"],
   ["reads UTF-8", "/caf%c3%a9", "/café", "", "/caf%C3%A9"],
   ["reads raw bytes as UTF-8", "/caf\u00c3\u00a9", "/café", "", "/caf%C3%A9"],
+  ["encodes raw bytes of a query", "/a?q=\u00c3\u00a9&\u00ff", "/a", "?q=%C3%A9&%FF", "/a"],
   ["keeps bytes that are no UTF-8", "/a%ff", "/a%FF", "", "/a%FF"],
   ["removes dot segments", "/a/./b/../c", "/a/c", "", "/a/c"],
   ["removes encoded dot segments", "/a/%2e%2E/c", "/c", "", "/c"],
@@ -34,6 +35,10 @@ for (const [rule, sent, path, query, wire] of targets) {
     assert.equal(escapePath(target?.path ?? ""), wire);
   });
 }
+
+test("tells what was sent in ASCII: it stands in headers", () => {
+  assert.equal(parseTarget("/caf\u00c3\u00a9?\u00ff")?.sentPath, "/caf%C3%A9");
+});
 
 test("takes the host of an absolute target and not its user", () => {
   const target = parseTarget("http://user@Example.com:81/a?b");

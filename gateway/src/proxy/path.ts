@@ -4,9 +4,9 @@ import { normalizePath } from "@sluice/model";
 export interface RequestTarget {
   /** Normalised, without the query. */
   readonly path: string;
-  /** With its `?`, as sent; "" when there is none. `?` alone is kept. */
+  /** With its `?`, as sent but for bytes above ASCII, which are encoded; "" when there is none. `?` alone is kept. */
   readonly query: string;
-  /** The path as sent, without the query. */
+  /** The path as sent but for bytes above ASCII, which are encoded; without the query. */
   readonly sentPath: string;
   /** Host and port of an absolute-form target (RFC 9112 section 3.2.2), which stand above the Host header. */
   readonly authority: string | null;
@@ -52,14 +52,15 @@ function parseOrigin(target: string, authority: string | null): RequestTarget {
     previous = code;
   }
   const sentPath = end === target.length ? target : target.slice(0, end);
-  const query = queryFrom(target, end);
+  const query = encodeRaw(queryFrom(target, end));
   if (worst < DECODE && !segments) return { path: sentPath, query, sentPath, authority, plain: worst === SAFE };
-  const path = normalizePath(sentPath.replace(RAW_BYTES, encodeByte));
-  return { path, query, sentPath, authority, plain: false };
+  const encoded = encodeRaw(sentPath);
+  return { path: normalizePath(encoded), query, sentPath: encoded, authority, plain: false };
 }
 
 /** HTTP parsers hand bytes above ASCII over as Latin-1; encoded, they are read as the UTF-8 that they are. */
 const RAW_BYTES = /[\x80-\xff]/g;
+const encodeRaw = (text: string): string => (text === "" ? text : text.replace(RAW_BYTES, encodeByte));
 const encodeByte = (byte: string): string => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`;
 
 /** A fragment is not for us to see; nginx drops it too. */

@@ -52,7 +52,8 @@ function compareEnds({ ours, node, agreed }: Readings, text: string): Omit<Compa
     if (node.fault === "HPE_CLOSED_CONNECTION" && trailersClose(ours.messages[agreed - 1])) return same;
     const next = ours.messages[agreed] ?? ours.open;
     if (next === null) return same;
-    return isUnknown(next.line[0]) ? same : difference(`we take what Node refuses (${node.fault})`);
+    const looser = isUnknown(next.line[0]) || (node.fault === "HPE_INVALID_URL" && isRaw(next.line[1]));
+    return looser ? same : difference(`we take what Node refuses (${node.fault})`);
   }
   if (ours.ending === "refused" && ours.messages.length === agreed) {
     const stricter = ours.fault ?? "";
@@ -77,6 +78,9 @@ function compareEnds({ ours, node, agreed }: Readings, text: string): Omit<Compa
 }
 
 const isUnknown = (method: string): boolean => !nodeMethods.has(method) || method === "PRI";
+
+/** UTF-8 as it stands, which curl sends and nginx takes. */
+const isRaw = (target: string): boolean => /[\x80-\xff]/.test(target);
 
 /** Node ends a connection for a Connection field in trailers, which has no meaning there. */
 const trailersClose = (message: Message | undefined): boolean =>

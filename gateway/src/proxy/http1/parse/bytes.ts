@@ -42,10 +42,12 @@ VALUE[HTAB] = 1;
 VALUE[0x7f] = 0;
 
 /**
- * Visible ASCII but `#`: what may stand in a request target. More than RFC 3986 has, for browsers send `|`, `{` and `"`
- * as they are; less than many servers take, for nobody agrees on what bytes above ASCII are, or a fragment.
+ * Visible ASCII but `#`, and bytes above it: what may stand in a request target. More than RFC 3986 has, for browsers
+ * send `|`, `{` and `"` as they are, and curl UTF-8 in a query; they leave for the upstream as %XX. Less than some
+ * servers take, for nobody agrees on what a fragment is.
  */
-export const TARGET = new Uint8Array(256).fill(1, SP + 1, 0x7f);
+export const TARGET = new Uint8Array(256).fill(1, SP + 1);
+TARGET[0x7f] = 0;
 TARGET[HASH] = 0;
 
 /** unreserved and sub-delims: what a registered name is made of, beside %XX. */
