@@ -7,9 +7,9 @@ import { nodesMetrics } from "./metrics.ts";
 
 async function startNode(nodeId: string, requests: number) {
   const metrics = createMetrics({ compat: false, nodeId, version: "1" });
-  for (let n = 0; n < requests; n++)
-    metrics.countRequest({ service: "users", route: "users", consumer: "" }, { code: 200, source: "service" });
-  metrics.observeLatency({ service: "users", route: "users", consumer: "" }, "request", 3);
+  const recorder = metrics.recorder({ service: "users", route: "users", consumer: "" });
+  for (let n = 0; n < requests; n++) recorder.request(200, "service");
+  recorder.requestLatency(3);
   return startStatusListener(
     {
       state: () => ({ node: nodeId, hash: null, revision: 0, version: "1" }),

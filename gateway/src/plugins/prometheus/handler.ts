@@ -1,44 +1,71 @@
 /** prometheus: what its config asks for is counted when an exchange is over (kong-contract 3.5). */
-import type { PrometheusConfig } from "@sluice/model";
-import type { Exchange } from "../../proxy/exchange.ts";
+import type { Consumer, Route, Service } from "@sluice/model";
+import type { Exchange, Timings } from "../../proxy/exchange.ts";
 import type { PluginHandler } from "../plugin.ts";
-import type { LatencyKind, RequestLabels } from "./metrics.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Recorder } from "./recorder.ts";
 
 /** nginx's word for a client that went away before it was answered; Kong counts it so. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-function labelsOf({ service, route, consumer }: Exchange, { per_consumer }: PrometheusConfig): RequestLabels {
-  return {
-    service: service?.name ?? service?.host ?? "",
-    route: route.name ?? route.id,
-    consumer: per_consumer && consumer !== null ? (consumer.username ?? consumer.custom_id ?? consumer.id) : "",
-  };
-}
-
-/** Milliseconds; what did not happen is not in it. */
-function latenciesOf({ timings: { started, forwarded, answered, ended } }: Exchange) {
-  const latencies: [LatencyKind, number][] = [];
+/** Milliseconds; what did not happen is not counted. */
+function recordLatencies(recorder: Recorder, { started, forwarded, answered, ended }: Timings): void {
   // The gateway's part ends when the request leaves for the upstream; when none does, with the gateway's own answer.
   const left = forwarded ?? ended;
-  if (left !== undefined) latencies.push(["gateway", left - started]);
-  if (forwarded !== undefined && answered !== undefined) latencies.push(["upstream", answered - forwarded]);
-  if (ended !== undefined) latencies.push(["request", ended - started]);
-  return latencies;
+  if (left !== undefined) recorder.gatewayLatency(Math.max(0, left - started));
+  if (forwarded !== undefined && answered !== undefined) recorder.upstreamLatency(Math.max(0, answered - forwarded));
+  if (ended !== undefined) recorder.requestLatency(Math.max(0, ended - started));
 }
 
-export const prometheus: PluginHandler<"prometheus"> = (config, _scope, { metrics }) => ({
-  log(exchange) {
-    const labels = labelsOf(exchange, config);
-    if (config.status_code_metrics) {
-      metrics.countRequest(labels, { code: exchange.status || CLIENT_CLOSED_REQUEST, source: exchange.source });
+interface Kept {
+  /** Whose name the recorder tells: a route that stays may get another service. */
+  readonly service: Service | null;
+  readonly recorder: Recorder;
+}
+
+/** Recorders by route, kept as long as the route is. */
+class Recorders {
+  readonly #metrics: Metrics;
+  readonly #byRoute = new WeakMap<Route, Kept>();
+
+  constructor(metrics: Metrics) {
+    this.#metrics = metrics;
+  }
+
+  /** @param consumer "" for a route's requests altogether */
+  of({ route, service }: Exchange, consumer: string): Recorder {
+    const kept = this.#byRoute.get(route);
+    if (kept !== undefined && kept.service === service) return kept.recorder;
+    const labels = { service: service?.name ?? service?.host ?? "", route: route.name ?? route.id, consumer };
+    const recorder = this.#metrics.recorder(labels);
+    this.#byRoute.set(route, { service, recorder });
+    return recorder;
+  }
+}
+
+const nameOf = ({ username, custom_id, id }: Consumer): string => username ?? custom_id ?? id;
+
+export const prometheus: PluginHandler<"prometheus"> = (config, _scope, { metrics }) => {
+  const ofRoutes = new Recorders(metrics);
+  const ofConsumers = new WeakMap<Consumer, Recorders>();
+
+  function recorderOf(exchange: Exchange): Recorder {
+    const { consumer } = exchange;
+    if (!config.per_consumer || consumer === null) return ofRoutes.of(exchange, "");
+    let recorders = ofConsumers.get(consumer);
+    if (recorders === undefined) {
+      recorders = new Recorders(metrics);
+      ofConsumers.set(consumer, recorders);
     }
-    if (config.bandwidth_metrics) {
-      metrics.countBytes(labels, { ingress: exchange.bytesIn, egress: exchange.bytesOut });
-    }
-    if (config.latency_metrics) {
-      for (const [kind, milliseconds] of latenciesOf(exchange)) {
-        metrics.observeLatency(labels, kind, Math.max(0, milliseconds));
-      }
-    }
-  },
-});
+    return recorders.of(exchange, nameOf(consumer));
+  }
+
+  return {
+    log(exchange) {
+      const recorder = recorderOf(exchange);
+      if (config.status_code_metrics) recorder.request(exchange.status || CLIENT_CLOSED_REQUEST, exchange.source);
+      if (config.bandwidth_metrics) recorder.bytes(exchange.bytesIn, exchange.bytesOut);
+      if (config.latency_metrics) recordLatencies(recorder, exchange.timings);
+    },
+  };
+};

@@ -65,8 +65,8 @@ describe("createMetrics", () => {
 
   it("has Kong's buckets", async () => {
     const metrics = node({ compat: true });
-    metrics.observeLatency(labels("r"), "gateway", 3);
-    metrics.observeLatency(labels("r"), "upstream", 3);
+    metrics.recorder(labels("r")).gatewayLatency(3);
+    metrics.recorder(labels("r")).upstreamLatency(3);
     const buckets = async (name: string) =>
       (await lines(metrics, `${name}_bucket`)).map((line) => line.match(/le="([^"]+)"/)?.[1]).join(",");
     assert.equal(
@@ -82,7 +82,7 @@ describe("createMetrics", () => {
   it("keeps no more series than its limit, and lets go of the one that was not used for longest", async () => {
     const metrics = node({ maxSeries: 2 });
     for (const route of ["a", "b", "a", "c"]) {
-      metrics.countRequest(labels(route), { code: 200, source: "service" });
+      metrics.recorder(labels(route)).request(200, "service");
     }
     const counted = (await lines(metrics, "sluice_http_requests_total")).map(
       (line) => `${line.match(/route="(\w)"/)?.[1]} ${line.split(" ").at(-1)}`,
@@ -90,9 +90,41 @@ describe("createMetrics", () => {
     assert.deepEqual(counted.toSorted(), ["a 2", "c 1"]);
   });
 
+  it("counts anew in a series that was let go of, also through a recorder that was kept", async () => {
+    const metrics = node({ maxSeries: 1 });
+    const [kept, other] = [metrics.recorder(labels("kept")), metrics.recorder(labels("other"))];
+    kept.bytes(5, 0);
+    other.bytes(7, 0);
+    assert.match((await lines(metrics, "sluice_bandwidth_bytes")).join(), /route="other".* 7$/);
+    kept.bytes(3, 0);
+    const text = await lines(metrics, "sluice_bandwidth_bytes");
+    assert.equal(text.length, 1);
+    assert.match(text.join(), /route="kept".* 3$/);
+  });
+
+  it("adds buckets up, and tells what is beyond the last", async () => {
+    const metrics = node();
+    const recorder = metrics.recorder(labels("r"));
+    for (const milliseconds of [25, 26, 700, 60_001]) recorder.requestLatency(milliseconds);
+    const text = await lines(metrics, "sluice_request_latency_ms");
+    const counts = text.map((line) => `${line.match(/le="([^"]+)"/)?.[1]} ${line.split(" ").at(-1)}`);
+    for (const count of ["25 1", "50 2", "400 2", "700 3", "60000 3", "+Inf 4"])
+      assert.ok(counts.includes(count), count);
+    assert.deepEqual(text.slice(-2), [
+      'sluice_request_latency_ms_sum{service="s",route="r",workspace="default"} 60752',
+      'sluice_request_latency_ms_count{service="s",route="r",workspace="default"} 4',
+    ]);
+    const json = (await metrics.json()) as readonly { readonly name: string; readonly values: readonly object[] }[];
+    assert.deepEqual(json.find(({ name }) => name === "sluice_request_latency_ms")?.values.at(-1), {
+      labels: { service: "s", route: "r", workspace: "default" },
+      value: 4,
+      metricName: "sluice_request_latency_ms_count",
+    });
+  });
+
   it("shares nothing between nodes of one process", async () => {
     const [one, other] = [node(), node()];
-    one.countRequest(labels("r"), { code: 200, source: "service" });
+    one.recorder(labels("r")).request(200, "service");
     assert.equal((await lines(one, "sluice_http_requests_total")).length, 1);
     assert.equal((await lines(other, "sluice_http_requests_total")).length, 0);
   });

@@ -1,20 +1,9 @@
 /** The metrics of a node (kong-contract 3.5), in Prometheus' text format. One per node; nothing is global. */
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Gauge, Registry } from "prom-client";
 import type { ShownTarget } from "../../balance/report.ts";
+import { CellCounter, CellHistogram } from "./cells.ts";
 import { naming } from "./names.ts";
-import { Series } from "./series.ts";
-
-/** Whose request it was. */
-export interface RequestLabels {
-  /** The service's name, else its host; "" for a route without one. */
-  readonly service: string;
-  /** The route's name, else its id. */
-  readonly route: string;
-  /** "" when it is not counted by consumer. */
-  readonly consumer: string;
-}
-
-export type LatencyKind = "gateway" | "upstream" | "request";
+import { Recorder, type RequestLabels } from "./recorder.ts";
 
 /** Connections of clients to the proxy listener since start (accepted, handled) and now, and requests since start. */
 export interface Connections {
@@ -28,10 +17,8 @@ export interface Connections {
 }
 
 export interface Metrics {
-  /** One request that a route matched. */
-  countRequest(labels: RequestLabels, outcome: { readonly code: number; readonly source: "service" | "gateway" }): void;
-  countBytes(labels: RequestLabels, bytes: { readonly ingress: number; readonly egress: number }): void;
-  observeLatency(labels: RequestLabels, kind: LatencyKind, milliseconds: number): void;
+  /** Where requests are counted that a route matched. Keep it: to make one costs more than to count. */
+  recorder(labels: RequestLabels): Recorder;
   /** Where to read the listener's connections from at every scrape. */
   readConnections(read: () => Connections): void;
   /** Where to read the health of upstreams' targets from at every scrape; none are shown when nobody asked for them. */
@@ -58,9 +45,6 @@ export interface MetricsOptions {
 const gatewayBuckets = [1, 2, 5, 7, 10, 15, 20, 30, 50, 75, 100, 200, 500, 750, 1000, 3000, 6000];
 const upstreamBuckets = [25, 50, 80, 100, 250, 400, 700, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 
-/** Kong's name for the one workspace that there is; its dashboards select by it. */
-const WORKSPACE = "default";
-
 const HEALTH_STATES = ["healthchecks_off", "healthy", "unhealthy"] as const;
 
 export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: MetricsOptions): Metrics {
@@ -68,40 +52,45 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
   const registers = [registry];
   const { name, source } = naming(compat);
 
-  const requests = new Series(
-    new Counter({
+  const requests = new CellCounter(
+    {
       name: name("requests"),
       help: "HTTP requests by service, route, status and who made the response",
       labelNames: ["service", "route", "code", "source", "workspace", "consumer"],
       registers,
-    }),
+    },
     maxSeries,
   );
-  const bandwidth = new Series(
-    new Counter({
+  const bandwidth = new CellCounter(
+    {
       name: name("bandwidth"),
       help: "Bytes of requests (ingress) and responses (egress) by service and route",
       labelNames: ["service", "route", "direction", "workspace", "consumer"],
       registers,
-    }),
+    },
     maxSeries,
   );
   const histogram = (metric: "gatewayLatency" | "upstreamLatency" | "requestLatency", help: string) =>
-    new Series(
-      new Histogram({
+    new CellHistogram(
+      {
         name: name(metric),
         help,
         labelNames: ["service", "route", "workspace"],
         buckets: metric === "gatewayLatency" ? gatewayBuckets : upstreamBuckets,
         registers,
-      }),
+      },
       // A histogram's series has a line for every bucket.
       Math.ceil(maxSeries / 10),
-    );
-  const latencies: Readonly<Record<LatencyKind, Series<Histogram.Internal<string>>>> = {
-    gateway: histogram("gatewayLatency", "Milliseconds that the gateway added to a request"),
-    upstream: histogram("upstreamLatency", "Milliseconds until the upstream's response began"),
-    request: histogram("requestLatency", "Milliseconds from the request's arrival to the response's end"),
+    ).series;
+  const counted = {
+    requests: requests.series,
+    bandwidth: bandwidth.series,
+    latencies: {
+      gateway: histogram("gatewayLatency", "Milliseconds that the gateway added to a request"),
+      upstream: histogram("upstreamLatency", "Milliseconds until the upstream's response began"),
+      request: histogram("requestLatency", "Milliseconds from the request's arrival to the response's end"),
+    },
+    source,
   };
 
   new Gauge({
@@ -171,18 +160,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
   });
 
   return {
-    countRequest({ service, route, consumer }, { code, source: made }) {
-      requests.of([service, route, String(code), source(made), WORKSPACE, consumer]).inc();
-    },
-    countBytes({ service, route, consumer }, bytes) {
-      for (const direction of ["ingress", "egress"] as const) {
-        if (bytes[direction] <= 0) continue;
-        bandwidth.of([service, route, direction, WORKSPACE, consumer]).inc(bytes[direction]);
-      }
-    },
-    observeLatency({ service, route }, kind, milliseconds) {
-      latencies[kind].of([service, route, WORKSPACE]).observe(milliseconds);
-    },
+    recorder: (labels) => new Recorder(labels, counted),
     readConnections(read) {
       connections = read;
     },
