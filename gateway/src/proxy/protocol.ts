@@ -1,18 +1,36 @@
 /** Whether a request speaks a protocol that its route answers (kong-contract 2.1). */
 import type { Answer } from "./exchange.ts";
 import type { FaultName } from "./faults.ts";
+import { isGrpcService } from "./grpc.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 
-/** Null when it does; else what to answer. gRPC needs HTTP/2, which this listener does not speak. */
-export function protocolFault({ route, request }: LiveExchange): Answer | FaultName | null {
+/**
+ * Null when it does; else what to answer. Where the route or the service wants gRPC the client must speak HTTP/2: one
+ * of HTTP/1.1 does not wait for what an upstream of gRPC says at the end.
+ */
+export function protocolFault({ route, request, service }: LiveExchange): Answer | FaultName | null {
   const { protocols } = route;
   const [first] = protocols;
+  const isHttp2 = request.head.httpVersion === "2";
   if (first === "http" || first === "https") {
-    return request.scheme === "https" || protocols.includes("http") ? null : toHttps({ route, request });
+    if (request.scheme === "http" && !protocols.includes("http")) return toHttps({ route, request });
+    return service === null || isHttp2 || !isGrpcService(service) ? null : "needsHttp2";
   }
-  const grpc = request.header("content-type")?.startsWith("application/grpc") === true;
-  return grpc ? "needsHttp2" : "notGrpc";
+  if (request.header("content-type")?.startsWith("application/grpc") !== true) return "notGrpc";
+  if (!isHttp2) return "needsHttp2";
+  return request.scheme === "https" || protocols.includes("grpc") ? null : needsGrpcs;
 }
+
+/** Kong's words for a call of gRPC without TLS on a route that wants it: CANCELLED. */
+const needsGrpcs: Answer = {
+  status: 200,
+  headers: {
+    "Content-Type": "application/grpc",
+    "grpc-status": "1",
+    "grpc-message": "gRPC request matched gRPCs route",
+  },
+  body: "",
+};
 
 function toHttps({ route, request }: Pick<LiveExchange, "route" | "request">): Answer | FaultName {
   const status = route.https_redirect_status_code;

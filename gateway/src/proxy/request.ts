@@ -11,7 +11,7 @@ export interface RequestHead {
   readonly method: string;
   /** The request target as it stood in the request line. */
   readonly target: string;
-  /** 1.0 or 1.1 */
+  /** 1.0, 1.1 or 2 */
   readonly httpVersion: string;
   /** What the engine's parser let through although nobody may serve it. */
   readonly fault: FaultName | null;

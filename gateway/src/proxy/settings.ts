@@ -45,6 +45,8 @@ export interface ProxySettings {
   readonly maxConnectionsPerAddress: number;
   /** Bytes of a request's head; a longer one answers 431. */
   readonly maxHeaderSize: number;
+  /** Whether HTTP/2 is also spoken without TLS, with clients that know of it beforehand. Over TLS it always is (ALPN). */
+  readonly cleartextHttp2: boolean;
   /** Milliseconds that an idle upstream connection is kept. */
   readonly upstreamKeepAlive: number;
 }
@@ -66,5 +68,6 @@ export const defaultProxySettings: Omit<ProxySettings, "version"> = {
   maxConnections: 16_384,
   maxConnectionsPerAddress: 0,
   maxHeaderSize: 16_384,
+  cleartextHttp2: false,
   upstreamKeepAlive: 60_000,
 };

@@ -12,6 +12,8 @@ export interface TlsOptions {
   readonly listen: ListenAddress;
   /** As in `ProxyOptions`. */
   readonly reusePort: boolean;
+  /** What clients may choose to speak (ALPN), the best first. */
+  readonly protocols: readonly ("h2" | "http/1.1")[];
   /** Gets the connections whose handshake is done. */
   readonly onConnection: (socket: TLSSocket) => void;
   /** What to show to clients that ask for a name (null: for none); undefined ends the handshake. */
@@ -41,7 +43,7 @@ function contextOf(certificate: Certificate): SecureContext {
 
 /** Rejects when the address cannot be listened on. */
 export async function startTls(options: TlsOptions): Promise<TlsListener> {
-  const { listen, reusePort, onConnection, certificate, handshakeTimeout } = options;
+  const { listen, reusePort, protocols, onConnection, certificate, handshakeTimeout } = options;
   const context = (serverName: string | null) => {
     const found = certificate(serverName);
     return found && contextOf(found);
@@ -54,7 +56,7 @@ export async function startTls(options: TlsOptions): Promise<TlsListener> {
     const socket = new TLSSocket(raw, {
       isServer: true,
       secureContext: context(null) ?? nothing,
-      ALPNProtocols: ["http/1.1"],
+      ALPNProtocols: [...protocols],
       SNICallback(serverName, done) {
         const found = context(serverName);
         if (found) done(null, found);
@@ -72,6 +74,8 @@ export async function startTls(options: TlsOptions): Promise<TlsListener> {
     socket.once("secure", () => {
       end();
       socket.off("error", ignore);
+      // As tls.Server does it: HTTP/2 would else wait for a handshake that is done.
+      Object.assign(socket, { secureConnecting: false });
       onConnection(socket);
     });
     raw.once("close", end);

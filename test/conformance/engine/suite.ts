@@ -6,6 +6,7 @@ import { failureSuite } from "./failures.ts";
 import { headerSuite } from "./headers.ts";
 import { healthSuite } from "./health.ts";
 import { hostileSuite } from "./hostile.ts";
+import { http2Suite } from "./http2.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
 import type { Engine } from "./rig.ts";
 import { strictnessSuite } from "./strictness.ts";
@@ -24,4 +25,5 @@ export function engineSuite(engine: Engine): void {
   lifecycleSuite(engine);
   strictnessSuite(engine);
   hostileSuite(engine);
+  http2Suite(engine);
 }

@@ -1,7 +1,11 @@
-/** The proxy listener on bare sockets. */
+/** The proxy listener on bare sockets: HTTP/1.1, and HTTP/2 where a client chooses it. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { CreateProxy } from "../engine.ts";
+import { ClientSession, type SessionContext } from "../http2/client-session.ts";
+import { FirstBytes } from "../http2/first-bytes.ts";
+import { UpstreamSessions } from "../http2/upstream-sessions.ts";
+import { createUpstreamTexts } from "../http2/upstream-text.ts";
 import { Pipeline } from "../pipeline.ts";
 import type { ListenAddress } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
@@ -14,12 +18,21 @@ import { createResponseHeads } from "./response-text.ts";
 import { createUpstreamHeads } from "./upstream-head.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 
+/** A client's connection, whatever it speaks. */
+interface Held {
+  readonly isAnswering: boolean;
+  /** Ends as soon as nothing is under way. */
+  drain(): void;
+  destroy(): void;
+}
+
 export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, settings, log, runtime }) => {
   const own: ListenAddress[] = [...settings.ownListeners];
   const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
   const pool = new UpstreamPool({ guard, keepAlive: settings.upstreamKeepAlive });
+  const sessions = new UpstreamSessions({ guard, keepAlive: settings.upstreamKeepAlive });
   const pipeline = new Pipeline({ runtime, settings, log });
-  const connections = new Set<ClientConnection>();
+  const connections = new Set<Held>();
   let draining = false;
   const addresses = new AddressCounts(settings.maxConnectionsPerAddress);
   let accepted = 0;
@@ -42,13 +55,18 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     maxRequests: settings.maxRequests,
     onRequest() {
       requests++;
-      pool.follow(runtime());
+      const current = runtime();
+      pool.follow(current);
+      sessions.follow(current);
     },
-    onClose(connection) {
-      connections.delete(connection);
-      if (connections.size === 0) tellEmpty();
-    },
+    onClose: left,
   };
+  const streams: SessionContext = { ...context, sessions, upstreamTexts: createUpstreamTexts(pipeline), onClose: left };
+
+  function left(connection: Held): void {
+    connections.delete(connection);
+    if (connections.size === 0) tellEmpty();
+  }
 
   function serve(socket: Socket): void {
     accepted++;
@@ -59,7 +77,25 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
       return;
     }
     socket.once("close", () => addresses.leave(peer.peerAddress));
-    connections.add(new ClientConnection(context, socket, peer));
+    if (socket instanceof TLSSocket) carry(socket, peer, socket.alpnProtocol === "h2");
+    else if (settings.cleartextHttp2) tellApart(socket, peer);
+    else carry(socket, peer, false);
+  }
+
+  function tellApart(socket: Socket, peer: Peer): void {
+    const first = new FirstBytes(socket, {
+      timeout: settings.headersTimeout,
+      onKnown(isHttp2) {
+        connections.delete(first);
+        carry(socket, peer, isHttp2);
+      },
+      onClose: left,
+    });
+    connections.add(first);
+  }
+
+  function carry(socket: Socket, peer: Peer, isHttp2: boolean): void {
+    connections.add(isHttp2 ? new ClientSession(streams, socket, peer) : new ClientConnection(context, socket, peer));
   }
 
   const server = createServer({ noDelay: true, allowHalfOpen: true }, serve);
@@ -102,6 +138,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
       await closed;
       clearTimeout(timer);
       pool.close();
+      sessions.close();
     },
   };
 
@@ -111,12 +148,14 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
       return await startTls({
         listen: address,
         reusePort,
+        protocols: ["h2", "http/1.1"],
         onConnection: serve,
         certificate: (serverName) => runtime().certificates.find(serverName),
         handshakeTimeout: settings.handshakeTimeout,
       });
     } catch (error) {
       pool.close();
+      sessions.close();
       await new Promise((resolve) => server.close(resolve));
       throw error;
     }

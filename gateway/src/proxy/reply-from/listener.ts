@@ -121,6 +121,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
       return await startTls({
         listen: address,
         reusePort,
+        protocols: ["http/1.1"],
         onConnection: (socket) => server.emit("connection", socket),
         certificate: (serverName) => runtime().certificates.find(serverName),
         handshakeTimeout: settings.handshakeTimeout,

@@ -77,7 +77,7 @@ export function headersOf(section: FieldSection): Record<string, string | string
 }
 
 /** Of these Node keeps the first and drops the others (node:http, `message.headers`). */
-const onlyFirst: ReadonlySet<string> = new Set([
+export const onlyFirst: ReadonlySet<string> = new Set([
   ...["age", "authorization", "content-length", "content-type", "etag", "expires", "from", "host"],
   ...["if-modified-since", "if-unmodified-since", "last-modified", "location", "max-forwards"],
   ...["proxy-authorization", "referer", "retry-after", "server", "user-agent"],

@@ -1,0 +1,98 @@
+/** One client's connection of HTTP/2: many requests at a time, each on a stream of its own. */
+import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import type { Peer } from "../http1/client-head.ts";
+import { Watchdog } from "../http1/watchdog.ts";
+import { ClientStream, type StreamContext } from "./client-stream.ts";
+import { clientSessionOptions, WINDOW_OF_CONNECTION } from "./limits.ts";
+
+export interface SessionContext extends StreamContext {
+  /** Milliseconds in which the first request must have come. */
+  readonly headersTimeout: number;
+  /** Milliseconds that an idle connection is kept. */
+  readonly keepAliveTimeout: number;
+  /** Requests that one connection carries. */
+  readonly maxRequests: number;
+  /** Told of every request, before anything is looked up for it. */
+  readonly onRequest: () => void;
+  readonly onClose: (session: ClientSession) => void;
+}
+
+/** Milliseconds that a client has to close its side after we have closed ours. */
+const CLOSING_LINGER = 2000;
+
+export class ClientSession {
+  readonly #context: SessionContext;
+  readonly #socket: Socket;
+  readonly #peer: Peer;
+  readonly #session: ServerHttp2Session;
+  readonly #streams = new Set<ServerHttp2Stream>();
+  /** Runs while no request is under way. */
+  readonly #idle = new Watchdog(() => this.#idled());
+  #requests = 0;
+
+  /** @param socket Of which nothing was read, or all was put back */
+  constructor(context: SessionContext, socket: Socket, peer: Peer) {
+    this.#context = context;
+    this.#socket = socket;
+    this.#peer = peer;
+    const session = performServerHandshake(socket, clientSessionOptions(context.limits));
+    this.#session = session;
+    session.setLocalWindowSize(WINDOW_OF_CONNECTION);
+    session.on("stream", this.#onStream).on("error", () => {});
+    // A client that ends its side is gone, as for HTTP/1.1.
+    socket.once("end", () => socket.destroy());
+    socket.once("close", this.#onClose);
+    this.#idle.start(context.headersTimeout);
+  }
+
+  get isAnswering(): boolean {
+    return this.#streams.size > 0;
+  }
+
+  /** Takes no more requests (GOAWAY), and ends when those under way have ended. */
+  drain(): void {
+    if (!this.#session.closed) this.#session.close();
+    if (this.#streams.size === 0) this.#idle.start(CLOSING_LINGER);
+  }
+
+  destroy(): void {
+    this.#session.destroy();
+    this.#socket.destroy();
+  }
+
+  readonly #onStream = (
+    stream: ServerHttp2Stream,
+    _headers: object,
+    flags: number,
+    fields: readonly string[],
+  ): void => {
+    this.#idle.stop();
+    this.#requests++;
+    this.#streams.add(stream);
+    stream.once("close", () => {
+      this.#streams.delete(stream);
+      if (this.#streams.size === 0) this.#rest();
+    });
+    this.#context.onRequest();
+    const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+    new ClientStream(this.#context, { stream, fields, ended, peer: this.#peer });
+    if (this.#requests >= this.#context.maxRequests) this.drain();
+  };
+
+  #rest(): void {
+    const { closed, destroyed } = this.#session;
+    this.#idle.start(closed || destroyed ? CLOSING_LINGER : this.#context.keepAliveTimeout);
+  }
+
+  #idled(): void {
+    const isOver = this.#session.closed || this.#session.destroyed;
+    if (isOver || this.#requests === 0) this.destroy();
+    else this.drain();
+  }
+
+  readonly #onClose = (): void => {
+    this.#idle.close();
+    this.#context.onClose(this);
+  };
+}

@@ -1,0 +1,158 @@
+/** One request of a client's connection of HTTP/2: its head, its body as it comes, and its delivery. */
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { ClientBody } from "../http1/client-body.ts";
+import type { Peer } from "../http1/client-head.ts";
+import { knownId } from "../http1/parse/names.ts";
+import type { HeadLimits } from "../http1/parse/request-head.ts";
+import { Watchdog } from "../http1/watchdog.ts";
+import type { Traffic } from "../live-exchange.ts";
+import { StreamDelivery, type StreamDeliveryContext } from "./delivery.ts";
+import { linesOf, passedTrailers, sizeOf } from "./fields.ts";
+import { StreamHead } from "./stream-head.ts";
+import { StreamWriter } from "./stream-writer.ts";
+
+export interface StreamContext extends StreamDeliveryContext {
+  readonly limits: HeadLimits;
+  /** Milliseconds that a client may be silent in the middle of its body. */
+  readonly bodyTimeout: number;
+  /** Milliseconds in which a client must take what was written to it. */
+  readonly sendTimeout: number;
+}
+
+export interface StreamFacts {
+  readonly stream: ServerHttp2Stream;
+  /** Flat, with pseudo-fields. */
+  readonly fields: readonly string[];
+  /** No body follows. */
+  readonly ended: boolean;
+  readonly peer: Peer;
+}
+
+/** Milliseconds that a client may go on sending what nobody reads. */
+const LINGER = 30_000;
+
+export class ClientStream implements Traffic {
+  bytesIn: number;
+  readonly #stream: ServerHttp2Stream;
+  readonly #bodyTimeout: number;
+  readonly #writer: StreamWriter;
+  readonly #body: ClientBody | null;
+  readonly #delivery: StreamDelivery | null;
+  /** Runs while the client owes us something. */
+  readonly #watchdog = new Watchdog(() => this.#late());
+  #awaitsContinue: boolean;
+  #isRead = false;
+  /** An empty body ends before anybody has read it. */
+  #hasEnded = false;
+  #trailers = "";
+
+  constructor(context: StreamContext, { stream, fields, ended, peer }: StreamFacts) {
+    const { limits, pipeline, bodyTimeout } = context;
+    this.#stream = stream;
+    this.#bodyTimeout = bodyTimeout;
+    this.#writer = new StreamWriter(stream, context);
+    this.bytesIn = sizeOf(fields);
+    const body = ended ? null : (declared: number | null) => new ClientBody(declared, this.#read);
+    const head = new StreamHead(fields, { peer, limits, body });
+    this.#body = head.body;
+    this.#awaitsContinue = head.body !== null && head.header("expect")?.toLowerCase() === "100-continue";
+    stream.on("error", () => {}).once("close", () => this.#closed());
+    stream.on("trailers", (_trailers: IncomingHttpHeaders, _flags: number, flat: readonly string[]) => {
+      this.#trailers = linesOf(passedTrailers(withoutKnown(flat)));
+    });
+    stream.once("end", () => this.#onEnd());
+    const opened = pipeline.open(head, this);
+    if (opened.exchange === undefined) {
+      this.#delivery = null;
+      this.#writer.own(opened.refusal, head.method);
+      this.#letGo();
+      return;
+    }
+    this.#delivery = new StreamDelivery(context, {
+      ...{ exchange: opened.exchange, head, writer: this.#writer },
+      onOver: () => this.#letGo(),
+    });
+    stream.on("drain", () => this.#delivery?.drained());
+    this.#delivery.run();
+  }
+
+  get bytesOut(): number {
+    return this.#writer.written;
+  }
+
+  /** The body is wanted. */
+  readonly #read = (): void => {
+    const stream = this.#stream;
+    const body = this.#body;
+    if (body === null || !body.wanted || stream.destroyed) return;
+    if (this.#awaitsContinue) {
+      this.#awaitsContinue = false;
+      this.#writer.interim(100, []);
+    }
+    this.#await();
+    if (this.#isRead) {
+      stream.resume();
+      return;
+    }
+    this.#isRead = true;
+    if (this.#hasEnded) this.#endBody(body);
+    else stream.on("data", (piece: Buffer) => this.#take(body, piece));
+  };
+
+  #take(body: ClientBody, piece: Buffer): void {
+    this.bytesIn += piece.length;
+    body.take(piece);
+    if (body.wanted) this.#await();
+    else {
+      this.#watchdog.stop();
+      this.#stream.pause();
+    }
+  }
+
+  #onEnd(): void {
+    this.#hasEnded = true;
+    if (this.#body !== null && this.#isRead) this.#endBody(this.#body);
+  }
+
+  #endBody(body: ClientBody): void {
+    this.#watchdog.stop();
+    // A stream that breaks off ends too.
+    if (this.#stream.aborted) body.lose();
+    else body.end(this.#trailers);
+  }
+
+  /** Behind an early answer one time is given for all that still comes. */
+  #await(): void {
+    if (this.#delivery?.isOver) return;
+    if (this.#delivery?.limitsSilence) this.#watchdog.start(this.#bodyTimeout);
+  }
+
+  /** The response is written; what its client still sends is read away, so that it gets to read it. */
+  #letGo(): void {
+    const body = this.#body;
+    if (body === null || body.ended || this.#stream.destroyed) return;
+    this.#watchdog.start(LINGER);
+    body.drop();
+  }
+
+  #late(): void {
+    if (this.#delivery === null || this.#delivery.isOver) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    else this.#delivery.reject("requestTimeout");
+  }
+
+  #closed(): void {
+    this.#watchdog.close();
+    this.#delivery?.abort();
+    this.#body?.lose();
+  }
+}
+
+/** A field that routes, authenticates or negotiates must have been seen with the head (RFC 9110 section 6.5.1). */
+const withoutKnown = (fields: readonly string[]): string[] => {
+  const flat: string[] = [];
+  for (let at = 0; at < fields.length; at += 2) {
+    const name = fields[at] ?? "";
+    if (knownId(name.replaceAll("_", "-")) === 0) flat.push(name, fields[at + 1] ?? "");
+  }
+  return flat;
+};

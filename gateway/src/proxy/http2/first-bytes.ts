@@ -1,0 +1,62 @@
+/** A connection whose client may speak HTTP/1.1 or, with prior knowledge, HTTP/2: its first bytes tell (RFC 9113 section 3.4). */
+import type { Socket } from "node:net";
+import { Watchdog } from "../http1/watchdog.ts";
+
+export interface FirstBytesOptions {
+  /** Milliseconds in which they must have come. */
+  readonly timeout: number;
+  /** Gets the connection as if nothing had been read of it. */
+  readonly onKnown: (isHttp2: boolean) => void;
+  /** The connection closed before that. */
+  readonly onClose: (connection: FirstBytes) => void;
+}
+
+const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
+const NOTHING = Buffer.alloc(0);
+
+export class FirstBytes {
+  readonly isAnswering = false;
+  readonly #socket: Socket;
+  readonly #options: FirstBytesOptions;
+  readonly #watchdog = new Watchdog(() => this.destroy());
+  #bytes: Buffer = NOTHING;
+
+  constructor(socket: Socket, options: FirstBytesOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    socket.on("data", this.#onData).on("end", this.#onEnd).on("error", this.#onEnd).on("close", this.#onClose);
+    this.#watchdog.start(options.timeout);
+  }
+
+  drain(): void {
+    this.destroy();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
+    const seen = Math.min(bytes.length, PREFACE.length);
+    const isPreface = bytes.compare(PREFACE, 0, seen, 0, seen) === 0;
+    if (isPreface && seen < PREFACE.length) {
+      this.#bytes = bytes;
+      return;
+    }
+    const socket = this.#socket;
+    this.#watchdog.close();
+    socket.pause();
+    socket.off("data", this.#onData).off("end", this.#onEnd).off("error", this.#onEnd).off("close", this.#onClose);
+    socket.unshift(bytes);
+    this.#options.onKnown(isPreface);
+    if (!isPreface) socket.resume();
+  };
+
+  readonly #onEnd = (): void => this.destroy();
+
+  readonly #onClose = (): void => {
+    this.#watchdog.close();
+    this.#options.onClose(this);
+  };
+}

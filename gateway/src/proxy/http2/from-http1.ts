@@ -1,0 +1,57 @@
+/** Responses of HTTP/1.1 for a client of HTTP/2. */
+import type { FaultName } from "../faults.ts";
+import type { CallListener } from "../http1/call.ts";
+import { nameAt, valueAt } from "../http1/parse/access.ts";
+import { DROP, type FieldSection } from "../http1/parse/fields.ts";
+import { CHUNKED_BODY, NO_BODY } from "../http1/parse/framing.ts";
+import type { ResponseHead } from "../http1/parse/response-head.ts";
+import type { ResponseListener } from "./response-listener.ts";
+
+export class FromHttp1 implements CallListener {
+  readonly #listener: ResponseListener;
+
+  constructor(listener: ResponseListener) {
+    this.#listener = listener;
+  }
+
+  interim({ status, fields }: ResponseHead): void {
+    this.#listener.interim(status, passedFields(fields));
+  }
+
+  head({ status, fields, bodyKind }: ResponseHead): void {
+    const headers = passedFields(fields);
+    this.#listener.head({ status, headers, ended: bodyKind === NO_BODY, trailers: bodyKind === CHUNKED_BODY });
+  }
+
+  data(piece: Buffer): void {
+    this.#listener.data(piece);
+  }
+
+  end(trailers: FieldSection | null): void {
+    this.#listener.end(trailers === null ? null : passedFields(trailers));
+  }
+
+  flush(): boolean {
+    return this.#listener.flush();
+  }
+
+  /** No request of HTTP/2 asks for another protocol. */
+  upgraded(): void {}
+
+  failed(fault: FaultName, error: Error | null): void {
+    this.#listener.failed(fault, error);
+  }
+
+  broken(error: Error): void {
+    this.#listener.broken(error);
+  }
+}
+
+/** Without those that belong to the connection. */
+function passedFields(section: FieldSection): string[] {
+  const flat: string[] = [];
+  for (let index = 0; index < section.count; index++) {
+    if (((section.kinds[index] ?? 0) & DROP) === 0) flat.push(nameAt(section, index), valueAt(section, index));
+  }
+  return flat;
+}

@@ -1,0 +1,144 @@
+/** The head of a request that came as a stream of HTTP/2, checked and in the shape that the pipeline takes (RFC 9113 section 8.3). */
+import type { FaultName } from "../faults.ts";
+import type { ClientBody } from "../http1/client-body.ts";
+import type { Peer } from "../http1/client-head.ts";
+import { onlyFirst } from "../http1/parse/access.ts";
+import type { HeadLimits } from "../http1/parse/request-head.ts";
+import { HOST, type RequestHead } from "../request.ts";
+import { connectionSpecific, isPseudo } from "./fields.ts";
+
+export interface StreamHeadOptions {
+  readonly peer: Peer;
+  readonly limits: HeadLimits;
+  /** Makes the body; null: the request has none. The length is null when it is not declared. */
+  readonly body: ((declared: number | null) => ClientBody) | null;
+}
+
+/** What HPACK counts for a field beside its text (RFC 7541 section 4.1). */
+const FIELD_COST = 32;
+const TOKEN = /^[!#$%&'*+\-.^_`|~\da-z]+$/;
+const METHOD = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const BAD_VALUE = /[\x00-\x08\x0a-\x1f\x7f]|^[\t ]|[\t ]$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const BAD_PATH = /[\x00-\x20\x7f#]/;
+
+export class StreamHead implements RequestHead {
+  readonly method: string;
+  readonly target: string;
+  readonly httpVersion = "2";
+  readonly fault: FaultName | null;
+  /** Begins with the host; crumbs of a cookie are one (RFC 9113 section 8.2.3). */
+  readonly rawHeaders: readonly string[];
+  readonly peerAddress: string;
+  readonly port: number;
+  readonly scheme: "http" | "https";
+  readonly serverName: string | null;
+  readonly body: ClientBody | null;
+
+  /** @param flat As it came, with pseudo-fields */
+  constructor(flat: readonly string[], { peer, limits, body }: StreamHeadOptions) {
+    const pseudo = pseudoFields(flat);
+    const { headers, hosts, fault } = regular(flat);
+    const [host = pseudo.authority ?? ""] = hosts;
+    this.method = pseudo.method ?? "";
+    this.target = pseudo.path ?? "";
+    this.rawHeaders = ["host", pseudo.authority ?? host, ...headers];
+    this.peerAddress = peer.peerAddress;
+    this.port = peer.port;
+    this.scheme = peer.scheme;
+    this.serverName = peer.serverName;
+    const length = this.header("content-length");
+    this.fault = sizeFault(flat, limits) ?? fault ?? pseudoFault(pseudo, hosts) ?? lengthFault(length);
+    this.body = body?.(length === undefined ? null : Number(length)) ?? null;
+  }
+
+  header(name: string): string | undefined {
+    const [first, ...others] = this.headerValues(name);
+    return first === undefined || others.length === 0 || onlyFirst.has(name) ? first : [first, ...others].join(", ");
+  }
+
+  headerValues(name: string): readonly string[] {
+    const { rawHeaders } = this;
+    const values: string[] = [];
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      if (rawHeaders[at] === name) values.push(rawHeaders[at + 1] ?? "");
+    }
+    return values;
+  }
+}
+
+interface PseudoFields {
+  readonly method?: string;
+  readonly scheme?: string;
+  readonly authority?: string;
+  readonly path?: string;
+}
+
+function pseudoFields(flat: readonly string[]): PseudoFields {
+  const fields: Record<string, string> = {};
+  for (let at = 0; at < flat.length; at += 2) {
+    const name = flat[at] ?? "";
+    if (isPseudo(name)) fields[name.slice(1)] = flat[at + 1] ?? "";
+  }
+  return fields;
+}
+
+interface RegularFields {
+  /** Flat, without Host. */
+  readonly headers: readonly string[];
+  readonly hosts: readonly string[];
+  readonly fault: FaultName | null;
+}
+
+function regular(flat: readonly string[]): RegularFields {
+  const headers: string[] = [];
+  const hosts: string[] = [];
+  let cookieAt = -1;
+  let fault: FaultName | null = null;
+  for (let at = 0; at < flat.length; at += 2) {
+    const name = flat[at] ?? "";
+    const value = flat[at + 1] ?? "";
+    if (isPseudo(name)) continue;
+    if (!TOKEN.test(name) || BAD_VALUE.test(value) || !maySend(name, value)) fault = "badRequest";
+    if (name === "host") hosts.push(value);
+    else if (name === "cookie" && cookieAt >= 0) headers[cookieAt] += `; ${value}`;
+    else {
+      headers.push(name, value);
+      if (name === "cookie") cookieAt = headers.length - 1;
+    }
+  }
+  return { headers, hosts, fault };
+}
+
+const maySend = (name: string, value: string): boolean =>
+  !connectionSpecific.has(name) && (name !== "te" || value.toLowerCase() === "trailers");
+
+/** CONNECT and `OPTIONS *` are not for a reverse proxy. */
+function pseudoFault({ method, scheme, authority, path }: PseudoFields, hosts: readonly string[]): FaultName | null {
+  if (method === undefined || !METHOD.test(method) || method === "CONNECT") return "badRequest";
+  if (scheme !== "http" && scheme !== "https") return "badRequest";
+  if (path === undefined || !path.startsWith("/") || BAD_PATH.test(path)) return "badRequest";
+  const [host] = hosts;
+  const named = authority ?? host;
+  if (named === undefined || hosts.length > 1 || !HOST.test(named)) return "badRequest";
+  return host === undefined || host.toLowerCase() === named.toLowerCase() ? null : "badRequest";
+}
+
+/** That it is the body's length is looked after by nghttp2. */
+const lengthFault = (length: string | undefined): FaultName | null =>
+  length === undefined || /^\d{1,15}$/.test(length) ? null : "badRequest";
+
+function sizeFault(flat: readonly string[], { line, fields, count }: HeadLimits): FaultName | null {
+  let size = 0;
+  let fieldCount = 0;
+  for (let at = 0; at < flat.length; at += 2) {
+    const name = flat[at] ?? "";
+    const { length } = flat[at + 1] ?? "";
+    if (name === ":path") {
+      if (length > line) return "targetTooLong";
+    } else size += name.length + length + FIELD_COST;
+    if (!isPseudo(name)) fieldCount++;
+  }
+  return size > fields || fieldCount > count ? "headTooLarge" : null;
+}

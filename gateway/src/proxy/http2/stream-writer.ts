@@ -1,0 +1,98 @@
+/** The response on a client's stream, no faster than the client takes it. */
+import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { Watchdog } from "../http1/watchdog.ts";
+import type { OwnResponse } from "../own-response.ts";
+import { passedTrailers, responseFields, sizeOf } from "./fields.ts";
+
+export interface ResponseShape {
+  /** No body follows. */
+  readonly ended: boolean;
+  /** Trailers may follow the body. */
+  readonly trailers: boolean;
+}
+
+const NO_TRAILERS: OutgoingHttpHeaders = {};
+const OK = 200;
+/** Every head begins with `HTTP/1.1 200 `, as it were: sizes compare with those of the other engine. */
+const STATUS_LINE = 13;
+
+export class StreamWriter {
+  /** Bytes so far. */
+  written = 0;
+  readonly #stream: ServerHttp2Stream;
+  readonly #sendTimeout: number;
+  /** Runs while the client takes nothing. */
+  readonly #stall = new Watchdog(() => this.breakOff("the client took nothing"));
+  #trailers = NO_TRAILERS;
+
+  constructor(stream: ServerHttp2Stream, { sendTimeout }: { readonly sendTimeout: number }) {
+    this.#stream = stream;
+    this.#sendTimeout = sendTimeout;
+    stream.on("drain", () => this.#stall.stop());
+    stream.once("close", () => this.#stall.close());
+    stream.once("wantTrailers", () => stream.sendTrailers(this.#trailers));
+  }
+
+  /** Whether the client takes more now; the stream's "drain" tells when it does again. */
+  get isTaking(): boolean {
+    return !this.#stream.writableNeedDrain;
+  }
+
+  get #isOver(): boolean {
+    return this.#stream.closed || this.#stream.destroyed;
+  }
+
+  interim(status: number, headers: readonly string[]): void {
+    if (this.#isOver || this.#stream.headersSent) return;
+    const fields: OutgoingHttpHeaders = { ...passedTrailers(headers), ":status": status };
+    this.#stream.additionalHeaders(fields);
+  }
+
+  /** Throws when a header is none. */
+  head(status: number, headers: readonly string[], { ended, trailers }: ResponseShape): void {
+    if (this.#isOver) return;
+    const fields = responseFields(status, headers);
+    this.written += STATUS_LINE + sizeOf(fields);
+    this.#stream.respond(fields, { endStream: ended, waitForTrailers: trailers && !ended });
+  }
+
+  data(piece: Buffer): void {
+    const stream = this.#stream;
+    if (this.#isOver || stream.writableEnded) return;
+    this.written += piece.length;
+    if (!stream.write(piece)) this.#stall.start(this.#sendTimeout);
+  }
+
+  /** @param trailers Flat; sent when the head said that they may follow. */
+  end(trailers: readonly string[] | null): void {
+    if (this.#isOver) return;
+    if (trailers !== null) {
+      this.#trailers = passedTrailers(trailers);
+      this.written += sizeOf(trailers);
+    }
+    this.#stream.end();
+    this.#stall.start(this.#sendTimeout);
+  }
+
+  /** A response of the gateway's own. For gRPC it is a head that is the end too ("Trailers-Only"), and 200 of it is the transport's. */
+  own({ status, headers, body }: OwnResponse, method: string): void {
+    if (headers.includes("grpc-status") && body === "") {
+      this.head(OK, withoutLength(headers), { ended: true, trailers: false });
+    } else {
+      const bodiless = method === "HEAD" || body === "";
+      this.head(status, headers, { ended: bodiless, trailers: false });
+      if (!bodiless) this.data(Buffer.from(body, "utf8"));
+    }
+    this.end(null);
+  }
+
+  /** The client gets no more of the response, and is told that it was not all: `close` would end it as if it were. */
+  breakOff(reason: string): void {
+    this.#stream.destroy(new Error(reason));
+  }
+}
+
+const withoutLength = (headers: readonly string[]): readonly string[] => {
+  const at = headers.indexOf("Content-Length");
+  return at < 0 ? headers : headers.toSpliced(at, 2);
+};

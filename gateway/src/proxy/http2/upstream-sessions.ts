@@ -1,0 +1,196 @@
+/** Connections to upstreams that speak HTTP/2: each carries many requests at a time. */
+import { type ClientHttp2Session, connect } from "node:http2";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import type { Runtime, Target } from "../../runtime/runtime.ts";
+import { unreadable } from "../http1/upstream-errors.ts";
+import { Watchdog } from "../http1/watchdog.ts";
+import { dial } from "../upstream/dial.ts";
+import type { Guard } from "../upstream/guard.ts";
+import { Retirement } from "../upstream/retirement.ts";
+import { upstreamSessionOptions, WINDOW_OF_CONNECTION } from "./limits.ts";
+
+/** Who wants a connection. */
+export interface SessionWaiter {
+  opened(session: UpstreamSession): void;
+  refused(error: Error): void;
+}
+
+/** Requests at a time on one connection, whatever more the upstream allows. */
+const MOST_STREAMS = 128;
+/** Requests that one connection carries at the most, as those of HTTP/1.1. */
+const MOST_REQUESTS = 10_000;
+
+export class UpstreamSession {
+  readonly target: Target;
+  readonly session: ClientHttp2Session;
+  /** Requests that it has been given. */
+  requests = 0;
+  #streams = 0;
+  #isRetired = false;
+  readonly #idle: Watchdog;
+  readonly #keepAlive: number;
+
+  constructor(target: Target, session: ClientHttp2Session, keepAlive: number) {
+    this.target = target;
+    this.session = session;
+    this.#keepAlive = keepAlive;
+    this.#idle = new Watchdog(() => this.retire());
+    session.setLocalWindowSize(WINDOW_OF_CONNECTION);
+    session.once("close", () => this.#idle.close());
+  }
+
+  /** Whether it takes another request now. */
+  get hasRoom(): boolean {
+    const most = Math.min(this.session.remoteSettings.maxConcurrentStreams ?? MOST_STREAMS, MOST_STREAMS);
+    return this.isUsable && this.#streams < most;
+  }
+
+  get isUsable(): boolean {
+    const { closed, destroyed } = this.session;
+    return !closed && !destroyed && !this.#isRetired && this.requests < MOST_REQUESTS;
+  }
+
+  /** Whether the last request is the first: then its failure is no sign of an old connection. */
+  get isFresh(): boolean {
+    return this.requests <= 1;
+  }
+
+  begin(): void {
+    this.requests++;
+    this.#streams++;
+    this.#idle.stop();
+  }
+
+  end(): void {
+    this.#streams--;
+    if (this.#streams > 0) return;
+    if (this.isUsable) this.#idle.start(this.#keepAlive);
+    else this.retire();
+  }
+
+  /** Takes no more requests, and closes when those under way are over. */
+  retire(): void {
+    this.#isRetired = true;
+    if (!this.session.closed && !this.session.destroyed) this.session.close();
+  }
+}
+
+/** The connections to one target. */
+interface Place {
+  readonly target: Target;
+  readonly open: Set<UpstreamSession>;
+  /** Those that wait for a connection that is being made. */
+  readonly waiters: Set<SessionWaiter>;
+  giveUp: (() => void) | null;
+}
+
+export interface UpstreamSessionsOptions {
+  readonly guard: Guard;
+  /** Milliseconds that an idle connection is kept. */
+  readonly keepAlive: number;
+}
+
+export class UpstreamSessions {
+  readonly #options: UpstreamSessionsOptions;
+  /** By the target's key. */
+  readonly #places = new Map<string, Place>();
+  readonly #retirement = new Retirement<Place>({
+    kept: this.#places,
+    drop: (_key, { open }) => {
+      for (const session of open) session.retire();
+    },
+  });
+  #closed = false;
+
+  constructor(options: UpstreamSessionsOptions) {
+    this.#options = options;
+  }
+
+  /** Gives a connection, at once if one has room. Returns how to give up. */
+  open(target: Target, waiter: SessionWaiter): () => void {
+    const place = this.#placeOf(target);
+    for (const session of place.open) {
+      if (!session.hasRoom) continue;
+      waiter.opened(session);
+      return () => {};
+    }
+    place.waiters.add(waiter);
+    if (place.giveUp === null) this.#dial(place);
+    return () => {
+      place.waiters.delete(waiter);
+      if (place.waiters.size > 0 || place.giveUp === null) return;
+      place.giveUp();
+      place.giveUp = null;
+      this.#tidy(place);
+    };
+  }
+
+  /** Told the runtime of every new request: connections to targets that it has not close once they are idle. */
+  follow(runtime: Runtime): void {
+    this.#retirement.follow(runtime);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#retirement.close();
+    for (const { open, giveUp } of this.#places.values()) {
+      giveUp?.();
+      for (const { session } of open) session.destroy();
+    }
+  }
+
+  #placeOf(target: Target): Place {
+    const known = this.#places.get(target.key);
+    if (known !== undefined) return known;
+    const place: Place = { target, open: new Set(), waiters: new Set(), giveUp: null };
+    this.#places.set(target.key, place);
+    return place;
+  }
+
+  #dial(place: Place): void {
+    const { guard } = this.#options;
+    const refuse = (error: Error) => {
+      place.giveUp = null;
+      const waiters = [...place.waiters];
+      place.waiters.clear();
+      this.#tidy(place);
+      for (const waiter of waiters) waiter.refused(error);
+    };
+    const connected = (socket: Socket) => {
+      place.giveUp = null;
+      if (this.#closed) socket.destroy();
+      else if (socket instanceof TLSSocket && socket.alpnProtocol !== "h2") {
+        socket.destroy();
+        refuse(unreadable("it does not speak HTTP/2"));
+      } else this.#serve(place, socket);
+    };
+    place.giveUp = dial(place.target, { connected, refused: refuse }, { guard, protocol: "h2" });
+  }
+
+  #serve(place: Place, socket: Socket): void {
+    const { scheme, host, port } = place.target;
+    const origin = new URL(`${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`);
+    const session = connect(origin, { ...upstreamSessionOptions, createConnection: () => socket });
+    const upstream = new UpstreamSession(place.target, session, this.#options.keepAlive);
+    place.open.add(upstream);
+    const leave = () => {
+      place.open.delete(upstream);
+      this.#tidy(place);
+    };
+    // What became of its requests is told by their streams.
+    session.on("error", leave).on("goaway", leave).once("close", leave);
+    // A side that is half open would be taken for one that listens.
+    socket.once("end", () => session.destroy());
+    for (const waiter of place.waiters) {
+      if (!upstream.hasRoom) break;
+      place.waiters.delete(waiter);
+      waiter.opened(upstream);
+    }
+    if (place.waiters.size > 0) this.#dial(place);
+  }
+
+  #tidy(place: Place): void {
+    if (place.open.size === 0 && place.waiters.size === 0) this.#places.delete(place.target.key);
+  }
+}

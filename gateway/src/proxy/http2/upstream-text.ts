@@ -1,0 +1,25 @@
+/** The head of a request of HTTP/2 on its way to an upstream that speaks HTTP/1.1. */
+import type { HeadParts, UpstreamHeads } from "../http1/upstream-head.ts";
+import type { LiveExchange } from "../live-exchange.ts";
+import type { Pipeline } from "../pipeline.ts";
+import { headersFor } from "../upstream/host.ts";
+import type { StreamHead } from "./stream-head.ts";
+
+/** Methods that have a length even of an empty body (RFC 9110 section 8.6). */
+const SENDING: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+
+export const createUpstreamTexts =
+  (pipeline: Pipeline): UpstreamHeads<StreamHead> =>
+  (exchange, parts) => {
+    const { method, path } = parts.forward;
+    let text = `${method} ${path} HTTP/1.1\r\n`;
+    const headers = headersFor(parts.target, pipeline.upstreamHeaders(exchange), exchange);
+    for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;
+    return `${text}Connection: keep-alive\r\n${framing(exchange, parts)}\r\n`;
+  };
+
+/** A length that is known stands among the headers. */
+function framing({ body }: LiveExchange, { forward }: HeadParts<StreamHead>): string {
+  if (body === null) return SENDING.has(forward.method) ? "Content-Length: 0\r\n" : "";
+  return body.length === null ? "Transfer-Encoding: chunked\r\n" : "";
+}

@@ -1,0 +1,130 @@
+/** A client of the proxy, and upstreams behind it, that speak HTTP/2 and show everything that came. */
+import { once } from "node:events";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  createServer,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type SecureClientSessionOptions,
+  type ServerHttp2Stream,
+  type ServerOptions,
+} from "node:http2";
+import type { TestContext } from "node:test";
+import { listen, portOf } from "./rig.ts";
+
+export interface Answered {
+  /** 0: none came. */
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly interims: readonly IncomingHttpHeaders[];
+  readonly trailers: IncomingHttpHeaders | null;
+  readonly body: Buffer;
+  /** True when the head was the end too. */
+  readonly headOnly: boolean;
+  /** As the stream ended; 0: well. */
+  readonly rstCode: number;
+}
+
+/** A connection without TLS (prior knowledge); destroyed when the test ends. */
+export const dialHttp2 = (test: TestContext, port: number): ClientHttp2Session =>
+  opened(test, `http://127.0.0.1:${port}`, { maxSessionMemory: 100 });
+
+/** A connection over TLS: HTTP/2 is chosen by ALPN. */
+export const dialHttp2Tls = (test: TestContext, port: number, options?: SecureClientSessionOptions) =>
+  opened(test, `https://127.0.0.1:${port}`, { rejectUnauthorized: false, servername: "a.example", ...options });
+
+function opened(test: TestContext, origin: string, options?: SecureClientSessionOptions): ClientHttp2Session {
+  const session = connect(origin, { ...options });
+  session.on("error", () => {});
+  test.after(() => session.destroy());
+  return session;
+}
+
+export interface Asked {
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: string | Buffer;
+  readonly trailers?: OutgoingHttpHeaders;
+}
+
+/** One request; the path is `/` unless the headers say another. */
+export function ask(session: ClientHttp2Session, { headers, body, trailers }: Asked = {}): Promise<Answered> {
+  const stream = session.request(
+    { ":path": "/", ...headers },
+    {
+      endStream: body === undefined,
+      waitForTrailers: trailers !== undefined,
+    },
+  );
+  stream.once("wantTrailers", () => stream.sendTrailers(trailers ?? {}));
+  if (body !== undefined) stream.end(body);
+  return answered(stream);
+}
+
+export async function answered(stream: ClientHttp2Stream): Promise<Answered> {
+  const chunks: Buffer[] = [];
+  const interims: IncomingHttpHeaders[] = [];
+  let head: IncomingHttpHeaders = {};
+  let trailers: IncomingHttpHeaders | null = null;
+  let headOnly = false;
+  stream.on("headers", (interim) => interims.push(interim));
+  stream.on("response", (headers, flags) => {
+    head = headers;
+    headOnly = (flags & 1) !== 0;
+  });
+  stream.on("trailers", (came) => {
+    trailers = came;
+  });
+  stream.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", () => {});
+  if (!stream.destroyed) await new Promise((resolve) => stream.once("close", resolve));
+  return {
+    status: Number(head[":status"] ?? 0),
+    headers: head,
+    interims,
+    trailers,
+    body: Buffer.concat(chunks),
+    headOnly,
+    rstCode: stream.rstCode ?? 0,
+  };
+}
+
+export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flat: readonly string[]) => void;
+
+/** An upstream that speaks HTTP/2 without TLS; its port. */
+export async function startHttp2Upstream(
+  test: TestContext,
+  handler: StreamHandler,
+  options: ServerOptions = {},
+): Promise<number> {
+  const server = createServer(options);
+  server.on("stream", (stream: ServerHttp2Stream, headers, _flags, flat) => {
+    stream.on("error", () => {});
+    handler(stream, headers, flat as never);
+  });
+  server.on("session", (session) => session.on("error", () => {}));
+  return portOf(await listen(test, server));
+}
+
+/** A message of gRPC: not compressed, with its length. */
+export function message(content: string | Buffer): Buffer {
+  const bytes = Buffer.from(content);
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(bytes.length, 1);
+  return Buffer.concat([head, bytes]);
+}
+
+export const grpcHeaders: OutgoingHttpHeaders = {
+  ":method": "POST",
+  ":path": "/hello.Greeter/Say",
+  "content-type": "application/grpc",
+  te: "trailers",
+};
+
+/** Everything that a stream sends until it ends its side. */
+export async function bodyOf(stream: ServerHttp2Stream): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  await once(stream, "end");
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,340 @@
+/** HTTP/2 with clients: over TLS by ALPN, without by prior knowledge; upstreams of HTTP/1.1 behind it. */
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
+import { request } from "node:https";
+import { describe, it, type TestContext } from "node:test";
+import type { Exchange } from "../../../gateway/src/proxy/exchange.ts";
+import { makeAuthority } from "../../tools/certificates.ts";
+import { dial, send, signal, until } from "./client.ts";
+import { answered, ask, dialHttp2, dialHttp2Tls } from "./http2-client.ts";
+import { type Engine, type RigOptions, startRig } from "./rig.ts";
+
+const echo: RigOptions["upstream"] = (incoming, response) => {
+  const chunks: Buffer[] = [];
+  incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+  incoming.on("end", () => {
+    const { method, url, rawHeaders, headers, trailers } = incoming;
+    const body = Buffer.concat(chunks).toString("latin1");
+    response.end(JSON.stringify({ method, url, rawHeaders, headers, trailers, body }));
+  });
+};
+
+/** A rig that takes HTTP/2 without TLS, and a connection to it. */
+export async function startHttp2(test: TestContext, engine: Engine, options: RigOptions = {}) {
+  const rig = await startRig(test, engine, { ...options, settings: { cleartextHttp2: true, ...options.settings } });
+  return { rig, session: dialHttp2(test, rig.port) };
+}
+
+/** Engines of HTTP/1.1 alone know nothing of this. */
+export function http2Suite(engine: Engine): void {
+  if (engine.name !== "http1") return;
+  describe(`HTTP/2 (${engine.name})`, () => {
+    it("is spoken over TLS with clients that choose it, beside HTTP/1.1", async (test) => {
+      const authority = await makeAuthority();
+      const pair = await authority.issue({ name: "a.example", sans: ["a.example"], usage: "server" });
+      const { tlsPort } = await startRig(test, engine, {
+        upstream: echo,
+        route: { protocols: ["https"], snis: ["a.example"], paths: null },
+        certificates: { "*": pair },
+      });
+      const session = dialHttp2Tls(test, tlsPort, { ca: authority.certificate, rejectUnauthorized: true });
+      const { status, body } = await ask(session, { headers: { ":authority": "a.example" } });
+      assert.deepEqual([session.alpnProtocol, status], ["h2", 200]);
+      const { headers } = JSON.parse(body.toString());
+      assert.equal(headers["x-forwarded-proto"], "https");
+      assert.equal(headers["x-forwarded-port"], `${tlsPort}`);
+      const old = request({
+        host: "127.0.0.1",
+        port: tlsPort,
+        servername: "a.example",
+        ca: authority.certificate,
+        agent: false,
+      });
+      const [response] = await once(old.end(), "response");
+      assert.equal(response.httpVersion, "1.1");
+      response.resume();
+    });
+
+    it("is spoken without TLS on the port of HTTP/1.1 where a setting says so, and not else", async (test) => {
+      const { rig, session } = await startHttp2(test, engine, {
+        upstream: (_incoming, response) => response.end("ok"),
+      });
+      assert.equal((await ask(session)).body.toString(), "ok");
+      assert.equal((await send(rig.port, { method: "POST", body: "x" })).body, "ok");
+      const socket = await dial(test, rig.port);
+      for (const byte of "PROPFIND / HTTP/1.1\r\nHost: a\r\n\r\n") socket.write(byte);
+      await until(socket, "ok");
+      const { port } = await startRig(test, engine);
+      const refused = await dial(test, port);
+      refused.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+      assert.match(await until(refused, "\r\n\r\n"), /^HTTP\/1\.1 (?:400|505) /);
+    });
+
+    it("becomes HTTP/1.1 for the upstream: authority as Host, cookies as one, nothing of a stream", async (test) => {
+      const { rig, session } = await startHttp2(test, engine, { upstream: echo, route: { preserve_host: true } });
+      const { body, headers } = await ask(session, {
+        headers: {
+          ":path": "/a/b?c=d",
+          ":authority": "Api.example:81",
+          cookie: ["a=1", "b=2"],
+          "x-list": ["one", "two"],
+          te: "trailers",
+          "x-consumer-id": "forged",
+          transfer_encoding: "chunked",
+        },
+      });
+      const got = JSON.parse(body.toString());
+      assert.deepEqual([got.method, got.url], ["GET", "/a/b?c=d"]);
+      const { connection, te, via, ...rest } = got.headers;
+      assert.equal(rest.host, "api.example:81");
+      assert.equal(rest.cookie, "a=1; b=2");
+      assert.equal(rest["x-list"], "one, two");
+      assert.equal(rest["x-consumer-id"], undefined);
+      assert.equal(rest.transfer_encoding, undefined);
+      assert.deepEqual([connection, te, via], ["keep-alive", "trailers", "2 sluice/1.2.3"]);
+      assert.ok(!got.rawHeaders.some((name: string) => name.startsWith(":")));
+      assert.equal(rest["x-forwarded-port"], `${rig.port}`);
+      assert.equal(headers.connection, undefined);
+      assert.ok(headers["x-sluice-request-id"]);
+    });
+
+    it("names the upstream in Host unless the route preserves the client's", async (test) => {
+      const { session } = await startHttp2(test, engine, { upstream: echo, service: { host: "localhost" } });
+      const { body } = await ask(session, { headers: { ":authority": "client.example" } });
+      assert.match(JSON.parse(body.toString()).headers.host, /^localhost:\d+$/);
+    });
+
+    const bodies: readonly (readonly [says: string, body: string | undefined, OutgoingHttpHeaders, object])[] = [
+      ["none", undefined, { ":method": "GET" }, {}],
+      ["none of POST", undefined, { ":method": "POST" }, { "content-length": "0" }],
+      ["one of a length", "hello", { ":method": "POST", "content-length": "5" }, { "content-length": "5" }],
+      ["one of no length", "hello", { ":method": "QUERY" }, { "transfer-encoding": "chunked" }],
+      ["an empty one", "", { ":method": "PUT" }, { "transfer-encoding": "chunked" }],
+    ];
+    for (const [says, body, headers, framing] of bodies) {
+      it(`forwards a request with a body: ${says}`, async (test) => {
+        const { session } = await startHttp2(test, engine, { upstream: echo });
+        const got = JSON.parse((await ask(session, { headers, ...(body !== undefined && { body }) })).body.toString());
+        assert.equal(got.body, body ?? "");
+        const { "content-length": length, "transfer-encoding": coding } = got.headers as IncomingHttpHeaders;
+        assert.deepEqual(
+          { ...(length && { "content-length": length }), ...(coding && { "transfer-encoding": coding }) },
+          framing,
+        );
+      });
+    }
+
+    for (const size of [64 * 1024, 8 * 1024 * 1024]) {
+      it(`passes ${size} bytes both ways unchanged`, async (test) => {
+        const content = randomBytes(size);
+        const { session } = await startHttp2(test, engine, {
+          upstream: (incoming, response) => incoming.pipe(response),
+        });
+        const { body, rstCode } = await ask(session, { headers: { ":method": "POST" }, body: content });
+        assert.equal(rstCode, 0);
+        assert.equal(hashOf(body), hashOf(content));
+      });
+    }
+
+    it("carries many requests at a time", async (test) => {
+      const { session } = await startHttp2(test, engine, { upstream: echo });
+      const all = await Promise.all(
+        Array.from({ length: 100 }, (_, index) => ask(session, { headers: { ":path": `/${index}` } })),
+      );
+      assert.deepEqual(
+        all.map(({ body }) => JSON.parse(body.toString()).url),
+        all.map((_, index) => `/${index}`),
+      );
+    });
+
+    it("reads an upstream no faster than the client takes, and the other streams go on", async (test) => {
+      let written = 0;
+      const { session } = await startHttp2(test, engine, {
+        upstream: async (incoming, response) => {
+          if (incoming.url !== "/large") return response.end("small");
+          const piece = Buffer.alloc(65_536);
+          for (let count = 0; count < 1024 && !response.destroyed; count++) {
+            written += piece.length;
+            if (!response.write(piece)) await once(response, "drain").catch(() => {});
+          }
+          return response.end();
+        },
+      });
+      const slow = session.request({ ":path": "/large" });
+      await once(slow, "response");
+      for (let turn = 0; turn < 20; turn++) assert.equal((await ask(session)).body.toString(), "small");
+      assert.ok(written < 32 * 1024 * 1024, `${written} bytes were read`);
+      let length = 0;
+      slow.on("data", (chunk: Buffer) => {
+        length += chunk.length;
+      });
+      await once(slow, "end");
+      assert.equal(length, 64 * 1024 * 1024);
+    });
+
+    it("reads a client no faster than the upstream takes", async (test) => {
+      const goOn = signal();
+      const { session } = await startHttp2(test, engine, {
+        upstream: async (incoming, response) => {
+          if (incoming.url !== "/slow") return response.end("other");
+          incoming.pause();
+          await goOn.seen;
+          return incoming.resume().on("end", () => response.end("all"));
+        },
+      });
+      const upload = session.request({ ":path": "/slow", ":method": "POST" });
+      const answer = answered(upload);
+      upload.end(Buffer.alloc(32 * 1024 * 1024));
+      for (let turn = 0; turn < 20; turn++) assert.equal((await ask(session)).body.toString(), "other");
+      assert.ok(!upload.writableFinished, "the proxy took it all");
+      goOn.fire();
+      assert.equal((await answer).body.toString(), "all");
+    });
+
+    it("passes trailers both ways", async (test) => {
+      const { session } = await startHttp2(test, engine, {
+        upstream: (incoming, response) => {
+          incoming.resume().on("end", () => {
+            response.writeHead(200, { Trailer: "X-End" });
+            response.write(JSON.stringify(incoming.trailers));
+            response.addTrailers({ "X-End": "yes", "X-Real-IP": "1.1.1.1" });
+            response.end();
+          });
+        },
+      });
+      const { body, trailers } = await ask(session, {
+        headers: { ":method": "POST", te: "trailers", trailer: "x-sum" },
+        body: "hello",
+        trailers: { "x-sum": "7", host: "evil", authorization: "late" },
+      });
+      assert.deepEqual(JSON.parse(body.toString()), { "x-sum": "7" });
+      assert.deepEqual(Object.entries(trailers ?? {}), [["x-end", "yes"]]);
+    });
+
+    it("passes interim responses, and answers an expectation itself", async (test) => {
+      const { session } = await startHttp2(test, engine, {
+        upstream: (incoming, response) => {
+          response.writeEarlyHints({ link: "</a.css>; rel=preload" });
+          incoming.resume().on("end", () => response.end(incoming.headers.expect ?? "none"));
+        },
+      });
+      const stream = session.request({ ":path": "/", ":method": "POST", expect: "100-continue" });
+      const answer = answered(stream);
+      await once(stream, "continue");
+      stream.end("body");
+      const { body, interims } = await answer;
+      assert.equal(body.toString(), "none");
+      assert.deepEqual(
+        interims.filter((each) => Number(each[":status"]) === 103).map(({ link }) => link),
+        ["</a.css>; rel=preload"],
+      );
+    });
+
+    for (const [method, status] of [
+      ["HEAD", 200],
+      ["GET", 204],
+      ["GET", 304],
+    ] as const) {
+      it(`ends the answer to ${method} with its head at status ${status}`, async (test) => {
+        const { session } = await startHttp2(test, engine, {
+          upstream: (_incoming, response) => response.writeHead(status, { "X-A": "b" }).end(),
+        });
+        const answer = await ask(session, { headers: { ":method": method } });
+        assert.deepEqual([answer.status, answer.headers["x-a"], answer.headOnly], [status, "b", true]);
+      });
+    }
+
+    it("answers what matches no route, and what plugins answer, as to any client", async (test) => {
+      const { rig, session } = await startHttp2(test, engine, { route: { paths: ["/only"] } });
+      const none = await ask(session, { headers: { ":method": "POST" }, body: "unread" });
+      assert.equal(none.status, 404);
+      assert.match(none.body.toString(), /no Route matched/);
+      await rig.swap({
+        plugins: {
+          cors: { access: async () => ({ status: 429, message: "enough", headers: { Connection: "close" } }) },
+        },
+      });
+      const limited = await ask(session);
+      assert.deepEqual([limited.status, limited.headers.connection], [429, undefined]);
+    });
+
+    it("shows plugins body, bytes and times of each request", async (test) => {
+      const logged = signal<Exchange>();
+      const { session } = await startHttp2(test, engine, {
+        upstream: echo,
+        plugins: {
+          cors: {
+            async access(exchange) {
+              const body = await exchange.request.body(1000);
+              exchange.replaceBody(Buffer.from(`${body} and more`));
+              return undefined;
+            },
+          },
+          prometheus: { log: logged.fire },
+        },
+      });
+      const { body } = await ask(session, { headers: { ":method": "POST" }, body: "some" });
+      const got = JSON.parse(body.toString());
+      assert.deepEqual([got.body, got.headers["content-length"]], ["some and more", "13"]);
+      const { bytesIn, bytesOut, status, timings } = await logged.seen;
+      assert.equal(status, 200);
+      assert.ok(bytesIn > 30 && bytesOut > body.length && (timings.ended ?? 0) >= timings.started);
+    });
+
+    it("tells the upstream and plugins when a client resets its stream", async (test) => {
+      const [reached, gone, logged] = [signal(), signal(), signal<Exchange>()];
+      const { session } = await startHttp2(test, engine, {
+        upstream: (incoming) => {
+          incoming.socket.once("close", () => gone.fire());
+          reached.fire();
+        },
+        plugins: { prometheus: { log: logged.fire } },
+      });
+      const stream = session.request({ ":path": "/" });
+      stream.on("error", () => {});
+      await reached.seen;
+      stream.close(8);
+      await gone.seen;
+      assert.equal((await logged.seen).status, 499);
+      assert.equal(session.destroyed, false);
+    });
+
+    it("does not take a body for whole that its client broke off without an error", async (test) => {
+      const [reached, gone] = [signal(), signal<boolean>()];
+      const { session } = await startHttp2(test, engine, {
+        upstream: (incoming) => {
+          incoming.once("data", () => reached.fire()).on("error", () => {});
+          incoming.once("close", () => gone.fire(incoming.complete));
+        },
+      });
+      const stream = session.request({ ":path": "/", ":method": "POST" });
+      stream.on("error", () => {}).write("half of it");
+      await reached.seen;
+      stream.destroy();
+      assert.equal(await gone.seen, false);
+    });
+
+    it("resets the stream when the upstream breaks off its response", async (test) => {
+      const { session } = await startHttp2(test, engine, {
+        upstream: (_incoming, response) => {
+          response.writeHead(200, { "Content-Length": "100" });
+          response.write("part", () => response.destroy());
+        },
+      });
+      const { status, rstCode } = await ask(session);
+      assert.deepEqual([status, rstCode], [200, 2]);
+      assert.equal((await ask(session)).status, 200, "the connection goes on");
+    });
+
+    it("answers 502 for a status that HTTP/2 does not know", async (test) => {
+      const { session } = await startHttp2(test, engine, {
+        upstream: (_incoming, response) => response.writeHead(999).end("blocked"),
+      });
+      assert.equal((await ask(session)).status, 502);
+    });
+  });
+}
+
+const hashOf = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
