@@ -53,6 +53,14 @@ export const gatewaySettings = defineSettings({
       "With more than 1 a thread of its own keeps documents, health checks and the other listeners, and each takes " +
       "memory of its own. Linux and FreeBSD only.",
   },
+  proxyHttp2: {
+    variable: "SLUICE_PROXY_HTTP2",
+    kind: "flag",
+    default: false,
+    description:
+      "Whether SLUICE_PROXY_LISTEN also takes HTTP/2 of clients that know beforehand, such as those of gRPC without " +
+      "TLS. Over TLS clients may always choose it. With engine `http1`.",
+  },
   keepAlive: {
     variable: "SLUICE_KEEPALIVE_TIMEOUT",
     kind: "duration",

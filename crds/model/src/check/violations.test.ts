@@ -82,8 +82,14 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
     { url: "ftp://a" },
     "protocol: expected one of: grpc, grpcs, http, https, tcp, tls, tls_passthrough, udp",
   ],
-  ["services", { host: "a", protocol: "grpc", path: "/a" }, "protocol: grpc is not supported yet: use http or https"],
-  ["services", { url: "grpcs://a:50051" }, "protocol: grpcs is not supported yet: use http or https"],
+  ["services", { host: "a", protocol: "grpc", path: "/a" }, `path: ${NULL}`, `@entity: ${given("protocol")}`],
+  ["services", { url: "grpcs://a:50051/b" }, `path: ${NULL}`, `@entity: ${given("protocol")}`],
+  [
+    "services",
+    { host: "a", protocol: "grpc", tls_verify: true },
+    `tls_verify: ${NULL}`,
+    `@entity: ${given("protocol")}`,
+  ],
   [
     "services",
     {
@@ -301,7 +307,7 @@ function together(names: string): string {
 }
 
 function refused(protocol: string): string {
-  return `${protocol} is not supported: Sluice proxies http and https only`;
+  return `${protocol} is not supported: Sluice proxies HTTP and gRPC only`;
 }
 
 function mustSet(names: string, protocol: string): string {

@@ -21,7 +21,8 @@ export const service = record(
       maximum: 32_767,
     }),
     protocol: choice(serviceProtocols, {
-      description: "How to talk to the upstream: http or https. The others are not supported yet.",
+      description:
+        "How to talk to the upstream: http or https in HTTP/1.1, grpc or grpcs in HTTP/2. The others are not supported.",
       default: "http",
     }),
     host: text({ description: "Host name or address of the upstream.", rule: "host", minLength: 1, maxLength: 255 }),
@@ -31,10 +32,15 @@ export const service = record(
     write_timeout: timeout("between two writes to the upstream"),
     read_timeout: timeout("between two reads from the upstream; of a WebSocket: in which neither side says anything"),
     tags,
-    client_certificate: reference("certificates", "The certificate that is shown to an https upstream.", "restrict"),
+    client_certificate: reference(
+      "certificates",
+      "The certificate that is shown to an https or grpcs upstream.",
+      "restrict",
+    ),
     tls_verify: nullable(
       flag({
-        description: "Whether an https upstream's certificate is verified. Unset means yes; false switches it off.",
+        description:
+          "Whether an https or grpcs upstream's certificate is verified. Unset means yes; false switches it off.",
       }),
     ),
     tls_verify_depth: nullable(

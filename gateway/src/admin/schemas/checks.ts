@@ -7,7 +7,7 @@ const onlyOverTls = ["client_certificate", "tls_verify", "tls_verify_depth", "ca
   (member): Check => ({
     conditional: {
       if_field: "protocol",
-      if_match: { not_one_of: ["https", "tls"] },
+      if_match: { not_one_of: ["https", "grpcs", "tls"] },
       then_field: member,
       then_match: { eq: null },
     },

@@ -6,7 +6,7 @@ const L4 = new Set<unknown>(["tcp", "tls", "tls_passthrough", "udp"]);
 
 /** Why a protocol below HTTP is refused (house decision 16); undefined for the others. */
 export const refuseL4 = (protocol: unknown): string | undefined =>
-  L4.has(protocol) ? `${protocol} is not supported: Sluice proxies http and https only` : undefined;
+  L4.has(protocol) ? `${protocol} is not supported: Sluice proxies HTTP and gRPC only` : undefined;
 
 /** Members about TLS, and why one is refused where there is TLS: what would do nothing must not look as if it did. */
 const TLS_MEMBERS: Readonly<Record<string, string | null>> = {
@@ -19,19 +19,20 @@ const TLS_MEMBERS: Readonly<Record<string, string | null>> = {
 
 export const service: RecordRule = (members) => {
   const { protocol } = members;
-  const refused = refuseL4(protocol) ?? refuseGrpc(protocol);
+  const refused = refuseL4(protocol);
   if (refused !== undefined) return [{ path: ["protocol"], message: refused }];
-  const secure = protocol === "https";
-  return Object.entries(TLS_MEMBERS).flatMap(([name, unsupported]) => {
+  const secure = protocol === "https" || protocol === "grpcs";
+  const isGrpc = protocol === "grpc" || protocol === "grpcs";
+  const ofTls = Object.entries(TLS_MEMBERS).flatMap(([name, unsupported]) => {
     if (members[name] === null) return [];
     if (!secure) return conditional("protocol", [name], "value must be null");
     return unsupported === null ? [] : [{ path: [name], message: unsupported }];
   });
+  // The path of a call names its method: nothing may stand before it.
+  return isGrpc && members.path !== null
+    ? [...conditional("protocol", ["path"], "value must be null"), ...ofTls]
+    : ofTls;
 };
-
-/** Upstreams are spoken to in HTTP/1.1, which gRPC cannot use. */
-const refuseGrpc = (protocol: unknown): string | undefined =>
-  protocol === "grpc" || protocol === "grpcs" ? `${protocol} is not supported yet: use http or https` : undefined;
 
 export const consumer: RecordRule = (members) => atLeastOneOf(members, ["custom_id", "username"]);
 
