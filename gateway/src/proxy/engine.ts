@@ -1,6 +1,7 @@
 /** What an HTTP engine is to the gateway: one function. Every engine runs the suite in test/conformance/engine. */
 import type { Connections } from "../plugins/prometheus/metrics.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { Observer } from "./observer.ts";
 import type { ProxyLog } from "./pipeline.ts";
 import type { ListenAddress, ProxySettings } from "./settings.ts";
 
@@ -12,6 +13,8 @@ export interface ProxyOptions {
   readonly reusePort?: boolean;
   readonly settings: ProxySettings;
   readonly log: ProxyLog;
+  /** Default null: nobody looks on. */
+  readonly observer?: Observer | null;
   /** The runtime that a new request begins with. */
   readonly runtime: () => Runtime;
 }

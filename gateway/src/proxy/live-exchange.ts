@@ -1,8 +1,10 @@
 /** An exchange while it runs: what plugins see of it (`Exchange`), and what the pipeline and an engine keep with it. */
 import type { Consumer, Service, SnapshotCredential, SnapshotRoute } from "@sluice/model";
-import type { Chain, Match, RouteChains, RoutePart, Runtime } from "../runtime/runtime.ts";
+import type { Chain, Match, RouteChains, RoutePart, Runtime, Target } from "../runtime/runtime.ts";
 import type { Exchange, HeaderEdits, Identities, Timings } from "./exchange.ts";
 import { HeaderEditList } from "./header-edits.ts";
+import type { Observer } from "./observer.ts";
+import type { Forward } from "./pipeline.ts";
 import type { IncomingRequest } from "./request.ts";
 import type { RequestBody } from "./request-body.ts";
 import { newRequestId } from "./request-id.ts";
@@ -31,6 +33,13 @@ export class LiveExchange implements Exchange {
   status = 0;
   source: "service" | "gateway" = "gateway";
   body: RequestBody | null;
+  /** Where the last try went; null before the first, and when there was nobody to try. */
+  target: Target | null = null;
+  tries = 0;
+  /** Of the trace that the exchange is part of, as far as somebody has looked. */
+  traceId: string | null = null;
+  /** Null: nobody looks on. */
+  readonly observer: Observer | null;
   readonly #traffic: Traffic;
   #upstreamEdits: HeaderEditList | null = null;
   #responseEdits: HeaderEditList | null = null;
@@ -42,6 +51,7 @@ export class LiveExchange implements Exchange {
     readonly match: Match;
     readonly traffic: Traffic;
     readonly started: number;
+    readonly observer: Observer | null;
   }) {
     this.request = options.request;
     this.runtime = options.runtime;
@@ -51,6 +61,7 @@ export class LiveExchange implements Exchange {
     this.chain = this.chains.anonymous;
     this.body = options.request.head.body;
     this.#traffic = options.traffic;
+    this.observer = options.observer;
     this.timings = { started: options.started, forwarded: undefined, answered: undefined, ended: undefined };
   }
 
@@ -86,6 +97,15 @@ export class LiveExchange implements Exchange {
 
   get bytesOut(): number {
     return this.#traffic.bytesOut;
+  }
+
+  /** A try begins; without a target there is nobody to try. */
+  tryAt(target: Target | null, forward: Forward): void {
+    this.timings.forwarded = performance.now();
+    this.target = target;
+    if (target === null) return;
+    this.tries++;
+    if (this.observer !== null) this.observer.tried?.(this, forward);
   }
 
   removeQuery(names: readonly string[]): void {

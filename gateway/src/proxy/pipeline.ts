@@ -11,6 +11,7 @@ import type { Answer } from "./exchange.ts";
 import { type FaultName, faults } from "./faults.ts";
 import { type HeaderStyle, headerStyle } from "./header-names.ts";
 import { LiveExchange, type Traffic } from "./live-exchange.ts";
+import type { Observer } from "./observer.ts";
 import { type OwnResponse, ownResponse } from "./own-response.ts";
 import { escapePath } from "./path.ts";
 import { protocolFault } from "./protocol.ts";
@@ -53,10 +54,18 @@ export class Pipeline {
   readonly #runtime: () => Runtime;
   readonly #log: ProxyLog;
   readonly #trust: ReturnType<typeof createTrust>;
+  readonly #observer: Observer | null;
   readonly style: HeaderStyle;
 
-  constructor(options: { readonly runtime: () => Runtime; readonly settings: ProxySettings; readonly log: ProxyLog }) {
-    const { settings } = options;
+  constructor(options: {
+    readonly runtime: () => Runtime;
+    readonly settings: ProxySettings;
+    readonly log: ProxyLog;
+    /** Default null: nobody looks on. */
+    readonly observer?: Observer | null;
+  }) {
+    const { settings, observer = null } = options;
+    this.#observer = observer;
     this.#runtime = options.runtime;
     this.#log = options.log;
     this.#trust = createTrust(settings.trustedIps, settings.realIpHeader);
@@ -67,11 +76,18 @@ export class Pipeline {
   open(head: RequestHead, traffic: Traffic): Opened {
     const started = performance.now();
     const request = IncomingRequest.of(head, this.#trust);
-    if (typeof request === "string") return { refusal: this.#refuse(request, { request: null, started }), last: true };
+    if (typeof request === "string") {
+      return { refusal: this.#refuse(request, { request: null, started, peerAddress: head.peerAddress }), last: true };
+    }
     const runtime = this.#runtime();
     const match = runtime.match(request);
-    if (match === null) return { refusal: this.#refuse("noRoute", { request, started }), last: false };
-    return { exchange: new LiveExchange({ request, runtime, match, traffic, started }) };
+    if (match === null) {
+      return { refusal: this.#refuse("noRoute", { request, started, peerAddress: head.peerAddress }), last: false };
+    }
+    const observer = this.#observer;
+    const exchange = new LiveExchange({ request, runtime, match, traffic, started, observer });
+    if (observer !== null) observer.opened?.(exchange);
+    return { exchange };
   }
 
   /** Runs checks and plugins. Never throws nor rejects: a bug answers 500 and is logged with its cause. */
@@ -124,6 +140,7 @@ export class Pipeline {
         this.#failed(exchange, error);
       }
     }
+    if (this.#observer !== null) this.#observer.finished?.(exchange);
   }
 
   #runFrom(first: number, exchange: LiveExchange): Outcome | Promise<Outcome> {
@@ -197,14 +214,27 @@ export class Pipeline {
   /** A fault of a request that is no exchange. `request` is null when not even its head could be read. */
   #refuse(
     name: FaultName,
-    { request, started }: { readonly request: IncomingRequest | null; readonly started: number },
+    {
+      request,
+      started,
+      peerAddress,
+    }: { readonly request: IncomingRequest | null; readonly started: number; readonly peerAddress: string },
   ): OwnResponse {
-    return ownResponse(faults[name], { style: this.style, id: newRequestId(), request, started });
+    const id = newRequestId();
+    const { status } = faults[name];
+    if (this.#observer !== null) {
+      this.#observer.refused?.({ id, status, request, peerAddress, duration: performance.now() - started });
+    }
+    return ownResponse(faults[name], { style: this.style, id, request, started });
   }
 
-  /** A fault that the engine found before it had a request: a head too long, a head that is none. */
-  refuse(name: FaultName): OwnResponse {
-    return this.#refuse(name, { request: null, started: performance.now() });
+  /**
+   * A fault that the engine found before it had a request: a head too long, a head that is none.
+   *
+   * @param peerAddress Of the connection
+   */
+  refuse(name: FaultName, peerAddress: string): OwnResponse {
+    return this.#refuse(name, { request: null, started: performance.now(), peerAddress });
   }
 }
 

@@ -22,6 +22,8 @@ export interface RequestHead {
   readonly port: number;
   readonly scheme: "http" | "https";
   readonly serverName: string | null;
+  /** Such as TLSv1.3; null for plain http. */
+  readonly tlsVersion: string | null;
   /** Null when the request has none. */
   readonly body: RequestBody | null;
   /** The value of a header by its lower-case name; several are joined by ", ". */

@@ -74,9 +74,9 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
   }
 
   start(): void {
-    const { exchange, pool, protocol } = this.#options;
+    const { exchange, forward, pool, protocol } = this.#options;
     const target = this.#attempts.next();
-    exchange.timings.forwarded = performance.now();
+    exchange.tryAt(target, forward);
     this.#connection = null;
     this.#target = target;
     if (target === null) {
@@ -205,7 +205,8 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
   }
 
   #retries(error: Error): boolean {
-    const { forward } = this.#options;
+    const { exchange, forward } = this.#options;
+    exchange.observer?.failed?.(exchange, error);
     const connected = this.#connection !== null;
     const fresh = this.#connection?.isFresh ?? true;
     const sign = signOf({ error, connected, fresh });

@@ -316,7 +316,7 @@ export class ClientConnection implements ClientSide, Traffic {
 
   /** Nothing that follows on the connection can be trusted. */
   #reject(fault: FaultName): void {
-    this.#refuse(this.#context.pipeline.refuse(fault), { isLast: true, bodiless: false });
+    this.#refuse(this.#context.pipeline.refuse(fault, this.#peer.peerAddress), { isLast: true, bodiless: false });
   }
 
   #rejectBody(fault: FaultName): void {

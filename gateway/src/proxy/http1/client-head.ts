@@ -13,6 +13,8 @@ export interface Peer {
   readonly port: number;
   readonly scheme: "http" | "https";
   readonly serverName: string | null;
+  /** Such as TLSv1.3; null for plain http. */
+  readonly tlsVersion: string | null;
 }
 
 export class ClientHead implements RequestHead {
@@ -25,6 +27,7 @@ export class ClientHead implements RequestHead {
   readonly port: number;
   readonly scheme: "http" | "https";
   readonly serverName: string | null;
+  readonly tlsVersion: string | null;
   readonly body: ClientBody | null;
   /** `Content-Length: 0` */
   readonly declaresEmpty: boolean;
@@ -41,6 +44,7 @@ export class ClientHead implements RequestHead {
     this.port = peer.port;
     this.scheme = peer.scheme;
     this.serverName = peer.serverName;
+    this.tlsVersion = peer.tlsVersion;
     this.body = body;
     this.declaresEmpty = parsed.contentLength === 0;
     this.fields = fields;

@@ -26,12 +26,13 @@ interface Held {
   destroy(): void;
 }
 
-export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, settings, log, runtime }) => {
+export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
+  const { settings, log, runtime, observer } = options;
   const own: ListenAddress[] = [...settings.ownListeners];
   const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
   const pool = new UpstreamPool({ guard, keepAlive: settings.upstreamKeepAlive });
   const sessions = new UpstreamSessions({ guard, keepAlive: settings.upstreamKeepAlive });
-  const pipeline = new Pipeline({ runtime, settings, log });
+  const pipeline = new Pipeline({ runtime, settings, log, observer });
   const connections = new Set<Held>();
   let draining = false;
   const addresses = new AddressCounts(settings.maxConnectionsPerAddress);
@@ -164,8 +165,9 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
 
 function peerOf(socket: Socket): Peer {
   const address = { peerAddress: socket.remoteAddress ?? "", port: socket.localPort ?? 0 };
-  if (!(socket instanceof TLSSocket)) return { ...address, scheme: "http", serverName: null };
+  if (!(socket instanceof TLSSocket)) return { ...address, scheme: "http", serverName: null, tlsVersion: null };
   // False when the client named none; the types know of the name on the server's side only by `any`.
   const { servername } = socket as { readonly servername?: string | false };
-  return { ...address, scheme: "https", serverName: servername ? servername.toLowerCase() : null };
+  const tlsVersion = socket.getProtocol();
+  return { ...address, scheme: "https", serverName: servername ? servername.toLowerCase() : null, tlsVersion };
 }

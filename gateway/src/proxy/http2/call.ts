@@ -63,9 +63,9 @@ export class StreamCall implements Call, SessionWaiter, BodySink {
   }
 
   start(): void {
-    const { exchange, sessions } = this.#options;
+    const { exchange, forward, sessions } = this.#options;
     const target = this.#attempts.next();
-    exchange.timings.forwarded = performance.now();
+    exchange.tryAt(target, forward);
     this.#stream = null;
     this.#upstream = null;
     this.#error = null;
@@ -215,7 +215,8 @@ export class StreamCall implements Call, SessionWaiter, BodySink {
   }
 
   #retries(error: Error, connected: boolean): boolean {
-    const { forward, body } = this.#options;
+    const { exchange, forward, body } = this.#options;
+    exchange.observer?.failed?.(exchange, error);
     const sign = signOf({ error, connected, fresh: this.#upstream?.isFresh ?? true });
     if (sign !== null) this.#attempts.failed(sign);
     if (this.#triesLeft <= 0) return false;

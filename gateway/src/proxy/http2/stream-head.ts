@@ -31,6 +31,7 @@ export class StreamHead implements RequestHead {
   /** Begins with the host; crumbs of a cookie are one (RFC 9113 section 8.2.3). */
   readonly rawHeaders: readonly string[];
   readonly peerAddress: string;
+  readonly tlsVersion: string | null;
   readonly port: number;
   readonly scheme: "http" | "https";
   readonly serverName: string | null;
@@ -48,6 +49,7 @@ export class StreamHead implements RequestHead {
     this.port = peer.port;
     this.scheme = peer.scheme;
     this.serverName = peer.serverName;
+    this.tlsVersion = peer.tlsVersion;
     const length = this.header("content-length");
     this.fault = sizeFault(flat, limits) ?? fault ?? pseudoFault(pseudo, hosts) ?? lengthFault(length);
     this.body = body?.(length === undefined ? null : Number(length)) ?? null;

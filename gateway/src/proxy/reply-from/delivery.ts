@@ -73,7 +73,7 @@ export class Delivery implements CallListener {
     this.#call = new UpstreamCall({
       exchange: this.#exchange,
       forward: this.#forward,
-      headers: this.#context.pipeline.upstreamHeaders(this.#exchange),
+      headers: () => this.#context.pipeline.upstreamHeaders(this.#exchange),
       pools: this.#context.pools,
       listener: this,
     });

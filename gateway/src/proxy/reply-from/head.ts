@@ -60,14 +60,18 @@ function countHosts(rawHeaders: readonly string[]): number {
   return hosts;
 }
 
-function security(socket: Socket): Pick<RequestHead, "scheme" | "serverName"> {
+function security(socket: Socket): Pick<RequestHead, "scheme" | "serverName" | "tlsVersion"> {
   if (!(socket instanceof TLSSocket)) return plain;
   // False when the client named none; the types know of the name on the server's side only by `any`.
   const { servername } = socket as { readonly servername?: string | false };
-  return { scheme: "https", serverName: servername ? servername.toLowerCase() : null };
+  return {
+    scheme: "https",
+    serverName: servername ? servername.toLowerCase() : null,
+    tlsVersion: socket.getProtocol(),
+  };
 }
 
-const plain = { scheme: "http", serverName: null } as const;
+const plain = { scheme: "http", serverName: null, tlsVersion: null } as const;
 
 /** Where the counting of a socket's next exchange begins. */
 const readBefore = new WeakMap<Socket, number>();

@@ -6,6 +6,7 @@ import replyFrom from "@fastify/reply-from";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { countConnections } from "../connection-counts.ts";
 import type { CreateProxy } from "../engine.ts";
+import type { FaultName } from "../faults.ts";
 import { type Opened, Pipeline } from "../pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
@@ -29,15 +30,17 @@ type Refused = Extract<Opened, { readonly exchange?: undefined }>;
 const DELIVERY = Symbol("delivery");
 type Marked = { readonly [DELIVERY]?: Delivery };
 
-export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, settings, log, runtime }) => {
+export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
+  const { settings, log, runtime, observer } = options;
   const own: ListenAddress[] = [...settings.ownListeners];
   const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
   const pools = new Pools({ guard, keepAlive: settings.upstreamKeepAlive });
-  const pipeline = new Pipeline({ runtime, settings, log });
+  const pipeline = new Pipeline({ runtime, settings, log, observer });
   const tunnels = new Set<Duplex>();
   let draining = false;
 
-  const app = createApp(settings, (error, socket) => rejectHead(error, socket, (fault) => pipeline.refuse(fault)));
+  const refuseOn = (socket: Socket) => (fault: FaultName) => pipeline.refuse(fault, socket.remoteAddress ?? "");
+  const app = createApp(settings, (error, socket) => rejectHead(error, socket, refuseOn(socket)));
   const { server } = app;
   const connections = countConnections(server);
   const context: DeliveryContext = {
@@ -77,7 +80,9 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   });
 
   // Else Node hangs up without a word.
-  server.on("connect", (incoming: IncomingMessage) => writeRejection(incoming.socket, pipeline.refuse("badRequest")));
+  server.on("connect", (incoming: IncomingMessage) =>
+    writeRejection(incoming.socket, refuseOn(incoming.socket)("badRequest")),
+  );
 
   function refuse(reply: FastifyReply, { refusal, last }: Refused, traffic: SocketTraffic): void {
     reply.hijack();

@@ -80,7 +80,7 @@ function tunnel(context: UpgradeContext, { exchange, incoming, first, forward, a
   const giveUp = openTunnel({
     exchange,
     forward,
-    headers: pipeline.upstreamHeaders(exchange),
+    headers: () => pipeline.upstreamHeaders(exchange),
     guard,
     listener: {
       upgraded(response, upstream, head) {

@@ -27,8 +27,8 @@ export interface CallListener {
 export interface CallOptions {
   readonly exchange: LiveExchange;
   readonly forward: Forward;
-  /** Flat. */
-  readonly headers: readonly string[];
+  /** Flat; asked at every try. */
+  readonly headers: () => readonly string[];
   readonly pools: Pools;
   readonly listener: CallListener;
 }
@@ -43,8 +43,7 @@ class ReadTimeoutError extends Error {
 export class UpstreamCall implements Dispatcher.DispatchHandler {
   readonly #exchange: LiveExchange;
   readonly #forward: Forward;
-  /** Flat. */
-  readonly #headers: readonly string[];
+  readonly #headers: CallOptions["headers"];
   readonly #pools: Pools;
   readonly #listener: CallListener;
   readonly #attempts: Attempts<Target>;
@@ -71,7 +70,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   start(): void {
     const { method, path } = this.#forward;
     const target = this.#attempts.next();
-    this.#exchange.timings.forwarded = performance.now();
+    this.#exchange.tryAt(target, this.#forward);
     if (target === null) {
       this.#end();
       this.#listener.failed("noPeer", null);
@@ -83,7 +82,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     const request: Dispatcher.DispatchOptions & { servername?: string } = {
       method,
       path,
-      headers: headersFor(target, this.#headers, this.#exchange) as string[],
+      headers: headersFor(target, this.#headers(), this.#exchange) as string[],
       body: this.#body,
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -183,6 +182,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     const fresh = this.#target !== null && this.#pools.hasConnectedSince(this.#target, forwarded);
     const sign = signOf({ error, connected: this.#controller !== null, fresh });
     if (sign !== null) this.#attempts.failed(sign);
+    this.#exchange.observer?.failed?.(this.#exchange, error);
   }
 
   #retries(error: Error): boolean {

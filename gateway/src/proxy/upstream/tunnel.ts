@@ -25,8 +25,8 @@ export interface TunnelListener {
 export interface TunnelOptions {
   readonly exchange: LiveExchange;
   readonly forward: Forward;
-  /** Flat. */
-  readonly headers: readonly string[];
+  /** Flat; asked at every try. */
+  readonly headers: () => readonly string[];
   readonly guard: Guard;
   readonly listener: TunnelListener;
 }
@@ -50,6 +50,7 @@ export function openTunnel({ exchange, forward, headers, guard, listener }: Tunn
     if (over) return;
     const sign = signOf({ error, connected, fresh: true });
     if (sign !== null) attempts.failed(sign);
+    exchange.observer?.failed?.(exchange, error);
     const { elsewhere } = attempts;
     if (triesLeft > 0 && mayRetry({ error, connected, method: forward.method, bodyBegun: false, elsewhere })) {
       triesLeft--;
@@ -60,7 +61,7 @@ export function openTunnel({ exchange, forward, headers, guard, listener }: Tunn
   function attempt(): void {
     if (over) return;
     const target = attempts.next();
-    exchange.timings.forwarded = performance.now();
+    exchange.tryAt(target, forward);
     if (target === null) {
       fail("noPeer", null);
       return;
@@ -79,7 +80,7 @@ export function openTunnel({ exchange, forward, headers, guard, listener }: Tunn
       method: forward.method,
       path: forward.path,
       headers: [
-        ...headersFor(target, headers, exchange),
+        ...headersFor(target, headers(), exchange),
         "Connection",
         "Upgrade",
         "Upgrade",
