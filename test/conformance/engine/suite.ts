@@ -3,6 +3,7 @@ import { answerSuite } from "./answers.ts";
 import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";
 import { failureSuite } from "./failures.ts";
+import { grpcSuite } from "./grpc.ts";
 import { headerSuite } from "./headers.ts";
 import { healthSuite } from "./health.ts";
 import { hostileSuite } from "./hostile.ts";
@@ -26,4 +27,5 @@ export function engineSuite(engine: Engine): void {
   strictnessSuite(engine);
   hostileSuite(engine);
   http2Suite(engine);
+  grpcSuite(engine);
 }

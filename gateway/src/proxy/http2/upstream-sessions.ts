@@ -158,20 +158,47 @@ export class UpstreamSessions {
       for (const waiter of waiters) waiter.refused(error);
     };
     const connected = (socket: Socket) => {
-      place.giveUp = null;
       if (this.#closed) socket.destroy();
       else if (socket instanceof TLSSocket && socket.alpnProtocol !== "h2") {
         socket.destroy();
         refuse(unreadable("it does not speak HTTP/2"));
-      } else this.#serve(place, socket);
+      } else this.#greet(place, socket, refuse);
     };
     place.giveUp = dial(place.target, { connected, refused: refuse }, { guard, protocol: "h2" });
   }
 
-  #serve(place: Place, socket: Socket): void {
-    const { scheme, host, port } = place.target;
+  /** What the other side allows stands in its settings, and that it speaks HTTP/2 at all. */
+  #greet(place: Place, socket: Socket, refuse: (error: Error) => void): void {
+    const { scheme, host, port, connectTimeout: timeout } = place.target;
     const origin = new URL(`${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`);
     const session = connect(origin, { ...upstreamSessionOptions, createConnection: () => socket });
+    const settle = () => {
+      clearTimeout(timer);
+      session.off("close", failed).off("remoteSettings", greeted);
+    };
+    const failed = () => {
+      settle();
+      refuse(unreadable("it does not speak HTTP/2"));
+    };
+    const greeted = () => {
+      settle();
+      place.giveUp = null;
+      this.#serve(place, session);
+    };
+    const timer = setTimeout(() => session.destroy(), timeout);
+    session
+      .on("error", () => {})
+      .once("close", failed)
+      .once("remoteSettings", greeted);
+    // A side that is half open would be taken for one that listens.
+    socket.once("end", () => session.destroy());
+    place.giveUp = () => {
+      settle();
+      session.destroy();
+    };
+  }
+
+  #serve(place: Place, session: ClientHttp2Session): void {
     const upstream = new UpstreamSession(place.target, session, this.#options.keepAlive);
     place.open.add(upstream);
     const leave = () => {
@@ -180,8 +207,6 @@ export class UpstreamSessions {
     };
     // What became of its requests is told by their streams.
     session.on("error", leave).on("goaway", leave).once("close", leave);
-    // A side that is half open would be taken for one that listens.
-    socket.once("end", () => session.destroy());
     for (const waiter of place.waiters) {
       if (!upstream.hasRoom) break;
       place.waiters.delete(waiter);

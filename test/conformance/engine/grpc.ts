@@ -1,0 +1,349 @@
+/** gRPC through the proxy: calls of every shape, and what goes wrong with them. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import {
+  constants,
+  createSecureServer,
+  createServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { describe, it, type TestContext } from "node:test";
+import { makeAuthority } from "../../tools/certificates.ts";
+import { send, signal } from "./client.ts";
+import { startHttp2 } from "./http2.ts";
+import {
+  type Answered,
+  answered,
+  ask,
+  bodyOf,
+  dialHttp2Tls,
+  grpcHeaders,
+  message,
+  type StreamHandler,
+  startHttp2Upstream,
+} from "./http2-client.ts";
+import { closedPort, type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
+
+const OK = { "grpc-status": "0" };
+
+/** Answers the call with messages, and trailers at its end. */
+function reply(stream: ServerHttp2Stream, messages: readonly Buffer[], trailers: IncomingHttpHeaders = OK): void {
+  stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+  stream.once("wantTrailers", () => stream.sendTrailers(trailers));
+  for (const each of messages) stream.write(each);
+  stream.end();
+}
+
+const unary: StreamHandler = async (stream) => reply(stream, [await bodyOf(stream)], { ...OK, "x-sum": "7" });
+
+const service: RigOptions["service"] = { protocol: "grpc" };
+const route: RigOptions["route"] = { protocols: ["grpc", "grpcs"], strip_path: false };
+
+/** A rig in front of an upstream that speaks HTTP/2, and a client's connection to it. */
+async function startGrpc(test: TestContext, engine: Engine, handler: StreamHandler, options: RigOptions = {}) {
+  const upstream = await startHttp2Upstream(test, handler);
+  const { service: members, ...others } = options;
+  return startHttp2(test, engine, { upstream, route, service: { ...service, ...members }, ...others });
+}
+
+const shown = ({ status, headers, trailers }: Answered) => [
+  status,
+  headers["grpc-status"] ?? trailers?.["grpc-status"],
+];
+
+export function grpcSuite(engine: Engine): void {
+  if (engine.name !== "http1") return;
+  describe(`gRPC (${engine.name})`, () => {
+    it("passes a call and its trailers, with what the proxy says of itself", async (test) => {
+      const seen = signal<IncomingHttpHeaders>();
+      const { session } = await startGrpc(test, engine, (stream, headers, flat) => {
+        seen.fire(headers);
+        return unary(stream, headers, flat);
+      });
+      const asked = message("hello");
+      const answer = await ask(session, {
+        headers: { ...grpcHeaders, "grpc-timeout": "3S", "grpc-encoding": "identity", ":authority": "a.example" },
+        body: asked,
+      });
+      assert.deepEqual(shown(answer), [200, "0"]);
+      assert.equal(answer.trailers?.["x-sum"], "7");
+      assert.deepEqual(answer.body, asked);
+      assert.ok(answer.headers["x-sluice-upstream-latency"]);
+      const got = await seen.seen;
+      assert.deepEqual([got[":path"], got[":scheme"], got.te], ["/hello.Greeter/Say", "http", "trailers"]);
+      assert.deepEqual([got["grpc-timeout"], got["grpc-encoding"]], ["3S", "identity"]);
+      assert.match(got[":authority"] ?? "", /^127\.0\.0\.1:\d+$/);
+      assert.deepEqual([got["x-forwarded-host"], got.host], ["a.example", undefined]);
+    });
+
+    it("passes each message of both sides as it comes", async (test) => {
+      const { session } = await startGrpc(test, engine, (stream) => {
+        stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+        stream.once("wantTrailers", () => stream.sendTrailers(OK));
+        stream.on("data", (piece: Buffer) => stream.write(piece)).on("end", () => stream.end());
+      });
+      const stream = session.request(grpcHeaders);
+      await once(stream, "response");
+      for (const word of ["one", "two", "three"]) {
+        stream.write(message(word));
+        const [piece] = await once(stream, "data");
+        assert.deepEqual(piece, message(word));
+      }
+      const trailers = once(stream, "trailers");
+      stream.end();
+      assert.equal((await trailers)[0]["grpc-status"], "0");
+    });
+
+    it("passes an answer that is a head alone, and reads no body of it", async (test) => {
+      const { session } = await startGrpc(test, engine, (stream) =>
+        stream.respond({ ":status": 200, "grpc-status": "5", "grpc-message": "no%20such" }, { endStream: true }),
+      );
+      const answer = await ask(session, { headers: grpcHeaders, body: message("x") });
+      assert.deepEqual(
+        [...shown(answer), answer.headOnly, answer.headers["grpc-message"]],
+        [200, "5", true, "no%20such"],
+      );
+    });
+
+    it("passes an end that comes before the client has sent all, and cancels the rest", async (test) => {
+      const ended = signal<number>();
+      const { session } = await startGrpc(test, engine, (stream) => {
+        stream.resume().once("close", () => ended.fire(stream.rstCode ?? 0));
+        reply(stream, [], { "grpc-status": "8" });
+      });
+      const stream = session.request(grpcHeaders);
+      const answer = answered(stream);
+      stream.write(message("first"));
+      const [trailers] = await once(stream, "trailers");
+      assert.equal(trailers["grpc-status"], "8");
+      assert.equal(await ended.seen, constants.NGHTTP2_CANCEL);
+      stream.end();
+      assert.equal((await answer).rstCode, 0);
+    });
+
+    it("passes 8 MB both ways at the pace of the slower side", async (test) => {
+      const { session } = await startGrpc(test, engine, (stream) => {
+        stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+        stream.once("wantTrailers", () => stream.sendTrailers(OK));
+        stream.pipe(stream);
+      });
+      const large = message(Buffer.alloc(8 * 1024 * 1024, "abc"));
+      const answer = await ask(session, { headers: grpcHeaders, body: large });
+      assert.ok(answer.body.equals(large));
+      assert.deepEqual(shown(answer), [200, "0"]);
+    });
+
+    it("carries the calls of many clients on one connection to the upstream", async (test) => {
+      const sockets = new Set<unknown>();
+      const { session } = await startGrpc(test, engine, (stream, headers, flat) => {
+        sockets.add(stream.session);
+        return unary(stream, headers, flat);
+      });
+      const calls = Array.from({ length: 50 }, (_, index) =>
+        ask(session, { headers: grpcHeaders, body: message(`${index}`) }),
+      );
+      for (const [index, { body }] of (await Promise.all(calls)).entries()) assert.deepEqual(body, message(`${index}`));
+      assert.equal(sockets.size, 1);
+    });
+
+    it("waits for room when an upstream allows few calls at a time", async (test) => {
+      const upstream = await startHttp2Upstream(test, unary, { settings: { maxConcurrentStreams: 2 } });
+      const { session } = await startHttp2(test, engine, { upstream, route, service });
+      const calls = Array.from({ length: 20 }, () => ask(session, { headers: grpcHeaders, body: message("x") }));
+      for (const answer of await Promise.all(calls)) assert.deepEqual(shown(answer), [200, "0"]);
+    });
+
+    it("reaches upstreams over TLS, which have to choose HTTP/2", async (test) => {
+      const authority = await makeAuthority();
+      const pair = await authority.issue({ name: "a", sans: ["a.example"], usage: "server" });
+      const server = createSecureServer({ cert: pair.certificate, key: pair.key });
+      server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => unary(stream, headers, []));
+      const upstream = portOf(await listen(test, server));
+      const open = { protocol: "grpcs" as const, tls_verify: false };
+      const { session } = await startHttp2(test, engine, { upstream, route, service: open });
+      assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "0"]);
+      const strict = await startHttp2(test, engine, { upstream, route, service: { protocol: "grpcs" } });
+      assert.deepEqual(shown(await ask(strict.session, { headers: grpcHeaders, body: message("x") })), [200, "14"]);
+    });
+
+    it("speaks HTTP/2 with upstreams of http for gRPC, and HTTP/1.1 for all else", async (test) => {
+      const server = createServer();
+      server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => unary(stream, headers, []));
+      const upstream = portOf(await listen(test, server));
+      const { session } = await startHttp2(test, engine, { upstream });
+      assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "0"]);
+      const web = { ...grpcHeaders, "content-type": "application/grpc-web" };
+      assert.equal((await ask(session, { headers: web, body: message("x") })).headers["grpc-status"], "14");
+    });
+
+    it("refuses what is no gRPC, is not secure enough, or came over HTTP/1.1", async (test) => {
+      const { rig, session } = await startGrpc(test, engine, unary, { route: { ...route, protocols: ["grpcs"] } });
+      const plain = await ask(session, { headers: { ":method": "POST" }, body: "x" });
+      assert.deepEqual(
+        [plain.status, JSON.parse(plain.body.toString()).message],
+        [415, "Non-gRPC request matched gRPC route"],
+      );
+      const open = await ask(session, { headers: grpcHeaders, body: message("x") });
+      assert.deepEqual([...shown(open), open.headers["grpc-message"]], [200, "1", "gRPC request matched gRPCs route"]);
+      await rig.swap({ service, route: { protocols: ["http"] } });
+      const old = await send(rig.port);
+      assert.deepEqual([old.status, old.headers.upgrade], [426, "HTTP/2"]);
+    });
+
+    it("answers calls of gRPC as gRPC: what plugins say, what fails, what matches nothing", async (test) => {
+      const { rig, session } = await startHttp2(test, engine, {
+        upstream: await closedPort(test),
+        route: { ...route, paths: ["/hello.Greeter"] },
+        service: { ...service, retries: 1 },
+      });
+      const call = () => ask(session, { headers: grpcHeaders, body: message("x") });
+      const down = await call();
+      assert.deepEqual([...shown(down), down.headOnly], [200, "14", true]);
+      assert.equal(down.headers["grpc-message"], "An invalid response was received from the upstream server");
+      assert.deepEqual([down.headers["content-type"], down.headers["content-length"]], ["application/grpc", undefined]);
+      const statuses: number[] = [];
+      await rig.swap({
+        service,
+        route: { ...route, paths: ["/hello.Greeter"] },
+        plugins: {
+          cors: { access: () => ({ status: 401, message: "No API key found in request" }) },
+          prometheus: { log: ({ status }) => void statuses.push(status) },
+        },
+      });
+      assert.deepEqual(shown(await call()), [200, "16"]);
+      assert.deepEqual(statuses, [401]);
+      const none = await ask(session, { headers: { ...grpcHeaders, ":path": "/other/Say" }, body: message("x") });
+      assert.deepEqual(shown(none), [200, "12"]);
+    });
+
+    it("tells an upstream that is none of HTTP/2 from one that is", async (test) => {
+      const { session } = await startHttp2(test, engine, {
+        upstream: (_incoming, response) => response.end("HTTP/1.1"),
+        route,
+        service,
+      });
+      assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "14"]);
+    });
+
+    it("tries again what an upstream refused before it began, and what never reached one", async (test) => {
+      let tries = 0;
+      const refusing = await startHttp2Upstream(test, (stream, headers, flat) => {
+        tries++;
+        if (tries === 1) stream.close(constants.NGHTTP2_REFUSED_STREAM);
+        else void unary(stream, headers, flat);
+      });
+      const { session } = await startHttp2(test, engine, { upstream: refusing, route, service });
+      const headers = { ...grpcHeaders };
+      const first = await ask(session, { headers });
+      assert.deepEqual([...shown(first), tries], [200, "0", 2]);
+      const pool = { targets: { [`127.0.0.1:${await closedPort(test)}`]: 100, [`127.0.0.1:${refusing}`]: 100 } };
+      const balanced = await startHttp2(test, engine, { route, service, pool });
+      for (let turn = 0; turn < 4; turn++) {
+        assert.deepEqual(shown(await ask(balanced.session, { headers, body: message("x") })), [200, "0"]);
+      }
+    });
+
+    it("does not try again when a message may have left", async (test) => {
+      let tries = 0;
+      const { session } = await startGrpc(test, engine, (stream) => {
+        tries++;
+        stream.once("data", () => stream.close(constants.NGHTTP2_REFUSED_STREAM));
+      });
+      assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "14"]);
+      assert.equal(tries, 1);
+    });
+
+    it("cancels the upstream's call when the client cancels its own, or breaks it off in the middle", async (test) => {
+      const codes: number[] = [];
+      const [reached, both] = [signal(), signal()];
+      const { session } = await startGrpc(test, engine, (stream) => {
+        stream
+          .once("data", () => reached.fire())
+          .once("close", () => {
+            codes.push(stream.rstCode ?? 0);
+            if (codes.length === 2) both.fire();
+          });
+        stream.once("end", () => stream.aborted || codes.push(-1));
+      });
+      const streams = [session.request(grpcHeaders), session.request(grpcHeaders)];
+      for (const stream of streams) stream.on("error", () => {}).write(message("x"));
+      await reached.seen;
+      // Node's `close` ends the request first: that is no cancellation to anybody.
+      for (const stream of streams) stream.destroy(new Error("away"));
+      await both.seen;
+      assert.deepEqual(codes, [constants.NGHTTP2_CANCEL, constants.NGHTTP2_CANCEL]);
+    });
+
+    it("resets the client's stream when the upstream breaks off its answer", async (test) => {
+      const { session } = await startGrpc(test, engine, (stream) => {
+        stream.respond({ ":status": 200, "content-type": "application/grpc" });
+        stream.write(message("part"), () => stream.destroy(new Error("broken")));
+      });
+      const { body, trailers, rstCode } = await ask(session, { headers: grpcHeaders, body: message("x") });
+      assert.deepEqual([body, trailers, rstCode], [message("part"), null, constants.NGHTTP2_INTERNAL_ERROR]);
+    });
+
+    it("ends a call in which neither side says anything for the read timeout, and no other", async (test) => {
+      const { session } = await startGrpc(
+        test,
+        engine,
+        (stream) => {
+          stream.respond({ ":status": 200, "content-type": "application/grpc" });
+          stream.resume();
+        },
+        { service: { read_timeout: 150 } },
+      );
+      const [silent, talking] = [session.request(grpcHeaders), session.request(grpcHeaders)];
+      const over = answered(silent);
+      const timer = setInterval(() => talking.write(message("x")), 30);
+      assert.equal((await over).rstCode, constants.NGHTTP2_INTERNAL_ERROR);
+      assert.equal(talking.closed, false);
+      clearInterval(timer);
+      assert.notEqual((await answered(talking)).rstCode, 0);
+    });
+
+    it("leaves a connection that its upstream is closing, and loses no call by it", async (test) => {
+      const sessions = new Set<unknown>();
+      const { session } = await startGrpc(test, engine, (stream, headers, flat) => {
+        sessions.add(stream.session);
+        stream.session?.close();
+        return unary(stream, headers, flat);
+      });
+      for (let turn = 0; turn < 5; turn++) {
+        assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "0"]);
+      }
+      assert.equal(sessions.size, 5);
+    });
+
+    it("closes connections to upstreams that a swap has left without use, when their calls are over", async (test) => {
+      const [began, goOn, closed] = [signal(), signal(), signal()];
+      const { rig, session } = await startGrpc(test, engine, async (stream) => {
+        stream.session?.once("close", () => closed.fire());
+        began.fire();
+        await goOn.seen;
+        reply(stream, [await bodyOf(stream)]);
+      });
+      const call = ask(session, { headers: grpcHeaders, body: message("x") });
+      await began.seen;
+      await rig.swap({ upstream: await startHttp2Upstream(test, unary), route, service });
+      assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("y") })), [200, "0"]);
+      goOn.fire();
+      assert.deepEqual(shown(await call), [200, "0"]);
+      await closed.seen;
+    });
+
+    it("is served over TLS too", async (test) => {
+      const authority = await makeAuthority();
+      const pair = await authority.issue({ name: "a", sans: ["a.example"], usage: "server" });
+      const { tlsPort } = await startRig(test, engine, {
+        upstream: await startHttp2Upstream(test, unary),
+        certificates: { "*": pair },
+        route: { ...route, protocols: ["grpcs"] },
+        service,
+      });
+      const session = dialHttp2Tls(test, tlsPort);
+      assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "0"]);
+    });
+  });
+}
