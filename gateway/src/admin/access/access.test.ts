@@ -29,6 +29,11 @@ describe("settings of access", () => {
       elsewhere,
       /set one of SLUICE_ADMIN_TOKEN, .*or SLUICE_ADMIN_ACCESS=anyone; or listen on/,
     ],
+    [
+      "an address of IPv6 that others reach, as it is set",
+      { SLUICE_ADMIN_LISTEN: "[::]:8001" },
+      /SLUICE_ADMIN_LISTEN is \[::\]:8001, which/,
+    ],
     ["a certificate without its key", { SLUICE_ADMIN_TLS_CERT: "a" }, /belong together/],
     [
       "an authority without a certificate",

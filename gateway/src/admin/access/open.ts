@@ -49,6 +49,8 @@ const MIN_TOKEN = 16;
 
 const isReachable = ({ listen }: Wanted): boolean => !isLoopback(listen.host.toLowerCase());
 
+const written = ({ host, port }: Wanted["listen"]): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
+
 function faultIn(settings: Wanted): string | undefined {
   const { token, tlsAuthority, kubernetes, access, listen, store, origins } = settings;
   const proofs = [names.token, names.tlsAuthority, names.kubernetes].map(({ variable }) => variable).join(", ");
@@ -58,7 +60,7 @@ function faultIn(settings: Wanted): string | undefined {
   }
   if (access === "proven" && !isProof && isReachable(settings)) {
     return (
-      `${names.listen.variable} is ${listen.host}:${listen.port}, which other machines may reach, and nothing is set ` +
+      `${names.listen.variable} is ${written(listen)}, which other machines may reach, and nothing is set ` +
       `by which callers prove who they are: set one of ${proofs}, or ${names.access.variable}=anyone; or listen on ` +
       "127.0.0.1:8001"
     );
