@@ -6,7 +6,9 @@ export interface Ratio {
   readonly name: string;
   readonly of: string;
   readonly to: string;
-  /** What the project wants to stay below. */
+  /** Default: cpu. */
+  readonly figure?: "cpu" | "p99" | "perSecond";
+  /** What the project wants to stay below; of requests per second, above. */
   readonly bound?: number;
 }
 
@@ -24,11 +26,14 @@ export function reportOf({
   method,
   samples,
   ratios,
+  notes = [],
 }: {
   readonly title: string;
   readonly method: string;
   readonly samples: ReadonlyMap<string, readonly Sample[]>;
   readonly ratios: readonly Ratio[];
+  /** Sentences that stand before what the ratios say. */
+  readonly notes?: readonly string[];
 }): BenchReport {
   const rows = [...samples].map(([name, list]) => {
     const cpu = list.map((sample) => sample.cpu);
@@ -39,16 +44,33 @@ export function reportOf({
       "p50 ms": rounded(median(list.map(({ p50 }) => p50)), 2),
       "p99 ms": rounded(median(list.map(({ p99 }) => p99)), 2),
       "requests/s": rounded(median(list.map(({ perSecond }) => perSecond)), 0),
+      ...(list[0]?.bytes !== undefined && {
+        "MB/s": rounded(median(list.map(({ perSecond, bytes = 0 }) => (perSecond * bytes) / 1e6)), 0),
+      }),
     };
   });
-  /** Round by round, so that a machine that slows down in between does not count for one of the two. */
-  const verdicts = ratios.map(({ name, of, to, bound }) => {
-    const [mine, theirs] = [samples.get(of) ?? [], samples.get(to) ?? []];
-    const ratio = median(mine.map(({ cpu }, round) => cpu / (theirs[round]?.cpu ?? Number.NaN)));
-    return `${name}: ${ratio.toFixed(3)}${bound === undefined ? "" : ` (bound ${bound}: ${ratio <= bound ? "met" : "MISSED"})`}`;
-  });
-  return { title, method, rows, verdicts };
+  return { title, method, rows, verdicts: [...notes, ...ratios.map((ratio) => verdictOf(ratio, samples))] };
 }
+
+const verdict = (met: boolean): string => (met ? "met" : "MISSED");
+
+/** Round by round, so that a machine that slows down in between does not count for one of the two. */
+function verdictOf(
+  { name, of, to, figure = "cpu", bound }: Ratio,
+  samples: ReadonlyMap<string, readonly Sample[]>,
+): string {
+  const [mine, theirs] = [samples.get(of), samples.get(to)];
+  if (!mine || !theirs) return `${name}: NOT MEASURED, there is no ${mine ? to : of}`;
+  const ratio = median(mine.map((sample, round) => sample[figure] / (theirs[round]?.[figure] ?? Number.NaN)));
+  if (bound === undefined) return `${name}: ${ratio.toFixed(3)}`;
+  const least = figure === "perSecond";
+  const met = least ? ratio >= bound : ratio <= bound;
+  return `${name}: ${ratio.toFixed(3)} (bound ${least ? "at least " : ""}${bound}: ${verdict(met)})`;
+}
+
+/** A figure against what it should not exceed. */
+export const atMost = (name: string, value: number, { bound, unit }: { bound: number; unit: string }): string =>
+  `${name}: ${rounded(value, 2)}${unit} (bound ${bound}${unit}: ${verdict(value <= bound)})`;
 
 /** What the figures were measured on. */
 export const machine = (): string =>
@@ -56,16 +78,12 @@ export const machine = (): string =>
 
 export function renderReport({ title, method, rows, verdicts }: BenchReport): string {
   const columns = Object.keys(rows[0] ?? {});
-  return [
-    `## ${title}`,
-    "",
-    method,
-    "",
+  const table = [
     `| ${columns.join(" | ")} |`,
     `|${columns.map(() => "---").join("|")}|`,
     ...rows.map((row) => `| ${columns.map((column) => row[column]).join(" | ")} |`),
     "",
-    ...verdicts.map((verdict) => `- ${verdict}`),
-    "",
-  ].join("\n");
+  ];
+  const said = verdicts.map((verdict) => `- ${verdict}`);
+  return [`## ${title}`, "", method, "", ...(rows.length > 0 ? table : []), ...said, ""].join("\n");
 }

@@ -7,6 +7,8 @@ export interface Sample {
   readonly p50: number;
   readonly p99: number;
   readonly perSecond: number;
+  /** Of a request's or answer's body, where it matters. */
+  readonly bytes?: number;
 }
 
 export interface Contestant {

@@ -1,6 +1,7 @@
 import { fromApt } from "./apt.ts";
 import { deck, goKong } from "./clients.ts";
 import { kube } from "./kube.ts";
+import { envoy, goReverseProxy } from "./proxies.ts";
 
 /** A line of progress, on stderr, so that it never mixes with what a command prints. */
 function say(line: string): void {
@@ -15,6 +16,11 @@ const tools = {
     package: "chromium",
     size: "about 90 MB, a minute",
   }),
+  nginx: fromApt({ commands: ["nginx"], package: "nginx", size: "about 2 MB" }),
+  haproxy: fromApt({ commands: ["haproxy"], package: "haproxy", size: "about 2 MB" }),
+  wrk: fromApt({ commands: ["wrk"], package: "wrk", size: "about 1 MB" }),
+  envoy,
+  "reverse-proxy": goReverseProxy,
   kube,
   deck,
   "go-kong": goKong,

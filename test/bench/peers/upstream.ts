@@ -1,11 +1,11 @@
-/** The upstream of every bench: answers each request with 100 bytes of JSON. Prints its port. */
+/** An upstream that answers each request with 100 bytes of JSON, once it has its whole body. Prints its port. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 const body = JSON.stringify({ message: "x".repeat(86) });
+const head = { "content-type": "application/json", "content-length": body.length };
 const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
-  request.resume();
-  response.writeHead(200, { "content-type": "application/json", "content-length": body.length }).end(body);
+  request.resume().once("end", () => response.writeHead(200, head).end(body));
 });
 server.listen(0, "127.0.0.1", () => console.log(`listening on ${(server.address() as AddressInfo).port}`));
 process.once("SIGTERM", () => server.close().closeAllConnections());

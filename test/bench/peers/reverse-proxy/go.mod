@@ -1,0 +1,3 @@
+module sluice.dev/test/bench/peers/reverse-proxy
+
+go 1.26.0

@@ -1,0 +1,128 @@
+/** Requests while entities change 50 times a second, pushed to the node as the operator does it. */
+import { type Change, deriveId, type NodeState } from "@sluice/model";
+import { freePort } from "../../process/index.ts";
+import type { BenchReport } from "../report.ts";
+import { median, type Sample } from "../rounds.ts";
+import { type Field, sampleOf } from "./field.ts";
+import { content } from "./plugins.ts";
+import { documentWith, referTo, routeAt, startNode } from "./sluice.ts";
+import { runWrk } from "./wrk.ts";
+
+const PER_SECOND = 50;
+/** With it 64 connections make about 4,000 requests/s. */
+const PAUSE = 16;
+
+/** Every kind in turn, none of which the requests meet. */
+const kinds: readonly ((turn: number) => Change["put"])[] = [
+  (turn) => ({ routes: [routeAt(turn % 1000, { paths: [`/changed/${turn}`] })] }),
+  (turn) => ({ routes: [routeAt(100_000 + (turn % 1000))] }),
+  (turn) => ({
+    services: [{ ...referTo("services", "other"), name: "other", host: "other.test", retries: turn % 10 }],
+  }),
+  (turn) => ({
+    plugins: [
+      {
+        ...referTo("plugins", "of a route"),
+        name: "rate-limiting",
+        config: { minute: 1 + turn },
+        route: { id: deriveId("routes", "route-1") },
+      },
+    ],
+  }),
+  (turn) => ({ consumers: [{ ...referTo("consumers", `new-${turn % 1000}`), username: `new-${turn % 1000}` }] }),
+  (turn) => ({
+    keyauth_credentials: [
+      { ...referTo("keyauth_credentials", "new"), key: `new-${turn}`, consumer: referTo("consumers", "consumer-1") },
+    ],
+  }),
+];
+
+/** The node's push listener, with the state that it told last. */
+class Push {
+  readonly #url: string;
+  readonly #token: string;
+  #state: NodeState | undefined;
+  #turn = 0;
+
+  constructor(port: number, token: string) {
+    this.#url = `http://127.0.0.1:${port}/document`;
+    this.#token = token;
+  }
+
+  async #send(method: "PUT" | "PATCH", body: object): Promise<void> {
+    const headers = { authorization: `Bearer ${this.#token}`, "content-type": "application/json" };
+    const answer = await fetch(this.#url, { method, headers, body: JSON.stringify(body) });
+    if (answer.status !== 200) throw new Error(`a push was answered ${answer.status}: ${await answer.text()}`);
+    this.#state = (await answer.json()) as NodeState;
+  }
+
+  put(document: object): Promise<void> {
+    return this.#send("PUT", { revision: 1, document });
+  }
+
+  /** Changes entities until `until` settles; answers the milliseconds until the node had each. */
+  async keepChanging(until: Promise<unknown>): Promise<readonly number[]> {
+    let over = false;
+    const end = () => {
+      over = true;
+    };
+    until.then(end, end);
+    const waits: number[] = [];
+    const began = performance.now();
+    while (!over) {
+      const sent = performance.now();
+      const kind = kinds[this.#turn % kinds.length];
+      const change = { put: kind?.(this.#turn) ?? {}, remove: {} };
+      this.#turn++;
+      await this.#send("PATCH", { revision: 1 + this.#turn, base: this.#state?.hash, change });
+      waits.push(performance.now() - sent);
+      const next = began + (waits.length * 1000) / PER_SECOND;
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, next - performance.now())));
+    }
+    return waits;
+  }
+}
+
+export async function changes(field: Field): Promise<BenchReport> {
+  const { stage, effort } = field;
+  const [pushPort, token] = [await freePort(), "of-the-bench"];
+  const sluice = await stage.keep(
+    startNode({ SLUICE_SOURCE: "push", SLUICE_PUSH_LISTEN: `127.0.0.1:${pushPort}`, SLUICE_PUSH_TOKEN: token }),
+  );
+  const push = new Push(pushPort, token);
+  await push.put(documentWith(stage, content));
+  const waits: number[] = [];
+  const url = `http://127.0.0.1:${sluice.port}/api/x`;
+  for (const [name, pause] of [
+    ["as fast as it goes", {}],
+    ["4,000 requests/s", { pause: PAUSE }],
+  ] as const) {
+    const load = () => runWrk({ url, folder: stage.folder, seconds: effort.seconds, ...pause });
+    const whileChanging = async () => {
+      const loaded = load();
+      waits.push(...(await push.keepChanging(loaded)));
+      return loaded;
+    };
+    field.add({ name: `quiet, ${name}`, sample: () => sampleOf(sluice.process, load) });
+    field.add({ name: `changing, ${name}`, sample: () => sampleOf(sluice.process, whileChanging) });
+  }
+  const samples: ReadonlyMap<string, readonly Sample[]> = await field.run();
+  const loaded = effort.seconds * (effort.rounds + 1) * 2;
+  field.note(
+    `no request failed; ${(waits.length / loaded).toFixed(0)} changes/s, a change was acknowledged after ` +
+      `${median(waits).toFixed(1)} ms (median)`,
+  );
+  const ratio = (name: string) => ({ of: `changing, ${name}`, to: `quiet, ${name}`, figure: "p99" as const });
+  return field.report({
+    title: `${PER_SECOND} entity changes a second at 10,000 routes`,
+    method:
+      "One node with the four plugins, 10,000 routes and 1,000 consumers, that gets routes, services, plugins, " +
+      "consumers and keys one by one on its push listener. 64 connections, once as fast as it goes and once with " +
+      "pauses; a request that fails ends the bench.",
+    samples,
+    ratios: [
+      { name: "p99 as fast as it goes, changing / quiet", ...ratio("as fast as it goes"), bound: 1.2 },
+      { name: "p99 at 4,000 requests/s, changing / quiet", ...ratio("4,000 requests/s"), bound: 1.2 },
+    ],
+  });
+}

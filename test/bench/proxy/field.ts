@@ -1,0 +1,86 @@
+/** The contestants of a case: who can be had here and who cannot, and how they fare under wrk. */
+import type { Process } from "../../process/index.ts";
+import { cpuSeconds } from "../cpu.ts";
+import { type BenchReport, type Ratio, reportOf } from "../report.ts";
+import { type Contestant, inTurn, type Sample } from "../rounds.ts";
+import type { Stage, Started } from "./stage.ts";
+import { runWrk, type WrkOptions } from "./wrk.ts";
+
+/** How long a case measures. */
+export interface Effort {
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+export interface Entry extends Omit<WrkOptions, "url" | "seconds" | "folder"> {
+  /** Default /api/x. A whole URL is taken as it is. */
+  readonly path?: string;
+  /** Of each request's or answer's body, for the table. */
+  readonly bytes?: number;
+}
+
+/** CPU of the process tree per request while `run` loads it. Rejects when a request failed. */
+export async function sampleOf(
+  { name, pid }: Pick<Process, "name" | "pid">,
+  run: () => Promise<{ requests: number; seconds: number; failures: number; p50: number; p99: number }>,
+): Promise<Sample> {
+  const before = cpuSeconds(pid);
+  const { requests, seconds, failures, p50, p99 } = await run();
+  const cpu = ((cpuSeconds(pid) - before) * 1e6) / requests;
+  if (failures > 0) throw new Error(`${name}: ${failures} of ${requests} requests failed`);
+  return { cpu, p50, p99, perSecond: requests / seconds };
+}
+
+export class Field {
+  readonly stage: Stage;
+  readonly effort: Effort;
+  readonly #contestants: Contestant[] = [];
+  readonly #notes: string[] = [];
+
+  constructor(stage: Stage, effort: Effort) {
+    this.stage = stage;
+    this.effort = effort;
+  }
+
+  /** Undefined when it cannot be started; the report says why. */
+  async start(name: string, start: (stage: Stage) => Promise<Started>): Promise<Started | undefined> {
+    try {
+      return await this.stage.keep(start(this.stage));
+    } catch (error) {
+      this.note(`${name} could not be started: ${error instanceof Error ? error.message : error}`);
+      return undefined;
+    }
+  }
+
+  note(sentence: string): void {
+    console.log(sentence);
+    this.#notes.push(sentence);
+  }
+
+  enter(name: string, started: Started | undefined, { path = "/api/x", bytes, ...load }: Entry = {}): void {
+    if (!started) return;
+    const url = path.startsWith("/") ? `http://127.0.0.1:${started.port}${path}` : path;
+    const { folder } = this.stage;
+    const { seconds } = this.effort;
+    const run = () => runWrk({ ...load, url, seconds, folder });
+    const sample = async () => ({ ...(await sampleOf(started.process, run)), ...(bytes !== undefined && { bytes }) });
+    this.add({ name, sample });
+  }
+
+  add(contestant: Contestant): void {
+    this.#contestants.push(contestant);
+  }
+
+  run(): Promise<Map<string, Sample[]>> {
+    return inTurn(this.#contestants, this.effort.rounds);
+  }
+
+  report(told: {
+    readonly title: string;
+    readonly method: string;
+    readonly samples: ReadonlyMap<string, readonly Sample[]>;
+    readonly ratios: readonly Ratio[];
+  }): BenchReport {
+    return reportOf({ ...told, notes: this.#notes });
+  }
+}

@@ -1,0 +1,65 @@
+/** The cases of `npm run bench -- proxy [case ...]`, and how they are run. */
+import type { BenchReport } from "../report.ts";
+import { bodies } from "./bodies.ts";
+import { changes } from "./changes.ts";
+import { type Effort, Field } from "./field.ts";
+import { memory } from "./memory.ts";
+import { plain } from "./plain.ts";
+import { plugins, tls } from "./plugins.ts";
+import { redis } from "./redis.ts";
+import { routes } from "./routes.ts";
+import { createStage } from "./stage.ts";
+import { websocket } from "./websocket.ts";
+
+interface Case extends Effort {
+  readonly run: (field: Field) => Promise<BenchReport>;
+}
+
+/** The whole takes about ten minutes. */
+const cases = {
+  plain: { run: plain, rounds: 5, seconds: 4 },
+  plugins: { run: plugins, rounds: 5, seconds: 4 },
+  tls: { run: tls, rounds: 5, seconds: 4 },
+  routes: { run: routes, rounds: 5, seconds: 4 },
+  bodies: { run: bodies, rounds: 3, seconds: 3 },
+  websocket: { run: websocket, rounds: 5, seconds: 4 },
+  redis: { run: redis, rounds: 5, seconds: 3 },
+  changes: { run: changes, rounds: 5, seconds: 4 },
+  memory: { run: memory, rounds: 1, seconds: 3 },
+} satisfies Record<string, Case>;
+
+export type ProxyCase = keyof typeof cases;
+
+export const proxyCases = Object.keys(cases) as readonly ProxyCase[];
+
+/**
+ * Runs cases one after the other and hands over each report as it is there. What a case cannot measure is a sentence
+ * in its report, and does not keep the others from running.
+ *
+ * @param effort in place of each case's own.
+ */
+export async function benchProxy(
+  chosen: readonly ProxyCase[],
+  onReport: (name: ProxyCase, report: BenchReport) => void,
+  effort: Partial<Effort> = {},
+): Promise<void> {
+  const stage = await createStage();
+  try {
+    for (const name of chosen) {
+      const { run, ...own } = cases[name];
+      console.log(`\n${name}`);
+      const report = await run(new Field(stage, { ...own, ...effort })).catch(
+        (error: unknown): BenchReport => ({
+          title: name,
+          method: "NOT MEASURED.",
+          rows: [],
+          verdicts: [error instanceof Error ? error.message : String(error)],
+        }),
+      );
+      onReport(name, report);
+      await stage.clear();
+    }
+  } finally {
+    await stage.close();
+  }
+}

@@ -1,0 +1,174 @@
+/** The proxies that Sluice is measured against: one worker each, upstream connections kept, /api/x becomes /x. */
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { freePort, startProcess } from "../../process/index.ts";
+import { tool } from "../../tools/tool.ts";
+import { nginxConfig } from "./nginx.ts";
+import { type Stage, type Started, startOurs } from "./stage.ts";
+
+/** Starts, or rejects and says why it cannot be had here. */
+export type StartPeer = (stage: Stage) => Promise<Started>;
+
+async function listens(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function start(
+  name: string,
+  port: number,
+  command: { readonly path: string; readonly args: readonly string[]; readonly env?: Readonly<Record<string, string>> },
+): Promise<Started> {
+  const { path, args, env } = command;
+  return { process: await startProcess(path, args, { name, ready: () => listens(port), ...(env && { env }) }), port };
+}
+
+/** Bodies pass as they come, since Sluice's do; nginx would otherwise collect requests', and may write them to disk. */
+const streaming = "proxy_request_buffering off; proxy_max_temp_file_size 0;";
+
+const nginxBehind =
+  (listen: (stage: Stage, port: number) => readonly string[]): StartPeer =>
+  async (stage) => {
+    const path = await tool("nginx");
+    const port = await freePort();
+    const folder = join(stage.folder, `nginx-${port}`);
+    mkdirSync(folder);
+    const pool = (name: string, to: number) =>
+      `upstream ${name} { server 127.0.0.1:${to}; keepalive 256; keepalive_requests 1000000000; keepalive_timeout 1h; }`;
+    const pass = (from: string, to: string) =>
+      `location ${from} { proxy_pass http://${to}/; proxy_http_version 1.1; proxy_set_header Connection ""; ${streaming} }`;
+    const http = [
+      pool("up", stage.upstream),
+      pool("reader", stage.reader),
+      "server {",
+      ...listen(stage, port),
+      pass("/api/", "up"),
+      pass("/reader/", "reader"),
+      "}",
+    ];
+    const config = stage.file(`nginx-${port}.conf`, nginxConfig(folder, http));
+    return start("nginx", port, { path, args: ["-c", config, "-p", folder] });
+  };
+
+export const nginx = nginxBehind((_, port) => [`listen 127.0.0.1:${port};`]);
+
+/** TLS 1.2 and 1.3, as Sluice. */
+export const nginxTls = nginxBehind((stage, port) => [
+  `listen 127.0.0.1:${port} ssl;`,
+  `ssl_certificate ${stage.file("certificate.pem", stage.certificate.certificate)};`,
+  `ssl_certificate_key ${stage.file("key.pem", stage.certificate.key)};`,
+  "ssl_protocols TLSv1.2 TLSv1.3;",
+]);
+
+const haproxyTo =
+  (upstream: (stage: Stage) => number): StartPeer =>
+  async (stage) => {
+    const path = await tool("haproxy");
+    const port = await freePort();
+    const config = [
+      "global",
+      "  nbthread 1",
+      "  maxconn 8000",
+      "defaults",
+      "  mode http",
+      "  timeout connect 5s",
+      "  timeout client 1h",
+      "  timeout server 1h",
+      "  timeout tunnel 1h",
+      "frontend front",
+      `  bind 127.0.0.1:${port}`,
+      "  http-request replace-path /api(/.*) \\1",
+      "  default_backend up",
+      "backend up",
+      "  http-reuse always",
+      `  server up 127.0.0.1:${upstream(stage)}`,
+      "",
+    ];
+    const file = stage.file(`haproxy-${port}.cfg`, config.join("\n"));
+    return start("haproxy", port, { path, args: ["-db", "-f", file] });
+  };
+
+export const haproxy = haproxyTo((stage) => stage.upstream);
+/** As a tunnel to another upstream. */
+export const haproxyTunnel = (port: number): StartPeer => haproxyTo(() => port);
+
+const address = (port: number) => ({ socket_address: { address: "127.0.0.1", port_value: port } });
+const many = { max_connections: 100_000, max_pending_requests: 100_000, max_requests: 100_000 };
+const typed = (name: string) => ({ "@type": `type.googleapis.com/envoy.extensions.filters.${name}` });
+
+/** JSON is YAML. */
+const envoyConfig = (port: number, upstream: number): object => ({
+  static_resources: {
+    listeners: [
+      {
+        name: "front",
+        address: address(port),
+        filter_chains: [
+          {
+            filters: [
+              {
+                name: "http",
+                typed_config: {
+                  ...typed("network.http_connection_manager.v3.HttpConnectionManager"),
+                  stat_prefix: "front",
+                  route_config: {
+                    virtual_hosts: [
+                      {
+                        name: "all",
+                        domains: ["*"],
+                        routes: [{ match: { prefix: "/api/" }, route: { cluster: "up", prefix_rewrite: "/" } }],
+                      },
+                    ],
+                  },
+                  http_filters: [{ name: "router", typed_config: typed("http.router.v3.Router") }],
+                },
+              },
+            ],
+          },
+        ],
+      },
+    ],
+    clusters: [
+      {
+        name: "up",
+        type: "STATIC",
+        circuit_breakers: { thresholds: [many] },
+        load_assignment: {
+          cluster_name: "up",
+          endpoints: [{ lb_endpoints: [{ endpoint: { address: address(upstream) } }] }],
+        },
+      },
+    ],
+  },
+});
+
+export const envoy: StartPeer = async (stage) => {
+  const path = await tool("envoy");
+  const port = await freePort();
+  const file = stage.file(`envoy-${port}.json`, JSON.stringify(envoyConfig(port, stage.upstream)));
+  const args = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "error", "-c", file];
+  return start("envoy", port, { path, args });
+};
+
+/** One thread runs Go code, as everybody else has one worker. */
+export const goReverseProxy: StartPeer = async (stage) => {
+  const path = await tool("reverse-proxy");
+  const port = await freePort();
+  const args = [`127.0.0.1:${port}`, `http://127.0.0.1:${stage.upstream}`];
+  return start("reverse-proxy", port, { path, args, env: { GOMAXPROCS: "1" } });
+};
+
+/** With the same young generation as Sluice. */
+export const replyFrom: StartPeer = (stage) =>
+  startOurs("reply-from", [
+    "--min-semi-space-size=16",
+    join(import.meta.dirname, "../peers/reply-from.ts"),
+    `http://127.0.0.1:${stage.upstream}`,
+  ]);

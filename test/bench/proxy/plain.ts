@@ -1,0 +1,25 @@
+/** One plain route: what the engine alone costs. */
+import type { BenchReport } from "../report.ts";
+import type { Field } from "./field.ts";
+import { envoy, goReverseProxy, haproxy, nginx, replyFrom } from "./peers.ts";
+import { startSluice } from "./sluice.ts";
+
+export async function plain(field: Field): Promise<BenchReport> {
+  const peers = { nginx, HAProxy: haproxy, Envoy: envoy, "Go ReverseProxy": goReverseProxy, "reply-from": replyFrom };
+  for (const [name, start] of Object.entries(peers)) field.enter(name, await field.start(name, start));
+  field.enter("sluice", await field.start("sluice", (stage) => startSluice(stage, { routes: 10 })));
+  return field.report({
+    title: "A plain route",
+    method:
+      "GET of a 100-byte JSON answer. reply-from is a bare handler of @fastify/reply-from with the same young " +
+      "generation (16 MB) as Sluice; Go runs with GOMAXPROCS=1.",
+    samples: await field.run(),
+    ratios: [
+      { name: "sluice / nginx", of: "sluice", to: "nginx", bound: 1.45 },
+      { name: "sluice / HAProxy", of: "sluice", to: "HAProxy" },
+      { name: "sluice / Envoy", of: "sluice", to: "Envoy", bound: 0.45 },
+      { name: "sluice / Go ReverseProxy", of: "sluice", to: "Go ReverseProxy", bound: 0.5 },
+      { name: "sluice / reply-from", of: "sluice", to: "reply-from", bound: 0.35 },
+    ],
+  });
+}

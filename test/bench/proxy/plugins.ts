@@ -1,0 +1,41 @@
+/** Four plugins, 10,000 routes and 1,000 consumers, against proxies that do none of it; without and with TLS. */
+import type { BenchReport } from "../report.ts";
+import type { Field } from "./field.ts";
+import { envoy, nginx, nginxTls } from "./peers.ts";
+import { type Content, fourPlugins, startSluice } from "./sluice.ts";
+
+export const content: Content = { routes: 10_000, consumers: 1000, plugins: fourPlugins };
+const what = "key-auth, rate-limiting (local), prometheus and cors at 10,000 routes and 1,000 consumers";
+
+export async function plugins(field: Field): Promise<BenchReport> {
+  field.enter("nginx, plain", await field.start("nginx", nginx));
+  field.enter("Envoy, plain", await field.start("Envoy", envoy));
+  field.enter("sluice", await field.start("sluice", (stage) => startSluice(stage, content)));
+  return field.report({
+    title: "Four plugins among 10,000 routes",
+    method: `GET of a 100-byte JSON answer; Sluice with ${what}.`,
+    samples: await field.run(),
+    ratios: [
+      { name: "sluice / nginx plain", of: "sluice", to: "nginx, plain", bound: 1.7 },
+      { name: "sluice / Envoy plain", of: "sluice", to: "Envoy, plain", bound: 0.55 },
+    ],
+  });
+}
+
+export async function tls(field: Field): Promise<BenchReport> {
+  const peer = await field.start("nginx", nginxTls);
+  field.enter("nginx, plain over TLS", peer, { path: `https://localhost:${peer?.port}/api/x` });
+  let tlsPort = 0;
+  const sluice = await field.start("sluice", async (stage) => {
+    const started = await startSluice(stage, content);
+    ({ tlsPort } = started);
+    return started;
+  });
+  field.enter("sluice over TLS", sluice, { path: `https://localhost:${tlsPort}/api/x` });
+  return field.report({
+    title: "The same over TLS",
+    method: `GET of a 100-byte JSON answer over kept TLS 1.3 connections, a certificate on P-256; Sluice with ${what}.`,
+    samples: await field.run(),
+    ratios: [{ name: "sluice / nginx over TLS", of: "sluice over TLS", to: "nginx, plain over TLS", bound: 1.7 }],
+  });
+}

@@ -1,0 +1,82 @@
+/** What counting limits in Redis adds: time, and round trips. */
+import { join } from "node:path";
+import { Redis } from "ioredis";
+import { startRedis } from "../../tools/redis.ts";
+import { atMost, type BenchReport } from "../report.ts";
+import { median } from "../rounds.ts";
+import type { Field } from "./field.ts";
+import { startSluice } from "./sluice.ts";
+import type { Stage, Started } from "./stage.ts";
+import { runWrk } from "./wrk.ts";
+
+/** Mean milliseconds between two requests of one connection: with 64 of them about 2,000 requests/s. */
+const PAUSE = 32;
+
+const limited = (policy: object) => [
+  { name: "key-auth" },
+  { name: "rate-limiting", config: { minute: 1_000_000_000, ...policy } },
+];
+const preload = join(import.meta.dirname, "../peers/loop-turns.ts");
+
+async function turnsOf({ process }: Started): Promise<number> {
+  const since = process.output().length;
+  process.signal("SIGUSR2");
+  return Number((await process.waitForOutput(/turns (\d+)/, { since }))[1]);
+}
+
+/** How often Redis has read from its connections: several commands that came together are one. */
+async function readsOf(client: Redis): Promise<number> {
+  return Number(/total_reads_processed:(\d+)/.exec(await client.info("stats"))?.[1]);
+}
+
+/** Round trips and turns while every connection asks as soon as it can. */
+async function tripsPerTurn(started: Started, client: Redis, { folder }: Stage, seconds: number) {
+  const [turns, reads] = [await turnsOf(started), await readsOf(client)];
+  const url = `http://127.0.0.1:${started.port}/api/x`;
+  const { requests } = await runWrk({ url, folder, seconds });
+  const trips = (await readsOf(client)) - reads;
+  return { perTurn: trips / ((await turnsOf(started)) - turns), requestsPerTrip: requests / trips };
+}
+
+export async function redis(field: Field): Promise<BenchReport> {
+  const { stage, effort } = field;
+  const server = await startRedis();
+  const client = new Redis(server.url);
+  try {
+    const start = (policy: object, env = {}) =>
+      field.start("sluice", () => startSluice(stage, { routes: 10, consumers: 10, plugins: limited(policy) }, env));
+    const local = await start({ policy: "local" });
+    const config = { policy: "redis", redis: { host: "127.0.0.1", port: server.port } };
+    const counted = await start(config, { NODE_OPTIONS: `--import=${preload}` });
+    if (!counted) throw new Error("sluice could not be started");
+    for (const [name, started] of [
+      ["local", local],
+      ["redis", counted],
+    ] as const) {
+      field.enter(`${name}, 2,000 requests/s`, started, { pause: PAUSE });
+      field.enter(`${name}, as fast as it goes`, started);
+    }
+    const samples = await field.run();
+    const trips = await tripsPerTurn(counted, client, stage, effort.seconds);
+    const p99 = (name: string) => (samples.get(name) ?? []).map((sample) => sample.p99);
+    const there = p99("redis, 2,000 requests/s");
+    const added = median(p99("local, 2,000 requests/s").map((here, round) => (there[round] ?? Number.NaN) - here));
+    const report = field.report({
+      title: "Rate-limiting by Redis",
+      method:
+        "key-auth and rate-limiting with sync_rate -1, a Redis on the same machine; round trips are what Redis counts " +
+        "as reads, turns what libuv counts in the gateway's process, both with 64 connections as fast as it goes.",
+      samples,
+      ratios: [],
+    });
+    const verdicts = [
+      atMost("round trips per event-loop turn", trips.perTurn, { bound: 1, unit: "" }),
+      atMost("added p99 at 2,000 requests/s", added, { bound: 1.5, unit: " ms" }),
+      `requests per round trip: ${trips.requestsPerTrip.toFixed(1)}`,
+    ];
+    return { ...report, verdicts: [...report.verdicts, ...verdicts] };
+  } finally {
+    client.disconnect();
+    await server.stop();
+  }
+}

@@ -1,0 +1,106 @@
+/** Sluice as its command runs, over a file with so many routes. */
+import { join } from "node:path";
+import { type Document, deriveId } from "@sluice/model";
+import { freePort, startProcess } from "../../process/index.ts";
+import type { Stage, Started } from "./stage.ts";
+
+export interface Content {
+  readonly routes: number;
+  /** Each with a key of its own: key-0, key-1, ... */
+  readonly consumers?: number;
+  readonly plugins?: readonly object[];
+  /** Where /api goes. Default: the stage's upstream. */
+  readonly upstream?: number;
+}
+
+/** What everybody asks of a gateway; the limit is never reached. */
+export const fourPlugins: readonly object[] = [
+  { name: "key-auth" },
+  { name: "rate-limiting", config: { minute: 1_000_000_000 } },
+  { name: "cors" },
+  { name: "prometheus", config: { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true } },
+];
+
+/** A reference, as a pushed document has them. */
+export const referTo = (collection: Parameters<typeof deriveId>[0], name: string): { readonly id: string } => ({
+  id: deriveId(collection, name),
+});
+const named = (collection: Parameters<typeof deriveId>[0], name: string) => ({ ...referTo(collection, name), name });
+const plain = { protocol: "http", host: "127.0.0.1" };
+
+/** One of the routes that are there; `members` stand in for its own. */
+export const routeAt = (index: number, members: object = {}): object => ({
+  ...named("routes", `route-${index}`),
+  paths: [`/group-${index % 97}/route-${index}`],
+  service: referTo("services", "up"),
+  ...members,
+});
+
+/** A document whose route /api stands in the middle of the others, and /reader beside them. */
+export function documentWith(stage: Stage, { routes, consumers = 0, plugins = [], upstream }: Content): Document {
+  const middle = Math.floor(routes / 2);
+  const { certificate, key } = stage.certificate;
+  const shown = referTo("certificates", "bench");
+  const everybody = Array.from({ length: consumers }, (_, index) => `consumer-${index}`);
+  return {
+    _format_version: "3.0",
+    services: [
+      { ...named("services", "up"), ...plain, port: upstream ?? stage.upstream },
+      { ...named("services", "reader"), ...plain, port: stage.reader },
+    ],
+    routes: [
+      ...Array.from({ length: routes }, (_, index) => routeAt(index, index === middle ? { paths: ["/api"] } : {})),
+      { ...named("routes", "reader"), paths: ["/reader"], service: referTo("services", "reader") },
+    ],
+    plugins: plugins.map((plugin, index) => ({
+      ...referTo("plugins", `${index}`),
+      ...plugin,
+      service: referTo("services", "up"),
+    })),
+    consumers: everybody.map((username) => ({ ...referTo("consumers", username), username })),
+    keyauth_credentials: everybody.map((username, index) => ({
+      ...referTo("keyauth_credentials", username),
+      key: `key-${index}`,
+      consumer: referTo("consumers", username),
+    })),
+    certificates: [{ ...shown, cert: certificate, key }],
+    snis: [{ ...named("snis", "localhost"), certificate: shown }],
+  };
+}
+
+export interface SluiceStarted extends Started {
+  readonly tlsPort: number;
+}
+
+const root = join(import.meta.dirname, "../../..");
+
+/** Answers when its status listener does; `ready` is another path there to wait for. */
+export async function startNode(env: Readonly<Record<string, string>>, ready = "/status"): Promise<SluiceStarted> {
+  const [port, tlsPort, status] = [await freePort(), await freePort(), await freePort()];
+  // The command itself, so that its first line chooses Node's flags.
+  const started = await startProcess(join(root, "gateway/src/main.ts"), ["gateway"], {
+    name: "sluice",
+    ready: `http://127.0.0.1:${status}${ready}`,
+    timeout: 120_000,
+    env: {
+      SLUICE_PROXY_LISTEN: `127.0.0.1:${port}`,
+      SLUICE_PROXY_TLS_LISTEN: `127.0.0.1:${tlsPort}`,
+      SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
+      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+      SLUICE_LOG_LEVEL: "warn",
+      ...env,
+    },
+  });
+  return { process: started, port, tlsPort };
+}
+
+let files = 0;
+
+export async function startSluice(
+  stage: Stage,
+  content: Content,
+  env: Readonly<Record<string, string>> = {},
+): Promise<SluiceStarted> {
+  const file = stage.file(`sluice-${files++}.json`, JSON.stringify(documentWith(stage, content)));
+  return startNode({ SLUICE_SOURCE: "file", SLUICE_FILE: file, ...env }, "/status/ready");
+}

@@ -1,0 +1,108 @@
+/** What the cases of one run share: the upstreams, a folder, and an end for everything that was started. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { freePort, type Process, startProcess, temporaryFolder } from "../../process/index.ts";
+import { makeAuthority } from "../../tools/certificates.ts";
+import { tool } from "../../tools/tool.ts";
+import { nginxConfig } from "./nginx.ts";
+
+/** A started program and where it listens on 127.0.0.1. */
+export interface Started {
+  readonly process: Process;
+  readonly port: number;
+}
+
+export interface Stage {
+  readonly folder: string;
+  /** Ports of what answers 100 bytes of JSON at any path, and files at /64k and /1m. */
+  readonly upstream: number;
+  /** Of one that reads a request's body before it answers. */
+  readonly reader: number;
+  /** PEM, for localhost, on P-256. */
+  readonly certificate: { readonly certificate: string; readonly key: string };
+  /** Writes a file into the folder and answers its path. */
+  file(name: string, text: string): string;
+  /** Makes it end with the case. */
+  keep(start: Promise<Started>): Promise<Started>;
+  /** Ends what was kept. */
+  clear(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Of a program of ours that prints its port. */
+export async function startOurs(name: string, args: readonly string[]): Promise<Started> {
+  const started = await startProcess(process.execPath, args, { name, ready: /listening on (\d+)/ });
+  return { process: started, port: Number(/listening on (\d+)/.exec(started.output())?.[1]) };
+}
+
+const peers = join(import.meta.dirname, "../peers");
+
+async function startNginxUpstream(folder: string): Promise<Started> {
+  const port = await freePort();
+  const files = join(folder, "files");
+  mkdirSync(files);
+  writeFileSync(join(files, "64k"), "x".repeat(64 * 1024));
+  writeFileSync(join(files, "1m"), "x".repeat(1024 * 1024));
+  const json = JSON.stringify({ message: "x".repeat(86) });
+  const server = [
+    "open_file_cache max=10; sendfile on; tcp_nopush on;",
+    `server { listen 127.0.0.1:${port}; root ${files};`,
+    `  location / { default_type application/json; return 200 '${json}'; }`,
+    "  location = /64k {} location = /1m {}",
+    "}",
+  ];
+  const config = join(folder, "upstream.conf");
+  writeFileSync(config, nginxConfig(folder, server));
+  const started = await startProcess(await tool("nginx"), ["-c", config, "-p", folder], {
+    name: "nginx upstream",
+    ready: `http://127.0.0.1:${port}/`,
+  });
+  return { process: started, port };
+}
+
+export async function createStage(): Promise<Stage> {
+  const folder = temporaryFolder("bench");
+  const lasting: Started[] = [];
+  const kept: Started[] = [];
+  const end = async (list: Started[]) => {
+    for (const { process: running } of list.splice(0).reverse()) await running.stop();
+  };
+  const close = async () => {
+    await end(kept);
+    await end(lasting);
+    folder.remove();
+  };
+  try {
+    const reader = await startOurs("upstream", [join(peers, "upstream.ts")]);
+    lasting.push(reader);
+    const upstream = await startNginxUpstream(folder.path).catch((error: unknown) => {
+      console.log(
+        `no nginx for the upstream, a Node server stands in: ${error instanceof Error ? error.message : error}`,
+      );
+      return undefined;
+    });
+    if (upstream) lasting.push(upstream);
+    const authority = await makeAuthority();
+    return {
+      folder: folder.path,
+      upstream: (upstream ?? reader).port,
+      reader: reader.port,
+      certificate: await authority.issue({ name: "localhost", sans: ["localhost"], usage: "server" }),
+      file(name, text) {
+        const path = join(folder.path, name);
+        writeFileSync(path, text);
+        return path;
+      },
+      async keep(start) {
+        const started = await start;
+        kept.push(started);
+        return started;
+      },
+      clear: () => end(kept),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,57 @@
+/** Load by wrk: one thread, keep-alive connections, one kind of request. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startProcess } from "../../process/index.ts";
+import { tool } from "../../tools/tool.ts";
+
+export interface WrkOptions {
+  readonly url: string;
+  readonly seconds: number;
+  /** Where the script is written. */
+  readonly folder: string;
+  /** Default 64. */
+  readonly connections?: number;
+  /** Default GET; with `body` a POST. */
+  readonly body?: { readonly bytes: number };
+  /** Mean milliseconds that each connection waits between two requests. Default: none. */
+  readonly pause?: number;
+}
+
+export interface WrkResult {
+  readonly requests: number;
+  readonly seconds: number;
+  /** Connections that failed, broke off or timed out, and answers of 400 and above. */
+  readonly failures: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+const script = ({ body, pause }: WrkOptions): string =>
+  [
+    'wrk.headers["Host"] = "bench.test"',
+    'wrk.headers["apikey"] = "key-5"',
+    ...(body ? ['wrk.method = "POST"', `wrk.body = string.rep("x", ${body.bytes})`] : []),
+    ...(pause === undefined ? [] : [`function delay() return math.random(0, ${2 * pause}) end`]),
+    "function done(summary, latency)",
+    "  local e = summary.errors",
+    "  local failures = e.connect + e.read + e.write + e.status + e.timeout",
+    '  io.write(string.format("RESULT %d %d %d %d %d\\n",',
+    "    summary.requests, summary.duration, failures, latency:percentile(50), latency:percentile(99)))",
+    "end",
+    "",
+  ].join("\n");
+
+/** Rejects when wrk is missing or cannot connect. */
+export async function runWrk(options: WrkOptions): Promise<WrkResult> {
+  const { url, seconds, folder, connections = 64 } = options;
+  const file = join(folder, "wrk.lua");
+  writeFileSync(file, script(options));
+  const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "10s", "-s", file, url];
+  const wrk = await startProcess(await tool("wrk"), args, { name: "wrk" });
+  await wrk.ended();
+  const line = /RESULT (\d+) (\d+) (\d+) (\d+) (\d+)/.exec(wrk.output());
+  if (!line) throw new Error(`wrk told no result of ${url}:\n${wrk.tail()}`);
+  const [requests = 0, lasted = 0, failures = 0, p50 = 0, p99 = 0] = line.slice(1).map(Number);
+  return { requests, seconds: lasted / 1e6, failures, p50: p50 / 1000, p99: p99 / 1000 };
+}

@@ -1,0 +1,36 @@
+/** The files of test/bench/results: tables for people, and the same as data. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type BenchReport, machine, renderReport } from "./report.ts";
+
+const folder = join(import.meta.dirname, "results");
+
+function write(name: string, text: string, data: object): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, `${name}.md`), text);
+  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(data, null, 2)}\n`);
+}
+
+export function keepReport(bench: string, report: BenchReport): void {
+  const text = `# Results of \`npm run bench ${bench}\`\n\n${machine()}\n\n${renderReport(report)}`;
+  write(bench, text, { machine: machine(), ...report });
+}
+
+type Kept = BenchReport & { readonly machine: string; readonly at: string };
+
+/** Puts one case into the bench's files in place of what it said there before; other cases stay as they are. */
+export function keepCase(
+  bench: string,
+  { name, report, order }: { name: string; report: BenchReport; order: readonly string[] },
+): void {
+  const path = join(folder, `${bench}.json`);
+  const before = existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as { cases?: Record<string, Kept> }) : {};
+  const at = new Date().toISOString().slice(0, 16);
+  const cases: Record<string, Kept> = { ...before.cases, [name]: { machine: machine(), at, ...report } };
+  const kept = order.flatMap((each) => (cases[each] ? [[each, cases[each]] as const] : []));
+  const sections = kept.map(
+    ([each, one]) => `${renderReport(one)}\n\`npm run bench -- proxy ${each}\`, ${one.at}Z: ${one.machine}\n`,
+  );
+  const text = `# Results of \`npm run bench -- ${bench}\`\n\n${sections.join("\n")}`;
+  write(bench, text, { cases: Object.fromEntries(kept) });
+}
