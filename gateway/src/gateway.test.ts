@@ -221,3 +221,39 @@ test("the health of targets stands on the status listener and in the metrics, an
   assert.ok(shown.includes(`${labels("pool", target, "unhealthy")} 1`), shown.join("\n"));
   assert.ok(shown.includes(`${labels("idle", "10.0.0.1:8000", "healthchecks_off")} 1`), shown.join("\n"));
 });
+
+test("a node of several workers answers for all of them: readiness, sums, targets and their turns", async (context) => {
+  const live = await startUpstream(context, (_request, response) => response.end("live"));
+  const target = `127.0.0.1:${portOf(live)}`;
+  const [pool, id] = ["7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a01", "7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a03"];
+  const { gateway, send, metrics } = await startNode(context, {
+    service: {
+      url: "http://pool",
+      routes: [{ paths: ["/"] }],
+      plugins: [{ name: "prometheus", config: { status_code_metrics: true, upstream_health_metrics: true } }],
+    },
+    upstreams: [
+      {
+        id: pool,
+        name: "pool",
+        healthchecks: { passive: { unhealthy: { tcp_failures: 1 } } },
+        targets: [{ id, target }],
+      },
+    ],
+    settings: { SLUICE_WORKERS: "2" },
+  });
+  const ask = async (path: string) => (await fetch(`http://127.0.0.1:${gateway.status.port}${path}`)).json();
+  assert.deepEqual(await ask("/status/ready"), { message: "ready" });
+  const answers = await Promise.all(Array.from({ length: 40 }, () => send({})));
+  assert.ok(answers.every(({ body }) => body === "live"));
+  const { server } = (await ask("/status")) as { server: Record<string, number> };
+  assert.deepEqual([server.connections_accepted, server.total_requests], [40, 40]);
+  const text = await metrics();
+  assert.match(text, /^sluice_http_requests_total\{.*code="200".*\} 40$/m);
+  assert.equal(text.match(/^sluice_node_info\{/gm)?.length, 1);
+  assert.match(text, /^sluice_upstream_target_health\{.*state="healthy".*\} 1$/m);
+  assert.equal(gateway.setTargetHealth(pool, id, target, false), true);
+  await metrics();
+  const refused = await Promise.all(Array.from({ length: 20 }, () => send({})));
+  assert.deepEqual(new Set(refused.map(({ status }) => status)), new Set([503]));
+});
