@@ -1,7 +1,7 @@
 /** Connections to Redis: one for every distinct redis config, shared, opened on first use and closed when unused. */
 import { isIP } from "node:net";
 import type { RateLimitingConfig } from "@sluice/model";
-import { Redis, type RedisOptions } from "ioredis";
+import type { Redis, RedisOptions } from "ioredis";
 import type { Warn } from "./counters.ts";
 
 export type RedisConfig = RateLimitingConfig["redis"];
@@ -32,6 +32,7 @@ export class RedisConnections {
   readonly #warn: Warn;
   readonly #idle: number;
   readonly #connections = new Map<string, Connection>();
+  #closed = false;
 
   constructor({ warn, idle = IDLE }: RedisConnectionsOptions) {
     this.#warn = warn;
@@ -49,18 +50,26 @@ export class RedisConnections {
    */
   async client(config: RedisConfig): Promise<Redis> {
     const key = JSON.stringify(config);
-    const connection = this.#connections.get(key) ?? this.#open(key, config);
+    const connection = this.#connections.get(key) ?? (await this.#openFirst(key, config));
     connection.usedAt = performance.now();
     await connection.opened;
     return connection.client;
   }
 
   close(): void {
+    this.#closed = true;
     for (const key of [...this.#connections.keys()]) this.#drop(key);
   }
 
-  #open(key: string, config: RedisConfig): Connection {
-    const client = new Redis(redisOptions(config));
+  /** The client library is loaded by who counts in Redis alone: it takes memory in every worker. */
+  async #openFirst(key: string, config: RedisConfig): Promise<Connection> {
+    const library = await import("ioredis");
+    if (this.#closed) throw new Error("the counters are closed");
+    return this.#connections.get(key) ?? this.#open(key, config, library.Redis);
+  }
+
+  #open(key: string, config: RedisConfig, Client: typeof Redis): Connection {
+    const client = new Client(redisOptions(config));
     this.#report(client, config);
     const connection: Connection = {
       client,
