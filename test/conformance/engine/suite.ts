@@ -8,6 +8,7 @@ import { headerSuite } from "./headers.ts";
 import { healthSuite } from "./health.ts";
 import { hostileSuite } from "./hostile.ts";
 import { http2Suite } from "./http2.ts";
+import { http2LimitSuite } from "./http2-limits.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
 import type { Engine } from "./rig.ts";
 import { strictnessSuite } from "./strictness.ts";
@@ -27,5 +28,6 @@ export function engineSuite(engine: Engine): void {
   strictnessSuite(engine);
   hostileSuite(engine);
   http2Suite(engine);
+  http2LimitSuite(engine);
   grpcSuite(engine);
 }
