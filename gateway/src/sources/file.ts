@@ -1,11 +1,26 @@
-/** The file source: a declarative file (YAML or JSON), read again whenever it changes. */
+/**
+ * The file source: a declarative file (YAML or JSON), read again whenever it changes. A large one is read in a thread of
+ * its own, and this one takes over what has changed.
+ */
 import { createHash } from "node:crypto";
 import { type FSWatcher, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describeViolation, type LoadedText, loadText, type Snapshot, type Violation } from "@sluice/model";
+import {
+  adoptChange,
+  type Change,
+  type Checked,
+  collections,
+  describeViolation,
+  loadText,
+  type NodeState,
+  type Snapshot,
+  type Violation,
+} from "@sluice/model";
 import { SettingsError } from "../settings/error.ts";
+import { createAsideReader } from "./read-aside.ts";
+import type { LoadedData } from "./read-file.ts";
 import type { Intake, Source, SourceLog } from "./source.ts";
 
 export interface FileOptions {
@@ -23,9 +38,6 @@ export interface Taken {
   /** Worked out when it is first asked for, if it is not known already. */
   loaded(): LoadedData;
 }
-
-/** Without the places of everything in the text, which take more memory than all the rest. */
-export type LoadedData = Omit<LoadedText, "positionOf">;
 
 /** A file source for one who writes the file too, in the same process. */
 export interface FileSource extends Source {
@@ -47,6 +59,9 @@ const SETTLE = 20;
 /** How often that is tried; a file that never rests is taken as it is found. */
 const SETTLE_TRIES = 50;
 
+/** Characters of a text that is read here: it takes no longer than to start a thread for it. */
+const SHORT = 16 * 1024;
+
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** The file's text once nobody writes it; `seen` is the hash of the text that is known. */
@@ -62,6 +77,28 @@ async function settledText(file: string, seen: string | undefined): Promise<stri
 }
 
 const sentences = (violations: readonly Violation[]): string => violations.map(describeViolation).join("\n");
+
+/** What the node says after it took a text. */
+interface Delivered {
+  readonly state: NodeState;
+  readonly loaded: LoadedData | undefined;
+}
+
+/** The change that puts all that there is, with the removal of what is not in it. */
+function withoutOthers(change: Change, previous: Snapshot): Change {
+  const gone = (held: ReadonlyMap<string, unknown>, stays: ReadonlySet<string>) =>
+    [...held.keys()].filter((id) => !stays.has(id));
+  const remove = collections.map((name) => {
+    const put = (change.put[name] ?? []) as readonly { readonly id: string }[];
+    return [name, gone(previous[name], new Set(put.map(({ id }) => id)))] as const;
+  });
+  const silent = gone(previous.endpoints, new Set(Object.keys(change.endpoints ?? {})));
+  return {
+    ...change,
+    remove: Object.fromEntries(remove),
+    endpoints: { ...change.endpoints, ...Object.fromEntries(silent.map((id) => [id, null])) },
+  };
+}
 
 function takenText(text: string, known?: LoadedData): Taken {
   let loaded = known;
@@ -84,6 +121,10 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
   let seen: string | undefined;
   let revision = 0;
   let trouble: string | null = null;
+  const reader = createAsideReader();
+  /** What the reader said of what is served; null: it was not the reader who read it. */
+  let digests: string | null = null;
+  let stopped = false;
   let reading: Promise<void> = Promise.resolve();
 
   /** Reads the file and delivers it when its text is new. Leaves the reason in `trouble` when it cannot be taken. */
@@ -99,30 +140,54 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
       return;
     }
     const found = hashOf(text);
-    if (found === seen) return;
+    if (stopped || found === seen) return;
     seen = found;
+    const { violations, value } = await (text.length <= SHORT ? takeHere : takeAside)(intake, text);
+    if (violations) {
+      trouble = sentences(violations);
+      log.error({ faults: violations.length }, `the file is refused, what was served goes on:\n${trouble}`);
+      return;
+    }
+    revision += 1;
+    trouble = null;
+    hash = value.state.hash;
+    taken = takenText(text, keep ? value.loaded : undefined);
+    log.info({ file, hash, revision }, "serving the file");
+  }
+
+  async function takeHere(intake: Intake, text: string): Promise<Checked<Delivered>> {
     let loaded: LoadedData | undefined;
-    const next = await intake.update(revision + 1, (previous) => {
+    const { violations, value: state } = await intake.update(revision + 1, (previous) => {
       const read = loadText(text, { file, previous });
       if (read.violations) return read;
       const { positionOf: _, ...data } = read.value;
       loaded = data;
       return { value: data.snapshot };
     });
-    if (next.violations) {
-      trouble = sentences(next.violations);
-      log.error({ faults: next.violations.length }, `the file is refused, what was served goes on:\n${trouble}`);
-      return;
-    }
-    revision += 1;
-    trouble = null;
-    hash = next.value.hash;
-    taken = takenText(text, keep ? loaded : undefined);
-    log.info({ file, hash: next.value.hash, revision }, "serving the file");
+    if (violations) return { violations };
+    digests = null;
+    return { value: { state, loaded } };
+  }
+
+  async function takeAside(intake: Intake, text: string): Promise<Checked<Delivered>> {
+    const { violations, value } = await reader.read({ text, file, before: digests, keep });
+    if (violations) return { violations };
+    const { change, kept } = value;
+    let loaded: LoadedData | undefined;
+    const taken = await intake.update(revision + 1, (previous) => {
+      const whole = digests === null ? withoutOthers(change, previous) : change;
+      const snapshot = adoptChange(previous, whole, value.hash);
+      if (kept) loaded = { ...kept, snapshot };
+      return { value: snapshot };
+    });
+    if (taken.violations) return taken;
+    digests = value.digests;
+    return { value: { state: taken.value, loaded } };
   }
 
   /** Nothing that stands in a file leads here: what was served goes on, and the file is looked at again. */
   function failed(error: Error): void {
+    if (stopped) return;
     trouble = `${file}: ${error.message}`;
     log.error({ err: error }, "the file could not be taken, what was served goes on");
   }
@@ -159,6 +224,7 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
     async deliver(text, snapshot, { saved }) {
       await into?.update(revision + 1, () => ({ value: snapshot }));
       revision += 1;
+      digests = null;
       if (saved) seen = hashOf(text);
       trouble = null;
       hash = snapshot.hash;
@@ -167,6 +233,8 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
     async stop() {
       clearInterval(timer);
       watcher?.close();
+      stopped = true;
+      await reader.end();
       await reading;
     },
   };

@@ -1,6 +1,7 @@
 /** The store over a declarative file. Writes change the lines of their entities and leave all others as they are. */
 import { Edited, writeAtomically } from "@sluice/crds/atomic";
-import type { FileSource, LoadedData } from "../../sources/file.ts";
+import type { FileSource } from "../../sources/file.ts";
+import type { LoadedData } from "../../sources/read-file.ts";
 import { type Effect, type Outcome, type Store, Unavailable, type Write } from "../store.ts";
 import { createTables, find, list, type Placed, type Tables } from "../tables/index.ts";
 import { type Applied, applyWrites, type Content } from "./apply.ts";
