@@ -14,12 +14,14 @@ import { createProbe } from "./proxy/upstream/probe.ts";
 import { createIntake } from "./runtime/intake.ts";
 import { SettingsError } from "./settings/error.ts";
 import { type GatewaySettings, gatewaySettings as names } from "./settings/gateway.ts";
+import { accessLogFile, tracesUrl } from "./settings/observers.ts";
 import { createFileSource } from "./sources/file.ts";
 import { createPushSource } from "./sources/push.ts";
 import type { NodeFacts, Source } from "./sources/source.ts";
 import { startStatusListener } from "./status/listener.ts";
 import { version } from "./version.ts";
 import { mergeMetrics } from "./workers/merge-metrics.ts";
+import type { ObserversPlan } from "./workers/observers.ts";
 import { startWorkers, workersWanted } from "./workers/start.ts";
 import type { WorkerPlan } from "./workers/worker.ts";
 import type { WorkersReport } from "./workers/workers.ts";
@@ -48,6 +50,8 @@ export interface Gateway {
    * @returns false when the node has no such target, or the upstream does not look at health
    */
   setTargetHealth(upstreamId: string, targetId: string, address: string | null, healthy: boolean): boolean;
+  /** Opens the access log anew after its file was moved away; null where it is no file. */
+  readonly reopenLogs: (() => void) | null;
   /** Fails readiness, takes no more connections, finishes what is under way within the drain time, and stops. */
   close(): Promise<void>;
 }
@@ -93,7 +97,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const metricsOptions = { compat: settings.compat === "kong", nodeId: node, version };
   const metrics = createMetrics(metricsOptions);
   const workers = await startWorkers(workersWanted(settings.workers), {
-    plan: planOf(settings, own),
+    plan: planOf(settings, own, node),
     log,
     metrics,
     metricsOptions,
@@ -150,6 +154,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     state: intake.state,
     setTargetHealth: (upstreamId, targetId, address, healthy) =>
       workers.balancers().get(upstreamId)?.setHealth(targetId, address, healthy) ?? false,
+    reopenLogs: accessLogFile(settings) ? () => workers.reopenLogs() : null,
     async close() {
       draining = true;
       watch.close();
@@ -160,10 +165,11 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   };
 }
 
-const planOf = (settings: GatewaySettings, ownListeners: readonly ListenAddress[]): WorkerPlan => ({
+const planOf = (settings: GatewaySettings, ownListeners: readonly ListenAddress[], node: string): WorkerPlan => ({
   engine: settings.engine,
   listen: settings.proxy,
   listenTls: settings.proxyTls,
+  observers: observersOf(settings, node),
   settings: {
     ...defaultProxySettings,
     version,
@@ -182,6 +188,15 @@ const planOf = (settings: GatewaySettings, ownListeners: readonly ListenAddress[
     ownListeners,
   },
 });
+
+function observersOf(settings: GatewaySettings, node: string): ObserversPlan {
+  const file = accessLogFile(settings);
+  const url = tracesUrl(settings);
+  return {
+    accessLog: file === undefined ? null : { file, query: settings.accessLogQuery },
+    tracing: url === null ? null : { url, sampling: settings.tracingSampling, node, version },
+  };
+}
 
 /** Whether a prometheus plugin asks for the health of targets. */
 const showsTargets = ({ plugins }: Snapshot): boolean =>

@@ -5,6 +5,8 @@ import type { Logger } from "pino";
 /** Something that goes on until it is told to stop. */
 export interface Running {
   close(): Promise<void>;
+  /** What SIGHUP asks for; null or absent: nothing, it ends the process. */
+  readonly reopenLogs?: (() => void) | null;
 }
 
 export interface Call<Values> {

@@ -38,6 +38,8 @@ function stopAtSignals(running: Running, tell: (facts: object, message: string) 
     tell({}, "stopped");
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void stop(signal));
+  const { reopenLogs } = running;
+  if (reopenLogs) process.on("SIGHUP", reopenLogs);
 }
 
 function fail(...lines: readonly string[]): void {

@@ -52,6 +52,7 @@ export const command = defineCommand({
     });
     log.info({ proxy, ...(proxyTls && { proxyTls }), status, admin: admin.address }, "sluice is up");
     return {
+      reopenLogs: gateway.reopenLogs,
       async close() {
         await admin.close();
         await gateway.close();

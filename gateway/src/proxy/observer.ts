@@ -35,6 +35,8 @@ export interface Observer {
   /** The exchange is over. */
   finished?(exchange: LiveExchange): void;
   refused?(refusal: Refusal): void;
+  /** Opens files anew that were moved away. */
+  reopen?(): void;
   /** Resolves when all that was seen has been handed on, or cannot be within a few seconds. */
   close(): Promise<void>;
 }
@@ -49,6 +51,7 @@ export function together(observers: readonly Observer[]): Observer | null {
     failed: (exchange, error) => observers.forEach((each) => void each.failed?.(exchange, error)),
     finished: (exchange) => observers.forEach((each) => void each.finished?.(exchange)),
     refused: (refusal) => observers.forEach((each) => void each.refused?.(refusal)),
+    reopen: () => observers.forEach((each) => void each.reopen?.()),
     close: async () => void (await Promise.all(observers.map((each) => each.close()))),
   };
 }

@@ -2,6 +2,7 @@
 import { defineSettings, type Settings } from "@sluice/model";
 import { databaseSettings } from "./database.ts";
 import { fileSettings } from "./file.ts";
+import { observerSettings } from "./observers.ts";
 
 export const logLevel = {
   variable: "SLUICE_LOG_LEVEL",
@@ -179,6 +180,7 @@ export const gatewaySettings = defineSettings({
       "Addresses and CIDR blocks of upstreams that are reached although they are loopback or link-local, such as " +
       "127.0.0.0/8. For trying things on one machine.",
   },
+  ...observerSettings,
   drain: {
     variable: "SLUICE_DRAIN_TIMEOUT",
     kind: "duration",

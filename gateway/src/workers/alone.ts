@@ -9,7 +9,7 @@ export async function startAlone({ plan, log, metrics, clusterCounters, onTurn }
     warn: (message, facts) => log.warn(facts, message),
     ...(clusterCounters && { cluster: clusterCounters }),
   });
-  const { proxy, runtime, swap } = await startWorker({
+  const { proxy, runtime, swap, reopenLogs, close } = await startWorker({
     plan,
     reusePort: false,
     log,
@@ -23,8 +23,9 @@ export async function startAlone({ plan, log, metrics, clusterCounters, onTurn }
     balancers: () => runtime().balancers,
     report: async () => ({ connections: proxy.connections(), metrics: [], heap: { total: 0, used: 0 } }),
     trouble: () => null,
+    reopenLogs,
     async close(options) {
-      await proxy.close(options);
+      await close(options);
       await counters.close();
     },
   };

@@ -121,6 +121,10 @@ class ThreadCrew implements Crew {
     return this.#threads.size === 0 ? "no worker is running" : null;
   }
 
+  reopenLogs(): void {
+    for (const thread of this.threads()) thread.reopenLogs();
+  }
+
   async close(options: { readonly deadline: number }): Promise<void> {
     this.#stopStarting();
     await Promise.all(this.threads().map((thread) => thread.close(options)));

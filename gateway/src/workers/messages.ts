@@ -34,6 +34,7 @@ export type Order =
   | { readonly kind: "serve"; readonly step: Step }
   | { readonly kind: "health"; readonly news: HealthNews }
   | { readonly kind: "report" }
+  | { readonly kind: "reopen" }
   | { readonly kind: "taken"; readonly id: number; readonly taken: Taken }
   | { readonly kind: "untaken"; readonly id: number; readonly message: string }
   | { readonly kind: "close"; readonly deadline: number };

@@ -35,6 +35,7 @@ export async function startTestCrew(
       listen: { host: "127.0.0.1", port: 0 },
       listenTls: null,
       settings: { ...defaultProxySettings, version: "1", allowedUpstreams: ["127.0.0.0/8"] },
+      observers: { accessLog: null, tracing: null },
     },
     // What threads write by themselves goes to the standard output: what is tested here they do not write.
     log: pino({ level: "error" }, { write: (line: string) => void log.push(JSON.parse(line)) }),

@@ -44,6 +44,7 @@ export class ThreadHandle {
     this.#has = options.snapshot;
     this.#worker = new Worker(new URL(`./thread${extname(import.meta.url)}`, import.meta.url), {
       workerData: options.start,
+      resourceLimits: { maxYoungGenerationSizeMb: 24 },
     });
     this.started = this.#began.promise;
     // Not everybody who makes one waits for it.
@@ -84,6 +85,10 @@ export class ThreadHandle {
 
   adopt(news: HealthNews): void {
     this.#tell({ kind: "health", news });
+  }
+
+  reopenLogs(): void {
+    this.#tell({ kind: "reopen" });
   }
 
   /** Resolves when `report` is fresh, or the thread has no time to report. */

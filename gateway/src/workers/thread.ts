@@ -44,6 +44,9 @@ function take(worker: RunningWorker, order: Order): void {
     case "report":
       void report(worker);
       return;
+    case "reopen":
+      worker.reopenLogs();
+      return;
     case "taken":
       cluster?.taken(order.id, order.taken);
       return;
@@ -62,8 +65,8 @@ async function report({ proxy }: RunningWorker): Promise<void> {
   tell({ kind: "report", report: { connections: proxy.connections(), metrics: counted, heap: { total, used } } });
 }
 
-async function close({ proxy }: RunningWorker, deadline: number): Promise<void> {
-  await proxy.close({ deadline });
+async function close(worker: RunningWorker, deadline: number): Promise<void> {
+  await worker.close({ deadline });
   await counters.close();
   tell({ kind: "closed" });
 }

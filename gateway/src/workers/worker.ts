@@ -8,6 +8,7 @@ import type { ProxyLog } from "../proxy/pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
 import { holdRuntime } from "../runtime/holder.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { type ObserversPlan, openObservers } from "./observers.ts";
 
 /** What is plain data of what a worker is made of. */
 export interface WorkerPlan {
@@ -16,6 +17,7 @@ export interface WorkerPlan {
   /** Null: nothing is answered over TLS. */
   readonly listenTls: ListenAddress | null;
   readonly settings: ProxySettings;
+  readonly observers: ObserversPlan;
 }
 
 export interface WorkerOptions extends BalancerTools {
@@ -33,6 +35,10 @@ export interface RunningWorker {
   readonly runtime: () => Runtime;
   /** Compiles the snapshot and serves it from now on. When it throws, what was served goes on. */
   swap(snapshot: Snapshot): void;
+  /** Opens files anew that were moved away. */
+  reopenLogs(): void;
+  /** Drains; after `deadline` milliseconds what is left is cut off. */
+  close(options: { readonly deadline: number }): Promise<void>;
 }
 
 /** Only the engine that is chosen is loaded. */
@@ -46,6 +52,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { plan, reusePort, log, services, snapshot = emptySnapshot, onTurn, onHealth } = options;
   const tools = { handlers, services, onTurn, onHealth };
   const holder = holdRuntime(compile(null, snapshot, tools));
+  const observer = await openObservers(plan.observers, { snapshot: () => holder.current.snapshot, log });
   const createProxy = await engines[plan.engine]();
   const proxy = await createProxy({
     listen: plan.listen,
@@ -53,11 +60,17 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     reusePort,
     settings: plan.settings,
     log,
+    observer,
     runtime: () => holder.current,
   });
   return {
     proxy,
     runtime: () => holder.current,
+    reopenLogs: () => observer?.reopen?.(),
+    async close(options) {
+      await proxy.close(options);
+      await observer?.close();
+    },
     swap: (next) => holder.swap(compile(holder.current, next, tools)),
   };
 }

@@ -16,6 +16,8 @@ export interface Workers {
   report(): Promise<WorkersReport>;
   /** Why nobody takes requests; null when somebody does. */
   trouble(): string | null;
+  /** Opens files anew that were moved away. */
+  reopenLogs(): void;
   /** Drains all; after `deadline` milliseconds what is left is cut off. */
   close(options: { readonly deadline: number }): Promise<void>;
 }

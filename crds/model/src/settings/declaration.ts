@@ -23,6 +23,7 @@ export interface Address {
  * | text | `abc` | the text, spaces around it removed |
  * | integer | `5` | a number, between `minimum` and `maximum` |
  * | count | `4` or `auto` | a number of at least 1, or the word `auto` |
+ * | share | `0.25` | a number from 0 to 1 |
  * | flag | `true` `on` `1` `yes`, or their opposites | a boolean |
  * | choice | one of `words` | that word |
  * | list | `a, b` | the texts between commas; empty ones are left out |
@@ -33,6 +34,7 @@ export type Declaration =
   | Described<"text", string>
   | (Described<"integer", number> & { readonly minimum?: number; readonly maximum?: number })
   | (Described<"count", number | "auto"> & { readonly maximum?: number })
+  | Described<"share", number>
   | Described<"flag", boolean>
   | (Described<"choice", string> & { readonly words: readonly string[] })
   | Described<"list", readonly string[]>
@@ -45,6 +47,7 @@ interface Values {
   readonly text: string;
   readonly integer: number;
   readonly count: number | "auto";
+  readonly share: number;
   readonly flag: boolean;
   readonly list: readonly string[];
   readonly duration: number;

@@ -49,6 +49,7 @@ const described = { variable: "X", description: "x" };
 const port: Declaration = { ...described, kind: "integer", minimum: 0, maximum: 65_535 };
 const count: Declaration = { ...described, kind: "count", maximum: 255 };
 const flag: Declaration = { ...described, kind: "flag" };
+const share: Declaration = { ...described, kind: "share" };
 const duration: Declaration = { ...described, kind: "duration" };
 const address: Declaration = { ...described, kind: "address" };
 
@@ -63,6 +64,13 @@ const cases: readonly (readonly [declaration: Declaration, text: string, value: 
   [count, "256", undefined],
   [count, "all", undefined],
   [port, "9007199254740993", undefined],
+  [share, "0", 0],
+  [share, "0.25", 0.25],
+  [share, ".5", 0.5],
+  [share, "1.0", 1],
+  [share, "1.01", undefined],
+  [share, "-0.1", undefined],
+  [share, "1e-3", undefined],
   [flag, "TRUE", true],
   [flag, "on", true],
   [flag, "1", true],

@@ -10,6 +10,8 @@ export function parse(declaration: Declaration, text: string): unknown {
       return parseInteger(text, declaration);
     case "count":
       return text === "auto" ? text : parseInteger(text, { minimum: 1, maximum: declaration.maximum });
+    case "share":
+      return parseShare(text);
     case "flag":
       return FLAGS[text.toLowerCase()];
     case "choice":
@@ -48,6 +50,9 @@ function parseInteger(text: string, { minimum, maximum }: Limits): number | unde
   return value >= (minimum ?? value) && value <= (maximum ?? value) ? value : undefined;
 }
 
+const parseShare = (text: string): number | undefined =>
+  /^(0(\.\d{1,9})?|1(\.0{1,9})?|\.\d{1,9})$/.test(text) ? Number(text) : undefined;
+
 /** Milliseconds. */
 export const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
@@ -78,6 +83,8 @@ export function expected(declaration: Declaration): string {
       return declaration.maximum === undefined
         ? "an integer of at least 1, or auto"
         : `an integer between 1 and ${declaration.maximum}, or auto`;
+    case "share":
+      return "a number from 0 to 1";
     case "flag":
       return "true or false";
     case "choice":

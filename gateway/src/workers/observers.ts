@@ -1,0 +1,27 @@
+/** Who looks on while a worker serves. What is switched off is not even loaded. */
+import type { Snapshot } from "@sluice/model";
+import type { AccessLogPlan } from "../proxy/access-log/access-log.ts";
+import { type Observer, together } from "../proxy/observer.ts";
+import type { ProxyLog } from "../proxy/pipeline.ts";
+import type { TracingPlan } from "../proxy/tracing/tracing.ts";
+
+/** Null: off. */
+export interface ObserversPlan {
+  readonly accessLog: AccessLogPlan | null;
+  readonly tracing: TracingPlan | null;
+}
+
+/** Null when nobody looks on. Rejects when the access log cannot be opened. */
+export async function openObservers(
+  { accessLog, tracing }: ObserversPlan,
+  options: { readonly snapshot: () => Snapshot; readonly log: ProxyLog },
+): Promise<Observer | null> {
+  const observers: Observer[] = [];
+  // First, so that the access log knows the traces that it has begun.
+  if (tracing !== null) observers.push((await import("../proxy/tracing/tracing.ts")).openTracing(tracing));
+  if (accessLog !== null) {
+    const { openAccessLog } = await import("../proxy/access-log/access-log.ts");
+    observers.push(await openAccessLog({ plan: accessLog, ...options }));
+  }
+  return together(observers);
+}
