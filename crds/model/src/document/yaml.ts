@@ -1,5 +1,5 @@
 /**
- * YAML or JSON text to plain data that knows its lines and columns. JSON is read as the YAML that it is.
+ * YAML or JSON text to plain data that knows its lines and columns. JSON is the YAML that it is, only read faster.
  *
  * Bounds: 32 MiB of text, 100 levels, a million values reached through aliases. Duplicate member names, custom tags,
  * several documents in one text and numbers that JSON does not have are faults.
@@ -21,6 +21,7 @@ import {
 } from "yaml";
 import { isRecord } from "../schema/walk.ts";
 import type { Checked, Violation } from "../violation.ts";
+import { readPlainJson } from "./json.ts";
 
 const MAX_BYTES = 32 * 1024 * 1024;
 const MAX_DEPTH = 100;
@@ -43,6 +44,20 @@ export interface YamlOptions {
 
 /** Reads one document. Faults of syntax carry the parser's own sentence, with line and column. */
 export function readYaml(text: string, options: YamlOptions = {}): Checked<LocatedData> {
+  const data = Buffer.byteLength(text) > MAX_BYTES ? undefined : readPlainJson(text, MAX_DEPTH);
+  if (data === undefined) return readAsYaml(text, options);
+  const start: Position = { ...(options.file !== undefined && { file: options.file }), line: 1, column: 1 };
+  let located: LocatedData | undefined;
+  const positionOf = (path: Path): Position => {
+    // Only faults have places, and few texts have faults. What only JSON allows is not found again.
+    located ??= readAsYaml(text, options).value ?? { data, positionOf: () => start };
+    return located.positionOf(path);
+  };
+  return { value: { data, positionOf } };
+}
+
+/** The same, of JSON too by the rules of YAML. */
+export function readAsYaml(text: string, options: YamlOptions = {}): Checked<LocatedData> {
   const lines = new LineCounter();
   const place = (offset: number): Position => {
     const { line, col } = offset === 0 ? { line: 1, col: 1 } : lines.linePos(offset);

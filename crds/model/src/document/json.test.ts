@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { readPlainJson } from "./json.ts";
+import { readAsYaml, readYaml } from "./yaml.ts";
+
+const DEPTH = 100;
+
+const left: readonly (readonly [what: string, text: string])[] = [
+  ["YAML", "a: 1"],
+  ["a flow of YAML", "{a: 1}"],
+  ["a list", "[1]"],
+  ["nothing", ""],
+  ["half of an object", '{"a": 1'],
+  ["two members with one name", '{"a": 1, "a": 2}'],
+  ["two members with one name further down", '{"a": [{"b": {"c": 1, "d": 2, "c": 3}}]}'],
+  ["two members with one name, spelled differently", String.raw`{"a": 1, "\u0061": 2}`],
+  ["two members whose values differ in colons", '{"a": ":", "a": "::", "b:": 1}'],
+  ["a member __proto__", '{"a": {"__proto__": {}}}'],
+  ["a number that JavaScript does not have", '{"a": 1e999}'],
+  ["a member without a name", '{"": 1}'],
+  ["too many levels", `${'{"a":'.repeat(102)}1${"}".repeat(102)}`],
+];
+for (const [what, text] of left) {
+  test(`${what} is left to the reader of YAML`, () => assert.equal(readPlainJson(text, DEPTH), undefined));
+}
+
+const plain: readonly (readonly [what: string, text: string])[] = [
+  ["an empty object", "{}"],
+  ["space around everything", ' \n{ "a" : [ 1 , 2.5 , -0.1e3 ] , "b" : null }\n'],
+  ["colons, quotes and backslashes in strings", String.raw`{"a:\"": "\\\":\\", "\\": ":", "b": "\\\\"}`],
+  ["a hundred levels", `${'{"a":'.repeat(99)}1${"}".repeat(99)}`],
+  ["a merge key in quotes", '{"<<": {"a": 1}, "b": 2}'],
+];
+for (const [what, text] of plain) {
+  test(`${what} is read as YAML reads it`, () => {
+    const data = readPlainJson(text, DEPTH);
+    assert.ok(data);
+    assert.deepEqual(data, readAsYaml(text).value?.data);
+  });
+}
+
+test("any object is read as YAML reads it", () => {
+  const key = fc.string({ minLength: 1, maxLength: 4, unit: fc.constantFrom(..."ab:\"\\{},[]'# \n\u00e9") });
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.dictionary(key, tie("value"), { maxKeys: 4, noNullPrototype: true }),
+    value: fc.oneof(
+      { depthSize: "small" },
+      fc.constantFrom(null, true, 0, -1.5, 80),
+      key,
+      fc.array(tie("value"), { maxLength: 3 }),
+      tie("tree"),
+    ),
+  }));
+  fc.assert(
+    fc.property(tree, fc.constantFrom(0, 2, "\t"), (data, indent) => {
+      const text = JSON.stringify(data, null, indent);
+      assert.deepEqual(readPlainJson(text, DEPTH), data);
+      if (indent !== "\t") assert.deepEqual(readAsYaml(text).value?.data, data);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("where a member stands is told also of a text that was read as JSON", () => {
+  const { value } = readYaml('{\n  "services": [\n    {"name": "a"}\n  ]\n}', { file: "f.json" });
+  assert.deepEqual(value?.data, { services: [{ name: "a" }] });
+  assert.deepEqual(value?.positionOf(["services", 0, "name"]), { file: "f.json", line: 3, column: 6 });
+  assert.deepEqual(value?.positionOf([]), { file: "f.json", line: 1, column: 1 });
+});
+
+test("a member of JSON that is no YAML is said to stand at the beginning", () => {
+  const long = "k".repeat(2000);
+  const { value } = readYaml(`{"${long}"\n:\n1}`, { file: "f.json" });
+  assert.deepEqual(value?.data, { [long]: 1 });
+  assert.deepEqual(value?.positionOf([long]), { file: "f.json", line: 1, column: 1 });
+});
