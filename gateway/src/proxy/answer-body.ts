@@ -57,10 +57,13 @@ const grpc: MessageForm = {
   contentType: "application/grpc",
   headers: ({ status, text }) => ({
     "grpc-status": String(grpcCodes.get(status) ?? 2),
-    "grpc-message": encodeURIComponent(text).replaceAll("%20", " "),
+    "grpc-message": percentEncoded(text),
   }),
   render: () => "",
 };
+
+/** Clients undo this and no more: text that could stand as it is must. */
+const percentEncoded = (text: string): string => text.toWellFormed().replace(/[^ -~]|%/gu, encodeURIComponent);
 
 const grpcCodes: ReadonlyMap<number, number> = new Map([
   [400, 13],

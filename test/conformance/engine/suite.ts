@@ -4,6 +4,7 @@ import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";
 import { failureSuite } from "./failures.ts";
 import { grpcSuite } from "./grpc.ts";
+import { grpcPeerSuite } from "./grpc-peers.ts";
 import { headerSuite } from "./headers.ts";
 import { healthSuite } from "./health.ts";
 import { hostileSuite } from "./hostile.ts";
@@ -30,4 +31,5 @@ export function engineSuite(engine: Engine): void {
   http2Suite(engine);
   http2LimitSuite(engine);
   grpcSuite(engine);
+  grpcPeerSuite(engine);
 }
