@@ -49,7 +49,7 @@ export function readYaml(text: string, options: YamlOptions = {}): Checked<Locat
   const start: Position = { ...(options.file !== undefined && { file: options.file }), line: 1, column: 1 };
   let located: LocatedData | undefined;
   const positionOf = (path: Path): Position => {
-    // Only faults have places, and few texts have faults. What only JSON allows is not found again.
+    // Only faults have places, and few texts have faults. What YAML would not take has none.
     located ??= readAsYaml(text, options).value ?? { data, positionOf: () => start };
     return located.positionOf(path);
   };
