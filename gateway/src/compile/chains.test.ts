@@ -97,6 +97,9 @@ test("a plugin acts on requests of its protocols only; on others a wider one app
   const { http, https } = new RoutePlugins(table, route);
   assert.deepEqual(told(http.anonymous), ["cors global", "key-auth service"]);
   assert.deepEqual(told(https.anonymous), ["key-auth route"]);
+  const calls = new RoutePlugins(table, routeNamed("g", { service, protocols: ["grpc", "grpcs"] }));
+  assert.deepEqual(told(calls.http.anonymous), ["cors global", "key-auth service"]);
+  assert.deepEqual(told(calls.https.anonymous), ["key-auth service", "prometheus global"]);
 });
 
 test("plugins of other routes, services and consumers do not apply", () => {

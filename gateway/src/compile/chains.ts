@@ -33,7 +33,7 @@ interface Loaded {
   /** What it is attached to. */
   readonly scope: string;
   readonly consumer: string | undefined;
-  readonly actsOn: Readonly<Record<Scheme, boolean>>;
+  readonly protocols: SnapshotPlugin["protocols"];
 }
 
 /** Plugins that are for one consumer each. */
@@ -125,7 +125,8 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
     const found = this.#found;
     const { byScope, byConsumer } = this.#personal;
     const route = this.#route;
-    const anonymous = select(found, scheme);
+    const protocol = protocolOf(route, scheme);
+    const anonymous = select(found, protocol);
     const identified = new Map<string, { readonly after: number; readonly chain: Chain }>();
     return {
       anonymous,
@@ -135,7 +136,7 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
         const known = identified.get(consumer.id);
         if (known?.after === after) return known.chain;
         const own = scopesOf(route, consumer.id).map((scope) => byScope.of(scope));
-        const chosen = select(byPrecedence(own, found), scheme);
+        const chosen = select(byPrecedence(own, found), protocol);
         const chain = [
           ...anonymous.filter((step) => step.priority >= after),
           ...chosen.filter((step) => step.priority < after),
@@ -172,14 +173,24 @@ function byPrecedence<Found>(
 const scopeKey = (route: string | null, service: string | null, consumer: string | null): string =>
   `${route ?? ""}/${service ?? ""}/${consumer ?? ""}`;
 
+type Protocol = Loaded["protocols"][number];
+
+/** What requests of a route speak: its protocols are of one family. */
+function protocolOf({ protocols: [first] }: SnapshotRoute, scheme: Scheme): Protocol {
+  if (first !== "grpc" && first !== "grpcs") return scheme;
+  return scheme === "http" ? "grpc" : "grpcs";
+}
+
 /**
- * One use of each plugin, in order of priority. A plugin whose protocols leave the scheme out is not there for its
- * requests, so a wider one applies.
+ * One use of each plugin, in order of priority. A plugin whose protocols leave the request's out is not there for it, so
+ * a wider one applies.
  */
-function select(found: Places<readonly Loaded[]>, scheme: Scheme): Chain {
+function select(found: Places<readonly Loaded[]>, protocol: Protocol): Chain {
   const chosen = new Map<PluginName, Step>();
   for (const place of found)
-    for (const { name, step, actsOn } of place) if (actsOn[scheme] && !chosen.has(name)) chosen.set(name, step);
+    for (const { name, step, protocols } of place) {
+      if (protocols.includes(protocol) && !chosen.has(name)) chosen.set(name, step);
+    }
   return [...chosen.values()].sort((one, other) => other.priority - one.priority);
 }
 
@@ -191,7 +202,7 @@ function load(plugin: SnapshotPlugin, tools: PluginTools): Loaded {
     step: stepOf(plugin, tools),
     scope: scopeKey(route?.id ?? null, service?.id ?? null, consumer?.id ?? null),
     consumer: consumer?.id,
-    actsOn: { http: protocols.includes("http"), https: protocols.includes("https") },
+    protocols,
   };
 }
 
