@@ -18,7 +18,7 @@ export async function openObservers(
 ): Promise<Observer | null> {
   const observers: Observer[] = [];
   // First, so that the access log knows the traces that it has begun.
-  if (tracing !== null) observers.push((await import("../proxy/tracing/tracing.ts")).openTracing(tracing));
+  if (tracing !== null) observers.push((await import("../proxy/tracing/tracing.ts")).openTracing(tracing, options.log));
   if (accessLog !== null) {
     const { openAccessLog } = await import("../proxy/access-log/access-log.ts");
     observers.push(await openAccessLog({ plan: accessLog, ...options }));

@@ -2,12 +2,23 @@
  * Tracing: a server span for each sampled request and a client span for each try at an upstream, told to the upstream by
  * `traceparent`. Loaded only where it is switched on, and OpenTelemetry's SDK with it.
  */
-import { type Context, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, TraceFlags, trace } from "@opentelemetry/api";
+import {
+  type Context,
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { AlwaysOnSampler, BatchSpanProcessor, RandomIdGenerator, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Observer } from "../observer.ts";
+import type { ProxyLog } from "../pipeline.ts";
 import { codeOf } from "../upstream/failure.ts";
 import { clientAttributes, clientName, serverAttributes, serverName } from "./attributes.ts";
 import { formatTraceParent, parseTraceParent, type TraceParent } from "./trace-parent.ts";
@@ -33,11 +44,17 @@ const STATE = "tracestate";
 /** Milliseconds in which spans must be taken. */
 const EXPORT_TIMEOUT = 5000;
 const LONGEST_ATTRIBUTE = 1024;
+const LONGEST_REASON = 300;
 const FIRST_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 
 /** What goes with spans is OpenTelemetry's to say: OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME and others. */
-export function openTracing({ sampling, url, node, version }: TracingPlan): Observer {
+export function openTracing({ sampling, url, node, version }: TracingPlan, log: ProxyLog): Observer {
+  // The SDK tells errors as JSON with their stacks.
+  const tell = (message: unknown) => log.warn({ reason: String(message).slice(0, LONGEST_REASON) }, "traces are lost");
+  const ignore = () => undefined;
+  const logger = { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   const ids = new RandomIdGenerator();
   const own = { "service.name": "sluice", "service.version": version, "service.instance.id": node };
   const provider = new TracerProvider({
@@ -119,7 +136,7 @@ export function openTracing({ sampling, url, node, version }: TracingPlan): Obse
     },
 
     /** What cannot be exported in time is lost. */
-    close: () => provider.shutdown().catch(() => undefined),
+    close: () => provider.shutdown().catch(tell),
   };
 }
 

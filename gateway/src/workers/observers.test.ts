@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { registerHooks } from "node:module";
+import { test } from "node:test";
+
+test("what is switched off is not loaded", async (context) => {
+  const loaded: string[] = [];
+  const hooks = registerHooks({
+    resolve(specifier, from, next) {
+      loaded.push(specifier);
+      return next(specifier, from);
+    },
+  });
+  context.after(() => hooks.deregister());
+  const { startGateway } = await import("../gateway.ts");
+  const { defaultsOf } = await import("../settings/start.ts");
+  const { gatewaySettings } = await import("../settings/gateway.ts");
+  const { pino } = await import("pino");
+  const free = { host: "127.0.0.1", port: 0 };
+  const settings = { ...defaultsOf(gatewaySettings), proxy: free, status: free, push: free, pushToken: "t", drain: 0 };
+  const gateway = await startGateway({ settings, log: pino({ level: "silent" }) });
+  await gateway.close();
+  assert.ok(loaded.some((specifier) => specifier.includes("http1/listener")));
+  assert.deepEqual(
+    // Of OpenTelemetry's packages the one without code, for the types of others, comes with prom-client.
+    loaded.filter((specifier) => /@opentelemetry\/(?!api$)|access-log\/|tracing\//.test(specifier)),
+    [],
+  );
+});
