@@ -11,12 +11,22 @@ export interface ProxyOptions {
   readonly listenTls?: ListenAddress;
   /** Whether other threads listen on the same addresses: the system shares the connections out among them. Default false. */
   readonly reusePort?: boolean;
+  /** Places for connections of clients. Default: `maxConnections` of this listener's own. */
+  readonly places?: Places;
   readonly settings: ProxySettings;
   readonly log: ProxyLog;
   /** Default null: nobody looks on. */
   readonly observer?: Observer | null;
   /** The runtime that a new request begins with. */
   readonly runtime: () => Runtime;
+}
+
+/** How many connections of clients there may be, over all who share the places. */
+export interface Places {
+  /** False: there are none left. */
+  take(): boolean;
+  /** Gives one back that was taken. */
+  leave(): void;
 }
 
 export interface ProxyListener {

@@ -105,7 +105,7 @@ export const gatewaySettings = defineSettings({
     kind: "integer",
     minimum: 0,
     default: 0,
-    description: "The same for one address; 0 is no limit, because many clients may share one.",
+    description: "The same for one address, in each worker; 0 is no limit, because many clients may share one.",
   },
   status: {
     variable: "SLUICE_STATUS_LISTEN",

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { Agent, request } from "node:http";
+import type { Socket } from "node:net";
 import { test } from "node:test";
 import { adoptChange, emptySnapshot } from "@sluice/model";
-import { send } from "../../../test/conformance/engine/client.ts";
+import { dial, send } from "../../../test/conformance/engine/client.ts";
 import { waitFor } from "../../../test/process/index.ts";
 import type { Counter } from "../plugins/rate-limiting/counters.ts";
 import type { Crew } from "./crew.ts";
@@ -235,4 +236,17 @@ test("an address that another process has is refused before any worker starts", 
   const { startCrew } = await import("./crew.ts");
   const plan = { engine: "http1", listen: { host: "127.0.0.1", port: Number(url.port) }, listenTls: null } as const;
   await assert.rejects(startCrew(2, { plan } as never), { code: "EADDRINUSE", port: Number(url.port) });
+});
+
+test("connections are limited over all workers, and those of one that died are free again", async (context) => {
+  const { crew } = await startTestCrew(context, { maxConnections: 20 });
+  const opened = await Promise.all(many(60, () => dial(context, crew.address.port)));
+  const isOpen = (socket: Socket) => !socket.closed;
+  await waitFor(() => opened.filter(isOpen).length === 20, { what: "those beyond are closed" });
+  const report = await crew.report();
+  assert.deepEqual([report.connections.active, report.connections.handled], [20, 20]);
+  await Promise.all(crew.threads().map((thread) => thread.terminate()));
+  await waitFor(() => opened.filter(isOpen).length === 0 && crew.threads().length === 2, { what: "both again" });
+  await Promise.all(crew.threads().map(({ started }) => started));
+  assert.equal((await send(crew.address.port)).status, 404);
 });

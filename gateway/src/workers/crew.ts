@@ -13,6 +13,7 @@ import { gatewaySettings as names } from "../settings/gateway.ts";
 import type { Step } from "./messages.ts";
 import { requireFree } from "./require-free.ts";
 import { Retired } from "./retired.ts";
+import { createPlacesBuffer, leaveAll } from "./shared-places.ts";
 import type { StartOptions } from "./start.ts";
 import { type Addresses, ThreadHandle } from "./thread-handle.ts";
 import { addConnections, type Workers, type WorkersReport } from "./workers.ts";
@@ -34,7 +35,7 @@ export async function startCrew(count: number, options: StartOptions): Promise<C
   const { plan } = options;
   // With reusePort a second process would get a part of the connections instead of an error.
   for (const address of [plan.listen, plan.listenTls]) if (address) await requireFree(address);
-  const crew = new ThreadCrew(options);
+  const crew = new ThreadCrew(count, options);
   try {
     await crew.start(count);
   } catch (error) {
@@ -49,6 +50,7 @@ export async function startCrew(count: number, options: StartOptions): Promise<C
 class ThreadCrew implements Crew {
   readonly #options: StartOptions;
   readonly #memory = createCountersMemory();
+  readonly #places: SharedArrayBuffer;
   readonly #threads = new Map<number, ThreadHandle>();
   readonly #retired = new Retired();
   /** Starts that are waited for, by number. */
@@ -60,8 +62,9 @@ class ThreadCrew implements Crew {
   #step: { readonly from: Snapshot; readonly to: Snapshot; readonly step: Step } | null = null;
   #ending = false;
 
-  constructor(options: StartOptions) {
+  constructor(count: number, options: StartOptions) {
     this.#options = options;
+    this.#places = createPlacesBuffer(count);
   }
 
   get address() {
@@ -149,6 +152,7 @@ class ThreadCrew implements Crew {
         number,
         plan: this.#plan(),
         memory: this.#memory,
+        places: this.#places,
         metrics: this.#options.metricsOptions,
         logging: { level: this.#options.log.level, bindings: this.#options.log.bindings() },
         countsInCluster: this.#options.clusterCounters !== undefined,
@@ -163,6 +167,7 @@ class ThreadCrew implements Crew {
     void thread.ended.then((reason) => {
       this.#threads.delete(number);
       this.#retired.add(thread.report);
+      leaveAll(this.#places, number);
       if (this.#ending) return;
       const again = performance.now() - began < LIVED ? failures + 1 : 1;
       const pause = again === 1 ? 0 : Math.min(FIRST_PAUSE * 2 ** (again - 2), LONGEST_PAUSE);

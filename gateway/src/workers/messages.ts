@@ -15,6 +15,8 @@ export interface ThreadStart {
   readonly number: number;
   readonly plan: WorkerPlan;
   readonly memory: CountersMemory;
+  /** See shared-places.ts. */
+  readonly places: SharedArrayBuffer;
   readonly metrics: StartOptions["metricsOptions"];
   readonly logging: { readonly level: string; readonly bindings: Readonly<Record<string, unknown>> };
   readonly countsInCluster: boolean;

@@ -17,6 +17,12 @@ export function snapshotOf(document: object, previous: Snapshot = emptySnapshot)
   return loaded.value.snapshot;
 }
 
+export interface TestCrewOptions {
+  readonly count?: number;
+  readonly clusterCounters?: Counters;
+  readonly maxConnections?: number;
+}
+
 export interface TestCrew {
   readonly crew: Crew;
   readonly log: readonly { readonly level: number; readonly msg: string }[];
@@ -25,7 +31,7 @@ export interface TestCrew {
 /** Everything is stopped when the test ends. */
 export async function startTestCrew(
   context: TestContext,
-  { count = 2, clusterCounters }: { readonly count?: number; readonly clusterCounters?: Counters } = {},
+  { count = 2, clusterCounters, maxConnections = 1000 }: TestCrewOptions = {},
 ): Promise<TestCrew> {
   const log: { level: number; msg: string }[] = [];
   const metricsOptions = { compat: false, nodeId: "n", version: "1" };
@@ -34,7 +40,7 @@ export async function startTestCrew(
       engine: "http1",
       listen: { host: "127.0.0.1", port: 0 },
       listenTls: null,
-      settings: { ...defaultProxySettings, version: "1", allowedUpstreams: ["127.0.0.0/8"] },
+      settings: { ...defaultProxySettings, version: "1", allowedUpstreams: ["127.0.0.0/8"], maxConnections },
       observers: { accessLog: null, tracing: null },
     },
     // What threads write by themselves goes to the standard output: what is tested here they do not write.

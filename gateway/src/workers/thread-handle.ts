@@ -23,6 +23,12 @@ export interface Addresses {
 /** Milliseconds that a thread may take to report; one that takes longer is told of by its last report. */
 const REPORT_PATIENCE = 1000;
 
+/**
+ * Megabytes of a thread's young generation, which V8 cuts in three: half of what the command gives to its
+ * main thread. The larger one took 40 MB more of memory for every worker, and no less CPU.
+ */
+const YOUNG = 24;
+
 export class ThreadHandle {
   /** Resolves when it listens. */
   readonly started: Promise<Addresses>;
@@ -44,7 +50,7 @@ export class ThreadHandle {
     this.#has = options.snapshot;
     this.#worker = new Worker(new URL(`./thread${extname(import.meta.url)}`, import.meta.url), {
       workerData: options.start,
-      resourceLimits: { maxYoungGenerationSizeMb: 24 },
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG },
     });
     this.started = this.#began.promise;
     // Not everybody who makes one waits for it.

@@ -8,6 +8,7 @@ import { createCounters, createMetrics } from "../plugins/index.ts";
 import { SharedCounters } from "../plugins/rate-limiting/shared.ts";
 import { ClusterCounters } from "./cluster-counters.ts";
 import { type Order, refusalOf, type ThreadStart, type Word } from "./messages.ts";
+import { sharedPlaces } from "./shared-places.ts";
 import { type RunningWorker, startWorker } from "./worker.ts";
 
 const port = parentPort;
@@ -75,6 +76,7 @@ try {
   const worker = await startWorker({
     plan: start.plan,
     reusePort: true,
+    places: sharedPlaces({ buffer: start.places, owner: start.number, limit: start.plan.settings.maxConnections }),
     log,
     services: { counters, metrics, now: Date.now },
     snapshot,

@@ -3,7 +3,7 @@ import { emptySnapshot, type Snapshot } from "@sluice/model";
 import type { BalancerTools } from "../compile/balancers.ts";
 import { compile } from "../compile/compile.ts";
 import { handlers, type PluginServices } from "../plugins/index.ts";
-import type { CreateProxy, ProxyListener } from "../proxy/engine.ts";
+import type { CreateProxy, Places, ProxyListener } from "../proxy/engine.ts";
 import type { ProxyLog } from "../proxy/pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
 import { holdRuntime } from "../runtime/holder.ts";
@@ -24,6 +24,8 @@ export interface WorkerOptions extends BalancerTools {
   readonly plan: WorkerPlan;
   /** Whether others listen on the same addresses. */
   readonly reusePort: boolean;
+  /** Those of the node; absent: this worker has them all. */
+  readonly places?: Places;
   readonly log: ProxyLog;
   readonly services: PluginServices;
   /** Served from the beginning. */
@@ -49,7 +51,7 @@ const engines: Readonly<Record<WorkerPlan["engine"], () => Promise<CreateProxy>>
 
 /** Rejects when an address cannot be listened on. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { plan, reusePort, log, services, snapshot = emptySnapshot, onTurn, onHealth } = options;
+  const { plan, reusePort, places, log, services, snapshot = emptySnapshot, onTurn, onHealth } = options;
   const tools = { handlers, services, onTurn, onHealth };
   const holder = holdRuntime(compile(null, snapshot, tools));
   const observer = await openObservers(plan.observers, { snapshot: () => holder.current.snapshot, log });
@@ -58,6 +60,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     listen: plan.listen,
     ...(plan.listenTls && { listenTls: plan.listenTls }),
     reusePort,
+    ...(places && { places }),
     settings: plan.settings,
     log,
     observer,

@@ -1,7 +1,7 @@
 /** The proxy listener on bare sockets: HTTP/1.1, and HTTP/2 where a client chooses it. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { CreateProxy } from "../engine.ts";
+import type { CreateProxy, Places } from "../engine.ts";
 import { ClientSession, type SessionContext } from "../http2/client-session.ts";
 import { FirstBytes } from "../http2/first-bytes.ts";
 import { UpstreamSessions } from "../http2/upstream-sessions.ts";
@@ -27,7 +27,7 @@ interface Held {
 }
 
 export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
-  const { settings, log, runtime, observer } = options;
+  const { settings, log, runtime, observer, places = ownPlaces(settings.maxConnections) } = options;
   const own: ListenAddress[] = [...settings.ownListeners];
   const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
   const pool = new UpstreamPool({ guard, keepAlive: settings.upstreamKeepAlive });
@@ -72,15 +72,25 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   function serve(socket: Socket): void {
     accepted++;
     const peer = peerOf(socket);
-    if (draining || connections.size >= settings.maxConnections || !addresses.enter(peer.peerAddress)) {
+    if (draining || !enter(peer.peerAddress)) {
       dropped++;
       socket.on("error", () => {}).resetAndDestroy();
       return;
     }
-    socket.once("close", () => addresses.leave(peer.peerAddress));
+    socket.once("close", () => {
+      places.leave();
+      addresses.leave(peer.peerAddress);
+    });
     if (socket instanceof TLSSocket) carry(socket, peer, socket.alpnProtocol === "h2");
     else if (settings.cleartextHttp2) tellApart(socket, peer);
     else carry(socket, peer, false);
+  }
+
+  function enter(address: string): boolean {
+    if (!places.take()) return false;
+    if (addresses.enter(address)) return true;
+    places.leave();
+    return false;
   }
 
   function tellApart(socket: Socket, peer: Peer): void {
@@ -96,6 +106,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   }
 
   function carry(socket: Socket, peer: Peer, isHttp2: boolean): void {
+    if (socket.destroyed) return;
     connections.add(isHttp2 ? new ClientSession(streams, socket, peer) : new ClientConnection(context, socket, peer));
   }
 
@@ -162,6 +173,14 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     }
   }
 };
+
+function ownPlaces(limit: number): Places {
+  let left = limit;
+  return {
+    take: () => left > 0 && left-- > 0,
+    leave: () => void left++,
+  };
+}
 
 function peerOf(socket: Socket): Peer {
   const address = { peerAddress: socket.remoteAddress ?? "", port: socket.localPort ?? 0 };
