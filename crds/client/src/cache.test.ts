@@ -100,6 +100,26 @@ test("a kind is synced when all of its watches are", () => {
   assert.deepEqual(cache.unsynced(), ["Service"]);
 });
 
+test("what keeps a kind from being read is trouble until it is read again, and leaves a synced kind synced", () => {
+  const { cache, watch } = scene();
+  const services = watch("Service");
+  const byLabel = watch("Secret", { labels: "sluice.dev/credential" });
+  const byType = watch("Secret", { fields: "type=kubernetes.io/tls" });
+  for (const one of [services, byLabel, byType]) one.replaced([]);
+  assert.deepEqual(cache.trouble(), []);
+  for (const one of [services, byLabel]) one.trouble?.(new Error("connect ECONNREFUSED"));
+  assert.deepEqual(cache.trouble(), ["connect ECONNREFUSED"]);
+  byLabel.lost?.(new Error("away for long"));
+  assert.deepEqual(cache.trouble(), ["connect ECONNREFUSED", "away for long"]);
+  services.trouble?.(null);
+  byLabel.replaced([]);
+  assert.deepEqual(cache.trouble(), []);
+  services.lost?.(new Error("the folder is gone"));
+  assert.deepEqual([cache.trouble(), cache.unsynced()], [["the folder is gone"], []]);
+  services.replaced([]);
+  assert.deepEqual(cache.trouble(), []);
+});
+
 test("versions are told with what stood before them: unknown at first, nothing later", () => {
   const { versions, watch } = scene();
   const services = watch("Service");

@@ -39,6 +39,8 @@ export interface ResourceCache<Kinds extends Kind> {
   readonly resources: Readonly<Record<Kinds, ReadonlyMap<string, Resource>>>;
   /** Kinds that have not been listed yet, or that the cluster does not know any more. */
   unsynced(): readonly Kinds[];
+  /** Why the last attempts to read have failed, each reason once; empty when all is well. Synced kinds stay so. */
+  trouble(): readonly string[];
   /**
    * A resource as the client answered a write, or with `removed` one that the client has removed: it counts at once,
    * and what watches tell counts as soon as they have come as far. Where versions have no order nothing is done, and
@@ -71,6 +73,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   const cached = new Map(kinds.map((kind) => [kind, new Map<string, Resource>()]));
   const scopes = kinds.flatMap((kind) => scopesOf(kind, options));
   const unsynced = new Set(scopes);
+  const troubles = new Map<Scope<Kinds>, string>();
   const ahead = Object.fromEntries(kinds.map((kind) => [kind, createAhead()])) as Record<Kinds, Ahead>;
 
   /** What the watches say, as long as nothing newer was written. */
@@ -119,6 +122,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
           onVersion?.(kind, before.get(resourceKey(resource)) ?? unknown, resource);
         }
         unsynced.delete(scope);
+        troubles.delete(scope);
         onChange(true);
       },
       changed(resource) {
@@ -138,7 +142,12 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
       lost(error) {
         // Without the kind an empty list would look like a deletion of everything: the kind counts as not synced.
         if (error instanceof UnknownKind) unsynced.add(scope);
+        troubles.set(scope, error.message);
         log.warn({ kind, namespace: scope.namespace, reason: error.message }, "cannot read resources, trying again");
+      },
+      trouble(error) {
+        if (error) troubles.set(scope, error.message);
+        else troubles.delete(scope);
       },
     };
     client.watch(kind, observer, { signal, ...selection });
@@ -151,6 +160,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   return {
     resources: Object.fromEntries(cached) as unknown as Record<Kinds, Map<string, Resource>>,
     unsynced: () => kinds.filter((kind) => [...unsynced].some((scope) => scope.kind === kind)),
+    trouble: () => [...new Set(troubles.values())],
     wrote(kind, resource, { removed = false } = {}) {
       const version = versionOf(resource);
       if (version === undefined) return;

@@ -80,6 +80,12 @@ export interface Observer {
    * it can be read again. For logs and readiness. An interruption of some seconds is not told.
    */
   lost?(error: Error): void;
+  /**
+   * An attempt to read the kind has failed; null: one has succeeded since, though it brought no list. What was read
+   * before counts as long as nothing is `lost`, which is trouble too, until `replaced`. A stream that ends is none, nor
+   * is an interruption that the next attempt bridges. For those who are asked how things stand.
+   */
+  trouble?(error: Error | null): void;
 }
 
 export interface WatchOptions extends Selectors {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { renameSync } from "node:fs";
 import { connect } from "node:net";
 import { after, test } from "node:test";
+import { waitFor } from "../../../test/process/index.ts";
 import { startRig } from "./testing.ts";
 
 test("a connection on which nothing is asked counts as waiting, not as writing", async () => {
@@ -16,3 +18,33 @@ test("a connection on which nothing is asked counts as waiting, not as writing",
   assert.equal(server.connections_writing, 1);
   assert.equal(server.connections_waiting, 1);
 });
+
+test("a folder that is moved away cannot be reached, with the reason, until it is back", async () => {
+  const rig = await startRig();
+  after(() => rig.close());
+  const status = async () => (await rig.ask("GET", "/status")).body as Told;
+  const write = (name: string) => rig.ask("POST", "/services", { form: `name=${name}&host=a` });
+  assert.equal((await write("a")).status, 201);
+  assert.deepEqual((await status()).database, { reachable: true });
+  const away = `${rig.directory}-away`;
+  renameSync(rig.directory, away);
+  try {
+    await waitFor(async () => !(await status()).database.reachable, { what: "a status that says so" });
+    assert.match(
+      (await status()).sluice.unread.join(),
+      /resources cannot be read for now: .*no such file or directory/,
+    );
+    assert.partialDeepStrictEqual(await write("b"), { status: 500, body: { code: 8, name: "database error" } });
+    assert.equal((await rig.ask("GET", "/services/a")).status, 200);
+  } finally {
+    renameSync(away, rig.directory);
+  }
+  await waitFor(async () => (await status()).database.reachable, { what: "a status that says that it is back" });
+  assert.deepEqual((await status()).sluice.unread, []);
+  assert.equal((await write("b")).status, 201);
+});
+
+interface Told {
+  readonly database: { readonly reachable: boolean };
+  readonly sluice: { readonly unread: readonly string[] };
+}

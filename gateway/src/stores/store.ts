@@ -125,7 +125,7 @@ export interface Store {
   write(writes: readonly Write[], options?: WriteOptions): Promise<Outcome>;
   /** Entities stand in a database (`database` of the model's CheckOptions). Default no. */
   readonly database?: boolean;
-  /** What cannot be read for now; empty when all is well. */
+  /** What cannot be read for now, and why; empty when all is well. */
   unready(): readonly string[];
 }
 

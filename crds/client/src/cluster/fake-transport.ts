@@ -7,6 +7,8 @@ export interface Fake {
   /** `list`, `list <token>`, `watch <version>` in order. */
   readonly calls: readonly string[];
   readonly told: readonly string[];
+  /** What `trouble` was told. */
+  readonly troubles: readonly (string | null)[];
   /** Waits between attempts in milliseconds; the watchdog's are not among them. */
   readonly waits: readonly number[];
   readonly timeouts: readonly number[];
@@ -47,6 +49,7 @@ const item = (name: string): Resource => ({
 export function createFake(): Fake {
   const calls: string[] = [];
   const told: string[] = [];
+  const troubles: (string | null)[] = [];
   const waits: number[] = [];
   const timeouts: number[] = [];
   const errors: string[] = [];
@@ -143,6 +146,7 @@ export function createFake(): Fake {
   const fake: Fake = {
     calls,
     told,
+    troubles,
     waits,
     timeouts,
     errors,
@@ -197,6 +201,7 @@ export function createFake(): Fake {
         changed: ({ metadata }) => tell(`changed ${metadata.name}`),
         removed: ({ metadata }) => tell(`removed ${metadata.name}`),
         lost: (error) => tell(`lost ${error.message}`),
+        trouble: (error) => troubles.push(error?.message ?? null),
       },
     });
   return fake;

@@ -114,6 +114,53 @@ test("does not tell an interruption of some seconds", () =>
     assert.deepEqual(fake.calls.at(-1), "watch 10");
   }));
 
+test("a server that is away is trouble from the first attempt that fails to the next that does not", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    fake.failWatches(new Error("connect ECONNREFUSED"), 2);
+    await fake.endWatch(new Error("reset"));
+    assert.deepEqual(fake.troubles, []);
+    await fake.advance(1300);
+    assert.deepEqual(fake.troubles, ["connect ECONNREFUSED"]);
+    await fake.advance(10_000);
+    assert.deepEqual(fake.troubles, ["connect ECONNREFUSED", null]);
+    assert.deepEqual(fake.told, ["replaced a"]);
+  }));
+
+test("a list that fails is trouble until there is one", () =>
+  reflecting(async (fake) => {
+    fake.failLists(new Error("connect ECONNREFUSED"), 3);
+    await fake.settle();
+    assert.deepEqual(fake.troubles, ["connect ECONNREFUSED"]);
+    await fake.advance(minutes(2));
+    assert.deepEqual(fake.troubles, ["connect ECONNREFUSED", null]);
+  }));
+
+test("a watch that does not open is trouble", () =>
+  reflecting(async (fake) => {
+    fake.hangWatches();
+    await fake.settle();
+    await fake.advance(minutes(3));
+    assert.deepEqual(fake.troubles, ["the API server did not open the watch in 150 s"]);
+  }));
+
+test("a watch that ends, breaks, goes silent or has to list again is no trouble", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    await fake.endWatch();
+    await fake.advance(2000);
+    await fake.endWatch(new Error("reset"));
+    await fake.advance(minutes(3));
+    await fake.send({ type: "BOOKMARK", object: resource("", "20") });
+    await fake.send({ type: "ERROR", object: { code: 410, message: "too old" } });
+    await fake.send({ type: "BOOKMARK", object: resource("", "30") });
+    fake.failWatches(gone(), 1);
+    await fake.endWatch();
+    await fake.advance(2000);
+    assert.equal(fake.openWatches(), 1);
+    assert.deepEqual(fake.troubles, []);
+  }));
+
 test("tells the loss when the server stays away, and lists when it is back", () =>
   reflecting(async (fake) => {
     await fake.settle();

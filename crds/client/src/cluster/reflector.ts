@@ -70,9 +70,29 @@ export async function reflect({ kind, transport, clock, observer, log, signal }:
   /** The last list has not been followed by a good watch yet. */
   let unproven = false;
   let outage: { readonly since: number; told?: string } | undefined;
+  let trouble: string | null = null;
+
+  function note(error: Error | null): void {
+    const message = error?.message ?? null;
+    if (message === trouble) return;
+    trouble = message;
+    tell(() => observer.trouble?.(error));
+  }
+
+  /** Whether the server answers: a version that it has forgotten is an answer. */
+  async function answered<Answer>(asked: Promise<Answer>): Promise<Answer> {
+    try {
+      const answer = await asked;
+      note(null);
+      return answer;
+    } catch (error) {
+      note(isExpired(error) ? null : errorOf(error));
+      throw error;
+    }
+  }
 
   async function list(): Promise<void> {
-    const page = await listAll(transport, signal);
+    const page = await answered(listAll(transport, signal));
     if (signal.aborted) return;
     if (outage) log.info({ kind }, "the kind is readable again");
     outage = undefined;
@@ -105,7 +125,8 @@ export async function reflect({ kind, transport, clock, observer, log, signal }:
     const guard = watchdog();
     try {
       const timeoutSeconds = Math.round(watchSeconds * (1 + clock.random()));
-      const events = await transport.watch({ resourceVersion, timeoutSeconds }, either);
+      const opening = transport.watch({ resourceVersion, timeoutSeconds }, either);
+      const events = await answered(opening.catch((error) => Promise.reject(attempt.signal.aborted ? slow() : error)));
       opened = true;
       for await (const event of events) {
         if (either.aborted) return;
@@ -120,9 +141,8 @@ export async function reflect({ kind, transport, clock, observer, log, signal }:
       const shortLived = !heard && clock.now() - startedAt < goodAfter;
       if (shortLived && !either.aborted) throw new Error("the watch ended as soon as it began");
     } catch (error) {
-      if (!attempt.signal.aborted) throw error;
       // A silent stream may be dead or merely quiet: opening the next one tells.
-      if (!opened) throw new Error(`the API server did not open the watch in ${silenceLimit / 1000} s`);
+      if (!attempt.signal.aborted || !opened) throw error;
       log.info({ kind }, "the watch went silent; opening another one");
     } finally {
       if (opened && !attempt.signal.aborted && clock.now() - startedAt >= goodAfter) prove();
@@ -151,8 +171,8 @@ export async function reflect({ kind, transport, clock, observer, log, signal }:
       if (version !== undefined && !signal.aborted) await follow(version);
     } catch (thrown) {
       if (signal.aborted) return;
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      if (error instanceof Fault && error.code === 410) {
+      const error = errorOf(thrown);
+      if (isExpired(error)) {
         // The server has forgotten that version: list at once, but only once per good watch.
         version = undefined;
         if (!unproven) continue;
@@ -164,6 +184,12 @@ export async function reflect({ kind, transport, clock, observer, log, signal }:
   }
 }
 
+const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
+
+const isExpired = (error: unknown): boolean => error instanceof Fault && error.code === 410;
+
+const slow = () => new Error(`the API server did not open the watch in ${silenceLimit / 1000} s`);
+
 /** The whole list in pages. When the snapshot expires between two pages, once more in one piece, as client-go does. */
 export async function listAll(transport: Pick<Transport, "list">, signal: AbortSignal): Promise<Page> {
   const items: Resource[] = [];
@@ -173,7 +199,7 @@ export async function listAll(transport: Pick<Transport, "list">, signal: AbortS
     try {
       page = await transport.list({ limit: pageSize, continue: page.continue }, signal);
     } catch (error) {
-      if (error instanceof Fault && error.code === 410) return transport.list({}, signal);
+      if (isExpired(error)) return transport.list({}, signal);
       throw error;
     }
     items.push(...page.items);

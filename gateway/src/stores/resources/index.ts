@@ -222,7 +222,10 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       return would.fault ? would : { effects: would.effects };
     },
 
-    unready: live.unsynced,
+    unready: () => [
+      ...live.unsynced(),
+      ...live.trouble().map((reason) => `resources cannot be read for now: ${reason}`),
+    ],
     settled: line.empty,
   };
 }

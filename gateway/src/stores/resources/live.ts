@@ -10,6 +10,8 @@ export interface LiveResources {
   readonly client: ResourceClient;
   /** Kinds that cannot be read for now. */
   unsynced(): readonly WatchedKind[];
+  /** Why the last attempts to read have failed; empty when all is well. What was read before stays. */
+  trouble(): readonly string[];
   /** Resolves to true as soon as the condition holds, to false after so many milliseconds or when the watches end. */
   until(condition: () => boolean, timeout: number): Promise<boolean>;
 }
@@ -59,6 +61,7 @@ export function followResources({ client, homeNamespace, log, signal, onResource
       },
     },
     unsynced: () => [...ours.unsynced(), ...secrets.unsynced()],
+    trouble: () => [...new Set([...ours.trouble(), ...secrets.trouble()])],
     async until(condition, timeout) {
       if (condition()) return true;
       return new Promise((resolve) => {
