@@ -132,7 +132,10 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     return reported;
   };
   metrics.readConnections(() => reported.connections);
+  metrics.readHeap(() => reported.heap);
   metrics.readTargets(() => (showsTargets(served) ? shownTargets(workers.balancers()) : []));
+  metrics.readDatastore(() => source.trouble() === null);
+  metrics.readEntities(() => entityCounts(served));
   const status = await startStatusListener(
     {
       state: intake.state,
@@ -140,6 +143,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       draining: () => draining,
       unserved: () => workers.trouble(),
       connections: async () => (await report()).connections,
+      heap: () => reported.heap,
       metrics: mergeMetrics(metrics, report),
       upstreams: () => reportOf(workers.balancers()),
     },
@@ -197,6 +201,10 @@ function observersOf(settings: GatewaySettings, node: string): ObserversPlan {
     tracing: url === null ? null : { url, sampling: settings.tracingSampling, node, version },
   };
 }
+
+/** By collection. */
+const entityCounts = ({ hash: _hash, endpoints: _endpoints, ...collections }: Snapshot): Record<string, number> =>
+  Object.fromEntries(Object.entries(collections).map(([name, { size }]) => [name, size]));
 
 /** Whether a prometheus plugin asks for the health of targets. */
 const showsTargets = ({ plugins }: Snapshot): boolean =>

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import type { NodeState } from "@sluice/model";
 import Fastify from "fastify";
 import type { UpstreamsReport } from "../balance/report.ts";
-import type { Connections, Metrics } from "../plugins/prometheus/metrics.ts";
+import type { Connections, Heap, Metrics } from "../plugins/prometheus/metrics.ts";
 
 export interface StatusFacts {
   readonly state: () => NodeState;
@@ -14,6 +14,8 @@ export interface StatusFacts {
   readonly trouble: () => string | null;
   readonly draining: () => boolean;
   readonly connections: () => Connections | Promise<Connections>;
+  /** What the heaps of other threads take, when `connections` was last asked. Absent: there are none. */
+  readonly heap?: () => Heap;
   /** Why nobody takes clients' requests; null when somebody does. Absent: somebody always does. */
   readonly unserved?: () => string | null;
   readonly metrics: Pick<Metrics, "render" | "json" | "contentType">;
@@ -24,15 +26,19 @@ export interface StatusFacts {
 /** Kong's word for "nothing yet": 32 zeros. */
 const NO_HASH = "0".repeat(32);
 
-/** What Kong's GET /status tells of a process, whatever it does. */
-export function processMembers({ requests, ...connections }: Connections) {
+/**
+ * What Kong's GET /status tells of a process, whatever it does.
+ *
+ * @param heap Of its other threads.
+ */
+export function processMembers({ requests, ...connections }: Connections, heap: Heap = { total: 0, used: 0 }) {
   const { rss, heapTotal, heapUsed } = process.memoryUsage();
   return {
     server: {
       ...Object.fromEntries(Object.entries(connections).map(([name, count]) => [`connections_${name}`, count])),
       total_requests: requests,
     },
-    memory: { rss, heap_total: heapTotal, heap_used: heapUsed },
+    memory: { rss, heap_total: heapTotal + heap.total, heap_used: heapUsed + heap.used },
   };
 }
 
@@ -40,7 +46,7 @@ export function processMembers({ requests, ...connections }: Connections) {
 export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<string, unknown>>> {
   const { node, hash, revision, version } = facts.state();
   return {
-    ...processMembers(await facts.connections()),
+    ...processMembers(await facts.connections(), facts.heap?.()),
     configuration_hash: hash ?? NO_HASH,
     sluice: { node, version, revision, trouble: facts.trouble() },
   };

@@ -2,7 +2,7 @@
 import type { Change, RateLimitingConfig } from "@sluice/model";
 import type { MetricObject } from "prom-client";
 import type { HealthNews } from "../balance/balancer.ts";
-import type { Connections } from "../plugins/prometheus/metrics.ts";
+import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
 import type { Counter, Taken } from "../plugins/rate-limiting/counters.ts";
 import type { CountersMemory } from "../plugins/rate-limiting/shared.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
@@ -60,7 +60,7 @@ export type Word =
 export interface ThreadReport {
   readonly connections: Connections;
   readonly metrics: readonly MetricObject[];
-  readonly heap: { readonly total: number; readonly used: number };
+  readonly heap: Heap;
 }
 
 /** An error as a message carries it: copies of errors lose all but message and stack. */

@@ -2,7 +2,7 @@
 import type { Snapshot } from "@sluice/model";
 import type { MetricObject } from "prom-client";
 import type { Balancer } from "../balance/balancer.ts";
-import type { Connections } from "../plugins/prometheus/metrics.ts";
+import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 
 export interface Workers {
@@ -28,7 +28,7 @@ export interface WorkersReport {
   /** What threads have counted, of each its own; empty when everything is counted in the control thread. */
   readonly metrics: readonly (readonly MetricObject[])[];
   /** Bytes of the heaps of all threads but the control thread. */
-  readonly heap: { readonly total: number; readonly used: number };
+  readonly heap: Heap;
 }
 
 /** Sums, member by member. */

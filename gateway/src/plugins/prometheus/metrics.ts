@@ -16,13 +16,25 @@ export interface Connections {
   readonly requests: number;
 }
 
+/** Bytes. */
+export interface Heap {
+  readonly total: number;
+  readonly used: number;
+}
+
 export interface Metrics {
   /** Where requests are counted that a route matched. Keep it: to make one costs more than to count. */
   recorder(labels: RequestLabels): Recorder;
   /** Where to read the listener's connections from at every scrape. */
   readConnections(read: () => Connections): void;
+  /** Where to read at every scrape what the heaps of other threads take; none are added when nobody asked for them. */
+  readHeap(read: () => Heap): void;
   /** Where to read the health of upstreams' targets from at every scrape; none are shown when nobody asked for them. */
   readTargets(read: () => readonly ShownTarget[]): void;
+  /** Where to ask at every scrape whether documents can be read from where the node reads them. */
+  readDatastore(read: () => boolean): void;
+  /** Where to read at every scrape how many entities are served, by collection. */
+  readEntities(read: () => Readonly<Record<string, number>>): void;
   /** Which document the node runs. */
   setConfig(config: { readonly hash: string; readonly revision: number }): void;
   /** Everything, as `GET /metrics` answers it. */
@@ -100,6 +112,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     registers,
   }).set({ node_id: nodeId, version }, 1);
 
+  let heap: () => Heap = () => ({ total: 0, used: 0 });
   new Gauge({
     name: name("memory"),
     help: "Bytes of memory of the node's process by kind",
@@ -107,7 +120,8 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     registers,
     collect() {
       const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
-      const kinds = { rss, heap_total: heapTotal, heap_used: heapUsed, external };
+      const { total, used } = heap();
+      const kinds = { rss, heap_total: heapTotal + total, heap_used: heapUsed + used, external };
       for (const [kind, bytes] of Object.entries(kinds)) this.set({ node_id: nodeId, kind }, bytes);
     },
   });
@@ -159,13 +173,44 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     },
   });
 
+  let reachable: (() => boolean) | undefined;
+  new Gauge({
+    name: name("datastore"),
+    help: "Whether the node's database, file or operator gives what it should: 1, else 0",
+    labelNames: ["node_id"],
+    registers,
+    collect() {
+      if (reachable !== undefined) this.set({ node_id: nodeId }, reachable() ? 1 : 0);
+    },
+  });
+
+  let entities: (() => Readonly<Record<string, number>>) | undefined;
+  new Gauge({
+    name: name("entities"),
+    help: "Entities that the node serves",
+    labelNames: ["node_id", "kind"],
+    registers,
+    collect() {
+      for (const [kind, count] of Object.entries(entities?.() ?? {})) this.set({ node_id: nodeId, kind }, count);
+    },
+  });
+
   return {
     recorder: (labels) => new Recorder(labels, counted),
     readConnections(read) {
       connections = read;
     },
+    readHeap(read) {
+      heap = read;
+    },
     readTargets(read) {
       targets = read;
+    },
+    readDatastore(read) {
+      reachable = read;
+    },
+    readEntities(read) {
+      entities = read;
     },
     setConfig({ hash, revision }) {
       config.reset();
