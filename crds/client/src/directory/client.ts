@@ -5,6 +5,7 @@ import type { Log } from "../log.ts";
 import type { ResourceClient } from "../resource.ts";
 import { keyOf } from "./content.ts";
 import { createFolder, type Folder } from "./folder.ts";
+import { removeLeftovers } from "./leftovers.ts";
 import { createLock, type Lock } from "./lock.ts";
 import { statusFolder } from "./record.ts";
 import { parseSelectors } from "./selector.ts";
@@ -35,6 +36,7 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
   const closing = new AbortController();
   const told = new Map<string, number>();
   const turns = new Map<string, Turns>();
+  const isTidy = new Set<Lock>();
 
   function prepare(): void {
     closing.signal.throwIfAborted();
@@ -49,9 +51,27 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
     }
   }
 
-  async function write<Result>(within: Lock, run: () => Promise<Result>): Promise<Result> {
+  /** At the first write under a lock: what was left behind must not stay for ever, nor keep anybody from writing. */
+  async function tidy(within: Lock): Promise<void> {
+    if (isTidy.has(within)) return;
+    isTidy.add(within);
+    try {
+      await removeLeftovers(within === lock ? directory : join(directory, statusFolder));
+    } catch (error) {
+      log.warn({ directory, error }, "what killed writers have left behind could not be removed");
+    }
+  }
+
+  async function inside<Result>(within: Lock, run: () => Promise<Result>): Promise<Result> {
     prepare();
-    const result = await within.hold(run);
+    return within.hold(async () => {
+      await tidy(within);
+      return run();
+    });
+  }
+
+  async function write<Result>(within: Lock, run: () => Promise<Result>): Promise<Result> {
+    const result = await inside(within, run);
     feed.refresh();
     return result;
   }
@@ -99,6 +119,7 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
 
     async inTurn({ namespace, name }, run) {
       prepare();
+      if (!isTidy.has(lock)) await inside(lock, async () => {});
       const key = `${namespace}_${name}`;
       const taken = turns.get(key) ?? createTurns(join(directory, statusFolder), key);
       turns.set(key, taken);

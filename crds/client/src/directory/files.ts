@@ -97,6 +97,8 @@ export function createFileCache<Value>(
   };
 }
 
+export const isResourceFile = (path: string): boolean => /\.(ya?ml|json)$/.test(path);
+
 /** Paths of files below a folder, relative to it and sorted; hidden ones and folders behind links are left out. */
 export async function listFiles(folder: string, isWanted: (name: string) => boolean): Promise<readonly string[]> {
   const found: string[] = [];

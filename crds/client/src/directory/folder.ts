@@ -5,7 +5,7 @@ import { kindNames } from "../kinds.ts";
 import type { Log } from "../log.ts";
 import type { Kind, Ref } from "../resource.ts";
 import { keyOf } from "./content.ts";
-import { absent, createFileCache, listFiles, type Read } from "./files.ts";
+import { absent, createFileCache, isResourceFile, listFiles, type Read } from "./files.ts";
 import { type Parsed, parseResources } from "./parse.ts";
 import { parseRecord, recordPath, type StatusRecord, statusFolder } from "./record.ts";
 import { buildView, changeView, type FileContent, type Held, refOf, type Source, type View } from "./view.ts";
@@ -35,8 +35,6 @@ const parallel = 64;
 
 /** Milliseconds for which a look at everything tells what is not there, at the least: many files take long to look at. */
 const isRecent = 2000;
-
-const isResourceFile = (path: string): boolean => /\.(ya?ml|json)$/.test(path);
 
 /** All that was read. */
 interface Content {
