@@ -1,5 +1,7 @@
 /** Consumers and credentials by what a request shows. */
 import {
+  BucketMap,
+  byId,
   type Consumer,
   differences,
   emptySnapshot,
@@ -19,7 +21,8 @@ interface Indexes {
 
 const nothing: Indexes = {
   snapshot: emptySnapshot,
-  credentials: new Groups(({ _sluice }) => _sluice.key_hash),
+  // A hash is in hex: its first digits spread it.
+  credentials: new Groups(({ _sluice }) => _sluice.key_hash, new BucketMap(byId)),
   usernames: new Groups(({ username }) => username ?? undefined),
 };
 

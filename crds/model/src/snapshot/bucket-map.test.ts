@@ -51,3 +51,21 @@ test("a change shares all buckets but those that it touches, and no change is th
     assert.ok(Math.max(...before.buckets.map(({ size }) => size)) < 30, "the buckets are not filled evenly");
   }
 });
+
+test("one that outgrows its buckets gets more of them, and is what it was", () => {
+  const many = Array.from({ length: 20_000 }, (_, number) => deriveId("routes", `${number}`));
+  for (const place of [byId, byHash]) {
+    const some = new BucketMap<string>(place).with(many.slice(0, 16_384).map((id) => [id, id]));
+    const all = some.with(many.slice(16_384).map((id) => [id, id]));
+    assert.ok(all.buckets.length > some.buckets.length);
+    assert.equal(all.size, many.length);
+    assert.ok(many.every((id) => all.get(id) === id && all.has(id)));
+    if (place === byId) assert.deepEqual([...all.keys()], many.toSorted());
+    assert.equal(differences(some, all).length, many.length - some.size);
+    const [first = ""] = many;
+    const next = all.with([[first, undefined]]);
+    assert.equal(next.buckets.filter((bucket, index) => bucket !== all.buckets[index]).length, 1);
+    assert.deepEqual(differences(all, next), [{ key: first, before: first, after: undefined }]);
+    assert.ok(Math.max(...all.buckets.map(({ size }) => size)) < 30, "the buckets are not filled evenly");
+  }
+});

@@ -1,27 +1,39 @@
 /**
- * Maps that share with those that they were made from all that did not change: 256 buckets, of which a change makes
- * anew those that it touches. What differs between two of them is found by looking at the buckets that differ.
+ * Maps that share with those that they were made from all that did not change: 256 buckets, or 4096 when it is large, of
+ * which a change makes anew those that it touches. What differs between two of them is found by looking at the buckets
+ * that differ.
  */
 
-const BUCKETS = 256;
+/** In bits: few buckets while they are small. */
+const FEW = 8;
+const MANY = 12;
+/** Entries of a map that has few buckets, at most. */
+const LARGE = 1 << 14;
 
-/** The bucket of a key, 0 to 255. */
+/** A number of 12 bits for a key. */
 export type Place = (key: string) => number;
 
-/** For UUIDs in lower case, whose first byte spreads them: the map is in the order of its keys. */
-export const byId: Place = (id) => Number.parseInt(id.slice(0, 2), 16) & (BUCKETS - 1);
+const hexDigit = (text: string, at: number): number => {
+  const code = text.charCodeAt(at);
+  return (code & 15) + (code >> 6) * 9;
+};
+
+/** For UUIDs in lower case, whose first digits spread them: the map is in the order of its keys. */
+export const byId: Place = (id) =>
+  ((hexDigit(id, 0) << 8) | (hexDigit(id, 1) << 4) | hexDigit(id, 2)) & ((1 << MANY) - 1);
 
 /** For any texts (FNV-1a): the map is in no order that means something. */
 export const byHash: Place = (text) => {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return (hash ^ (hash >>> 8) ^ (hash >>> 16) ^ (hash >>> 24)) & (BUCKETS - 1);
+  return (hash ^ (hash >>> 12) ^ (hash >>> 24)) & ((1 << MANY) - 1);
 };
 
 type Bucket<Value> = ReadonlyMap<string, Value>;
 
 const none: Bucket<never> = new Map<string, never>();
-const noBuckets: readonly Bucket<never>[] = Object.freeze(Array.from({ length: BUCKETS }, () => none));
+const noBuckets: readonly Bucket<never>[] = Array.from({ length: 1 << FEW }, () => none);
+const noneOfMany: readonly Bucket<never>[] = Array.from({ length: 1 << MANY }, () => none);
 
 /** One key that differs; undefined: the map does not have it. */
 export interface Difference<Value> {
@@ -34,12 +46,15 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
   readonly place: Place;
   readonly buckets: readonly Bucket<Value>[];
   readonly size: number;
+  /** From a key's place to its bucket. */
+  readonly #shift: number;
 
   /** An empty map, unless it gets the buckets of one that is there. */
   constructor(place: Place, buckets: readonly Bucket<Value>[] = noBuckets, size = 0) {
     this.place = place;
     this.buckets = buckets;
     this.size = size;
+    this.#shift = buckets.length === 1 << MANY ? 0 : MANY - FEW;
     Object.freeze(this);
   }
 
@@ -54,7 +69,7 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
     const grown = new Set<number>();
     let { size } = this;
     for (const [key, value] of changes) {
-      const at = this.place(key);
+      const at = this.place(key) >> this.#shift;
       const bucket = touched.get(at) ?? this.buckets[at] ?? none;
       const before = bucket.get(key);
       if (before === value) continue;
@@ -67,16 +82,19 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
     }
     if (touched.size === 0) return this;
     const buckets = this.buckets.slice();
-    for (const [at, draft] of touched) buckets[at] = grown.has(at) ? inOrder(draft) : draft;
-    return new BucketMap(this.place, Object.freeze(buckets), size);
+    const isOrdered = this.place === byId;
+    for (const [at, draft] of touched) buckets[at] = isOrdered && grown.has(at) ? inOrder(draft) : draft;
+    const next = new BucketMap(this.place, buckets, size);
+    const hasOutgrown = size > LARGE && buckets.length < noneOfMany.length;
+    return hasOutgrown ? new BucketMap<Value>(this.place, noneOfMany).with(next) : next;
   }
 
   get(key: string): Value | undefined {
-    return this.buckets[this.place(key)]?.get(key);
+    return this.buckets[this.place(key) >> this.#shift]?.get(key);
   }
 
   has(key: string): boolean {
-    return this.buckets[this.place(key)]?.has(key) ?? false;
+    return this.buckets[this.place(key) >> this.#shift]?.has(key) ?? false;
   }
 
   *entries(): MapIterator<[string, Value]> {
@@ -113,8 +131,8 @@ export function differences<Value>(
 ): readonly Difference<Value>[] {
   if (before === after) return [];
   const found: Difference<Value>[] = [];
-  if (before instanceof BucketMap && after instanceof BucketMap && before.place === after.place)
-    for (let at = 0; at < BUCKETS; at++) {
+  if (before instanceof BucketMap && after instanceof BucketMap && areAlike(before, after))
+    for (let at = 0; at < after.buckets.length; at++) {
       const one: ReadonlyMap<string, Value> = before.buckets[at] ?? none;
       const other: ReadonlyMap<string, Value> = after.buckets[at] ?? none;
       if (one !== other) compare(one, other, found);
@@ -122,6 +140,9 @@ export function differences<Value>(
   else compare(before, after, found);
   return found;
 }
+
+const areAlike = (one: BucketMap<unknown>, other: BucketMap<unknown>): boolean =>
+  one.place === other.place && one.buckets.length === other.buckets.length;
 
 function compare<Value>(
   before: ReadonlyMap<string, Value>,

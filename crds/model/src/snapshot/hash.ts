@@ -1,19 +1,26 @@
 /**
- * The content hash of a snapshot, kept incrementally: SHA-256 over 256 buckets, each over its entities' digests in
- * the order of their keys. A change costs the buckets that it touches, not the whole.
+ * The content hash of a snapshot, kept incrementally: SHA-256 over 64 pages, each over 64 buckets, each over its
+ * entities' digests in the order of their keys. A change costs the buckets that it touches, not the whole.
  */
 import { hash } from "node:crypto";
 import { canonical } from "../ids.ts";
+import { byId } from "./bucket-map.ts";
 
-const BUCKETS = 256;
+/** In a page, and pages in the tree. */
+const FAN = 64;
 
 interface Bucket {
   readonly digests: ReadonlyMap<string, string>;
   readonly hash: string;
 }
 
-/** Immutable; the buckets that a change does not touch are shared. */
-export type HashTree = readonly Bucket[];
+interface Page {
+  readonly buckets: readonly Bucket[];
+  readonly hash: string;
+}
+
+/** Immutable; what a change does not touch is shared. */
+export type HashTree = readonly Page[];
 
 /** The place of one value in the tree: its section (a collection, or endpoints) and its id. */
 export interface Leaf {
@@ -23,9 +30,10 @@ export interface Leaf {
   readonly digest: string | null;
 }
 
-export const emptyTree: HashTree = Object.freeze(
-  Array.from({ length: BUCKETS }, () => Object.freeze({ digests: new Map<string, string>(), hash: "" })),
-);
+const empty: Bucket = Object.freeze({ digests: new Map<string, string>(), hash: "" });
+const emptyPage: Page = Object.freeze({ buckets: Array.from({ length: FAN }, () => empty), hash: "" });
+
+export const emptyTree: HashTree = Object.freeze(Array.from({ length: FAN }, () => emptyPage));
 
 const digests = new WeakMap<object, string>();
 
@@ -42,23 +50,35 @@ export function digestOf(value: object): string {
 export function updateTree(tree: HashTree, leaves: Iterable<Leaf>): HashTree {
   const touched = new Map<number, Map<string, string>>();
   for (const { section, id, digest } of leaves) {
-    const index = bucketOf(id);
-    const changed = touched.get(index) ?? new Map(tree[index]?.digests);
-    touched.set(index, changed);
+    const place = byId(id);
+    const changed = touched.get(place) ?? new Map(tree[pageOf(place)]?.buckets[place % FAN]?.digests);
+    touched.set(place, changed);
     if (digest === null) changed.delete(`${section}/${id}`);
     else changed.set(`${section}/${id}`, digest);
   }
-  if (touched.size === 0) return tree;
-  return tree.map((bucket, index) => {
-    const changed = touched.get(index);
-    return changed === undefined ? bucket : { digests: changed, hash: hashBucket(changed) };
-  });
+  const next = tree.slice();
+  for (const [page, places] of Map.groupBy(touched.keys(), pageOf)) {
+    const buckets = (tree[page] ?? emptyPage).buckets.slice();
+    for (const place of places) {
+      const changed = touched.get(place) ?? empty.digests;
+      buckets[place % FAN] = { digests: changed, hash: hashBucket(changed) };
+    }
+    next[page] = { buckets, hash: hashPage(buckets) };
+  }
+  return touched.size === 0 ? tree : next;
 }
 
-export const rootOf = (tree: HashTree): string => hash("sha256", tree.map((bucket) => bucket.hash).join("\n"));
+export const rootOf = (tree: HashTree): string => hashAll(tree);
 
-/** Ids are UUIDs, so their first byte spreads them; whatever else comes shares bucket 0. */
-const bucketOf = (id: string): number => Number.parseInt(id.slice(0, 2), 16) & (BUCKETS - 1);
+/** A page of which everything was taken out has the hash of one that never had anything. */
+const hashPage = (buckets: readonly Bucket[]): string =>
+  buckets.every((bucket) => bucket.hash === "") ? "" : hashAll(buckets);
+
+const hashAll = (parts: readonly { readonly hash: string }[]): string =>
+  hash("sha256", parts.map((part) => part.hash).join("\n"));
+
+/** Ids are UUIDs, so their first digits spread them. */
+const pageOf = (place: number): number => Math.floor(place / FAN);
 
 function hashBucket(content: ReadonlyMap<string, string>): string {
   if (content.size === 0) return "";
