@@ -1,4 +1,6 @@
 /** The thread of a worker. */
+import { hostname } from "node:os";
+import { pid } from "node:process";
 import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
 import { adoptChange, emptySnapshot } from "@sluice/model";
@@ -17,7 +19,7 @@ const tell = (word: Word): void => port.postMessage(word);
 
 const start = workerData as ThreadStart;
 const { bindings, level } = start.logging;
-const log = pino({ level, base: { ...bindings, worker: start.number } });
+const log = pino({ level, base: { pid, hostname: hostname(), ...bindings, worker: start.number } });
 const metrics = createMetrics(start.metrics);
 const cluster = start.countsInCluster ? new ClusterCounters(tell) : undefined;
 const counters = createCounters({
