@@ -142,7 +142,7 @@ describe("the admin listener", () => {
     test(`refuses to listen on ${address}, because anybody could write there`, async () => {
       const settings = readSettings(adminSettings, { SLUICE_ADMIN_LISTEN: address });
       assert.ok(settings.value);
-      const opened = await openStore({ ...settings.value, store: "directory", directory: "nowhere" }, quiet);
+      const opened = await openStore({ ...settings.value, store: "directory", directory: import.meta.dirname }, quiet);
       await assert.rejects(startAdmin({ settings: settings.value, opened, log: quiet, version: "1" }), {
         name: "SettingsError",
         message: /^SLUICE_ADMIN_LISTEN is .*nothing is set by which.*SLUICE_ADMIN_TOKEN.*127\.0\.0\.1:8001/,

@@ -82,6 +82,21 @@ test("init and export never write over a file", async (context) => {
   assert.equal(read("a.yml"), "mine");
 });
 
+for (const words of ["import a.yml", "export b.yml"]) {
+  test(`refuses a folder of resources that is not there, as a fault of the settings: ${words}`, async (context) => {
+    const { config, path } = desk(context, { "a.yml": kong });
+    for (const [directory, said] of [
+      [path("nowhere"), "there is no such folder"],
+      [path("a.yml"), "it is no folder"],
+    ] as const) {
+      await assert.rejects(config(words, { SLUICE_STORE: "directory", SLUICE_DIRECTORY: directory }), {
+        name: "SettingsError",
+        message: `SLUICE_DIRECTORY is ${directory}: ${said}`,
+      });
+    }
+  });
+}
+
 test("parse tells every fault with its place", async (context) => {
   const { config } = desk(context, { "a.yml": '_format_version: "3.0"\nservices:\n- name: a\n  port: x\nroute: []\n' });
   assert.equal(

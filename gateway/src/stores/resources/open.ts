@@ -1,4 +1,5 @@
 /** Opens what holds the custom resources: a cluster or a folder, as the settings say. */
+import { statSync } from "node:fs";
 import {
   createClusterClient,
   createDirectoryClient,
@@ -53,8 +54,14 @@ export function openResources(
   log: Log,
 ): ResourceClient {
   if (store === "cluster") return openCluster(log);
-  if (directory) return createDirectoryClient({ directory, log });
-  throw new SettingsError(`${adminSettings.directory.variable} must be set: the folder of custom resources`);
+  const { variable } = adminSettings.directory;
+  if (!directory) throw new SettingsError(`${variable} must be set: the folder of custom resources`);
+  const facts = statSync(directory, { throwIfNoEntry: false });
+  // One that goes away later is waited for; one that was never there is a slip of whoever started this.
+  if (!facts?.isDirectory()) {
+    throw new SettingsError(`${variable} is ${directory}: ${facts ? "it is no folder" : "there is no such folder"}`);
+  }
+  return createDirectoryClient({ directory, log });
 }
 
 function openCluster(log: Log): ResourceClient {
