@@ -9,7 +9,7 @@ import type { Exchange } from "../../../gateway/src/proxy/exchange.ts";
 import { makeAuthority } from "../../tools/certificates.ts";
 import { dial, send, signal, until } from "./client.ts";
 import { answered, ask, dialHttp2, dialHttp2Tls } from "./http2-client.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { closedPort, type Engine, portOf, type RigOptions, startRig, startUpstream } from "./rig.ts";
 
 const echo: RigOptions["upstream"] = (incoming, response) => {
   const chunks: Buffer[] = [];
@@ -326,6 +326,27 @@ export function http2Suite(engine: Engine): void {
       const { status, rstCode } = await ask(session);
       assert.deepEqual([status, rstCode], [200, 2]);
       assert.equal((await ask(session)).status, 200, "the connection goes on");
+    });
+
+    it("tries the next target, as often as the service says, and again what broke an idle connection", async (test) => {
+      const served = new WeakSet<object>();
+      const { session } = await startHttp2(test, engine, {
+        upstream: (incoming, response) => {
+          if (served.has(incoming.socket)) incoming.socket.destroy();
+          else incoming.pipe(response);
+          served.add(incoming.socket);
+        },
+      });
+      assert.equal((await ask(session)).status, 200);
+      assert.equal((await ask(session, { headers: { ":method": "GET" } })).status, 200);
+      assert.equal((await ask(session, { headers: { ":method": "POST" } })).status, 502);
+      const live = portOf(await startUpstream(test, (incoming, response) => incoming.pipe(response)));
+      const endpoints = [await closedPort(test), live].map((port) => ({ address: "127.0.0.1", port }));
+      const balanced = await startHttp2(test, engine, { endpoints, service: { retries: 1 } });
+      for (let turn = 0; turn < 4; turn++) {
+        const { status, body } = await ask(balanced.session, { headers: { ":method": "POST" }, body: "whole" });
+        assert.deepEqual([status, body.toString()], [200, "whole"]);
+      }
     });
 
     it("answers 502 for a status that HTTP/2 does not know", async (test) => {

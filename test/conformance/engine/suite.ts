@@ -12,6 +12,7 @@ import { http2Suite } from "./http2.ts";
 import { http2LimitSuite } from "./http2-limits.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
 import type { Engine } from "./rig.ts";
+import { slowBodySuite } from "./slow-bodies.ts";
 import { strictnessSuite } from "./strictness.ts";
 import { tlsSuite } from "./tls.ts";
 import { upgradeSuite } from "./upgrades.ts";
@@ -21,6 +22,7 @@ export function engineSuite(engine: Engine): void {
   answerSuite(engine);
   bodySuite(engine);
   failureSuite(engine);
+  slowBodySuite(engine);
   upgradeSuite(engine);
   tlsSuite(engine);
   balancingSuite(engine);

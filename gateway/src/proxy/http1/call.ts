@@ -216,6 +216,7 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     if (this.#triesLeft <= 0) return false;
     if (!mayRetry({ error, connected, method: forward.method, bodyBegun, elsewhere })) return false;
     this.#triesLeft--;
+    this.#body?.hold();
     this.#wantsFresh = connected && !fresh;
     setImmediate(() => {
       if (this.#state === WAITING) this.start();

@@ -91,6 +91,14 @@ export class ClientBody implements RequestBody {
     else if (this.wanted) this.#onWanted();
   }
 
+  /** The sink has failed before it was given anything: what comes until there is another is kept for that. */
+  hold(): void {
+    if (this.#use !== "forwarded") return;
+    this.#use = "held";
+    this.#sink = null;
+    this.#blocked = false;
+  }
+
   /** The sink takes more again. */
   drained(): void {
     this.#blocked = false;
@@ -108,6 +116,7 @@ export class ClientBody implements RequestBody {
   take(piece: Buffer): void {
     if (this.#use === "forwarded") this.#give(piece);
     else if (this.#use === "gathered") this.#keep(piece);
+    else if (this.#use === "held") this.#seen.push(piece);
   }
 
   end(trailers: string): void {

@@ -225,6 +225,7 @@ export class StreamCall implements Call, SessionWaiter, BodySink {
     const { elsewhere } = this.#attempts;
     if (!mayRetry({ error, connected: arrived, method: forward.method, bodyBegun, elsewhere })) return false;
     this.#triesLeft--;
+    body?.hold();
     this.#silence.stop();
     this.#stall.stop();
     setImmediate(() => {

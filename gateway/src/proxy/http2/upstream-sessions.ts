@@ -181,6 +181,7 @@ export class UpstreamSessions {
       refuse(unreadable("it does not speak HTTP/2"));
     };
     const greeted = () => {
+      if (session.destroyed || session.closed) return;
       settle();
       place.giveUp = null;
       this.#serve(place, session);

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type BodySink, ClientBody } from "./client-body.ts";
+
+/** What a sink was given. */
+function sink(): BodySink & { readonly got: string[] } {
+  const got: string[] = [];
+  return {
+    got,
+    take(piece) {
+      got.push(piece.toString());
+      return true;
+    },
+    finish: (trailers) => void got.push(`end${trailers}`),
+  };
+}
+
+test("keeps what comes between two tries for the second, with its end", () => {
+  const body = new ClientBody(null, () => {});
+  const [first, second] = [sink(), sink()];
+  body.forwardTo(first);
+  body.hold();
+  assert.equal(body.wanted, false);
+  body.take(Buffer.from("one"));
+  assert.equal(body.begun, false);
+  body.end(" of it");
+  body.forwardTo(second);
+  assert.deepEqual(second.got, ["one", "end of it"]);
+  assert.deepEqual(first.got, []);
+});
+
+test("asks for more again when the second try begins", () => {
+  let asked = 0;
+  const body = new ClientBody(null, () => asked++);
+  body.forwardTo(sink());
+  body.hold();
+  body.forwardTo(sink());
+  assert.deepEqual([asked, body.wanted], [2, true]);
+});
+
+test("has nothing to hold when it is dropped, or replaced as a whole", () => {
+  const body = new ClientBody(null, () => {});
+  body.replace(Buffer.from("other"));
+  body.hold();
+  body.take(Buffer.from("was"));
+  assert.equal(body.wanted, true);
+  assert.equal(body.whole?.toString(), "other");
+});
