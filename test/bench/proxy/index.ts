@@ -18,13 +18,13 @@ interface Case extends Effort {
 /** The whole takes about ten minutes. */
 const cases = {
   plain: { run: plain, rounds: 5, seconds: 4 },
-  plugins: { run: plugins, rounds: 5, seconds: 4 },
-  tls: { run: tls, rounds: 5, seconds: 4 },
-  routes: { run: routes, rounds: 5, seconds: 4 },
-  bodies: { run: bodies, rounds: 3, seconds: 3 },
-  websocket: { run: websocket, rounds: 5, seconds: 4 },
-  redis: { run: redis, rounds: 5, seconds: 3 },
-  changes: { run: changes, rounds: 5, seconds: 4 },
+  plugins: { run: plugins, rounds: 5, seconds: 3 },
+  tls: { run: tls, rounds: 5, seconds: 3 },
+  routes: { run: routes, rounds: 5, seconds: 3 },
+  bodies: { run: bodies, rounds: 3, seconds: 2 },
+  websocket: { run: websocket, rounds: 5, seconds: 3 },
+  redis: { run: redis, rounds: 5, seconds: 2 },
+  changes: { run: changes, rounds: 5, seconds: 3 },
   memory: { run: memory, rounds: 1, seconds: 3 },
 } satisfies Record<string, Case>;
 
