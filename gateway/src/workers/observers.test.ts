@@ -21,7 +21,7 @@ test("what is switched off is not loaded", async (context) => {
   await gateway.close();
   assert.ok(loaded.some((specifier) => specifier.includes("http1/listener")));
   assert.deepEqual(
-    // Of OpenTelemetry's packages the one without code, for the types of others, comes with prom-client.
+    // OpenTelemetry's API, which does nothing by itself, is prom-client's too.
     loaded.filter((specifier) => /@opentelemetry\/(?!api$)|access-log\/|tracing\//.test(specifier)),
     [],
   );

@@ -30,14 +30,14 @@ export class CellCounter extends Counter {
 
 export class BucketCell extends Cell {
   /** How many fell in each bucket, those beyond the last bound at the end; not added up. */
-  readonly counts: Float64Array;
+  readonly counts: number[];
   sum = 0;
   readonly #bounds: readonly number[];
 
   constructor(labels: readonly string[], bounds: readonly number[]) {
     super(labels);
     this.#bounds = bounds;
-    this.counts = new Float64Array(bounds.length + 1);
+    this.counts = new Array<number>(bounds.length + 1).fill(0);
   }
 
   observe(value: number): void {
@@ -75,7 +75,7 @@ export class CellHistogram extends Histogram {
   #valuesOf({ labels, counts, sum }: BucketCell) {
     const sharedLabels = labelled(this.#names, labels);
     let below = 0;
-    const buckets = Array.from(counts, (count, at) => {
+    const buckets = counts.map((count, at) => {
       below += count;
       const le = this.#bounds[at] ?? "+Inf";
       return { labels: { le }, sharedLabels, value: below, metricName: `${this.#name}_bucket` };

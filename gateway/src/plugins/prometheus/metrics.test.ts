@@ -63,6 +63,28 @@ describe("createMetrics", () => {
     assert.deepEqual(await states(), ["healthchecks_off 0", "healthy 0", "unhealthy 1"]);
   });
 
+  it("tells whether its documents can be read, and how many entities it serves", async () => {
+    const metrics = node({ compat: true });
+    assert.deepEqual(await lines(metrics, "kong_datastore_reachable"), []);
+    let [isReachable, routes] = [true, 2];
+    metrics.readDatastore(() => isReachable);
+    metrics.readEntities(() => ({ services: 1, routes }));
+    const facts = async () => [
+      ...(await lines(metrics, "kong_datastore_reachable")),
+      ...(await lines(metrics, "kong_db_entities_total")),
+    ];
+    assert.deepEqual(await facts(), [
+      'kong_datastore_reachable{node_id="node-1"} 1',
+      'kong_db_entities_total{node_id="node-1",kind="services"} 1',
+      'kong_db_entities_total{node_id="node-1",kind="routes"} 2',
+    ]);
+    [isReachable, routes] = [false, 0];
+    assert.deepEqual(
+      (await facts()).map((line) => line.split(" ").at(-1)),
+      ["0", "1", "0"],
+    );
+  });
+
   it("has Kong's buckets", async () => {
     const metrics = node({ compat: true });
     metrics.recorder(labels("r")).gatewayLatency(3);

@@ -11,6 +11,8 @@ const names = {
   targets: { sluice: "sluice_upstream_target_health", kong: "kong_upstream_target_health" },
   node: { sluice: "sluice_node_info", kong: "kong_node_info" },
   config: { sluice: "sluice_config_info", kong: "kong_config_info" },
+  datastore: { sluice: "sluice_datastore_reachable", kong: "kong_datastore_reachable" },
+  entities: { sluice: "sluice_entities", kong: "kong_db_entities_total" },
   memory: { sluice: "sluice_memory_bytes", kong: "kong_memory_bytes" },
 } as const;
 
