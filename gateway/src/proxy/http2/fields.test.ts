@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fieldsOf, linesOf, passedTrailers, responseFields } from "./fields.ts";
+
+test("writes a response's head in lower case and without what is about a connection", () => {
+  const headers = [
+    "Content-Type",
+    "text/plain",
+    "Connection",
+    "close",
+    "Upgrade",
+    "h2c",
+    "Set-Cookie",
+    "a",
+    "Set-Cookie",
+    "b",
+  ];
+  assert.deepEqual(responseFields(200, headers), [
+    ...[":status", "200", "content-type", "text/plain"],
+    ...["set-cookie", "a", "set-cookie", "b"],
+  ]);
+});
+
+test("lets no trailer pass that frames, routes or vouches", () => {
+  const flat = [
+    "X-Sum",
+    "1",
+    "x-sum",
+    "2",
+    "Host",
+    "b",
+    "content_length",
+    "3",
+    "Transfer-Encoding",
+    "chunked",
+    "x-consumer-id",
+    "me",
+  ];
+  assert.deepEqual({ ...passedTrailers(flat) }, { "x-sum": ["1", "2"] });
+});
+
+test("turns trailers into lines of HTTP/1.1, and back", () => {
+  const trailers = passedTrailers(["grpc-status", "0", "x-a", "b: c", "x-a", ""]);
+  const lines = "grpc-status: 0\r\nx-a: b: c\r\nx-a: \r\n";
+  assert.equal(linesOf(trailers), lines);
+  assert.deepEqual(fieldsOf(lines), ["grpc-status", "0", "x-a", "b: c", "x-a", ""]);
+  assert.deepEqual(fieldsOf(""), []);
+});

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ClientBody } from "../http1/client-body.ts";
+import { defaultHeadLimits } from "../http1/parse/request-head.ts";
+import { StreamHead } from "./stream-head.ts";
+
+const peer = {
+  peerAddress: "192.0.2.1",
+  port: 8443,
+  scheme: "https",
+  serverName: "a.example",
+  tlsVersion: "TLSv1.3",
+} as const;
+const pseudo = { ":method": "GET", ":scheme": "https", ":authority": "a.example", ":path": "/b?c" };
+
+type Pseudo = Partial<Record<keyof typeof pseudo, string>>;
+
+function headOf(fields: readonly string[], changes: Pseudo = {}, hasBody = false): StreamHead {
+  const first = Object.entries({ ...pseudo, ...changes }).filter(([, value]) => value !== "gone");
+  const body = hasBody ? (declared: number | null) => new ClientBody(declared, () => {}) : null;
+  return new StreamHead([...first.flat(), ...fields], { peer, limits: defaultHeadLimits, body });
+}
+
+test("has the host first, one cookie, and nothing of the stream", () => {
+  const head = headOf(["cookie", "a=1", "x-a", "b", "cookie", "c=2"]);
+  assert.deepEqual(head.rawHeaders, ["host", "a.example", "cookie", "a=1; c=2", "x-a", "b"]);
+  const { method, target, httpVersion, port, scheme, serverName, fault } = head;
+  assert.deepEqual(
+    [method, target, httpVersion, port, scheme, serverName],
+    ["GET", "/b?c", "2", 8443, "https", "a.example"],
+  );
+  assert.equal(fault, null);
+});
+
+test("joins repeated headers, but those that stand once as Node does", () => {
+  const head = headOf(["accept", "a", "authorization", "one", "accept", "b", "authorization", "two"]);
+  assert.equal(head.header("accept"), "a, b");
+  assert.equal(head.header("authorization"), "one");
+  assert.deepEqual(head.headerValues("authorization"), ["one", "two"]);
+  assert.equal(head.header("none"), undefined);
+});
+
+test("takes Host where there is no authority, and both where they agree", () => {
+  assert.equal(headOf(["host", "b.example"], { ":authority": "gone" }).header("host"), "b.example");
+  assert.equal(headOf(["host", "A.example"]).fault, null);
+});
+
+test("knows a body by whether the stream goes on, and its length by what is declared", () => {
+  assert.equal(headOf(["content-length", "0"]).body, null);
+  assert.equal(headOf(["content-length", "7"], {}, true).body?.length, 7);
+  assert.equal(headOf([], {}, true).body?.length, null);
+});
+
+const many = Array.from({ length: 101 }, (_, index) => [`x-${index}`, "a"]).flat();
+const faulty: readonly (readonly [says: string, fields: readonly string[], changes: Pseudo, fault: string])[] = [
+  ["a header of a connection", ["connection", "close"], {}, "badRequest"],
+  ["a transfer coding", ["transfer-encoding", "chunked"], {}, "badRequest"],
+  ["TE other than trailers", ["te", "gzip"], {}, "badRequest"],
+  ["a name in upper case", ["X-A", "b"], {}, "badRequest"],
+  ["a line end in a value", ["a", "b\r\nc: d"], {}, "badRequest"],
+  ["a space around a value", ["a", " b"], {}, "badRequest"],
+  ["two hosts", ["host", "a", "host", "a"], { ":authority": "gone" }, "badRequest"],
+  ["another host", ["host", "b"], {}, "badRequest"],
+  ["no host", [], { ":authority": "gone" }, "badRequest"],
+  ["no method", [], { ":method": "gone" }, "badRequest"],
+  ["CONNECT", [], { ":method": "CONNECT" }, "badRequest"],
+  ["a method with a space", [], { ":method": "GET /" }, "badRequest"],
+  ["another scheme", [], { ":scheme": "ftp" }, "badRequest"],
+  ["a path of another server", [], { ":path": "http://b/" }, "badRequest"],
+  ["a path with a line end", [], { ":path": "/\r\n" }, "badRequest"],
+  ["a path with a space", [], { ":path": "/ b" }, "badRequest"],
+  ["a path with a fragment", [], { ":path": "/#b" }, "badRequest"],
+  ["a user in the authority", [], { ":authority": "me@a" }, "badRequest"],
+  ["a length with a sign", ["content-length", "+1"], {}, "badRequest"],
+  ["a long path", [], { ":path": `/${"a".repeat(8192)}` }, "targetTooLong"],
+  ["a long header", ["a", "b".repeat(32_768)], {}, "headTooLarge"],
+  ["many headers", many, {}, "headTooLarge"],
+];
+for (const [says, fields, changes, fault] of faulty) {
+  test(`finds ${says} faulty: ${fault}`, () => assert.equal(headOf(fields, changes).fault, fault));
+}
