@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkDependencies } from "./check-dependencies.ts";
 import { checkImports, roomOf } from "./check-imports.ts";
+import { checkRegexes } from "./check-regexes.ts";
 import { checkLength, checkWords } from "./check-text.ts";
 import { show } from "./fault.ts";
 import { findImports, packageOf } from "./find-imports.ts";
@@ -137,6 +138,34 @@ test("a long source file is a fault, a generated one is not", () => {
     { path: "d.ts", text: "line\n".repeat(400) },
   ];
   assert.deepEqual(checkLength(files).map(show), ["a.ts: has 401 lines, more than 400: two subjects?"]);
+});
+
+/** A place in a template literal. */
+const hole = (name: string) => `$\{${name}}`;
+
+test("a RegExp that is made of what is no constant of its file is a fault, outside of suites", () => {
+  const head = 'const word = "[a-z]+";\nconst both = word + "x";\nlet open = "a";\n';
+  const bad = [
+    "new RegExp(config.pattern)",
+    "RegExp(open)",
+    `new globalThis.RegExp(\`^${hole("open")}$\`)`,
+    "new RegExp(word + path)",
+  ];
+  for (const made of bad) {
+    const found = checkRegexes([{ path: "gateway/src/a.ts", text: `${head}const found = ${made};` }]).map(show);
+    assert.equal(found.length, 1, made);
+    assert.match(String(found[0]), /^gateway\/src\/a\.ts:4: makes a RegExp of what is no constant/);
+  }
+  const good = [
+    "/a/",
+    'new RegExp("a", flags)',
+    `new RegExp(\`^${hole("word")}$\`)`,
+    "RegExp(both)",
+    "new RegExp(/a/.source)",
+  ];
+  for (const made of good)
+    assert.deepEqual(checkRegexes([{ path: "a.ts", text: `${head}const x = ${made};` }]), [], made);
+  assert.deepEqual(checkRegexes([{ path: "a.test.ts", text: "new RegExp(open)" }]), []);
 });
 
 test("hosts of registries and paths of machines are faults with their line", () => {

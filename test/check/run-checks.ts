@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkDependencies, type Manifest } from "./check-dependencies.ts";
 import { checkImports } from "./check-imports.ts";
+import { checkRegexes } from "./check-regexes.ts";
 import { checkLength, checkWords } from "./check-text.ts";
 import { type Fault, show } from "./fault.ts";
 import { findImports } from "./find-imports.ts";
@@ -25,6 +26,7 @@ function checks(): Readonly<Record<string, Check>> {
     "generated files": () => command(process.execPath, ["test/generate/main.ts", "--check"]),
     "import table": () => lines(checkImports(imports, workspaces)),
     dependencies: () => lines(checkDependencies(imports, manifests)),
+    "regular expressions": () => lines(checkRegexes(files)),
     "length of files": () => lines(checkLength(files)),
     "hosts and paths": () => lines(checkWords(files)),
   };
