@@ -17,6 +17,8 @@ export interface Received {
   readonly params: Readonly<Record<string, string>>;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer | undefined;
+  /** The caller has proved who it is where that is asked for, and uses a name of ours: not so only in GET / and GET /status. */
+  readonly trusted: boolean;
 }
 
 /** What operations read: a store, or a store as it will be after the writes before. */

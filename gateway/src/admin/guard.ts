@@ -14,7 +14,7 @@ export interface Asked {
 }
 
 const reading: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
-/** They tell nothing that is secret. */
+/** They are answered under any name; what the status tells of nodes is left out then. */
 const information: ReadonlySet<string> = new Set(["/", "/status"]);
 
 /** Under which names the listener answers, and which pages may use it. */
@@ -31,7 +31,7 @@ export interface Doors {
 /** Why the request is refused, as a sentence; undefined when it is not. */
 export function refusal({ method, path, host, origin, fetchSite }: Asked, doors: Doors): string | undefined {
   const isReading = reading.has(method);
-  if (!doors.anyHost && !(isReading && information.has(path)) && !isOwnHost(host, doors)) {
+  if (!(isReading && information.has(path)) && isForeign(host, doors)) {
     return `this listener answers only for its own address, not for the host '${host ?? ""}'`;
   }
   if (isReading || (origin !== undefined && isListed(origin, doors.origins))) return undefined;
@@ -40,6 +40,9 @@ export function refusal({ method, path, host, origin, fetchSite }: Asked, doors:
     return `writes from the origin '${origin}' are refused`;
   return undefined;
 }
+
+/** Whether the name is one that a page could have made to point at this machine. */
+export const isForeign = (host: string | undefined, doors: Doors): boolean => !doors.anyHost && !isOwnHost(host, doors);
 
 export const isListed = (origin: string, origins: readonly string[]): boolean =>
   origins.some((one) => one.toLowerCase() === origin.toLowerCase());

@@ -25,7 +25,15 @@ async function filled() {
 async function ask(options: HealthOptions, method: "GET" | "PUT", url: string, received: Partial<Received>) {
   const handler = healthRoutes(options).find((route) => route.url === url)?.handlers[method];
   assert.ok(handler, url);
-  const request = { method, path: "/x", query: new URLSearchParams(), headers: {}, bytes: undefined, ...received };
+  const request = {
+    method,
+    path: "/x",
+    query: new URLSearchParams(),
+    headers: {},
+    bytes: undefined,
+    trusted: true,
+    ...received,
+  };
   try {
     return await handler({ params: {}, ...request });
   } catch (error) {

@@ -9,7 +9,7 @@ import type { Access, Tls } from "./access/open.ts";
 import type { Answer, Received } from "./call.ts";
 import { badRequest, forbidden, type HttpError, methodNotAllowed, notFound } from "./errors.ts";
 import { httpErrorOf } from "./failure.ts";
-import { type Doors, isListed, refusal } from "./guard.ts";
+import { type Doors, isForeign, isListed, refusal } from "./guard.ts";
 import { type Handlers, METHODS, type Method, type Route } from "./handlers.ts";
 import { endpointsBody } from "./information/endpoints.ts";
 import type { RenderedMetrics } from "./metrics.ts";
@@ -57,6 +57,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
   app.addContentTypeParser("*", { parseAs: "buffer" }, async (_request: unknown, bytes: Buffer) => bytes);
 
   const began = new WeakMap<FastifyRequest, number>();
+  const trusted = new WeakSet<FastifyRequest>();
   app.addHook("onRequest", async (request) => {
     began.set(request, performance.now());
     const { method, url, headers, raw } = request;
@@ -68,7 +69,8 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     );
     if (refused !== undefined) throw forbidden(refused);
     const certified = raw.socket instanceof TLSSocket && raw.socket.authorized;
-    await access.gate({ method, url: request.routeOptions.url, headers, certified });
+    const proved = await access.gate({ method, url: request.routeOptions.url, headers, certified });
+    if (proved && !isForeign(asked, doors)) trusted.add(request);
     if (repeats(raw.rawHeaders, "content-type")) throw badRequest("Content-Type is given more than once");
   });
   app.addHook("onSend", async (request, reply) => {
@@ -117,7 +119,12 @@ export function createListener(options: ListenerOptions): FastifyInstance {
           reply.header("allow", allowed);
           throw methodNotAllowed();
         }
-        const { status, headers = {}, body, programmed }: Answer = await handler(receivedOf(request));
+        const {
+          status,
+          headers = {},
+          body,
+          programmed,
+        }: Answer = await handler(receivedOf(request, trusted.has(request)));
         reply.headers(headers);
         if (programmed) {
           const from = performance.now();
@@ -131,7 +138,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
   }
 }
 
-function receivedOf({ method, url, params, headers, body }: FastifyRequest): Received {
+function receivedOf({ method, url, params, headers, body }: FastifyRequest, trusted: boolean): Received {
   const [path = "", query = ""] = url.split("?");
   return {
     method,
@@ -140,6 +147,7 @@ function receivedOf({ method, url, params, headers, body }: FastifyRequest): Rec
     params: params as Received["params"],
     headers,
     bytes: body as Buffer | undefined,
+    trusted,
   };
 }
 

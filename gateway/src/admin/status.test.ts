@@ -44,6 +44,40 @@ test("a folder that is moved away cannot be reached, with the reason, until it i
   assert.equal((await write("b")).status, 201);
 });
 
+const plain = ["database", "memory", "server"];
+
+test("nodes, addresses and reasons are told under the listener's own name only", async () => {
+  const rig = await startRig();
+  after(() => rig.close());
+  const members = async (host: string) => {
+    const { status, body } = await rig.ask("GET", "/status", { headers: [["Host", host]] });
+    assert.equal(status, 200);
+    return Object.keys(body as Told).sort();
+  };
+  assert.deepEqual(await members("evil.example"), plain);
+  assert.deepEqual(await members("localhost:8001"), [...plain, "sluice"]);
+});
+
+test("nodes, addresses and reasons are told to those who prove who they are, where a proof is asked for", async () => {
+  const token = "0123456789abcdef0123456789abcdef";
+  const rig = await startRig({ SLUICE_ADMIN_TOKEN: token });
+  after(() => rig.close());
+  const members = async (headers: readonly (readonly [string, string])[]) => {
+    const { status, body } = await rig.ask("GET", "/status", { headers });
+    assert.equal(status, 200);
+    return Object.keys(body as Told).sort();
+  };
+  assert.deepEqual(await members([]), plain);
+  assert.deepEqual(await members([["Kong-Admin-Token", "wrong"]]), plain);
+  assert.deepEqual(
+    await members([
+      ["Kong-Admin-Token", token],
+      ["Host", "admin.example"],
+    ]),
+    [...plain, "sluice"],
+  );
+});
+
 interface Told {
   readonly database: { readonly reachable: boolean };
   readonly sluice: { readonly unread: readonly string[] };

@@ -56,6 +56,27 @@ describe("the gate", () => {
   }
 });
 
+test("the status is open, and the gate tells who has proved something or need not", async () => {
+  const away: ClusterAccess = {
+    callerOf: () => Promise.reject(new Error("ECONNREFUSED")),
+    allows: async () => true,
+    async close() {},
+  };
+  const table: readonly (readonly [Partial<GateOptions>, Partial<Entering>, boolean])[] = [
+    [{}, {}, true],
+    [{ token: "right" }, {}, false],
+    [{ token: "right" }, { headers: bearer("wrong") }, false],
+    [{ token: "right" }, { headers: bearer("right") }, true],
+    [{ certificates: true }, {}, false],
+    [{ certificates: true }, { certified: true }, true],
+    [{ cluster: away }, { headers: bearer("ann's") }, false],
+  ];
+  for (const [options, entering, proved] of table) {
+    const gate = createGate({ ...none, ...options });
+    assert.equal(await gate({ ...asked, url: "/status", ...entering }), proved);
+  }
+});
+
 describe("the gate of a cluster", () => {
   const wanted: Right[] = [];
   const clusterOf = (caller: Caller | null, allowed: (right: Right) => boolean): ClusterAccess => ({

@@ -25,18 +25,22 @@ export interface Entering {
   readonly certified: boolean;
 }
 
-/** @throws HttpError 401 or 403; Unavailable when the cluster cannot be asked. */
-export type Gate = (entering: Entering) => Promise<void>;
+/**
+ * Whether the caller has proved who it is, or need not: false only where everybody is answered.
+ *
+ * @throws HttpError 401 or 403; Unavailable when the cluster cannot be asked.
+ */
+export type Gate = (entering: Entering) => Promise<boolean>;
 
-/** Whether the listener lives, for those who restart it; it tells nothing that is secret. */
-const isOpen = ({ method, url }: Entering): boolean =>
-  method === "OPTIONS" || ((method === "GET" || method === "HEAD") && url === "/status");
+/** Whether the listener lives, for those who restart it. */
+const isOpen = ({ method, url }: Entering): boolean => (method === "GET" || method === "HEAD") && url === "/status";
 
 export function createGate({ token, certificates, cluster, homeNamespace }: GateOptions): Gate {
   const opens = token === null ? () => false : tokenCheck(token);
-  if (token === null && !certificates && !cluster) return async () => {};
-  return async (entering) => {
-    if (isOpen(entering) || (certificates && entering.certified)) return;
+  if (token === null && !certificates && !cluster) return async () => true;
+
+  async function prove(entering: Entering): Promise<void> {
+    if (certificates && entering.certified) return;
     const { bearer, all } = tokensIn(entering.headers);
     if (all.some(opens)) return;
     const caller = cluster && bearer !== undefined ? await answered(cluster.callerOf(bearer)) : null;
@@ -46,6 +50,17 @@ export function createGate({ token, certificates, cluster, homeNamespace }: Gate
     const refused = wanted.find((_right, index) => !allowed[index]);
     if (refused)
       throw forbidden(`${caller.username} may not ${inWords(refused)}: RBAC of the cluster does not allow it`);
+  }
+
+  return async (entering) => {
+    if (entering.method === "OPTIONS") return false;
+    try {
+      await prove(entering);
+      return true;
+    } catch (error) {
+      if (isOpen(entering)) return false;
+      throw error;
+    }
   };
 }
 

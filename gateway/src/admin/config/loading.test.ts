@@ -24,6 +24,7 @@ function startLoading(timeout?: number) {
         path: "/config",
         query: new URLSearchParams(),
         params: {},
+        trusted: true,
         headers,
         bytes,
       }),

@@ -1,19 +1,20 @@
 /** The URLs that tell of the listener, its nodes and its schemas (kong-contract 1.6). */
 import { pluginNames } from "@sluice/model";
+import type { Received } from "../call.ts";
 import type { Route } from "../handlers.ts";
 import { schemaRoutes } from "../schemas/routes.ts";
 import type { Facts } from "./facts.ts";
 import { rootBody } from "./root.ts";
 import { statusBody } from "./status.ts";
 
-const reading = (url: string, body: () => object | Promise<object>): Route => ({
+const reading = (url: string, body: (received: Received) => object | Promise<object>): Route => ({
   url,
-  handlers: { GET: async () => ({ status: 200, body: await body() }) },
+  handlers: { GET: async (received) => ({ status: 200, body: await body(received) }) },
 });
 
 export const informationRoutes = (facts: Facts): readonly Route[] => [
   reading("/", () => rootBody(facts)),
-  reading("/status", () => statusBody(facts)),
+  reading("/status", ({ trusted }) => statusBody(facts, trusted)),
   reading("/plugins/enabled", () => ({ enabled_plugins: [...pluginNames].sort() })),
   // Nothing here runs by timers that somebody else would have to look after.
   reading("/timers", () => ({

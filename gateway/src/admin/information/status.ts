@@ -6,14 +6,19 @@ import { type Facts, isWritable } from "./facts.ts";
 /** Kong's word for an empty configuration; clients bring it anew then. */
 const NO_HASH = "0".repeat(32);
 
-export async function statusBody(facts: Facts): Promise<object> {
+/** @param trusted Whether the caller may know of nodes, their addresses and reasons; all others get Kong's members only. */
+export async function statusBody(facts: Facts, trusted: boolean): Promise<object> {
   const { node, version, settings, store, fleet, connections } = facts;
   const unread = store.unready();
-  const told = await fleet.status();
-  return {
+  const plain = {
     ...processMembers(connections()),
     ...(isWritable(settings) && { database: { reachable: unread.length === 0 } }),
     ...(facts.hash && { configuration_hash: shortHash(facts.hash()) }),
+  };
+  if (!trusted) return plain;
+  const told = await fleet.status();
+  return {
+    ...plain,
     sluice: { node, version, store: settings.store, unread, fleet: { reachable: told !== null, ...told } },
   };
 }
