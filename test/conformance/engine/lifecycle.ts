@@ -1,7 +1,7 @@
 /** Plugins, swaps and the drain, as the wire shows them. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { describe, it } from "node:test";
 import type { Exchange } from "../../../gateway/src/proxy/exchange.ts";
@@ -141,6 +141,35 @@ export function lifecycleSuite(engine: Engine): void {
       await send(port);
       await swap({ route: { paths: ["/", "/new"] } });
       await send(port);
+      assert.equal(sockets.size, 1);
+    });
+
+    it("let an endpoint that terminates end what it has, give it nothing new, and leave the others alone", async (test) => {
+      const [held, closed] = [signal<ServerResponse>(), signal()];
+      const going = await startUpstream(test, (request, response) => {
+        if (request.url === "/hold") {
+          request.socket.once("close", () => closed.fire());
+          held.fire(response);
+        } else response.end("going");
+      });
+      const sockets = new Set<unknown>();
+      const staying = await startUpstream(test, (request, response) => {
+        sockets.add(request.socket);
+        response.end("staying");
+      });
+      const at = (server: Server, terminating = false) => ({ address: "127.0.0.1", port: portOf(server), terminating });
+      const { port, swap } = await startRig(test, engine, { endpoints: [at(going), at(staying)] });
+      const old = send(port, { path: "/hold" });
+      const response = await held.seen;
+      assert.equal((await send(port)).body, "staying");
+      assert.equal((await send(port)).body, "going");
+      for (const endpoints of [[at(going, true), at(staying)], [at(staying)]]) {
+        await swap({ endpoints });
+        for (let turn = 0; turn < 3; turn++) assert.equal((await send(port)).body, "staying");
+      }
+      response.end("held");
+      assert.equal((await old).body, "held");
+      await closed.seen;
       assert.equal(sockets.size, 1);
     });
 
