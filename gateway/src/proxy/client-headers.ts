@@ -41,8 +41,10 @@ export function ownClientHeaders(
   { names, gateway, latencies }: HeaderStyle,
 ): string[] {
   const headers: string[] = [];
-  if (gateway !== null) headers.push("Via", hops === undefined ? `1.1 ${gateway}` : `${hops}, 1.1 ${gateway}`);
-  else if (hops !== undefined) headers.push("Via", hops);
+  if (gateway !== null) {
+    const own = `${exchange.upstreamVersion} ${gateway}`;
+    headers.push("Via", hops === undefined ? own : `${hops}, ${own}`);
+  } else if (hops !== undefined) headers.push("Via", hops);
   if (latencies) {
     const { started, forwarded = started, answered = forwarded } = exchange.timings;
     headers.push(names.upstreamLatency, milliseconds(answered - forwarded));

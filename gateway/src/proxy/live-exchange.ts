@@ -33,6 +33,8 @@ export class LiveExchange implements Exchange {
   status = 0;
   source: "service" | "gateway" = "gateway";
   body: RequestBody | null;
+  /** What its upstream speaks, in the words of Via. */
+  upstreamVersion: "1.1" | "2" = "1.1";
   /** Where the last try went; null before the first, and when there was nobody to try. */
   target: Target | null = null;
   tries = 0;

@@ -67,7 +67,7 @@ export function grpcSuite(engine: Engine): void {
         body: asked,
       });
       assert.deepEqual(shown(answer), [200, "0"]);
-      assert.equal(answer.trailers?.["x-sum"], "7");
+      assert.deepEqual([answer.trailers?.["x-sum"], answer.headers.via], ["7", "2 sluice/1.2.3"]);
       assert.deepEqual(answer.body, asked);
       assert.ok(answer.headers["x-sluice-upstream-latency"]);
       const got = await seen.seen;
@@ -292,7 +292,7 @@ export function grpcSuite(engine: Engine): void {
           stream.respond({ ":status": 200, "content-type": "application/grpc" });
           stream.resume();
         },
-        { service: { read_timeout: 150 } },
+        { service: { read_timeout: 500 } },
       );
       const [silent, talking] = [session.request(grpcHeaders), session.request(grpcHeaders)];
       const over = answered(silent);

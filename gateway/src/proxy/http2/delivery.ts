@@ -160,13 +160,15 @@ export class StreamDelivery implements ResponseListener {
     const { pipeline, sessions, pool, upstreamTexts } = this.#context;
     const exchange = this.#exchange;
     const head = this.#head;
-    this.#call =
-      this.#isGrpc || isGrpcService(forward.upstream.service)
-        ? new StreamCall({ exchange, body: head.body, forward, pipeline, sessions, listener: this })
-        : new UpstreamCall({
-            ...{ exchange, head, forward, protocol: null, pool, heads: upstreamTexts },
-            listener: new FromHttp1(this),
-          });
+    if (this.#isGrpc || isGrpcService(forward.upstream.service)) {
+      exchange.upstreamVersion = "2";
+      this.#call = new StreamCall({ exchange, body: head.body, forward, pipeline, sessions, listener: this });
+    } else {
+      this.#call = new UpstreamCall({
+        ...{ exchange, head, forward, protocol: null, pool, heads: upstreamTexts },
+        listener: new FromHttp1(this),
+      });
+    }
     this.#call.start();
   }
 
