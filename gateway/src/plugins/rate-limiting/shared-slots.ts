@@ -3,9 +3,11 @@
  * one compare-and-swap. Nobody waits for anybody: a worker that dies in the middle of something stops nobody.
  *
  * A slot is eight words: a head, three words of the name's hash (the rest of its 128 bits stands in the head, but for
- * two), the window, when the window is over, and the count. It is free, taken (somebody is about to write it), ready
- * or void. A key lies in one of PROBES slots from its home on, before the first one that is free; no slot becomes free
+ * three), the window, when the window is over, and the count. It is free, taken (somebody is about to write it), ready,
+ * doomed (it was taken in vain, and whoever took it may still write it) or void (to be used again). A key lies in one of PROBES slots from its home on, before the first one that is free; no slot becomes free
  * again, so whoever meets a free one has seen all.
+ *
+ * Nobody but who took a slot makes it void, since it would write into another's else: of one that died a slot is lost.
  *
  * Two workers may miss the same key at the same time and take a slot each. So who has taken one looks through the
  * others again before it makes it ready: of two that see each other one makes way.
@@ -20,12 +22,13 @@ const COUNT = 7;
 /** How many slots a key may lie in. */
 const PROBES = 32;
 
-/** The two lowest bits of a head. */
+/** The three lowest bits of a head. */
 const FREE = 0;
 const TAKEN = 1;
 const READY = 2;
 const VOID = 3;
-const STATE = 3;
+const DOOMED = 4;
+const STATE = 7;
 
 /** Rounds in which a taken slot of the same key may become ready, before its owner counts as dead. */
 const PATIENCE = 200;
@@ -139,9 +142,10 @@ export class SharedSlots {
       const state = head & STATE;
       if (state === TAKEN) {
         if (!isOf(head, ready)) continue;
-        if (round > PATIENCE) Atomics.compareExchange(words, at, head, VOID);
+        if (round > PATIENCE) Atomics.compareExchange(words, at, head, DOOMED);
         return -1;
       }
+      if (state === DOOMED) continue;
       if (state === FREE) {
         if (usable < 0) {
           usable = at;
@@ -178,14 +182,13 @@ export class SharedSlots {
     words[at + WINDOW + 1] = sought.period;
     words[at + EXPIRES] = sought.expires | 0;
     Atomics.store(words, at + COUNT, 0);
-    if (!this.#isAlone(sought, { at, home, ready })) {
-      Atomics.compareExchange(words, at, taken, VOID);
-      return -1;
-    }
-    return Atomics.compareExchange(words, at, taken, ready) === taken ? at : -1;
+    const isAlone = this.#isAlone(sought, { at, home, ready });
+    if (isAlone && Atomics.compareExchange(words, at, taken, ready) === taken) return at;
+    Atomics.store(words, at, VOID);
+    return -1;
   }
 
-  /** Whether nobody else has, or may get, a slot for the same key. Who has taken a later one is thrown out. */
+  /** Whether nobody else has, or may get, a slot for the same key. A later one that is taken is doomed. */
   #isAlone(sought: Sought, { at: own, home, ready }: Omit<Claim, "head">): boolean {
     const words = this.#words;
     let isBefore = true;
@@ -199,7 +202,7 @@ export class SharedSlots {
       if (head === FREE) return true;
       if (head === ready && this.#is(at, sought)) return false;
       if ((head & STATE) !== TAKEN || !isOf(head, ready)) continue;
-      if (isBefore || Atomics.compareExchange(words, at, head, VOID) !== head) return false;
+      if (isBefore || Atomics.compareExchange(words, at, head, DOOMED) !== head) return false;
     }
     return true;
   }
@@ -239,8 +242,8 @@ interface Claim {
   readonly ready: number;
 }
 
-/** A head of a slot that is taken: 22 bits of the key's, 8 of who took it, the state. */
-const takenBy = (owner: number, ready: number): number => (ready & ~0x3ff) | (owner << 2) | TAKEN;
+/** A head of a slot that is taken: 21 bits of the key's, 8 of who took it, the state. */
+const takenBy = (owner: number, ready: number): number => (ready & ~0x7ff) | (owner << 3) | TAKEN;
 
 /** Whether a taken slot may be for this key. */
-const isOf = (taken: number, ready: number): boolean => ((taken ^ ready) & ~0x3ff) === 0;
+const isOf = (taken: number, ready: number): boolean => ((taken ^ ready) & ~0x7ff) === 0;

@@ -33,7 +33,7 @@ async function hammer(
   );
 }
 
-const THREADS = 4;
+const THREADS = 6;
 const many = <Value>(count: number, make: (index: number) => Value) =>
   Array.from({ length: count }, (_, at) => make(at));
 
@@ -107,7 +107,7 @@ test("a slot whose owner died while it wrote stops nobody", () => {
   const words = new Int32Array(memory.buffer);
   const at = words.findIndex((word) => word !== 0);
   // Ready (2) becomes taken (1), by owner 9.
-  words[at] = ((words[at] ?? 0) & ~0x3ff) | (9 << 2) | 1;
+  words[at] = ((words[at] ?? 0) & ~0x7ff) | (9 << 3) | 1;
   assert.deepEqual(counters.take([counter("one")]), { admitted: true, counts: [1] });
   assert.deepEqual(counters.take([counter("one")]), { admitted: true, counts: [2] });
 });
