@@ -369,3 +369,20 @@ test("who lists has been told by its watch what it lists, without the file syste
     const [listed] = await client.list("Service");
     assert.equal(held.get("a"), listed);
   }));
+
+test("a directory that is moved away while its files are read has not lost what it held", () =>
+  bench(async ({ client, directory, write }) => {
+    for (let count = 0; count < 200; count++) write(`s${count}.yaml`, service(`s${count}`));
+    assert.equal((await client.list("Service")).length, 200);
+    const away = `${directory}-away`;
+    const listing = client.list("Service");
+    // Its names are read in another thread, and its files, some at a time, after that.
+    await new Promise((resolve) => setImmediate(resolve));
+    renameSync(directory, away);
+    try {
+      await assert.rejects(listing, /ENOENT/);
+    } finally {
+      renameSync(away, directory);
+    }
+    assert.equal((await client.list("Service")).length, 200);
+  }));

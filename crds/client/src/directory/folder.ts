@@ -1,4 +1,5 @@
 /** The directory as it is now: looked at as a whole, read again only where it changed. */
+import { statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { kindNames } from "../kinds.ts";
@@ -76,6 +77,7 @@ export function createFolder(directory: string, log: Log): Folder {
       const fresh: Content = { sources: new Map(), records: new Map() };
       await inBatches(paths, (path) => readInto(fresh, path));
       await readAll(fresh, late);
+      checkThere();
       files.keep(new Set([...fresh.sources.keys()].map((path) => join(directory, path))));
       records.keep(new Set(refsIn(fresh).map((ref) => recordPath(directory, ref))));
       lookedAt = startedAt;
@@ -84,6 +86,11 @@ export function createFolder(directory: string, log: Log): Folder {
     } finally {
       during = undefined;
     }
+  }
+
+  /** A directory that was moved away while it was read looks as if all in it had been removed. Throws then. */
+  function checkThere(): void {
+    statSync(directory);
   }
 
   /** Reads what the set holds, and what comes into it meanwhile; all of these. */
@@ -152,6 +159,12 @@ export function createFolder(directory: string, log: Log): Folder {
 
   async function catchUp(now: Content): Promise<View> {
     const taken = await readAll(now, dirty);
+    try {
+      checkThere();
+    } catch (error) {
+      for (const path of taken) dirty.add(path);
+      throw error;
+    }
     if (content === now) return showSome(now, taken);
     // A look at everything has ended meanwhile, and may have begun before.
     for (const path of taken) dirty.add(path);
