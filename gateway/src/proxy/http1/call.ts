@@ -18,7 +18,8 @@ import type { UpstreamPool, Waiter } from "./upstream-pool.ts";
 export interface CallListener {
   interim(head: ResponseHead): void;
   head(head: ResponseHead): void;
-  data(piece: Buffer): void;
+  /** @param isLasting False: the piece holds only during the call. */
+  data(piece: Buffer, isLasting: boolean): void;
   end(trailers: FieldSection | null): void;
   /** Everything that came at once has been told. False: no more until `resume` is called. */
   flush(): boolean;
@@ -87,7 +88,7 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     // A tunnel takes its connection away.
     const kept = protocol !== null || this.#wantsFresh ? null : pool.take(target);
     if (kept !== null) this.connected(kept);
-    else this.#giveUp = pool.connect(target, this);
+    else this.#giveUp = pool.connect(target, this, protocol !== null);
   }
 
   connected(connection: UpstreamConnection): void {
@@ -168,8 +169,8 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     this.#options.listener.head(head);
   }
 
-  data(piece: Buffer): void {
-    this.#options.listener.data(piece);
+  data(piece: Buffer, isLasting: boolean): void {
+    this.#options.listener.data(piece, isLasting);
   }
 
   flush(): boolean {

@@ -139,12 +139,12 @@ export class Delivery implements CallListener {
     );
   }
 
-  data(piece: Buffer): void {
+  data(piece: Buffer, isLasting: boolean): void {
     const { out } = this.#client;
-    if (!this.#chunked) out.bytes(piece);
+    if (!this.#chunked) out.bytes(piece, isLasting);
     else {
       out.text(`${piece.length.toString(16)}\r\n`);
-      out.bytes(piece);
+      out.bytes(piece, isLasting);
       out.text("\r\n");
     }
   }
@@ -172,7 +172,7 @@ export class Delivery implements CallListener {
     const connection: Framing = `Connection: Upgrade\r\nUpgrade: ${protocol}\r\n`;
     const { out } = this.#client;
     out.text(responseHeads.response(this.#exchange, { head, connection, chunked: false, trailers: false }));
-    if (first.length > 0) out.bytes(first);
+    if (first.length > 0) out.bytes(first, true);
     out.flush();
     this.#over = true;
     this.#client.join({

@@ -21,8 +21,8 @@ export class Outbox {
     this.written += text.length;
   }
 
-  /** The socket keeps the piece until it is sent: it must not change. */
-  bytes(piece: Buffer): void {
+  /** @param isLasting False: the piece is copied when the socket has to keep it. Else it must not change any more. */
+  bytes(piece: Buffer, isLasting: boolean): void {
     this.written += piece.length;
     if (this.#text.length + piece.length <= JOINED) {
       this.#text += piece.toString("latin1");
@@ -31,7 +31,7 @@ export class Outbox {
     if (!this.#corked) this.#socket.cork();
     this.#corked = true;
     this.#writeText();
-    this.#socket.write(piece);
+    this.#socket.write(isLasting ? piece : Buffer.from(piece));
   }
 
   /** Nothing stays behind. False: the other side takes less than it is sent; "drain" tells when to go on. */

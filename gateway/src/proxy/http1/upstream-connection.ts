@@ -1,6 +1,7 @@
 /** One connection to a target: a request and its response at a time, both as bytes. */
 import type { Socket } from "node:net";
 import type { Target } from "../../runtime/runtime.ts";
+import type { Inlet } from "./inlet.ts";
 import { Outbox } from "./outbox.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
 import { faultOf } from "./parse/faults.ts";
@@ -15,7 +16,8 @@ import { Watchdog } from "./watchdog.ts";
 export interface ResponseListener {
   interim(head: ResponseHead): void;
   head(head: ResponseHead): void;
-  data(piece: Buffer): void;
+  /** @param isLasting False: the piece holds only during the call. */
+  data(piece: Buffer, isLasting: boolean): void;
   /** All has come. Null: no trailers. The connection is not this listener's any more. */
   end(trailers: FieldSection | null): void;
   /** Everything that came at once has been told. False: no more until `resume` is called. */
@@ -43,6 +45,13 @@ export interface RequestFacts {
 export interface ConnectionOwner {
   release(connection: UpstreamConnection): void;
   drop(connection: UpstreamConnection): void;
+}
+
+/** What has come and was not read. */
+interface Input {
+  readonly bytes: Buffer;
+  readonly at: number;
+  readonly end: number;
 }
 
 const IDLE = 0;
@@ -79,14 +88,23 @@ export class UpstreamConnection {
   /** Whether the request has been written whole. */
   #sent = false;
   #error: Error | null = null;
+  /** Whether it reads to where others do too. */
+  readonly #isShared: boolean;
+  /** Whether what is being read is still there after the call. */
+  #isLasting = true;
 
-  /** @param socket Connected */
-  constructor(target: Target, socket: Socket, owner: ConnectionOwner) {
+  /**
+   * @param socket Connected
+   * @param inlet Where the socket reads to; null: it tells by "data"
+   */
+  constructor(target: Target, socket: Socket, { owner, inlet }: { owner: ConnectionOwner; inlet: Inlet | null }) {
     this.target = target;
     this.socket = socket;
     this.#owner = owner;
+    this.#isShared = inlet !== null;
     this.#outbox = new Outbox(socket);
-    socket.on("data", this.#onData);
+    if (inlet === null) socket.on("data", this.#onData);
+    else inlet.read = (bytes, end) => this.#read(bytes, end);
     socket.on("drain", this.#onDrain);
     socket.on("end", this.#onEnd);
     socket.on("error", this.#onError);
@@ -110,7 +128,7 @@ export class UpstreamConnection {
   }
 
   write(piece: Buffer): void {
-    this.#outbox.bytes(piece);
+    this.#outbox.bytes(piece, true);
   }
 
   writeText(text: string): void {
@@ -144,7 +162,9 @@ export class UpstreamConnection {
     this.stall.close();
   }
 
-  readonly #onData = (chunk: Buffer): void => {
+  readonly #onData = (chunk: Buffer): void => this.#read(chunk, chunk.length);
+
+  #read(chunk: Buffer, size: number): void {
     const listener = this.#listener;
     if (this.#phase === IDLE || listener === null) {
       // Nobody asked: what comes now would be read as the answer to the next request.
@@ -152,34 +172,44 @@ export class UpstreamConnection {
       return;
     }
     let bytes = chunk;
+    let end = size;
     let at = 0;
+    this.#isLasting = !this.#isShared;
     if (this.#kept.length > 0) {
-      bytes = Buffer.concat([this.#kept, chunk]);
+      bytes = Buffer.concat([this.#kept, chunk.subarray(0, size)]);
+      end = bytes.length;
       this.#kept = NOTHING;
+      this.#isLasting = true;
     }
     while (this.#phase === HEAD) {
-      const next = this.#readHead(listener, bytes, at);
+      const next = this.#readHead(listener, { bytes, at, end });
       if (next <= 0) return;
       at = next;
     }
-    this.#readBody(listener, bytes, at);
+    this.#readBody(listener, { bytes, at, end });
     if (!listener.flush() && this.#listener === listener) this.socket.pause();
-  };
+  }
+
+  /** What may be kept. */
+  #copied(bytes: Buffer, start: number, end: number): Buffer {
+    const piece = bytes.subarray(start, end);
+    return this.#isLasting ? piece : Buffer.from(piece);
+  }
 
   /** Returns where the next head or the body begins; 0 when there is nothing more to do. */
-  #readHead(listener: ResponseListener, bytes: Buffer, at: number): number {
+  #readHead(listener: ResponseListener, { bytes, at, end }: Input): number {
     const head = this.#head;
-    const next = head.parse(bytes, at, bytes.length);
+    const next = head.parse(bytes, at, end);
     if (next < 0) {
       this.#fail(unreadable(faultOf(next).reason));
       return 0;
     }
     if (next === 0) {
-      this.#kept = at === 0 ? bytes : bytes.subarray(at);
+      this.#kept = this.#copied(bytes, at, end);
       return 0;
     }
     if (head.upgrade && this.#upgrades) {
-      this.#giveAway(listener, bytes.subarray(next));
+      this.#giveAway(listener, this.#copied(bytes, next, end));
       return 0;
     }
     if (head.status < 200) {
@@ -202,32 +232,32 @@ export class UpstreamConnection {
     return next;
   }
 
-  #readBody(listener: ResponseListener, bytes: Buffer, start: number): void {
-    const end = bytes.length;
+  #readBody(listener: ResponseListener, input: Input): void {
+    const { bytes, at: start, end } = input;
     if (this.#phase === CHUNKED) {
-      this.#readChunks(listener, bytes, start);
+      this.#readChunks(listener, input);
       return;
     }
     if (this.#phase === CLOSE) {
-      if (end > start) listener.data(bytes.subarray(start, end));
+      if (end > start) listener.data(bytes.subarray(start, end), this.#isLasting);
       return;
     }
     if (this.#phase !== LENGTH) return;
     const size = Math.min(this.#left, end - start);
     this.#left -= size;
-    if (size > 0) listener.data(size === end ? bytes : bytes.subarray(start, start + size));
+    if (size > 0) listener.data(bytes.subarray(start, start + size), this.#isLasting);
     if (this.#left === 0) this.#ended(listener, { trailers: null, clean: start + size === end });
   }
 
-  #readChunks(listener: ResponseListener, bytes: Buffer, start: number): void {
+  #readChunks(listener: ResponseListener, { bytes, at: start, end }: Input): void {
     const chunks = this.#chunks;
     if (chunks === null) return;
-    const end = bytes.length;
     for (let at = start; this.#listener === listener; ) {
       const what = chunks.next(bytes, at, end);
       at = chunks.position;
-      if (what === CHUNK_DATA) listener.data(bytes.subarray(chunks.dataStart, chunks.dataEnd));
-      else if (what === CHUNK_END) {
+      if (what === CHUNK_DATA) {
+        listener.data(bytes.subarray(chunks.dataStart, chunks.dataEnd), this.#isLasting);
+      } else if (what === CHUNK_END) {
         this.#ended(listener, { trailers: chunks.trailers.count > 0 ? chunks.trailers : null, clean: at === end });
         return;
       } else {

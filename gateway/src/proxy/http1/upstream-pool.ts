@@ -4,6 +4,7 @@ import type { Runtime, Target } from "../../runtime/runtime.ts";
 import { dial } from "../upstream/dial.ts";
 import type { Guard } from "../upstream/guard.ts";
 import { Retirement } from "../upstream/retirement.ts";
+import { createInlet } from "./inlet.ts";
 import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.ts";
 
 export interface UpstreamPoolOptions {
@@ -56,22 +57,27 @@ export class UpstreamPool implements ConnectionOwner {
     return this.#idle.get(key)?.connections.pop() ?? null;
   }
 
-  /** Makes a connection. Returns how to give up. */
-  connect(target: Target, waiter: Waiter): () => void {
+  /**
+   * Makes a connection. Returns how to give up.
+   *
+   * @param isGivenAway Whether its socket may become somebody else's
+   */
+  connect(target: Target, waiter: Waiter, isGivenAway: boolean): () => void {
     const guard = this.#guard;
+    const inlet = isGivenAway || target.scheme === "https" ? null : createInlet();
     const dialler = {
       connected: (socket: Socket) => {
         if (this.#closed) {
           socket.destroy();
           return;
         }
-        const connection = new UpstreamConnection(target, socket, this);
+        const connection = new UpstreamConnection(target, socket, { owner: this, inlet });
         this.#open.add(connection);
         waiter.connected(connection);
       },
       refused: (error: Error) => waiter.refused(error),
     };
-    return dial(target, dialler, { guard, protocol: "http/1.1" });
+    return dial(target, dialler, { guard, protocol: "http/1.1", ...(inlet !== null && { onread: inlet.onread }) });
   }
 
   release(connection: UpstreamConnection): void {

@@ -23,8 +23,8 @@ export class FromHttp1 implements CallListener {
     this.#listener.head({ status, headers, ended: bodyKind === NO_BODY, trailers: bodyKind === CHUNKED_BODY });
   }
 
-  data(piece: Buffer): void {
-    this.#listener.data(piece);
+  data(piece: Buffer, isLasting: boolean): void {
+    this.#listener.data(isLasting ? piece : Buffer.from(piece));
   }
 
   end(trailers: FieldSection | null): void {

@@ -1,5 +1,5 @@
 /** Connections to targets: behind the guard, within the time given, and with TLS where the target wants it. */
-import { connect as connectPlain, type Socket } from "node:net";
+import { connect as connectPlain, type OnReadOpts, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { Target } from "../../runtime/runtime.ts";
 import { closedEarly, connectTimeout } from "../http1/upstream-errors.ts";
@@ -15,10 +15,12 @@ export interface DialOptions {
   readonly guard: Guard;
   /** What an https target is asked to speak (ALPN). */
   readonly protocol: "http/1.1" | "h2";
+  /** Where a connection without TLS reads to. Default: it tells by "data". */
+  readonly onread?: OnReadOpts;
 }
 
 /** Makes a connection. Returns how to give up. */
-export function dial(target: Target, dialler: Dialler, { guard, protocol }: DialOptions): () => void {
+export function dial(target: Target, dialler: Dialler, { guard, protocol, onread }: DialOptions): () => void {
   const { host, port, scheme, certificate, serverName } = target;
   let over = false;
   let socket: Socket | null = null;
@@ -46,7 +48,7 @@ export function dial(target: Target, dialler: Dialler, { guard, protocol }: Dial
           servername: serverName ?? "",
           ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
         })
-      : connectPlain(common);
+      : connectPlain(onread === undefined ? common : { ...common, onread });
   const opened = socket;
   const failed = (error: Error) => end(error);
   const closed = () => end(closedEarly());
