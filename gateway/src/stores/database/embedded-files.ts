@@ -2,7 +2,7 @@
  * The embedded database's files. PGlite as it comes never waits for the disk (it starts Postgres with `-F`, and its
  * file system knows no fsync); here a commit is on the disk when it is told, as with any Postgres.
  */
-import { closeSync, fsyncSync, openSync } from "node:fs";
+import { closeSync, fdatasyncSync, fsyncSync, openSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PGlite, type PGliteOptions } from "@electric-sql/pglite";
@@ -28,7 +28,8 @@ class DurableFiles extends NodeFS {
       const files = module.NODEFS as FileSystem;
       files.stream_ops.fsync = ({ nfd, node }) => {
         if (nfd === undefined) syncFolder(files.realPath(node));
-        else fsyncSync(nfd);
+        // Contents and length, as Postgres' own default on Linux: when a file was written need not be kept.
+        else fdatasyncSync(nfd);
         return 0;
       };
     };
