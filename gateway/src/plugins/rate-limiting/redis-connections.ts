@@ -119,6 +119,8 @@ export function redisOptions(config: RedisConfig): RedisOptions {
     // A server that says nothing for so long is given up, so that the requests after this one do not wait for it.
     ...(timeout === 0 ? {} : { connectTimeout: timeout, commandTimeout: timeout, socketTimeout: timeout }),
     lazyConnect: true,
+    // All commands of a turn of the event loop leave together, and make one round trip.
+    enableAutoPipelining: true,
     // A count that is sent twice is wrong, and a request that waits for a lost server is held up for nothing.
     autoResendUnfulfilledCommands: false,
     enableOfflineQueue: false,
