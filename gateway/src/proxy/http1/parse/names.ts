@@ -87,8 +87,6 @@ const ids: ReadonlyMap<string, number> = new Map(Object.entries(known).filter(([
 /** The id of a whole name in lower case; 0 when it has none. */
 export const knownId = (name: string): number => ids.get(name) ?? 0;
 
-/** The last of those that `frame…` reads. */
-export const LAST_FRAMING = known.upgrade;
 /** The last of those that never pass to the next connection. */
 export const LAST_HOP = known["http2-settings"];
 
