@@ -5,11 +5,11 @@ import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fast
 import { getOperationAST, parse } from "graphql";
 import { mercurius } from "mercurius";
 import type { WebSocketServer } from "ws";
-import { type Consumer, consumerOf } from "./consumer.ts";
+import { makeLoaders, makeResolvers } from "./directory/resolvers.ts";
+import { schema } from "./directory/schema.ts";
 import { failure, formatErrors, type Occasion } from "./errors.ts";
-import { depthRule, MAX_BODY, MAX_TOKENS, refuseInvalid, refuseJson } from "./limits.ts";
-import { makeLoaders, makeResolvers } from "./resolvers.ts";
-import { schema } from "./schema.ts";
+import { depthRule, MAX_BODY, MAX_TOKENS, refuseInvalid, refuseJson } from "./limits/limits.ts";
+import { type Consumer, consumerOf } from "./policy/consumer.ts";
 import type { Access } from "./settings.ts";
 import { closeSockets, guardSockets } from "./sockets.ts";
 import type { UserStore } from "./store/store.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { FastifyInstance, InjectOptions } from "fastify";
-import { MAX_BODY, MAX_TOKENS } from "./limits.ts";
+import { MAX_BODY, MAX_TOKENS } from "./limits/limits.ts";
 import { arrayStore, ask, codesOf, testApp } from "./testing.ts";
 
 describe("a request that cannot be executed", () => {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The command `sluice-user-api`: settings, store, application, signals. */
 import { buildApp } from "./app.ts";
-import { makeLog } from "./log.ts";
+import { makeLog } from "./operations/log.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { openPglite } from "./store/pglite.ts";
 import { openPostgres } from "./store/postgres.ts";

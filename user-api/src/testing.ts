@@ -2,7 +2,7 @@
 import { Writable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { type AppOptions, buildApp } from "./app.ts";
-import { makeLog } from "./log.ts";
+import { makeLog } from "./operations/log.ts";
 import type { User, UserStore } from "./store/store.ts";
 
 /** A store for tests that are not about storage: an array without checks. */

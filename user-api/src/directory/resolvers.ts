@@ -1,10 +1,10 @@
 /** What the schema's fields do. Authorization is checked here, field by field. */
 import { randomUUIDv7 } from "node:crypto";
-import type { Consumer } from "./consumer.ts";
-import { failure } from "./errors.ts";
+import { failure } from "../errors.ts";
+import type { Consumer } from "../policy/consumer.ts";
+import type { Access } from "../settings.ts";
+import type { Post, User, UserStore } from "../store/store.ts";
 import { checkNewUser, type NewUser } from "./new-user.ts";
-import type { Access } from "./settings.ts";
-import type { Post, User, UserStore } from "./store/store.ts";
 
 export interface ResolverOptions {
   readonly store: UserStore;

@@ -12,7 +12,7 @@ import {
   type ValidationRule,
   validate,
 } from "graphql";
-import { failure } from "./errors.ts";
+import { failure } from "../errors.ts";
 
 /** A document's tokens; the standard introspection query has about 250. Keeps parser and rules off the stack's end. */
 export const MAX_TOKENS = 2_000;
