@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
 import { consumerNamed, routeNamed, serviceNamed } from "../compile/testing-entities.ts";
-import type { Exchange, HeaderEdits, Timings } from "../proxy/exchange.ts";
+import type { Exchange, HeaderEdit, HeaderEdits, Timings } from "../proxy/exchange.ts";
 import type { PluginScope, PluginServices } from "./plugin.ts";
 import { createMetrics } from "./prometheus/metrics.ts";
 import { LocalCounters } from "./rate-limiting/local.ts";
@@ -25,6 +25,12 @@ export class RecordedHeaders implements HeaderEdits {
 
   remove(name: string): void {
     this.#values.delete(name.toLowerCase());
+  }
+
+  apply({ lower, values, replaces }: HeaderEdit): void {
+    const before = replaces ? [] : (this.#values.get(lower) ?? []);
+    this.#values.set(lower, [...before, ...values]);
+    if (values.length === 0) this.#values.delete(lower);
   }
 
   get(name: string): string | undefined {

@@ -27,12 +27,26 @@ export interface ExchangeRequest {
   body(limit: number): Promise<Buffer | null>;
 }
 
+/** One header's edit, made by `settingHeader` or `removingHeader`. */
+export interface HeaderEdit {
+  readonly name: string;
+  /** The name in lower case. */
+  readonly lower: string;
+  readonly values: readonly string[];
+  /** Whether values that are there already go away. */
+  readonly replaces: boolean;
+  /** The values as lines of a head. */
+  readonly lines: string;
+}
+
 /** Headers that will be sent: the last word wins, names keep the case in which they were set. */
 export interface HeaderEdits {
   set(name: string, value: string): void;
   /** Adds one more value beside those that are there. */
   append(name: string, value: string): void;
   remove(name: string): void;
+  /** An edit that was made in advance. */
+  apply(edit: HeaderEdit): void;
 }
 
 /** What a plugin or the pipeline answers by itself instead of forwarding. */

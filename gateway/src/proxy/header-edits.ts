@@ -1,51 +1,63 @@
-import type { HeaderEdits } from "./exchange.ts";
+import type { HeaderEdit, HeaderEdits } from "./exchange.ts";
 
-interface Edit {
-  readonly name: string;
-  readonly values: readonly string[];
-  /** Whether values that are there already go away. */
-  readonly replaces: boolean;
+/** The edit that gives a header one value, whatever it had. Who makes it once need not make it for every request. */
+export const settingHeader = (name: string, value: string): HeaderEdit => editOf(name, [wireValue(value)], true);
+
+/** The edit that takes a header away. */
+export const removingHeader = (name: string): HeaderEdit => editOf(name, [], true);
+
+function editOf(name: string, values: readonly string[], replaces: boolean): HeaderEdit {
+  let lines = "";
+  for (const value of values) lines += `${name}: ${value}\r\n`;
+  return { name, lower: name.toLowerCase(), values, replaces, lines };
 }
 
 /** Edits of a list of headers. Lists are flat: name, value, name, value. */
 export class HeaderEditList implements HeaderEdits {
-  /** By lower-case name. */
-  readonly #edits = new Map<string, Edit>();
-  /** One bit for each length of name that is replaced: most others need not be looked up. */
+  /** In the order in which their names came; no two are of one name. */
+  readonly #edits: HeaderEdit[] = [];
+  /** One bit for each length of name that is edited: most others need not be looked up. */
   #lengths = 0;
 
   set(name: string, value: string): void {
-    this.#edits.set(name.toLowerCase(), { name, values: [wireValue(value)], replaces: true });
-    this.#lengths |= 1 << (name.length & 31);
+    this.apply(settingHeader(name, value));
   }
 
   append(name: string, value: string): void {
-    const key = name.toLowerCase();
-    const before = this.#edits.get(key);
+    const lower = name.toLowerCase();
+    const before = this.#edits[this.#indexOf(lower)];
     const values = [...(before?.values ?? []), wireValue(value)];
-    this.#edits.set(key, { name, values, replaces: before?.replaces ?? false });
+    this.apply(editOf(name, values, before?.replaces ?? false));
   }
 
   remove(name: string): void {
-    this.#edits.set(name.toLowerCase(), { name, values: [], replaces: true });
-    this.#lengths |= 1 << (name.length & 31);
+    this.apply(removingHeader(name));
   }
 
-  /** False: no header whose name is so long is replaced or removed. */
+  apply(edit: HeaderEdit): void {
+    const at = this.#indexOf(edit.lower);
+    if (at >= 0) this.#edits[at] = edit;
+    else this.#edits.push(edit);
+    this.#lengths |= 1 << (edit.lower.length & 31);
+  }
+
+  /** False: no header whose name is so long is edited. */
   mayReplace(length: number): boolean {
     return (this.#lengths & (1 << (length & 31))) !== 0;
   }
 
   /** Whether the header goes away, or is written anew. */
   replaces(name: string): boolean {
-    return this.mayReplace(name.length) && this.#edits.get(name.toLowerCase())?.replaces === true;
+    if (!this.mayReplace(name.length)) return false;
+    const at = this.#indexOf(name.toLowerCase());
+    return at >= 0 && this.#edits[at]?.replaces === true;
   }
 
   /** What was set, as lines of a head. */
   get lines(): string {
-    let lines = "";
-    for (const { name, values } of this.#edits.values()) for (const value of values) lines += `${name}: ${value}\r\n`;
-    return lines;
+    let all = "";
+    for (const { lines } of this.#edits) all += lines;
+    return all;
   }
 
   /** The list with the edits made; edited headers stand at its end. */
@@ -55,10 +67,18 @@ export class HeaderEditList implements HeaderEdits {
       const name = headers[at] ?? "";
       if (!this.replaces(name)) result.push(name, headers[at + 1] ?? "");
     }
-    for (const { name, values } of this.#edits.values()) {
+    for (const { name, values } of this.#edits) {
       for (const value of values) result.push(name, value);
     }
     return result;
+  }
+
+  /** -1 when the header (in lower case) is not edited. */
+  #indexOf(lower: string): number {
+    if (!this.mayReplace(lower.length)) return -1;
+    const edits = this.#edits;
+    for (let at = 0; at < edits.length; at++) if (edits[at]?.lower === lower) return at;
+    return -1;
   }
 }
 
@@ -68,5 +88,16 @@ const NOT_A_BYTE = /[^\x00-\xff]/;
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/g;
 
 /** One character for one byte, as HTTP libraries take it; text beyond that goes as UTF-8. No line can be broken. */
-const wireValue = (value: string): string =>
-  (NOT_A_BYTE.test(value) ? Buffer.from(value, "utf8").toString("latin1") : value).replace(CONTROLS, "");
+function wireValue(value: string): string {
+  if (isPlain(value)) return value;
+  return (NOT_A_BYTE.test(value) ? Buffer.from(value, "utf8").toString("latin1") : value).replace(CONTROLS, "");
+}
+
+/** Whether it is printable ASCII: nearly all values are, and this is found sooner than two expressions are tried. */
+function isPlain(value: string): boolean {
+  for (let at = 0; at < value.length; at++) {
+    const code = value.charCodeAt(at);
+    if (code < 0x20 || code > 0x7e) return false;
+  }
+  return true;
+}

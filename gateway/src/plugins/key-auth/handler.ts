@@ -1,10 +1,12 @@
 /** key-auth: requests need a consumer's key (kong-contract 3.3). */
 import { hash } from "node:crypto";
-import type { Consumer, KeyAuthConfig, SnapshotCredential } from "@sluice/model";
 import type { Answer, Exchange } from "../../proxy/exchange.ts";
 import { headerValue } from "../header-value.ts";
 import type { PluginHandler } from "../plugin.ts";
-import { findKey, hideKey, membersOnce } from "./find-key.ts";
+import { Recent } from "../recent.ts";
+import { type BodyMembers, readMembers } from "./body.ts";
+import { type FoundKey, findKey, hideKey } from "./find-key.ts";
+import { type Identity, identify } from "./identify.ts";
 
 type Fault = "absent" | "duplicate" | "unknown";
 
@@ -18,41 +20,15 @@ const messages: Readonly<Record<Fault, string>> = {
 const challengeOf = (realm: string | null) =>
   realm === null ? "Key" : `Key realm="${headerValue(realm).replace(/["\\]/g, "\\$&")}"`;
 
-interface Identity {
-  readonly consumer: Consumer;
-  /** Null for the anonymous consumer. */
-  readonly credential: SnapshotCredential | null;
-}
+/** Keys come again and again, and each hash costs as much as all else here. */
+const hashes = new Recent((key) => hash("sha256", key));
 
-/** Whose request this is, or why nobody knows. */
-async function authenticate(exchange: Exchange, config: KeyAuthConfig): Promise<Identity | Fault> {
-  const members = membersOnce(exchange);
-  const { key, fault } = await findKey(exchange, config, members);
-  // Also what is no good as a key: the request may go on as the anonymous consumer's.
-  if (config.hide_credentials) await hideKey(exchange, config, members);
-  if (key === undefined) return fault;
-  const credential = exchange.identities.credential(hash("sha256", key));
+/** Whose key it is; undefined: nobody's. */
+function ownerOf({ identities }: Exchange, key: string): Identity | undefined {
+  const credential = identities.credential(hashes.of(key));
   const owner = credential?.consumer?.id;
-  const consumer = owner === undefined ? undefined : exchange.identities.consumer(owner);
-  return credential === undefined || consumer === undefined ? "unknown" : { consumer, credential };
-}
-
-/** Tells the rest of the gateway and the upstream who it is. What is not known is removed: a client may have sent it. */
-function identify(exchange: Exchange, { consumer, credential }: Identity): void {
-  exchange.consumer = consumer;
-  exchange.credential = credential;
-  exchange.anonymous = credential === null;
-  const headers: readonly (readonly [name: string, value: string | null | undefined])[] = [
-    ["X-Consumer-ID", consumer.id],
-    ["X-Consumer-Username", consumer.username],
-    ["X-Consumer-Custom-ID", consumer.custom_id],
-    ["X-Credential-Identifier", credential?.id],
-    ["X-Anonymous-Consumer", credential === null ? "true" : null],
-  ];
-  for (const [name, value] of headers) {
-    if (value === null || value === undefined) exchange.upstreamHeaders.remove(name);
-    else exchange.upstreamHeaders.set(name, headerValue(value));
-  }
+  const consumer = owner === undefined ? undefined : identities.consumer(owner);
+  return credential === undefined || consumer === undefined ? undefined : { consumer, credential };
 }
 
 export const keyAuth: PluginHandler<"key-auth"> = (config) => {
@@ -68,15 +44,29 @@ export const keyAuth: PluginHandler<"key-auth"> = (config) => {
     return undefined;
   }
 
+  function decide(exchange: Exchange, { key, fault }: FoundKey, body: BodyMembers | null): Answer | undefined {
+    // Also what is no good as a key: the request may go on as the anonymous consumer's.
+    if (config.hide_credentials) hideKey(exchange, config, body);
+    if (key === undefined) return refuse(exchange, fault);
+    const owner = ownerOf(exchange, key);
+    if (owner === undefined) return refuse(exchange, "unknown");
+    identify(exchange, owner);
+    return undefined;
+  }
+
+  async function decideByBody(exchange: Exchange): Promise<Answer | undefined> {
+    const members = await readMembers(exchange.request);
+    return decide(exchange, findKey(exchange, config, members) ?? { fault: "absent" }, members);
+  }
+
   return {
-    async access(exchange) {
+    access(exchange) {
       if (!config.run_on_preflight && exchange.request.method === "OPTIONS") return undefined;
       // With an anonymous consumer any one of several authentication plugins is enough.
       if (config.anonymous !== null && exchange.credential !== null) return undefined;
-      const found = await authenticate(exchange, config);
-      if (typeof found === "string") return refuse(exchange, found);
-      identify(exchange, found);
-      return undefined;
+      const found = findKey(exchange, config, undefined);
+      const needsBody = found === undefined || (config.hide_credentials && config.key_in_body);
+      return needsBody ? decideByBody(exchange) : decide(exchange, found, null);
     },
   };
 };

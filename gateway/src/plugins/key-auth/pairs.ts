@@ -14,6 +14,7 @@ const nameOf = (pair: string) => decode(pair.split("=", 1)[0] ?? "");
 
 /** Every value of a name, in order. A name with a bracket after it (`apikey[]`) is another name. */
 export function pairValues(text: string, name: string): readonly string[] {
+  if (text === "") return [];
   return text
     .split("&")
     .filter((pair) => pair !== "" && nameOf(pair) === name)

@@ -53,29 +53,3 @@ function lane(text: string, [k0, k1]: readonly [number, number], into: Int32Arra
   }
   into[1] = v1 ^ v3;
 }
-
-/** Hashes of the texts that were asked for last: most requests are counted for whom others were. */
-export class HashMemory {
-  readonly #key: Uint32Array;
-  readonly #size: number;
-  #young = new Map<string, Int32Array>();
-  #old: ReadonlyMap<string, Int32Array> = new Map();
-
-  /** @param size How many hashes are kept, at the most twice this. */
-  constructor(key: Uint32Array, size = 4096) {
-    this.#key = key;
-    this.#size = size;
-  }
-
-  of(text: string): Int32Array {
-    const known = this.#young.get(text);
-    if (known !== undefined) return known;
-    const found = this.#old.get(text) ?? keyedHash(text, this.#key);
-    if (this.#young.size >= this.#size) {
-      this.#old = this.#young;
-      this.#young = new Map();
-    }
-    this.#young.set(text, found);
-    return found;
-  }
-}

@@ -8,8 +8,9 @@
  */
 import { getRandomValues } from "node:crypto";
 import { type Period, periods } from "@sluice/model";
+import { Recent } from "../recent.ts";
 import type { Counter, Counters, Taken } from "./counters.ts";
-import { HASH_KEY_WORDS, HashMemory } from "./keyed-hash.ts";
+import { HASH_KEY_WORDS, keyedHash } from "./keyed-hash.ts";
 import { SharedSlots } from "./shared-slots.ts";
 
 /** What workers are given, by a message. */
@@ -41,11 +42,11 @@ const periodNumbers = Object.fromEntries(periods.map((period, at) => [period, at
 
 export class SharedCounters implements Counters {
   readonly #slots: SharedSlots;
-  readonly #hashes: HashMemory;
+  readonly #hashes: Recent<Int32Array>;
 
   constructor({ memory: { buffer, key }, owner, now = Date.now }: SharedCountersOptions) {
     this.#slots = new SharedSlots({ buffer, owner, now: () => now() / 1000 });
-    this.#hashes = new HashMemory(key);
+    this.#hashes = new Recent((name) => keyedHash(name, key));
   }
 
   /** How many counters are kept whose windows are not over. */
