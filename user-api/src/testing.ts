@@ -9,7 +9,7 @@ import type { User, UserStore } from "./store/store.ts";
 export function arrayStore(overrides: Partial<UserStore> = {}): UserStore {
   const users: User[] = [];
   return {
-    users: async () => users,
+    users: async ({ after = "", first = users.length } = {}) => users.filter(({ id }) => id > after).slice(0, first),
     user: async (id) => users.find((user) => user.id === id) ?? null,
     async add(user) {
       users.push(user);

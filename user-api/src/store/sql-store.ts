@@ -5,6 +5,8 @@ import type { Post, User, UserStore } from "./store.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+
 /** Addresses are compared in this form, so that Ann@x.org and ann@X.org are one. */
 const emailKey = (email: string): string => email.normalize("NFC").toLowerCase();
 
@@ -20,8 +22,16 @@ export async function openUserStore(database: Database): Promise<UserStore> {
   }
 
   return {
-    async users() {
-      return (await database.query("select id, name, email from users order by id")).map(userOf);
+    async users({ after, first } = {}) {
+      if (after === undefined && first === undefined) {
+        return (await database.query("select id, name, email from users order by id")).map(userOf);
+      }
+      // A limit of null is none.
+      const rows = await database.query("select id, name, email from users where id > $1 order by id limit $2", [
+        after ?? FIRST_ID,
+        first ?? null,
+      ]);
+      return rows.map(userOf);
     },
 
     async user(id) {

@@ -11,10 +11,18 @@ export interface Post {
   readonly title: string | null;
 }
 
+/** A part of the users, who are in the order of their ids. */
+export interface Page {
+  /** Only users behind this id: a UUID, of a user or not. */
+  readonly after?: string;
+  /** At most so many. */
+  readonly first?: number;
+}
+
 /** Keeps users and posts. Implementations: Postgres and PGlite; one suite runs for both (suite.ts). */
 export interface UserStore {
-  /** All users, oldest first. */
-  users(): Promise<readonly User[]>;
+  /** All users, oldest first, or a page of them. */
+  users(page?: Page): Promise<readonly User[]>;
   /** Null for an id that nobody has, whatever it looks like. */
   user(id: string): Promise<User | null>;
   /** Visible to every read once it has resolved. False: another user has the address, in whatever case. */

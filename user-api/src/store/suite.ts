@@ -47,6 +47,15 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.deepEqual(await store.users(), [ann, bob]);
     });
 
+    it("shows a page of the users: so many, behind an id that need not be anybody's", async () => {
+      const all = await store.users();
+      assert.ok(all.length >= 2);
+      assert.deepEqual(await store.users({ first: 1 }), all.slice(0, 1));
+      assert.deepEqual(await store.users({ after: all[0]?.id }), all.slice(1));
+      assert.deepEqual(await store.users({ after: "00000000-0000-0000-0000-000000000001", first: 2 }), all.slice(0, 2));
+      assert.deepEqual(await store.users({ after: "ffffffff-ffff-ffff-ffff-ffffffffffff" }), []);
+    });
+
     it("has no user for an unknown id, whatever it looks like", async () => {
       for (const id of [randomUUIDv7(), "", "1", "' or true --", "\u0000", "x".repeat(10_000)]) {
         assert.equal(await store.user(id), null, JSON.stringify(id.slice(0, 40)));
