@@ -1,40 +1,53 @@
 /** What a client is told about its limits (kong-contract 3.2; RateLimit-*: draft-ietf-httpapi-ratelimit-headers-07). */
-import type { Period } from "@sluice/model";
-import type { Counter } from "./counters.ts";
+import type { HeaderEdits } from "../../proxy/exchange.ts";
+import type { Limit } from "./limits.ts";
 import { nominalLength, secondsUntilReset } from "./windows.ts";
 
-const title = (period: Period) => period.charAt(0).toUpperCase() + period.slice(1);
-
-export interface LimitHeaders {
-  readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Seconds until the tightest limit begins anew. */
-  readonly reset: number;
+export interface Usage {
+  readonly limits: readonly Limit[];
+  /** What was counted for each. */
+  readonly counts: readonly number[];
+  /** Unix milliseconds. */
+  readonly now: number;
 }
 
-/** Limit and remaining of every period, and those of the one with the least remaining (of several, the longest). */
-export function limitHeaders(
-  counters: readonly Counter[],
-  { counts, now }: { readonly counts: readonly number[]; readonly now: number },
-): LimitHeaders {
-  const headers: [string, string][] = [];
-  let tightest: { readonly counter: Counter; readonly remaining: number } | undefined;
-  for (const [index, counter] of counters.entries()) {
-    const remaining = Math.max(0, counter.limit - (counts[index] ?? 0));
-    headers.push([`X-RateLimit-Limit-${title(counter.period)}`, String(counter.limit)]);
-    headers.push([`X-RateLimit-Remaining-${title(counter.period)}`, String(remaining)]);
-    const tighter =
-      tightest === undefined ||
-      remaining < tightest.remaining ||
-      (remaining === tightest.remaining && nominalLength[counter.period] > nominalLength[tightest.counter.period]);
-    if (tighter) tightest = { counter, remaining };
+const remainingOf = ({ limit }: Limit, count: number | undefined): number => Math.max(0, limit - (count ?? 0));
+
+/** The limit with the least remaining (of several, the longest); -1 when there is none. */
+function tightestOf({ limits, counts }: Usage): number {
+  let tightest = -1;
+  let least = 0;
+  let longest = 0;
+  for (const [at, limit] of limits.entries()) {
+    const remaining = remainingOf(limit, counts[at]);
+    const length = nominalLength[limit.period];
+    if (tightest >= 0 && (remaining > least || (remaining === least && length <= longest))) continue;
+    tightest = at;
+    least = remaining;
+    longest = length;
   }
-  if (tightest === undefined) return { headers, reset: 1 };
-  const { counter, remaining } = tightest;
-  const reset = secondsUntilReset(counter.period, { start: counter.windowStart, now });
-  headers.push(
-    ["RateLimit-Limit", String(counter.limit)],
-    ["RateLimit-Remaining", String(remaining)],
-    ["RateLimit-Reset", String(reset)],
-  );
-  return { headers, reset };
+  return tightest;
+}
+
+/**
+ * Limit and remaining of every period, and those of the tightest.
+ *
+ * @param headers null: nothing is told
+ * @returns seconds until the tightest limit begins anew
+ */
+export function tellLimits(headers: HeaderEdits | null, usage: Usage): number {
+  const { limits, counts, now } = usage;
+  const at = tightestOf(usage);
+  const tightest = limits[at];
+  if (tightest === undefined) return 1;
+  const reset = secondsUntilReset(tightest.period, { start: tightest.window(now).start, now });
+  if (headers === null) return reset;
+  for (const [index, limit] of limits.entries()) {
+    headers.apply(limit.told);
+    headers.set(limit.remaining, String(remainingOf(limit, counts[index])));
+  }
+  headers.apply(tightest.toldAsTightest);
+  headers.set("RateLimit-Remaining", String(remainingOf(tightest, counts[at])));
+  headers.set("RateLimit-Reset", String(reset));
+  return reset;
 }

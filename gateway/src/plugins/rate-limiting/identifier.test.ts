@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { RateLimitingConfig } from "@sluice/model";
 import { type FakeExchangeOptions, fakeConsumer, fakeCredential, fakeExchange, fakeScope } from "../testing.ts";
 import { filledRateLimiting } from "../testing-configs.ts";
-import { identify, scopeName } from "./identifier.ts";
+import { counterNames } from "./identifier.ts";
 
 const consumer = fakeConsumer({ id: "c-1" });
 const credential = fakeCredential(consumer, "k-1");
@@ -37,37 +37,33 @@ const variants: readonly Variant[] = [
   [{ limit_by: "path", path: "/login" }, "to another path", { path: "/login/" }, `ip=${client}`],
 ];
 
-describe("identify", () => {
+describe("counterNames", () => {
   for (const [config, request, exchange, identifier] of variants) {
     it(`counts by ${identifier.split("=")[0]} with limit_by ${config.limit_by} for a request ${request}`, () => {
-      const identified = identify(fakeExchange({ clientAddress: client, ...exchange }), {
-        ...filledRateLimiting,
-        ...config,
-      });
-      assert.equal(identified, identifier);
+      const nameOf = counterNames({ ...filledRateLimiting, ...config }, fakeScope());
+      const asked = fakeExchange({ clientAddress: client, ...exchange });
+      assert.deepEqual([nameOf(asked), nameOf(asked)], [`-:-:-:${identifier}`, `-:-:-:${identifier}`]);
     });
   }
 
   it("keeps a long header's hash only, and tells long headers apart", () => {
     const config = { ...filledRateLimiting, limit_by: "header", header_name: "x" } as const;
     const [one, other] = ["a", "b"].map((end) =>
-      identify(fakeExchange({ headers: { x: "x".repeat(10_000) + end } }), config),
+      counterNames(config, fakeScope())(fakeExchange({ headers: { x: "x".repeat(10_000) + end } })),
     );
     assert.ok(one !== undefined && one.length < 100);
     assert.notEqual(one, other);
   });
 });
 
-describe("scopeName", () => {
+describe("the name of a counter", () => {
   it("tells apart where a plugin is attached, and stays the same when the plugin is made again", () => {
-    const names = [
-      fakeScope(),
-      fakeScope({ routeId: "a" }),
-      fakeScope({ serviceId: "a" }),
-      fakeScope({ consumerId: "a" }),
-      fakeScope({ serviceId: "a", routeId: "b" }),
-    ].map(scopeName);
+    const nameIn = (members: Parameters<typeof fakeScope>[0]) =>
+      counterNames(filledRateLimiting, fakeScope(members))(fakeExchange());
+    const names = [{}, { routeId: "a" }, { serviceId: "a" }, { consumerId: "a" }, { serviceId: "a", routeId: "b" }].map(
+      nameIn,
+    );
     assert.equal(new Set(names).size, names.length);
-    assert.equal(scopeName(fakeScope({ id: "one" })), scopeName(fakeScope({ id: "other" })));
+    assert.equal(nameIn({ id: "one" }), nameIn({ id: "other" }));
   });
 });

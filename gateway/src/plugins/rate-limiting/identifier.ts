@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Exchange } from "../../proxy/exchange.ts";
 import type { PluginScope } from "../plugin.ts";
+import { Recent } from "../recent.ts";
 
 /** A longer identifier (a header's value) is kept as its SHA-256, so that a client does not choose how much we store. */
 const MAX_IDENTIFIER = 128;
@@ -21,18 +22,31 @@ const identifiers: Readonly<
   path: (exchange, config) => (exchange.request.path === config.path ? config.path : undefined),
 };
 
-/** What the request is counted for, with its kind in front; the client's address where there is nothing better. */
-export function identify(exchange: Exchange, config: RateLimitingConfig): string {
-  const identifier = identifiers[config.limit_by](exchange, config);
-  if (!identifier) return `ip=${exchange.request.clientAddress}`;
-  const bounded = identifier.length > MAX_IDENTIFIER ? `sha256:${hash("sha256", identifier)}` : identifier;
-  return `${config.limit_by}=${bounded}`;
+/** Of so many clients, twice, a plugin remembers the counters' names. */
+const REMEMBERED = 256;
+
+/**
+ * The names of a plugin's counters: what it is attached to, and what the request is counted for with its kind in front;
+ * the client's address where there is nothing better.
+ */
+export function counterNames(config: RateLimitingConfig, scope: PluginScope): (exchange: Exchange) => string {
+  const prefix = scopeName(scope);
+  const ofIdentifiers = new Recent((identifier) => `${prefix}:${config.limit_by}=${bounded(identifier)}`, REMEMBERED);
+  const ofAddresses = new Recent((address) => `${prefix}:ip=${address}`, REMEMBERED);
+  const identifierOf = identifiers[config.limit_by];
+  return (exchange) => {
+    const identifier = identifierOf(exchange, config);
+    return identifier ? ofIdentifiers.of(identifier) : ofAddresses.of(exchange.request.clientAddress);
+  };
 }
+
+const bounded = (identifier: string): string =>
+  identifier.length > MAX_IDENTIFIER ? `sha256:${hash("sha256", identifier)}` : identifier;
 
 /**
  * The part of a counter's name that comes from where the plugin is attached. Not the plugin's own id: a plugin that
  * is deleted and made again goes on counting.
  */
-export function scopeName({ routeId, serviceId, consumerId }: PluginScope): string {
+function scopeName({ routeId, serviceId, consumerId }: PluginScope): string {
   return `${routeId ?? "-"}:${serviceId ?? "-"}:${consumerId ?? "-"}`;
 }

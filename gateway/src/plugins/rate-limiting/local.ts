@@ -33,9 +33,19 @@ export class LocalCounters implements Counters {
   }
 
   take(counters: readonly Counter[]): Taken {
-    const counts = counters.map((counter) => this.#window(counter).counts.get(counter.name) ?? 0);
-    const admitted = counters.every((counter, index) => (counts[index] ?? 0) < counter.limit);
-    return { admitted, counts: admitted ? counters.map((counter) => this.#add(counter)) : counts };
+    const counts: number[] = [];
+    let admitted = true;
+    for (const counter of counters) {
+      const count = this.#window(counter).counts.get(counter.name) ?? 0;
+      counts.push(count);
+      if (count >= counter.limit) admitted = false;
+    }
+    if (!admitted) return { admitted, counts };
+    for (let at = 0; at < counters.length; at++) {
+      const counter = counters[at];
+      if (counter !== undefined) counts[at] = this.#add(counter);
+    }
+    return { admitted, counts };
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,40 @@
+/** The limits of a config, with all that is the same for each request. */
+import { type Period, periods, type RateLimitingConfig } from "@sluice/model";
+import type { HeaderEdit } from "../../proxy/exchange.ts";
+import { settingHeader } from "../../proxy/header-edits.ts";
+import { type Window, windowOf } from "./windows.ts";
+
+export class Limit {
+  readonly period: Period;
+  /** Requests in a window. */
+  readonly limit: number;
+  /** X-RateLimit-Limit-<Period> */
+  readonly told: HeaderEdit;
+  /** X-RateLimit-Remaining-<Period> */
+  readonly remaining: string;
+  /** RateLimit-Limit, when this is the tightest. */
+  readonly toldAsTightest: HeaderEdit;
+  #window: Window = { start: 0, end: 0 };
+
+  constructor(period: Period, limit: number) {
+    const title = period.charAt(0).toUpperCase() + period.slice(1);
+    this.period = period;
+    this.limit = limit;
+    this.told = settingHeader(`X-RateLimit-Limit-${title}`, String(limit));
+    this.remaining = `X-RateLimit-Remaining-${title}`;
+    this.toldAsTightest = settingHeader("RateLimit-Limit", String(limit));
+  }
+
+  /** The window that `now` (Unix milliseconds) falls into; most requests fall into that of the one before. */
+  window(now: number): Window {
+    const { start, end } = this.#window;
+    if (now < start || now >= end) this.#window = windowOf(this.period, now);
+    return this.#window;
+  }
+}
+
+export const limitsOf = (config: RateLimitingConfig): readonly Limit[] =>
+  periods.flatMap((period) => {
+    const limit = config[period];
+    return limit === null ? [] : [new Limit(period, limit)];
+  });
