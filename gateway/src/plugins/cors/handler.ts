@@ -1,6 +1,7 @@
 /** cors: which other origins' pages may call (kong-contract 3.4; Fetch standard, CORS protocol). */
 import type { CorsConfig } from "@sluice/model";
 import type { Exchange, HeaderEdits } from "../../proxy/exchange.ts";
+import { removingHeader, settingHeader } from "../../proxy/header-edits.ts";
 import { headerValue } from "../header-value.ts";
 import type { PluginHandler } from "../plugin.ts";
 import { type OriginRule, originRule } from "./origins.ts";
@@ -12,19 +13,24 @@ const isPreflight = (exchange: Exchange) =>
   originOf(exchange) !== undefined &&
   exchange.request.header("access-control-request-method") !== undefined;
 
+const ALLOW_ORIGIN = "Access-Control-Allow-Origin";
+const everybody = settingHeader(ALLOW_ORIGIN, "*");
+const nobody = removingHeader(ALLOW_ORIGIN);
+const withCredentials = settingHeader("Access-Control-Allow-Credentials", "true");
+
 /** Access-Control-Allow-Origin, -Credentials and Vary, which preflights and other responses have in common. */
 function allowOrigin(headers: HeaderEdits, origin: string | undefined, { rule, credentials }: OriginOptions): void {
   const allowed = rule(origin);
-  const everybody = allowed.kind === "all";
+  const isOpen = allowed.kind === "all";
   // With credentials `*` means nothing to a browser (Fetch 3.2.5): who asks is named.
-  const named = everybody && credentials && origin !== undefined;
-  if (named) headers.set("Access-Control-Allow-Origin", origin);
-  else if (everybody) headers.set("Access-Control-Allow-Origin", "*");
-  else if (allowed.kind === "one") headers.set("Access-Control-Allow-Origin", headerValue(allowed.origin));
-  else headers.remove("Access-Control-Allow-Origin");
+  const named = isOpen && credentials && origin !== undefined;
+  if (named) headers.set(ALLOW_ORIGIN, origin);
+  else if (isOpen) headers.apply(everybody);
+  else if (allowed.kind === "one") headers.set(ALLOW_ORIGIN, headerValue(allowed.origin));
+  else headers.apply(nobody);
   // A cache must not give one origin's answer to another.
-  if (!everybody || allowed.vary || named) headers.append("Vary", "Origin");
-  if (credentials && (!everybody || named)) headers.set("Access-Control-Allow-Credentials", "true");
+  if (!isOpen || allowed.vary || named) headers.append("Vary", "Origin");
+  if (credentials && (!isOpen || named)) headers.apply(withCredentials);
 }
 
 interface OriginOptions {
@@ -48,6 +54,10 @@ function answerPreflight({ request, responseHeaders: headers }: Exchange, config
 
 export const cors: PluginHandler<"cors"> = (config) => {
   const options = { rule: originRule(config.origins), credentials: config.credentials };
+  const exposed =
+    config.exposed_headers === null || config.exposed_headers.length === 0
+      ? null
+      : settingHeader("Access-Control-Expose-Headers", headerValue(config.exposed_headers.join(",")));
   return {
     access(exchange) {
       if (config.preflight_continue || !isPreflight(exchange)) return undefined;
@@ -61,9 +71,7 @@ export const cors: PluginHandler<"cors"> = (config) => {
       const origin = originOf(exchange);
       if (origin === undefined && !config.allow_origin_absent) return;
       allowOrigin(exchange.responseHeaders, origin, options);
-      if (config.exposed_headers !== null && config.exposed_headers.length > 0) {
-        exchange.responseHeaders.set("Access-Control-Expose-Headers", headerValue(config.exposed_headers.join(",")));
-      }
+      if (exposed !== null) exchange.responseHeaders.apply(exposed);
     },
   };
 };

@@ -44,10 +44,12 @@ function matcher(entry: string): (origin: Origin) => boolean {
   return ({ whole, host }) => regex.testWhole(byHost ? host : whole);
 }
 
+const everybody: AllowedOrigin = { kind: "all", vary: false };
+
 /** Throws for an entry that is not a regular expression; the model refuses those. */
 export function originRule(origins: readonly string[] | null): OriginRule {
   const [first, ...others] = origins ?? [];
-  if (first === undefined || (first === "*" && others.length === 0)) return () => ({ kind: "all", vary: false });
+  if (first === undefined || (first === "*" && others.length === 0)) return () => everybody;
   if (others.length === 0 && isLiteral(first)) return () => ({ kind: "one", origin: first });
   const entries = [first, ...others];
   if (entries.includes("*")) return (asked) => (asked === undefined ? { kind: "none" } : { kind: "all", vary: true });
