@@ -144,7 +144,10 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       unserved: () => workers.trouble(),
       connections: async () => (await report()).connections,
       heap: () => reported.heap,
-      metrics: mergeMetrics(metrics, report),
+      metrics: mergeMetrics(metrics, async () => {
+        await report();
+        return workers.counted();
+      }),
       upstreams: () => reportOf(workers.balancers()),
     },
     settings.status,
@@ -184,6 +187,9 @@ const planOf = (settings: GatewaySettings, ownListeners: readonly ListenAddress[
     headersTimeout: settings.headersTimeout,
     bodyTimeout: settings.bodyTimeout,
     sendTimeout: settings.sendTimeout,
+    bodyMinRate: settings.bodyMinRate,
+    sendMinRate: settings.sendMinRate,
+    minRateGrace: settings.minRateGrace,
     maxRequests: settings.maxRequests,
     maxConnections: settings.maxConnections,
     maxConnectionsPerAddress: settings.maxConnectionsPerAddress,

@@ -2,6 +2,7 @@
 import { METHODS as httpMethods, STATUS_CODES } from "node:http";
 import type { ServerOptions } from "node:https";
 import type { Socket } from "node:net";
+import { Readable } from "node:stream";
 import { TLSSocket } from "node:tls";
 import type { Log } from "@sluice/crds";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -85,7 +86,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
   serve("/endpoints", { GET: async () => ({ status: 200, body: endpointsBody(urls) }) });
   app.get("/metrics", async (_request, reply) => {
     const { contentType, text } = await metrics();
-    return reply.header("content-type", contentType).send(text);
+    return reply.header("content-type", contentType).send(Readable.from(text));
   });
   app.setNotFoundHandler((request, reply) => answerError(notFound(), request, reply));
   app.setErrorHandler(async (error, request, reply) => {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { createMetrics } from "../plugins/index.ts";
 import { startStatusListener } from "../status/listener.ts";
 import type { Fleet, FleetNode } from "../stores/open.ts";
+import { mergeMetrics } from "../workers/merge-metrics.ts";
 import { nodesMetrics } from "./metrics.ts";
 
 async function startNode(nodeId: string, requests: number) {
@@ -16,7 +17,7 @@ async function startNode(nodeId: string, requests: number) {
       trouble: () => null,
       draining: () => false,
       connections: () => ({ accepted: 0, handled: 0, active: 0, reading: 0, writing: 0, waiting: 0, requests: 0 }),
-      metrics,
+      metrics: mergeMetrics(metrics, async () => null),
       upstreams: () => ({}),
     },
     { host: "127.0.0.1", port: 0 },
@@ -28,7 +29,7 @@ const fleetOf = (nodes: readonly FleetNode[]): Fleet => ({ nodes: async () => no
 test("the metrics of all nodes are added up, and a node that gives none is named", async () => {
   const [one, two] = [await startNode("one", 2), await startNode("two", 3)];
   try {
-    const { text, contentType } = await nodesMetrics(
+    const { text: pieces, contentType } = await nodesMetrics(
       fleetOf([
         { address: "http://one", status: `http://127.0.0.1:${one.address.port}` },
         { address: "http://two", status: `http://127.0.0.1:${two.address.port}` },
@@ -36,6 +37,7 @@ test("the metrics of all nodes are added up, and a node that gives none is named
         { address: "http://silent", status: null },
       ]),
     );
+    const text = (await Array.fromAsync(pieces)).join("");
     assert.match(contentType, /^text\/plain/);
     assert.match(text, /^sluice_http_requests_total\{service="users",.*code="200".*\} 5$/m);
     assert.match(text, /^sluice_request_latency_ms_count\{.*\} 2$/m);
@@ -56,5 +58,5 @@ test("the metrics of all nodes are added up, and a node that gives none is named
 
 test("where no nodes are known there is nothing to add up, and no error", async () => {
   const { text } = await nodesMetrics(fleetOf([]));
-  assert.doesNotMatch(text, /sluice_node_scraped\{/);
+  assert.doesNotMatch((await Array.fromAsync(text)).join(""), /sluice_node_scraped\{/);
 });

@@ -8,8 +8,12 @@ const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
   draining: () => false,
   connections: () => ({ accepted: 5, handled: 5, active: 2, reading: 0, writing: 1, waiting: 1, requests: 9 }),
   metrics: {
-    render: async () => "metric 1\n",
-    json: async () => [{ name: "metric" }],
+    text: async function* () {
+      yield* ["metric", " 1\n"];
+    },
+    data: async function* () {
+      yield '{"gauges":[]}\n';
+    },
     contentType: "text/plain; version=0.0.4",
   },
   upstreams: () => ({ u: { t: { health: "HEALTHY", weight: 100, addresses: [] } } }),
@@ -63,9 +67,9 @@ test("the listener answers status, readiness, metrics, the health of targets and
     assert.equal(await metrics.text(), "metric 1\n");
     assert.match(metrics.headers.get("content-type") ?? "", /text\/plain/);
     const data = await fetch(`http://127.0.0.1:${listener.address.port}/metrics`, {
-      headers: { accept: "application/json" },
+      headers: { accept: "application/x-ndjson" },
     });
-    assert.deepEqual(await data.json(), [{ name: "metric" }]);
+    assert.deepEqual(await data.json(), { gauges: [] });
     const health = await at("/upstreams/health");
     assert.deepEqual(await health.json(), { u: { t: { health: "HEALTHY", weight: 100, addresses: [] } } });
     const missing = await at("/nothing");

@@ -3,10 +3,13 @@
  * It tells nothing that is secret and changes nothing.
  */
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import type { NodeState } from "@sluice/model";
 import Fastify from "fastify";
 import type { UpstreamsReport } from "../balance/report.ts";
-import type { Connections, Heap, Metrics } from "../plugins/prometheus/metrics.ts";
+import { DATA_LINES } from "../plugins/prometheus/data-lines.ts";
+import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
+import type { NodeMetrics } from "../workers/merge-metrics.ts";
 
 export interface StatusFacts {
   readonly state: () => NodeState;
@@ -18,7 +21,7 @@ export interface StatusFacts {
   readonly heap?: () => Heap;
   /** Why nobody takes clients' requests; null when somebody does. Absent: somebody always does. */
   readonly unserved?: () => string | null;
-  readonly metrics: Pick<Metrics, "render" | "json" | "contentType">;
+  readonly metrics: NodeMetrics;
   /** How the targets of upstreams fare, as this node sees them. */
   readonly upstreams: () => UpstreamsReport;
 }
@@ -80,8 +83,11 @@ export async function startStatusListener(
   app.get("/upstreams/health", async () => facts.upstreams());
   app.get("/metrics", async (request, reply) => {
     // The admin listener, which adds up the nodes.
-    if (request.headers.accept === "application/json") return facts.metrics.json();
-    return reply.header("content-type", facts.metrics.contentType).send(await facts.metrics.render());
+    const { metrics } = facts;
+    if (request.headers.accept === DATA_LINES) {
+      return reply.header("content-type", DATA_LINES).send(Readable.from(metrics.data()));
+    }
+    return reply.header("content-type", metrics.contentType).send(Readable.from(metrics.text()));
   });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
   await app.listen({ host: listen.host, port: listen.port });

@@ -21,7 +21,8 @@ export async function startAlone({ plan, log, metrics, clusterCounters, onTurn }
     tlsAddress: proxy.tlsAddress,
     serve: async (snapshot) => swap(snapshot),
     balancers: () => runtime().balancers,
-    report: async () => ({ connections: proxy.connections(), metrics: [], heap: { total: 0, used: 0 } }),
+    report: async () => ({ connections: proxy.connections(), heap: { total: 0, used: 0 } }),
+    counted: async () => null,
     trouble: () => null,
     reopenLogs,
     async close(options) {

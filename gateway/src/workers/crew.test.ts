@@ -28,6 +28,13 @@ function clientsOf({ address: { port } }: Crew, count: number) {
   return { ask: () => Promise.all(agents.map(ask)), close: () => agents.forEach((agent) => void agent.destroy()) };
 }
 
+/** The sum over all workers, also those that are no more. */
+async function countedRequests(crew: Crew): Promise<number> {
+  const parts = await Array.fromAsync(await crew.counted());
+  const counts = parts.filter(({ shape }) => shape.name === "sluice_http_requests_total");
+  return counts.flatMap(({ numbers }) => Array.from(numbers)).reduce((sum, value) => sum + value, 0);
+}
+
 async function accepted(crew: Crew): Promise<readonly number[]> {
   await crew.report();
   return crew.threads().map(({ report }) => report?.connections.accepted ?? 0);
@@ -47,14 +54,9 @@ test("several workers answer on one port, and what they count is one sum", async
     shares.every((share) => share > 0),
     shares.join(),
   );
-  const { connections, metrics } = await crew.report();
+  const { connections } = await crew.report();
   assert.deepEqual([connections.accepted, connections.requests], [64, 64]);
-  const counted = metrics.flatMap((each) => each.filter(({ name }) => name === "sluice_http_requests_total"));
-  const values = counted.flatMap((metric) => (metric as unknown as { values: { value: number }[] }).values);
-  assert.equal(
-    values.reduce((sum, { value }) => sum + value, 0),
-    64,
-  );
+  assert.equal(await countedRequests(crew), 64);
 });
 
 test("a limit is that of the node, whichever worker a request comes to", async (context) => {
@@ -73,9 +75,11 @@ test("a worker that dies is replaced, and the others' clients notice nothing; li
   const { crew, log } = await startTestCrew(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   const config = { year: 1000 };
-  await crew.serve(routed(url, { plugins: [{ name: "rate-limiting", config }] }));
+  const counting = { name: "prometheus", config: { status_code_metrics: true } };
+  await crew.serve(routed(url, { plugins: [{ name: "rate-limiting", config }, counting] }));
   const clients = clientsOf(crew, 32);
   await clients.ask();
+  assert.equal(await countedRequests(crew), 32);
   const [lost = 0, kept = 0] = await accepted(crew);
   assert.equal(lost + kept, 32);
   const [dying] = crew.threads();
@@ -93,6 +97,7 @@ test("a worker that dies is replaced, and the others' clients notice nothing; li
   assert.deepEqual(new Set(await late.ask()), new Set([200]));
   assert.ok(((await accepted(crew)).at(-1) ?? 0) > 0, "the new one takes its share");
   assert.ok((await crew.report()).connections.accepted >= 32 + 32, "the sum has the dead one's");
+  assert.ok((await countedRequests(crew)) >= 32 + 32, "so has that of the metrics");
   assert.deepEqual(
     log.map(({ msg }) => msg),
     ["a worker has ended and is started again"],

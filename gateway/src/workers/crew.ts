@@ -7,6 +7,7 @@ import { changeBetween, emptySnapshot, type Snapshot } from "@sluice/model";
 import type { HealthNews } from "../balance/balancer.ts";
 import { healthy } from "../balance/health.ts";
 import { Balancers } from "../compile/balancers.ts";
+import type { Part } from "../plugins/prometheus/slices.ts";
 import { createCountersMemory } from "../plugins/rate-limiting/shared.ts";
 import { SettingsError } from "../settings/error.ts";
 import { gatewaySettings as names } from "../settings/gateway.ts";
@@ -28,6 +29,7 @@ const LONGEST_PAUSE = 10_000;
 export interface Crew extends Workers {
   /** Those that are there now. */
   threads(): readonly ThreadHandle[];
+  counted(): Promise<AsyncIterable<Part>>;
 }
 
 /** Rejects when an address cannot be listened on. */
@@ -112,12 +114,21 @@ class ThreadCrew implements Crew {
     const reports = this.threads().flatMap(({ report }) => report ?? []);
     return {
       connections: addConnections([this.#retired.connections, ...reports.map(({ connections }) => connections)]),
-      metrics: [this.#retired.metrics, ...reports.map(({ metrics }) => metrics)],
       heap: {
         total: reports.reduce((sum, { heap }) => sum + heap.total, 0),
         used: reports.reduce((sum, { heap }) => sum + heap.used, 0),
       },
     };
+  }
+
+  async counted(): Promise<AsyncIterable<Part>> {
+    await Promise.all(this.threads().map((thread) => thread.askCount()));
+    return this.#parts();
+  }
+
+  async *#parts(): AsyncGenerator<Part> {
+    yield* this.#retired.parts();
+    for (const thread of this.threads()) yield* thread.parts;
   }
 
   trouble(): string | null {
@@ -166,7 +177,7 @@ class ThreadCrew implements Crew {
     this.#threads.set(number, thread);
     void thread.ended.then((reason) => {
       this.#threads.delete(number);
-      this.#retired.add(thread.report);
+      this.#retired.add(thread.report, thread.parts);
       leaveAll(this.#places, number);
       if (this.#ending) return;
       const again = performance.now() - began < LIVED ? failures + 1 : 1;

@@ -1,8 +1,8 @@
 /** What the control thread and the thread of a worker tell each other. Everything is plain data. */
 import type { Change, RateLimitingConfig } from "@sluice/model";
-import type { MetricObject } from "prom-client";
 import type { HealthNews } from "../balance/balancer.ts";
 import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
+import type { Part } from "../plugins/prometheus/slices.ts";
 import type { Counter, Taken } from "../plugins/rate-limiting/counters.ts";
 import type { CountersMemory } from "../plugins/rate-limiting/shared.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
@@ -36,6 +36,7 @@ export type Order =
   | { readonly kind: "serve"; readonly step: Step }
   | { readonly kind: "health"; readonly news: HealthNews }
   | { readonly kind: "report" }
+  | { readonly kind: "count" }
   | { readonly kind: "reopen" }
   | { readonly kind: "taken"; readonly id: number; readonly taken: Taken }
   | { readonly kind: "untaken"; readonly id: number; readonly message: string }
@@ -49,6 +50,9 @@ export type Word =
   | { readonly kind: "failed"; readonly error: Refusal }
   | { readonly kind: "health"; readonly news: HealthNews }
   | { readonly kind: "report"; readonly report: ThreadReport }
+  /** Some of what was counted; `counted` comes after the last. */
+  | { readonly kind: "part"; readonly part: Part }
+  | { readonly kind: "counted" }
   | {
       readonly kind: "take";
       readonly id: number;
@@ -59,7 +63,6 @@ export type Word =
 
 export interface ThreadReport {
   readonly connections: Connections;
-  readonly metrics: readonly MetricObject[];
   readonly heap: Heap;
 }
 

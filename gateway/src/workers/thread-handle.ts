@@ -3,6 +3,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
 import type { HealthNews } from "../balance/balancer.ts";
+import type { Part } from "../plugins/prometheus/slices.ts";
 import type { Counter, Counters } from "../plugins/rate-limiting/counters.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import { errorOf, type Order, type Step, type ThreadReport, type ThreadStart, type Word } from "./messages.ts";
@@ -22,6 +23,8 @@ export interface Addresses {
 
 /** Milliseconds that a thread may take to report; one that takes longer is told of by its last report. */
 const REPORT_PATIENCE = 1000;
+/** The same for what it has counted, which it tells in many turns. */
+const COUNT_PATIENCE = 5000;
 
 /**
  * Megabytes of a thread's young generation, which V8 cuts in three: half of what the command gives to its
@@ -36,6 +39,9 @@ export class ThreadHandle {
   readonly ended: Promise<Error>;
   /** The last report; null before the first. */
   report: ThreadReport | null = null;
+  /** What it had counted when it was last asked. */
+  parts: readonly Part[] = [];
+  #counted: Part[] = [];
   readonly #options: ThreadOptions;
   readonly #worker: Worker;
   readonly #began = Promise.withResolvers<Addresses>();
@@ -43,7 +49,8 @@ export class ThreadHandle {
   #has: Snapshot;
   /** Whoever waits until the thread serves what it was told to, or has said why it does not. */
   #served: ((error: Error | null) => void) | null = null;
-  #reported: PromiseWithResolvers<void> | null = null;
+  readonly #reports: Answers;
+  readonly #counts: Answers;
 
   constructor(options: ThreadOptions) {
     this.#options = options;
@@ -52,6 +59,8 @@ export class ThreadHandle {
       workerData: options.start,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG },
     });
+    this.#reports = new Answers(() => this.#tell({ kind: "report" }), REPORT_PATIENCE);
+    this.#counts = new Answers(() => this.#tell({ kind: "count" }), COUNT_PATIENCE);
     this.started = this.#began.promise;
     // Not everybody who makes one waits for it.
     this.started.catch(() => undefined);
@@ -64,7 +73,8 @@ export class ThreadHandle {
         const reason = cause ?? new Error(`the thread ended with code ${code}`);
         this.#began.reject(reason);
         this.#served?.(null);
-        this.#reported?.resolve();
+        this.#reports.arrive();
+        this.#counts.arrive();
         this.#closed.resolve();
         resolve(reason);
       });
@@ -98,15 +108,13 @@ export class ThreadHandle {
   }
 
   /** Resolves when `report` is fresh, or the thread has no time to report. */
-  async askReport(): Promise<void> {
-    if (this.#reported === null) {
-      this.#reported = Promise.withResolvers();
-      this.#tell({ kind: "report" });
-    }
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, REPORT_PATIENCE);
-    await Promise.race([this.#reported.promise, this.ended, promise]);
-    clearTimeout(timer);
+  askReport(): Promise<void> {
+    return this.#reports.ask();
+  }
+
+  /** The same for `parts`. */
+  askCount(): Promise<void> {
+    return this.#counts.ask();
   }
 
   /** Drains; a thread that does not end by itself soon after the deadline is ended. */
@@ -146,8 +154,15 @@ export class ThreadHandle {
         return;
       case "report":
         this.report = word.report;
-        this.#reported?.resolve();
-        this.#reported = null;
+        this.#reports.arrive();
+        return;
+      case "part":
+        this.#counted.push(word.part);
+        return;
+      case "counted":
+        this.parts = this.#counted;
+        this.#counted = [];
+        this.#counts.arrive();
         return;
       case "take":
         void this.#take(word.id, word.counters, word.config);
@@ -165,5 +180,35 @@ export class ThreadHandle {
     } catch (error) {
       this.#tell({ kind: "untaken", id, message: error instanceof Error ? error.message : String(error) });
     }
+  }
+}
+
+/** Answers to one question, for all who ask it before it is answered. */
+class Answers {
+  readonly #put: () => void;
+  readonly #patience: number;
+  #awaited: PromiseWithResolvers<void> | null = null;
+
+  /** @param patience Milliseconds. */
+  constructor(put: () => void, patience: number) {
+    this.#put = put;
+    this.#patience = patience;
+  }
+
+  /** Resolves when the answer has come, or has taken too long. */
+  async ask(): Promise<void> {
+    if (this.#awaited === null) {
+      this.#awaited = Promise.withResolvers();
+      this.#put();
+    }
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, this.#patience);
+    await Promise.race([this.#awaited.promise, late.promise]);
+    clearTimeout(timer);
+  }
+
+  arrive(): void {
+    this.#awaited?.resolve();
+    this.#awaited = null;
   }
 }

@@ -5,8 +5,7 @@ import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
 import { adoptChange, emptySnapshot } from "@sluice/model";
 import { pino } from "pino";
-import type { MetricObject } from "prom-client";
-import { createCounters, createMetrics } from "../plugins/index.ts";
+import { createCounters, createMetrics, partsOf } from "../plugins/index.ts";
 import { SharedCounters } from "../plugins/rate-limiting/shared.ts";
 import { ClusterCounters } from "./cluster-counters.ts";
 import { type Order, refusalOf, type ThreadStart, type Word } from "./messages.ts";
@@ -45,7 +44,10 @@ function take(worker: RunningWorker, order: Order): void {
       worker.runtime().balancers.get(order.news.upstreamId)?.adoptHealth(order.news);
       return;
     case "report":
-      void report(worker);
+      report(worker);
+      return;
+    case "count":
+      void count();
       return;
     case "reopen":
       worker.reopenLogs();
@@ -61,11 +63,15 @@ function take(worker: RunningWorker, order: Order): void {
   }
 }
 
-async function report({ proxy }: RunningWorker): Promise<void> {
+function report({ proxy }: RunningWorker): void {
   const { total_heap_size: total, used_heap_size: used } = getHeapStatistics();
-  // What the node as a whole has, such as the size of its process, the control thread tells.
-  const counted = ((await metrics.json()) as readonly MetricObject[]).filter(({ type }) => String(type) !== "gauge");
-  tell({ kind: "report", report: { connections: proxy.connections(), metrics: counted, heap: { total, used } } });
+  tell({ kind: "report", report: { connections: proxy.connections(), heap: { total, used } } });
+}
+
+/** What the node as a whole has, such as the size of its process, the control thread tells. */
+async function count(): Promise<void> {
+  for await (const part of partsOf(metrics.tables)) tell({ kind: "part", part });
+  tell({ kind: "counted" });
 }
 
 async function close(worker: RunningWorker, deadline: number): Promise<void> {

@@ -1,8 +1,8 @@
 /** What serves the clients of a node: one worker in the control thread, or several in threads of their own. */
 import type { Snapshot } from "@sluice/model";
-import type { MetricObject } from "prom-client";
 import type { Balancer } from "../balance/balancer.ts";
 import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
+import type { Part } from "../plugins/prometheus/slices.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 
 export interface Workers {
@@ -14,6 +14,8 @@ export interface Workers {
   /** Those of what is served, by upstream id. A change of health here is one of all workers. */
   balancers(): ReadonlyMap<string, Balancer>;
   report(): Promise<WorkersReport>;
+  /** What threads have counted; null when everything is counted in the control thread. */
+  counted(): Promise<AsyncIterable<Part> | null>;
   /** Why nobody takes requests; null when somebody does. */
   trouble(): string | null;
   /** Opens files anew that were moved away. */
@@ -25,8 +27,6 @@ export interface Workers {
 export interface WorkersReport {
   /** Of all workers since the start of the node. */
   readonly connections: Connections;
-  /** What threads have counted, of each its own; empty when everything is counted in the control thread. */
-  readonly metrics: readonly (readonly MetricObject[])[];
   /** Bytes of the heaps of all threads but the control thread. */
   readonly heap: Heap;
 }

@@ -13,6 +13,7 @@ import {
 import { filledPrometheus } from "../testing-configs.ts";
 import { prometheus } from "./handler.ts";
 import { createMetrics } from "./metrics.ts";
+import { textOf } from "./slices.ts";
 
 const everything = { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true };
 
@@ -20,7 +21,7 @@ const everything = { status_code_metrics: true, latency_metrics: true, bandwidth
 async function logged(config: Partial<PrometheusConfig>, options: FakeExchangeOptions = {}, compat = false) {
   const metrics = createMetrics({ compat, nodeId: "node-1", version: "0.0.0" });
   prometheus({ ...filledPrometheus, ...config }, fakeScope(), fakeServices({ metrics })).log?.(fakeExchange(options));
-  const lines = (await metrics.render()).split("\n");
+  const lines = (await Array.fromAsync(textOf(metrics.tables))).join("").split("\n");
   return lines.filter((line) => /service=/.test(line) && !/_bucket|_count/.test(line));
 }
 

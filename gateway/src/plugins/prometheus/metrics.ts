@@ -1,9 +1,9 @@
 /** The metrics of a node (kong-contract 3.5), in Prometheus' text format. One per node; nothing is global. */
-import { Gauge, Registry } from "prom-client";
+import { Gauge, type MetricObject, Registry } from "prom-client";
 import type { ShownTarget } from "../../balance/report.ts";
-import { CellCounter, CellHistogram } from "./cells.ts";
 import { naming } from "./names.ts";
 import { Recorder, type RequestLabels } from "./recorder.ts";
+import { CounterTable, HistogramTable, type Table } from "./table.ts";
 
 /** Connections of clients to the proxy listener since start (accepted, handled) and now, and requests since start. */
 export interface Connections {
@@ -37,11 +37,13 @@ export interface Metrics {
   readEntities(read: () => Readonly<Record<string, number>>): void;
   /** Which document the node runs. */
   setConfig(config: { readonly hash: string; readonly revision: number }): void;
-  /** Everything, as `GET /metrics` answers it. */
-  render(): Promise<string>;
-  /** The same as data, for whoever adds up several nodes (prom-client's AggregatorRegistry). */
-  json(): Promise<readonly object[]>;
-  /** The Content-Type of `render`. */
+  /** What requests are counted in: many series, see slices.ts. */
+  readonly tables: readonly Table[];
+  /** Everything else, in Prometheus' text format. */
+  gauges(): Promise<string>;
+  /** The same as data. */
+  gaugeValues(): Promise<readonly MetricObject[]>;
+  /** Of the text format. */
   readonly contentType: string;
 }
 
@@ -64,43 +66,42 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
   const registers = [registry];
   const { name, source } = naming(compat);
 
-  const requests = new CellCounter(
+  const requests = new CounterTable(
     {
       name: name("requests"),
       help: "HTTP requests by service, route, status and who made the response",
       labelNames: ["service", "route", "code", "source", "workspace", "consumer"],
-      registers,
+      bounds: null,
     },
     maxSeries,
   );
-  const bandwidth = new CellCounter(
+  const bandwidth = new CounterTable(
     {
       name: name("bandwidth"),
       help: "Bytes of requests (ingress) and responses (egress) by service and route",
       labelNames: ["service", "route", "direction", "workspace", "consumer"],
-      registers,
+      bounds: null,
     },
     maxSeries,
   );
-  const histogram = (metric: "gatewayLatency" | "upstreamLatency" | "requestLatency", help: string) =>
-    new CellHistogram(
-      {
-        name: name(metric),
-        help,
-        labelNames: ["service", "route", "workspace"],
-        buckets: metric === "gatewayLatency" ? gatewayBuckets : upstreamBuckets,
-        registers,
-      },
-      // A histogram's series has a line for every bucket, but 10,000 routes have theirs.
-      Math.ceil(maxSeries / 5),
-    ).series;
+  const histogram = (metric: "gatewayLatency" | "upstreamLatency" | "requestLatency", help: string) => {
+    const bounds = metric === "gatewayLatency" ? gatewayBuckets : upstreamBuckets;
+    const shape = { name: name(metric), help, labelNames: ["service", "route", "workspace"], bounds };
+    // A histogram's series has a line for every bucket, but 10,000 routes have theirs.
+    return new HistogramTable(shape, bounds, Math.ceil(maxSeries / 5));
+  };
+  const latencies = {
+    gateway: histogram("gatewayLatency", "Milliseconds that the gateway added to a request"),
+    upstream: histogram("upstreamLatency", "Milliseconds until the upstream's response began"),
+    request: histogram("requestLatency", "Milliseconds from the request's arrival to the response's end"),
+  };
   const counted = {
     requests: requests.series,
     bandwidth: bandwidth.series,
     latencies: {
-      gateway: histogram("gatewayLatency", "Milliseconds that the gateway added to a request"),
-      upstream: histogram("upstreamLatency", "Milliseconds until the upstream's response began"),
-      request: histogram("requestLatency", "Milliseconds from the request's arrival to the response's end"),
+      gateway: latencies.gateway.series,
+      upstream: latencies.upstream.series,
+      request: latencies.request.series,
     },
     source,
   };
@@ -216,8 +217,9 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
       config.reset();
       config.set({ node_id: nodeId, hash }, revision);
     },
-    render: () => registry.metrics(),
-    json: () => registry.getMetricsAsJSON(),
+    tables: [requests, bandwidth, latencies.gateway, latencies.upstream, latencies.request],
+    gauges: () => registry.metrics(),
+    gaugeValues: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,
   };
 }

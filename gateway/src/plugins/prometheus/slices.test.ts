@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { Counter, Histogram, Registry } from "prom-client";
+import { readData, writeData } from "./data-lines.ts";
+import { partsOf, Sum, textOf } from "./slices.ts";
+import { CounterTable, HistogramTable, type Table } from "./table.ts";
+
+const labelNames = ["service", "route"];
+const bounds = [1, 2.5, 10];
+const shapes = {
+  counter: { name: "c_total", help: 'a "help"\\ of\ntwo lines', labelNames, bounds: null },
+  histogram: { name: "h_ms", help: "of milliseconds", labelNames, bounds },
+};
+const empty = () => ({
+  counter: new CounterTable(shapes.counter, 1000),
+  histogram: new HistogramTable(shapes.histogram, bounds, 1000),
+});
+const textFor = async (tables: readonly Table[]) => (await Array.fromAsync(textOf(tables))).join("");
+
+/** What prom-client is told, and prints. */
+function reference() {
+  const registry = new Registry();
+  const registers = [registry];
+  const { counter, histogram } = shapes;
+  return {
+    counter: new Counter({ ...counter, labelNames, registers }),
+    histogram: new Histogram({ ...histogram, labelNames, buckets: bounds, registers }),
+    text: () => registry.metrics(),
+  };
+}
+
+const label = fc.oneof(
+  fc.constantFrom("a", "b", "", 'qu"ote', "back\\slash", "two\nlines", "\\n", "é€😀"),
+  fc.string({ maxLength: 6, unit: "binary" }),
+);
+const events = fc.array(
+  fc.record({
+    labels: fc.tuple(label, label),
+    count: fc.oneof(fc.integer({ min: 0, max: 2 ** 40 }), fc.double({ min: 0, max: 1e300, noNaN: true })),
+    took: fc.oneof(fc.constantFrom(...bounds), fc.double({ min: 0, max: 1e9, noNaN: true })),
+  }),
+  { maxLength: 30 },
+);
+type Events = readonly { labels: [string, string]; count: number; took: number }[];
+
+function record(list: Events, { counter, histogram } = empty()) {
+  for (const { labels, count, took } of list) {
+    counter.series.of(labels).value += count;
+    histogram.series.of(labels).observe(took);
+  }
+  return [counter, histogram];
+}
+
+describe("the text of tables", () => {
+  it("is to the letter what prom-client prints for the same values", async () => {
+    const check = fc.asyncProperty(events, async (list) => {
+      const wanted = reference();
+      for (const { labels, count, took } of list) {
+        const [service, route] = labels;
+        wanted.counter.inc({ service, route }, count);
+        wanted.histogram.observe({ service, route }, took);
+      }
+      assert.equal(await textFor(record(list)), await wanted.text());
+    });
+    await fc.assert(check, { numRuns: 300 });
+  });
+
+  it("comes in slices, with turns of the event loop between them, whatever is used meanwhile", async () => {
+    const { counter, histogram } = empty();
+    const table = new HistogramTable(shapes.histogram, bounds, 4000);
+    for (let n = 0; n < 4000; n++) table.series.of([`service-of-some-length-${n}`, "route"]).observe(n);
+    let turns = 0;
+    const count = () => {
+      turns++;
+      // Takes the place of the oldest.
+      table.series.of(["new", String(turns)]).observe(1);
+      immediate = setImmediate(count);
+    };
+    let immediate = setImmediate(count);
+    const slices = await Array.fromAsync(textOf([counter, table, histogram]));
+    clearImmediate(immediate);
+    assert.ok(slices.length > 5 && turns >= slices.length - 3, `${slices.length} slices in ${turns} turns`);
+    assert.ok(slices.every((slice) => slice.length < 300_000));
+    const series = slices.join("").match(/(?<=_count\{)[^}]+/g) ?? [];
+    assert.deepEqual([series.length, new Set(series).size], [4000, 4000]);
+  });
+});
+
+describe("what tables have counted, handed on as parts", () => {
+  it("adds up to what one table would have counted, through a clone or lines of JSON", async () => {
+    const whole = fc.asyncProperty(fc.array(events, { minLength: 1, maxLength: 3 }), async (lists) => {
+      // Sums of fractions depend on their order.
+      const rounded = lists.map((list) =>
+        list.map((e) => ({ ...e, count: (e.count % 1000) | 0, took: (e.took % 1000) | 0 })),
+      );
+      const sum = new Sum();
+      for (const [at, list] of rounded.entries()) {
+        const tables = record(list);
+        if (at % 2 === 0) for await (const part of partsOf(tables)) sum.add(structuredClone(part));
+        else await sum.addAll(await throughJson(tables));
+      }
+      assert.equal(await textFor(sum.tables), await textFor(record(rounded.flat())));
+    });
+    await fc.assert(whole, { numRuns: 100 });
+  });
+
+  it("are not taken for whole when the end of a line is missing", async () => {
+    const read = Array.fromAsync(readData(bytesOf(['{"gauges":[]}\n{"gauges":'])));
+    await assert.rejects(read, /last line has no end/);
+  });
+});
+
+/** In chunks that are cut anywhere, also within a character. */
+async function* bytesOf(lines: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from((await Array.fromAsync(lines)).join(""));
+  for (let at = 0; at < bytes.length; at += 97) yield bytes.subarray(at, at + 97);
+}
+
+async function throughJson(tables: readonly Table[]) {
+  const data = await Array.fromAsync(readData(bytesOf(writeData([], partsOf(tables)))));
+  return data.flatMap((datum) => ("part" in datum ? [datum.part] : []));
+}
