@@ -1,5 +1,6 @@
 /** The headers that the client gets with an upstream's response (kong-contract 2.3). */
 import { connectionNames, type HeaderStyle, hopByHop, takesTrailers } from "./header-names.ts";
+import { HeaderList, type HeaderSink } from "./header-sink.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 
 /** Flat: name, value, name, value; bytes are Latin-1 as Node's parsers give them. */
@@ -11,7 +12,8 @@ const NO_CONTENT = 204;
 /** Flat, with the plugins' edits. Framing headers (Connection, Transfer-Encoding) are the engine's own. */
 export function clientHeaders(exchange: LiveExchange, raw: RawHeaders, style: HeaderStyle): readonly string[] {
   const { names } = style;
-  const headers: string[] = [];
+  const list = new HeaderList();
+  const { headers } = list;
   const hops: string[] = [];
   const trailers = takesTrailers(exchange.request);
   let listed: ReadonlySet<string> | null = null;
@@ -26,32 +28,27 @@ export function clientHeaders(exchange: LiveExchange, raw: RawHeaders, style: He
       headers.push(name, value);
     }
   }
-  headers.push(...ownClientHeaders(exchange, hops.length > 0 ? hops.join(", ") : undefined, style));
+  tellClient(list, exchange, { hops: hops.length > 0 ? hops.join(", ") : undefined, style });
   return exchange.editResponse(listed === null ? headers : without(headers, listed));
 }
 
-/**
- * What the proxy tells of itself, flat.
- *
- * @param hops The upstream's Via
- */
-export function ownClientHeaders(
+/** What the proxy tells of itself. */
+export function tellClient(
+  sink: HeaderSink,
   exchange: LiveExchange,
-  hops: string | undefined,
-  { names, gateway, latencies }: HeaderStyle,
-): string[] {
-  const headers: string[] = [];
+  { hops, style }: { /** The upstream's Via. */ readonly hops: string | undefined; readonly style: HeaderStyle },
+): void {
+  const { names, gateway, latencies } = style;
   if (gateway !== null) {
     const own = `${exchange.upstreamVersion} ${gateway}`;
-    headers.push("Via", hops === undefined ? own : `${hops}, ${own}`);
-  } else if (hops !== undefined) headers.push("Via", hops);
+    sink.add("Via", hops === undefined ? own : `${hops}, ${own}`);
+  } else if (hops !== undefined) sink.add("Via", hops);
   if (latencies) {
     const { started, forwarded = started, answered = forwarded } = exchange.timings;
-    headers.push(names.upstreamLatency, milliseconds(answered - forwarded));
-    headers.push(names.proxyLatency, milliseconds(forwarded - started));
+    sink.add(names.upstreamLatency, milliseconds(answered - forwarded));
+    sink.add(names.proxyLatency, milliseconds(forwarded - started));
   }
-  headers.push(names.requestId, exchange.id);
-  return headers;
+  sink.add(names.requestId, exchange.id);
 }
 
 /** Rounded down, as Kong's are. */

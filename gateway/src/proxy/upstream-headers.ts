@@ -1,6 +1,7 @@
 /** The headers that the upstream gets (kong-contract 2.3, house decision 13). */
 import type { Target } from "../runtime/runtime.ts";
 import { connectionNames, type HeaderStyle, hopByHop, takesTrailers } from "./header-names.ts";
+import { HeaderList, type HeaderSink } from "./header-sink.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 import { escapePath } from "./path.ts";
 import type { IncomingRequest } from "./request.ts";
@@ -28,7 +29,9 @@ export function upstreamHeaders(exchange: LiveExchange, style: HeaderStyle): rea
   const { request, body } = exchange;
   const { rawHeaders } = request.head;
   const listed = connectionNames(request.header("connection"));
-  const headers: string[] = ["Host", hostFor(exchange, null)];
+  const list = new HeaderList();
+  const { headers } = list;
+  headers.push("Host", hostFor(exchange, null));
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? "";
     const lower = name.toLowerCase();
@@ -36,38 +39,30 @@ export function upstreamHeaders(exchange: LiveExchange, style: HeaderStyle): rea
     headers.push(name, rawHeaders[at + 1] ?? "");
   }
   if (body !== null && body.length !== null) headers.push("Content-Length", String(body.length));
-  headers.push(...ownUpstreamHeaders(exchange, style));
+  tellUpstream(list, exchange, style);
   return exchange.editUpstream(headers);
 }
 
-/** What the proxy tells of itself and of the client, flat. */
-export function ownUpstreamHeaders(exchange: LiveExchange, { names, gateway }: HeaderStyle): string[] {
+/** What the proxy tells of itself and of the client. */
+export function tellUpstream(sink: HeaderSink, exchange: LiveExchange, { names, gateway }: HeaderStyle): void {
   const { request } = exchange;
   const before = request.header("x-forwarded-for");
   const { peerAddress } = request;
-  const headers = [
-    "X-Forwarded-For",
-    before === undefined ? peerAddress : `${before}, ${peerAddress}`,
-    "X-Forwarded-Proto",
-    request.scheme,
-    "X-Forwarded-Host",
-    believed(request, "x-forwarded-host") ?? nameOf(request.host),
-    "X-Forwarded-Port",
-    believed(request, "x-forwarded-port") ?? String(request.head.port),
-    "X-Forwarded-Path",
-    believed(request, "x-forwarded-path") ?? request.target.sentPath,
-  ];
+  sink.add("X-Forwarded-For", before === undefined ? peerAddress : `${before}, ${peerAddress}`);
+  sink.add("X-Forwarded-Proto", request.scheme);
+  sink.add("X-Forwarded-Host", believed(request, "x-forwarded-host") ?? nameOf(request.host));
+  sink.add("X-Forwarded-Port", believed(request, "x-forwarded-port") ?? String(request.head.port));
+  sink.add("X-Forwarded-Path", believed(request, "x-forwarded-path") ?? request.target.sentPath);
   const prefix = believed(request, "x-forwarded-prefix") ?? strippedPrefix(exchange);
-  if (prefix !== null) headers.push("X-Forwarded-Prefix", prefix);
-  headers.push("X-Real-IP", request.clientAddress);
+  if (prefix !== null) sink.add("X-Forwarded-Prefix", prefix);
+  sink.add("X-Real-IP", request.clientAddress);
   const hops = request.header("via");
   if (gateway !== null) {
     const own = `${request.head.httpVersion} ${gateway}`;
-    headers.push("Via", hops === undefined ? own : `${hops}, ${own}`);
-  } else if (hops !== undefined) headers.push("Via", hops);
-  headers.push(names.requestId, exchange.id);
-  if (takesTrailers(request)) headers.push("TE", "trailers");
-  return headers;
+    sink.add("Via", hops === undefined ? own : `${hops}, ${own}`);
+  } else if (hops !== undefined) sink.add("Via", hops);
+  sink.add(names.requestId, exchange.id);
+  if (takesTrailers(request)) sink.add("TE", "trailers");
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Heads as text on their way out: a field that passes is copied from the bytes that came, whole runs of lines at once. */
 import type { HeaderEditList } from "../header-edits.ts";
+import type { HeaderSink } from "../header-sink.ts";
 import { nameAt, valueAt } from "./parse/access.ts";
 import { DROP, type FieldSection, ID, PLAIN, STRIDE } from "./parse/fields.ts";
 
@@ -35,12 +36,24 @@ export function passedLines(section: FieldSection, dropped: DropTable, edits: He
   return run < 0 ? text : text + bytes.toString("latin1", run, runEnd);
 }
 
-/** A flat list of the gateway's own headers as lines, without those that a plugin replaces. */
-export function ownLines(headers: readonly string[], edits: HeaderEditList | null): string {
-  let text = "";
-  for (let at = 0; at < headers.length; at += 2) {
-    const name = headers[at] ?? "";
-    if (edits === null || !edits.replaces(name)) text += `${name}: ${headers[at + 1]}\r\n`;
+/** The gateway's own headers as lines, without those that a plugin replaces. */
+class OwnLines implements HeaderSink {
+  text = "";
+  edits: HeaderEditList | null = null;
+
+  add(name: string, value: string): void {
+    const { edits } = this;
+    if (edits === null || !edits.replaces(name)) this.text += `${name}: ${value}\r\n`;
   }
-  return edits === null ? text : text + edits.lines;
+}
+
+/** Heads are written one at a time. */
+const own = new OwnLines();
+
+/** What `tell` tells, and behind it what plugins set. */
+export function ownLines(edits: HeaderEditList | null, tell: (sink: HeaderSink) => void): string {
+  own.text = "";
+  own.edits = edits;
+  tell(own);
+  return edits === null ? own.text : own.text + edits.lines;
 }

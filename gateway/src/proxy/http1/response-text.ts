@@ -1,6 +1,6 @@
 /** Heads of responses on their way to the client. */
 import { STATUS_CODES } from "node:http";
-import { ownClientHeaders } from "../client-headers.ts";
+import { tellClient } from "../client-headers.ts";
 import { type HeaderStyle, hopByHop } from "../header-names.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { OwnResponse } from "../own-response.ts";
@@ -40,7 +40,7 @@ export function createResponseHeads(style: HeaderStyle) {
     const table = status === NO_CONTENT || chunked ? droppedWithLength : dropped;
     let text = statusLine(status, fields.bytes.toString("latin1", head.reasonStart, head.reasonEnd));
     text += passedLines(fields, table, edits);
-    text += ownLines(ownClientHeaders(exchange, headerOf(fields, "via"), style), edits);
+    text += ownLines(edits, (sink) => tellClient(sink, exchange, { hops: headerOf(fields, "via"), style }));
     if (indexOf(fields, "date") < 0) text += dateLine();
     if (trailers) text += trailerLine(head);
     if (chunked) text += CHUNKED;

@@ -3,7 +3,7 @@ import type { Target } from "../../runtime/runtime.ts";
 import type { HeaderStyle } from "../header-names.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
-import { hostFor, isReplaced, ownUpstreamHeaders } from "../upstream-headers.ts";
+import { hostFor, isReplaced, tellUpstream } from "../upstream-headers.ts";
 import type { ClientHead } from "./client-head.ts";
 import { type DropTable, ownLines, passedLines } from "./head-text.ts";
 import { known } from "./parse/names.ts";
@@ -20,7 +20,7 @@ export function createUpstreamHeads(style: HeaderStyle): UpstreamHeads<ClientHea
     let text = `${forward.method} ${forward.path} HTTP/1.1\r\n`;
     if (edits === null || !edits.replaces("Host")) text += `Host: ${hostFor(exchange, target)}\r\n`;
     text += passedLines(head.fields, dropped, edits);
-    text += ownLines(ownUpstreamHeaders(exchange, style), edits);
+    text += ownLines(edits, (sink) => tellUpstream(sink, exchange, style));
     if (protocol !== null) return `${text}Connection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
     const { body } = exchange;
     text += "Connection: keep-alive\r\n";
