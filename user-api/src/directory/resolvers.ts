@@ -2,32 +2,41 @@
 import { randomUUIDv7 } from "node:crypto";
 import { failure } from "../errors.ts";
 import type { Consumer } from "../policy/consumer.ts";
-import type { Access } from "../settings.ts";
+import type { Access } from "../policy/policy.ts";
 import type { Post, User, UserStore } from "../store/store.ts";
 import { checkNewUser, type NewUser } from "./new-user.ts";
 
 export interface ResolverOptions {
   readonly store: UserStore;
   readonly access: Access;
+  /** Told of every user once the store has it. */
+  readonly created: (user: User) => void;
 }
 
 /** What an event carries: the root value of the subscription's result. */
-interface Created {
+export interface Created {
   readonly userCreated: User;
 }
 
-/** The part of the resolver context that is ours or that we use. */
+/** The part of the resolver context that is ours. */
 export interface Context {
   readonly consumer: Consumer | null;
-  readonly pubsub: {
-    publish(event: { readonly topic: typeof TOPIC; readonly payload: Created }): void;
-    subscribe(topic: typeof TOPIC): Promise<AsyncIterable<Created>>;
-  };
+  /** The posts of a user. Made for each operation: what it has read it does not read again. */
+  readonly postsOf: (userId: string) => Promise<readonly Post[]>;
 }
 
-const TOPIC = "userCreated";
+/**
+ * Stands for every user who is created from now on. graphql-js wants something to iterate, but only asks it whether a
+ * subscription may begin; what it gets then comes from the events (subscriptions/feed.ts).
+ */
+const everyUser: AsyncIterable<never> = { [Symbol.asyncIterator]: async function* () {} };
 
-export function makeResolvers({ store, access }: ResolverOptions) {
+/** What subscriptions ask before they begin, by field: whoever may not follow learns it here, by an error. */
+export const subscribers = {
+  userCreated: (_root: unknown, _given: unknown, _context: Context): AsyncIterable<never> => everyUser,
+};
+
+export function makeResolvers({ store, access, created }: ResolverOptions) {
   return {
     Query: {
       users: () => store.users(),
@@ -39,7 +48,7 @@ export function makeResolvers({ store, access }: ResolverOptions) {
     },
 
     Mutation: {
-      async createUser(_root: unknown, given: NewUser, { consumer, pubsub }: Context) {
+      async createUser(_root: unknown, given: NewUser, { consumer }: Context) {
         if (access === "authenticated" && consumer === null) {
           throw failure("UNAUTHENTICATED", "Creating a user needs a consumer: send a credential to the gateway");
         }
@@ -51,30 +60,21 @@ export function makeResolvers({ store, access }: ResolverOptions) {
         }
         const user: User = { id: randomUUIDv7(), ...checked.value };
         if (!(await store.add(user))) throw failure("CONFLICT", "Another user has this e-mail address");
-        pubsub.publish({ topic: TOPIC, payload: { userCreated: user } });
+        created(user);
         return user;
       },
     },
 
     Subscription: {
-      userCreated: {
-        subscribe: (_root: unknown, _given: unknown, { pubsub }: Context) => pubsub.subscribe(TOPIC),
-        resolve({ userCreated }: Partial<Created>) {
-          // Over HTTP a subscription is executed like a query, without an event.
-          if (userCreated !== undefined) return userCreated;
-          throw failure("BAD_REQUEST", "Subscriptions are answered over a WebSocket (graphql-transport-ws)");
-        },
+      userCreated({ userCreated }: Partial<Created>) {
+        // As an ordinary answer over HTTP a subscription is executed like a query, without an event.
+        if (userCreated !== undefined) return userCreated;
+        throw failure("BAD_REQUEST", "Subscriptions are answered over a WebSocket or as an event stream");
       },
     },
-  };
-}
 
-/** Fields that are read for all users of an answer at once. */
-export function makeLoaders(store: UserStore) {
-  return {
     User: {
-      posts: (queries: readonly { readonly obj: User }[]): Promise<readonly (readonly Post[])[]> =>
-        store.postsOf(queries.map(({ obj }) => obj.id)),
+      posts: ({ id }: User, _given: unknown, { postsOf }: Context) => postsOf(id),
     },
   };
 }

@@ -1,8 +1,8 @@
 /** Which requests may become a WebSocket. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { GraphQLError } from "graphql";
-import { failure } from "./errors.ts";
-import type { Consumer } from "./policy/consumer.ts";
+import { failure } from "../errors.ts";
+import type { Consumer } from "../policy/consumer.ts";
 
 export const SUBPROTOCOL = "graphql-transport-ws";
 

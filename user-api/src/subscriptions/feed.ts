@@ -1,0 +1,125 @@
+/** Brings created users to those who follow. */
+import { setImmediate } from "node:timers/promises";
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  execute,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+} from "graphql";
+import type { Created } from "../directory/resolvers.ts";
+import type { Events } from "../events/events.ts";
+import type { User } from "../store/store.ts";
+import type { Receiver } from "./receiver.ts";
+
+/** A checked subscription. */
+export interface Following {
+  readonly document: DocumentNode;
+  readonly operationName: string | undefined;
+  readonly variables: Readonly<Record<string, unknown>> | undefined;
+  /** Operations with the same key get the same result: one text, one operation, one set of variables, one asker. */
+  readonly key: string;
+  /** The resolvers' context for one event. */
+  readonly contextOf: (event: object) => object;
+}
+
+export interface Feed {
+  /** Sends the receiver a result for every user from now on. Returns what ends it. */
+  follow(following: Following, receiver: Receiver): () => void;
+  /** How many operations follow. */
+  size(): number;
+  /** Resolves when every user who was created so far has been sent. */
+  settled(): Promise<void>;
+  close(): void;
+}
+
+export interface FeedOptions {
+  readonly schema: GraphQLSchema;
+  readonly events: Pick<Events, "subscribe">;
+  /** The result for clients: codes in place of causes. */
+  readonly present: (result: ExecutionResult) => object;
+  /** The error for those who cannot be told of a user, because earlier ones are not through. */
+  readonly overrun: () => readonly GraphQLFormattedError[];
+}
+
+/** Everybody who asks the same. */
+interface Group {
+  readonly following: Following;
+  readonly receivers: Set<Receiver>;
+  /** Resolves when all that the group was told of is sent. */
+  tail: Promise<void>;
+  /** Users who are not sent yet. */
+  waiting: number;
+}
+
+/** Users whom a group may wait for, while the store answers slowly. */
+const MOST_WAITING = 1_000;
+/** Receivers served before others get their turn at the processor. */
+const SLICE = 256;
+
+/** Executes a subscription once for each event and group, however many follow. Users come in the order of the events. */
+export function makeFeed({ schema, events, present, overrun }: FeedOptions): Feed {
+  const groups = new Map<string, Group>();
+
+  async function resultOf({ document, operationName, variables, contextOf }: Following, user: User): Promise<string> {
+    const rootValue: Created = { userCreated: user };
+    const result = await execute({
+      schema,
+      document,
+      rootValue,
+      // Whatever follows shares what is read for one event.
+      contextValue: contextOf(user),
+      variableValues: variables,
+      operationName,
+    });
+    return JSON.stringify(present(result));
+  }
+
+  async function send({ following, receivers }: Group, user: User): Promise<void> {
+    const result = await resultOf(following, user);
+    let served = 0;
+    for (const receiver of receivers) {
+      receiver.next(result);
+      served += 1;
+      if (served % SLICE === 0) await setImmediate();
+    }
+  }
+
+  function tell(group: Group, user: User): void {
+    if (group.waiting >= MOST_WAITING) {
+      const errors = overrun();
+      for (const receiver of group.receivers) receiver.fail(errors);
+      groups.delete(group.following.key);
+      group.receivers.clear();
+      return;
+    }
+    group.waiting += 1;
+    group.tail = group.tail
+      .then(() => send(group, user))
+      .finally(() => {
+        group.waiting -= 1;
+      });
+  }
+
+  const unsubscribe = events.subscribe((user) => {
+    for (const group of groups.values()) tell(group, user);
+  });
+
+  return {
+    follow(following, receiver) {
+      const { key } = following;
+      const group = groups.get(key) ?? { following, receivers: new Set(), tail: Promise.resolve(), waiting: 0 };
+      groups.set(key, group);
+      group.receivers.add(receiver);
+      return () => {
+        group.receivers.delete(receiver);
+        if (group.receivers.size === 0 && groups.get(key) === group) groups.delete(key);
+      };
+    },
+    size: () => groups.values().reduce((sum, { receivers }) => sum + receivers.size, 0),
+    async settled() {
+      await Promise.all(groups.values().map(({ tail }) => tail));
+    },
+    close: unsubscribe,
+  };
+}

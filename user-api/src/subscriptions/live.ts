@@ -1,0 +1,159 @@
+/** Subscriptions of an application: its sockets, event streams and their end. */
+import fastifyWebsocket from "@fastify/websocket";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
+import { failure, present } from "../errors.ts";
+import type { Events } from "../events/events.ts";
+import { makeEventStreams } from "./event-stream.ts";
+import { makeFeed } from "./feed.ts";
+import { type Caller, makeOperations, type OperationRequest, type OperationsOptions } from "./operations.ts";
+import type { Receiver } from "./receiver.ts";
+import { makeSockets, SLOW } from "./sockets.ts";
+import { SUBPROTOCOL } from "./upgrade.ts";
+
+/** Bounds on what clients may hold. */
+export interface LiveLimits {
+  /** Operations that one socket may have under way. */
+  readonly operations: number;
+  /** Bytes that may wait for one operation of a socket. */
+  readonly operationBytes: number;
+  /** Bytes that may wait for one socket or event stream. */
+  readonly connectionBytes: number;
+  /** Bytes of one frame of a client. */
+  readonly frameBytes: number;
+  /** How long a client may take for `connection_init`. */
+  readonly initMilliseconds: number;
+  /** How often a client must show that it is there, and is shown that we are. */
+  readonly heartbeatMilliseconds: number;
+}
+
+export const defaultLiveLimits: LiveLimits = {
+  operations: 100,
+  operationBytes: 256 * 1024,
+  connectionBytes: 1024 * 1024,
+  frameBytes: 128 * 1024,
+  initMilliseconds: 3_000,
+  heartbeatMilliseconds: 30_000,
+};
+
+export interface LiveOptions extends Pick<OperationsOptions, "check" | "execute" | "contextOf"> {
+  readonly schema: GraphQLSchema;
+  readonly events: Events;
+  readonly limits: LiveLimits;
+  /** Where sockets are opened. A GET route of this path must be registered later. */
+  readonly path: string;
+  /** Who asks by a request or by the socket that began as one. */
+  readonly callerOf: (request: FastifyRequest) => Caller;
+  /** Whether the payload of connection_init, read as headers, may pass. */
+  readonly permits: (payload: Readonly<Record<string, unknown>>, request: FastifyRequest) => boolean;
+}
+
+export interface Live {
+  /** Answers a request by an event stream. */
+  stream(operation: OperationRequest, request: FastifyRequest, reply: FastifyReply): void;
+  counts(): LiveCounts;
+  /** Finishes what is queued, then tells all clients that this server goes. */
+  drain(): Promise<void>;
+  /** Ends what is still open. */
+  cut(): void;
+}
+
+export interface LiveCounts {
+  readonly sockets: number;
+  readonly streams: number;
+  readonly subscriptions: number;
+  /** Sockets, streams and operations so far that ended because their client was slower than its events. */
+  readonly slow: number;
+}
+
+/** Call before the routes are registered: sockets share the GET route of the path, with all its hooks. */
+export async function makeLive(app: FastifyInstance, options: LiveOptions): Promise<Live> {
+  const { schema, events, limits, path, callerOf, permits } = options;
+  const { connectionBytes, frameBytes, heartbeatMilliseconds } = limits;
+  const own = { log: app.log, requestId: "none" };
+  let slow = 0;
+
+  const presented = (error: GraphQLError) => [present(error, own)];
+  const refusals = {
+    operations: () =>
+      failure("LIMIT_EXCEEDED", `A socket may have ${limits.operations} operations under way`, {
+        limit: "operations",
+        maximum: limits.operations,
+      }),
+    slow: () => failure("SLOW_CONSUMER", SLOW),
+  };
+  const refusal = (reason: "operations" | "slow") => {
+    if (reason === "slow") slow += 1;
+    return presented(refusals[reason]());
+  };
+
+  const feed = makeFeed({
+    schema,
+    events,
+    present: ({ data, errors }: ExecutionResult) =>
+      errors === undefined ? { data } : { data, errors: errors.map((error) => present(error, own)) },
+    overrun: () => presented(failure("SLOW_CONSUMER", "More users are created than this subscription can be told of")),
+  });
+  const operations = makeOperations({ ...options, feed });
+  const sockets = makeSockets({
+    ...limits,
+    socketBytes: connectionBytes,
+    refusal,
+    begin: (request) => {
+      const caller = callerOf(request);
+      return (operation, receiver) => operations.begin(operation, caller, receiver);
+    },
+    permits: (request) => (payload) => payload === undefined || permits(payload, request),
+    onSlow: () => {
+      slow += 1;
+    },
+  });
+  const streams = makeEventStreams({
+    streamBytes: connectionBytes,
+    heartbeatMilliseconds,
+    slow: () => refusal("slow"),
+  });
+
+  // Before the plugin's own hook, which turns what it finds on a route into a handler of sockets.
+  app.addHook("onRoute", (route) => {
+    if (route.url === path && route.method === "GET") {
+      route.wsHandler = (socket, request) => sockets.opened(socket, request);
+    }
+  });
+  await app.register(fastifyWebsocket, {
+    options: {
+      maxPayload: frameBytes,
+      autoPong: false,
+      handleProtocols: (offered) => offered.has(SUBPROTOCOL) && SUBPROTOCOL,
+    },
+    errorHandler: (error, socket, request) => {
+      // Frames that break the WebSocket protocol itself; ws has closed with the code for it.
+      request.log.info({ err: error }, "a socket failed");
+      if (socket.readyState === socket.OPEN) socket.terminate();
+    },
+    preClose: (done) => done(),
+  });
+
+  return {
+    stream(operation, request, reply) {
+      const caller = callerOf(request);
+      reply.hijack();
+      for (const [name, value] of Object.entries(reply.getHeaders())) {
+        if (value !== undefined) reply.raw.setHeader(name, value);
+      }
+      streams.open(reply.raw, (receiver: Receiver) => operations.begin(operation, caller, receiver));
+    },
+    counts: () => ({ sockets: sockets.size(), streams: streams.size(), subscriptions: feed.size(), slow }),
+    async drain() {
+      await operations.settled();
+      feed.close();
+      sockets.close();
+      streams.close();
+    },
+    cut() {
+      feed.close();
+      sockets.cut();
+      streams.cut();
+    },
+  };
+}

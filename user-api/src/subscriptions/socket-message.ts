@@ -1,0 +1,54 @@
+/** The messages that a client of graphql-transport-ws may send. */
+import type { OperationRequest } from "./operations.ts";
+
+/** A JSON object of the client's. */
+export type Payload = Readonly<Record<string, unknown>>;
+
+export type Message =
+  | { readonly type: "connection_init" | "ping" | "pong"; readonly payload?: Payload }
+  | { readonly type: "subscribe"; readonly id: string; readonly payload: OperationRequest }
+  | { readonly type: "complete"; readonly id: string };
+
+const isRecord = (value: unknown): value is Payload =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const absent = (value: unknown): value is null | undefined => value === undefined || value === null;
+
+/** Whether a value has the shape of a GraphQL request; what is in it is for others to judge. */
+export function isOperationRequest(value: unknown): value is OperationRequest {
+  return (
+    isRecord(value) &&
+    typeof value.query === "string" &&
+    (absent(value.variables) || isRecord(value.variables)) &&
+    (absent(value.operationName) || typeof value.operationName === "string") &&
+    (absent(value.extensions) || isRecord(value.extensions))
+  );
+}
+
+/** The message in a frame, or the reason to close the socket. */
+export function readMessage(text: string): Message | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return "Invalid message received: not JSON";
+  }
+  if (!isRecord(value)) return "Invalid message received: not an object";
+  const { type, id, payload } = value;
+  switch (type) {
+    case "connection_init":
+    case "ping":
+    case "pong":
+      if (absent(payload)) return { type };
+      return isRecord(payload) ? { type, payload } : `Invalid ${type} message: payload must be an object`;
+    case "subscribe":
+      if (typeof id !== "string" || id === "") return "Invalid subscribe message: id must be a text";
+      if (!isOperationRequest(payload)) return "Invalid subscribe message: payload must be a GraphQL request";
+      return { type, id, payload };
+    case "complete":
+      if (typeof id !== "string" || id === "") return "Invalid complete message: id must be a text";
+      return { type, id };
+    default:
+      return "Invalid message received: no type that clients send";
+  }
+}
