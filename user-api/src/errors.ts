@@ -3,21 +3,26 @@ import type { FastifyBaseLogger } from "fastify";
 import { type ExecutionResult, GraphQLError, type GraphQLFormattedError } from "graphql";
 
 /** Every code, with the HTTP status of a request that fails with it before anything was executed. */
-const statuses = {
+export const statuses = {
   BAD_REQUEST: 400,
   GRAPHQL_PARSE_FAILED: 400,
   GRAPHQL_VALIDATION_FAILED: 400,
+  LIMIT_EXCEEDED: 400,
+  PERSISTED_QUERY_NOT_FOUND: 400,
   BAD_USER_INPUT: 400,
   UNAUTHENTICATED: 401,
   FORBIDDEN: 403,
   NOT_FOUND: 404,
   CONFLICT: 409,
+  SLOW_CONSUMER: 429,
+  RATE_LIMITED: 429,
   INTERNAL_SERVER_ERROR: 500,
+  TIMEOUT: 503,
 } as const satisfies Record<string, number>;
 
 export type ErrorCode = keyof typeof statuses;
 
-const isCode = (code: unknown): code is ErrorCode => typeof code === "string" && Object.hasOwn(statuses, code);
+export const isCode = (code: unknown): code is ErrorCode => typeof code === "string" && Object.hasOwn(statuses, code);
 
 /** An error that clients see as it is. */
 export function failure(
@@ -72,7 +77,7 @@ export function present(error: GraphQLError, { log, requestId }: Occasion): Grap
 }
 
 /** mercurius wraps what parsing and validation found in one error; here they are all, as GraphQL errors. */
-function unwrapped(error: GraphQLError): readonly GraphQLError[] {
+export function unwrapped(error: GraphQLError): readonly GraphQLError[] {
   const cause = error.originalError;
   if (cause === undefined || !("errors" in cause) || !Array.isArray(cause.errors)) return [error];
   return cause.errors.map((one: unknown) => {

@@ -5,8 +5,17 @@ import { consumerOf } from "./consumer.ts";
 describe("the consumer in the gateway's headers", () => {
   const cases = [
     ["is nobody without headers", {}, null],
-    ["has id and name", { "x-consumer-id": "1", "x-consumer-username": "demo" }, { id: "1", username: "demo" }],
-    ["is called by the id without a name", { "x-consumer-id": "1" }, { id: "1", username: "1" }],
+    [
+      "has id and name",
+      { "x-consumer-id": "1", "x-consumer-username": "demo" },
+      { id: "1", username: "demo", tags: [] },
+    ],
+    ["is called by the id without a name", { "x-consumer-id": "1" }, { id: "1", username: "1", tags: [] }],
+    [
+      "has its tags",
+      { "x-consumer-id": "1", "x-consumer-tags": "writer, staff,," },
+      { id: "1", username: "1", tags: ["writer", "staff"] },
+    ],
     ["is nobody with a name alone", { "x-consumer-username": "demo" }, null],
     ["is nobody when anonymous", { "x-consumer-id": "1", "x-anonymous-consumer": "true" }, null],
   ] as const;

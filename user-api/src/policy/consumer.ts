@@ -1,19 +1,31 @@
-/** Who asks, as the gateway says in the headers that it adds (and that it removes when a client sends them). */
+/** The consumer that a gateway names in its headers. Believed only after policy/who-asks.ts has let the request in. */
 import type { IncomingHttpHeaders } from "node:http";
 
 export interface Consumer {
   readonly id: string;
   /** The id for a consumer that has no name. */
   readonly username: string;
+  /** What the policy calls scopes. */
+  readonly tags: readonly string[];
 }
 
-function single(value: string | string[] | undefined): string | undefined {
+export function single(value: string | string[] | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Null without a gateway or credential, and for the gateway's anonymous consumer: that one has shown nothing. */
+const listed = (value: string | undefined): readonly string[] =>
+  (value ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+
+/** Null without a credential, and for the gateway's anonymous consumer: that one has shown nothing. */
 export function consumerOf(headers: IncomingHttpHeaders): Consumer | null {
   const id = single(headers["x-consumer-id"]);
   if (id === undefined || single(headers["x-anonymous-consumer"]) === "true") return null;
-  return { id, username: single(headers["x-consumer-username"]) ?? id };
+  return {
+    id,
+    username: single(headers["x-consumer-username"]) ?? id,
+    tags: listed(single(headers["x-consumer-tags"])),
+  };
 }

@@ -1,0 +1,61 @@
+/** Takes what a client asks for out of a request's members, whose types nobody has looked at yet. */
+import type { GraphQLError } from "graphql";
+import { failure } from "../errors.ts";
+import type { Ask } from "../limits/documents.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+export const isRecord = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const bad = (message: string): GraphQLError => failure("BAD_REQUEST", message);
+
+/** The hash that Apollo's clients send for a trusted document. */
+function hashIn(extensions: Members): string | undefined {
+  const { persistedQuery } = extensions;
+  const hash = isRecord(persistedQuery) ? persistedQuery.sha256Hash : undefined;
+  return typeof hash === "string" ? hash : undefined;
+}
+
+/** From a body in JSON, or a WebSocket's message. */
+export function asAsk(body: unknown): Ask | GraphQLError {
+  if (Array.isArray(body)) return bad("Requests are answered one by one: send an object, not a list");
+  if (!isRecord(body)) return bad("The request must be a JSON object with the member query");
+  const { query, operationName, variables, extensions, documentId } = body;
+  if (query !== undefined && query !== null && typeof query !== "string") return bad("query must be a string");
+  if (documentId !== undefined && typeof documentId !== "string") return bad("documentId must be a string");
+  if (operationName !== undefined && operationName !== null && typeof operationName !== "string") {
+    return bad("operationName must be a string or null");
+  }
+  if (variables !== undefined && variables !== null && !isRecord(variables)) {
+    return bad("variables must be an object or null");
+  }
+  if (extensions !== undefined && extensions !== null && !isRecord(extensions)) {
+    return bad("extensions must be an object or null");
+  }
+  if (typeof query === "string") {
+    if (documentId !== undefined) return bad("A request has either query or documentId");
+    return { query, operationName, variables };
+  }
+  return { documentId: documentId ?? hashIn(extensions ?? {}), operationName, variables };
+}
+
+/** From the query string of a GET, where variables and extensions are JSON in a text. */
+export function asAskOfUrl(query: unknown): Ask | GraphQLError {
+  if (!isRecord(query)) return bad("The URL must have the parameter query");
+  const members: Record<string, unknown> = {};
+  for (const name of ["query", "documentId", "operationName", "variables", "extensions"]) {
+    const text = query[name];
+    if (text === undefined || (text === "" && name !== "query")) continue;
+    if (typeof text !== "string") return bad(`The URL has the parameter ${name} more than once`);
+    if (name !== "variables" && name !== "extensions") members[name] = text;
+    else {
+      try {
+        members[name] = JSON.parse(text);
+      } catch {
+        return bad(`The parameter ${name} must be JSON`);
+      }
+    }
+  }
+  return asAsk(members);
+}

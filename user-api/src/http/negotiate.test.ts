@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { GRAPHQL_RESPONSE, JSON_TYPE, mediaTypeOf } from "./negotiate.ts";
+
+describe("the media type of an answer", () => {
+  const cases = [
+    [undefined, JSON_TYPE],
+    ["", JSON_TYPE],
+    ["*/*", JSON_TYPE],
+    ["application/*", JSON_TYPE],
+    ["application/json", JSON_TYPE],
+    ["application/graphql-response+json", GRAPHQL_RESPONSE],
+    ["Application/GraphQL-Response+JSON; charset=utf-8", GRAPHQL_RESPONSE],
+    ["application/graphql-response+json, application/json;q=0.9", GRAPHQL_RESPONSE],
+    ["application/json, application/graphql-response+json", GRAPHQL_RESPONSE],
+    ["application/graphql-response+json;q=0.5, application/json", JSON_TYPE],
+    ["application/graphql-response+json;q=0, */*", JSON_TYPE],
+    ["text/html, */*;q=0.1", JSON_TYPE],
+    ["application/json;q=0, */*", null],
+    ["text/html", null],
+    ["application/json;q=x", null],
+  ] as const;
+  for (const [accept, type] of cases) {
+    it(`for ${accept} is ${type}`, () => assert.equal(mediaTypeOf(accept), type));
+  }
+});

@@ -1,0 +1,40 @@
+/** Which media type a client wants its answer in (GraphQL over HTTP, "Media Types"). */
+
+export const GRAPHQL_RESPONSE = "application/graphql-response+json";
+export const JSON_TYPE = "application/json";
+export type MediaType = typeof GRAPHQL_RESPONSE | typeof JSON_TYPE;
+
+interface Range {
+  readonly type: string;
+  readonly quality: number;
+}
+
+function rangesOf(accept: string): readonly Range[] {
+  return accept.split(",").map((item) => {
+    const [type = "", ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
+    const quality = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
+    return { type, quality: quality === undefined ? 1 : Number(quality) || 0 };
+  });
+}
+
+/** How much a type is wanted: the most specific range that names it says so (RFC 9110, 12.5.1). */
+function qualityOf(type: MediaType, ranges: readonly Range[]): number {
+  for (const name of [type, "application/*", "*/*"]) {
+    const range = ranges.find((one) => one.type === name);
+    if (range !== undefined) return range.quality;
+  }
+  return 0;
+}
+
+/**
+ * Null when the client wants none of them. `application/json` for clients that do not care: they may be older than the
+ * other one. The same quality goes to `application/graphql-response+json` when the client names it.
+ */
+export function mediaTypeOf(accept: string | undefined): MediaType | null {
+  if (accept === undefined || accept.trim() === "") return JSON_TYPE;
+  const ranges = rangesOf(accept);
+  const named = ranges.some(({ type }) => type === GRAPHQL_RESPONSE);
+  const [json, response] = [qualityOf(JSON_TYPE, ranges), named ? qualityOf(GRAPHQL_RESPONSE, ranges) : 0];
+  if (response > 0 && response >= json) return GRAPHQL_RESPONSE;
+  return json > 0 ? JSON_TYPE : null;
+}

@@ -1,0 +1,211 @@
+/**
+ * Everything that can be told of a request before it is executed, for every way in: HTTP, WebSocket and event stream.
+ * What was found out about a document is kept by its text, and used for the next request that asks the same.
+ */
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  type GraphQLSchema,
+  Kind,
+  NoSchemaIntrospectionCustomRule,
+  type OperationDefinitionNode,
+  parse,
+  specifiedRules,
+  type ValidationRule,
+  validate,
+} from "graphql";
+import { failure } from "../errors.ts";
+import { cost, type Variables } from "./cost.ts";
+import { beyond, type Limits } from "./limits.ts";
+import { depth, isIntrospection, type Measure, measure, rootFields } from "./measures.ts";
+import { Recent } from "./recent.ts";
+import type { TrustedDocuments } from "./trusted.ts";
+import { nestsDeeper } from "./variables.ts";
+
+/** What a client asks for, of the right types: `asAsk` makes it of what came over the wire. */
+export interface Ask {
+  readonly query?: string;
+  /** Names a trusted document instead of `query`. */
+  readonly documentId?: string;
+  readonly operationName?: string | null;
+  readonly variables?: Variables | null;
+}
+
+/** An operation that may be executed. */
+export interface Operation {
+  /** The document's text. */
+  readonly source: string;
+  readonly document: DocumentNode;
+  readonly node: OperationDefinitionNode;
+  /** What it asks for, each once: `Query.users`, `User.name`. Those that the schema has; bounded by the schema. */
+  readonly fields: readonly string[];
+}
+
+export type Refused = { readonly errors: readonly GraphQLError[] };
+
+export interface Documents {
+  /** The operation that is asked for, when it is within all limits. It need not fit the schema. */
+  bounded(ask: Ask): Operation | Refused;
+  /** The same for one that fits the schema as well; for who executes it by graphql-js. */
+  valid(ask: Ask): Operation | Refused;
+  /** What `valid` checks besides the rules of the specification. */
+  readonly rules: readonly ValidationRule[];
+}
+
+export interface DocumentsOptions {
+  readonly schema: GraphQLSchema;
+  readonly limits: Limits;
+  readonly introspection: boolean;
+  /** The only documents that are executed. Undefined: all are. */
+  readonly trusted?: TrustedDocuments;
+}
+
+/** A document of which everything that does not depend on variables was found to be within the limits. */
+interface Kept {
+  readonly document: DocumentNode;
+  readonly operations: readonly (Operation & { readonly costOf: (variables: Variables) => number })[];
+  /** Found out once it is asked for. */
+  faults?: readonly GraphQLError[];
+}
+
+/** How many documents are kept. */
+const KEPT = 256;
+
+export function makeDocuments({ schema, limits, introspection, trusted }: DocumentsOptions): Documents {
+  const rules = introspection ? [] : [NoSchemaIntrospectionCustomRule];
+  const kept = new Recent<Kept>(KEPT);
+
+  function keep(source: string): Kept | Refused {
+    const document = parsed(source, limits);
+    if ("errors" in document) return document;
+    const found = inspect(source, document, { schema, limits });
+    if ("errors" in found) return found;
+    kept.set(source, found);
+    return found;
+  }
+
+  function find(ask: Ask): { readonly document: Kept; readonly operation: Operation } | Refused {
+    const source = sourceOf(ask, trusted);
+    if (typeof source !== "string") return { errors: [source] };
+    const document = kept.get(source) ?? keep(source);
+    if ("errors" in document) return document;
+    const operation = select(document.operations, ask.operationName ?? undefined);
+    if (operation instanceof GraphQLError) return { errors: [operation] };
+    const variables = ask.variables ?? {};
+    if (nestsDeeper(variables, limits.variablesDepth)) {
+      return { errors: [beyond("variablesDepth", limits, "The variables nest too deep")] };
+    }
+    const total = operation.costOf(variables);
+    if (total > limits.cost) {
+      return { errors: [beyond("cost", limits, `The operation may ask for ${total} field values`)] };
+    }
+    return { document, operation };
+  }
+
+  return {
+    rules,
+    bounded(ask) {
+      const found = find(ask);
+      return "errors" in found ? found : found.operation;
+    },
+    valid(ask) {
+      const found = find(ask);
+      if ("errors" in found) return found;
+      const { document, operation } = found;
+      document.faults ??= validate(schema, document.document, [...specifiedRules, ...rules], {
+        hideSuggestions: !introspection,
+      });
+      return document.faults.length > 0 ? { errors: document.faults } : operation;
+    },
+  };
+}
+
+function sourceOf({ query, documentId }: Ask, trusted: TrustedDocuments | undefined): string | GraphQLError {
+  if (documentId !== undefined) {
+    return trusted?.byId.get(documentId) ?? failure("PERSISTED_QUERY_NOT_FOUND", "No trusted document has this id");
+  }
+  if (query === undefined || query === "") return failure("BAD_REQUEST", "The request has no query");
+  if (trusted === undefined || trusted.texts.has(query)) return query;
+  return failure("PERSISTED_QUERY_NOT_FOUND", "Only trusted documents are executed, and this is none");
+}
+
+/** graphql-js' words (language/parser.js). */
+const TOO_MANY_TOKENS = /^Syntax Error: Document contains more that \d+ tokens/;
+
+function parsed(source: string, limits: Limits): DocumentNode | Refused {
+  try {
+    return parse(source, { maxTokens: limits.tokens });
+  } catch (error) {
+    if (error instanceof GraphQLError && !TOO_MANY_TOKENS.test(error.message)) return { errors: [error] };
+    if (error instanceof GraphQLError)
+      return { errors: [beyond("tokens", limits, "The document has too many tokens")] };
+    // The parser calls itself for each level, and came to the end of the stack.
+    if (error instanceof RangeError) return { errors: [beyond("depth", limits, "The document nests too deep")] };
+    throw error;
+  }
+}
+
+function inspect(
+  source: string,
+  document: DocumentNode,
+  { schema, limits }: Pick<DocumentsOptions, "schema" | "limits">,
+): Kept | Refused {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  const nodes: OperationDefinitionNode[] = [];
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+    else if (definition.kind === Kind.OPERATION_DEFINITION) nodes.push(definition);
+    else return { errors: [failure("GRAPHQL_VALIDATION_FAILED", "A request has operations and fragments only")] };
+  }
+  const options = { schema, fragments };
+  const errors: GraphQLError[] = [];
+  const operations = nodes.map((node) => {
+    const typeName = schema.getRootType(node.operation)?.name ?? "";
+    const by = (how: Measure): number => measure({ selections: node.selectionSet, typeName }, how, options);
+    const { aliases, fields } = countFields(by);
+    const levels = by(depth);
+    if (levels > limits.depth) errors.push(beyond("depth", limits, `The operation nests fields ${levels} levels deep`));
+    const roots = by(rootFields);
+    if (roots > limits.rootFields) errors.push(beyond("rootFields", limits, `The operation has ${roots} root fields`));
+    if (aliases > limits.aliases) errors.push(beyond("aliases", limits, `The operation has ${aliases} aliases`));
+    return { source, document, node, fields, costOf: costs(by, limits) };
+  });
+  return errors.length > 0 ? { errors } : { document, operations };
+}
+
+/** Each alias and each field counts where it is written, once, however often its fragment is spread. */
+function countFields(by: (how: Measure) => number): { readonly aliases: number; readonly fields: readonly string[] } {
+  const fields = new Set<string>();
+  let aliases = 0;
+  by({
+    field(node, _below, { typeName, field }) {
+      if (node.alias !== undefined) aliases += 1;
+      if (field !== undefined && !isIntrospection(node)) fields.add(`${typeName}.${field.name}`);
+      return 0;
+    },
+    join: () => 0,
+  });
+  return { aliases, fields: [...fields] };
+}
+
+/** An operation's cost by its variables; counted once where it does not depend on them. */
+function costs(by: (how: Measure) => number, { page }: Limits): (variables: Variables) => number {
+  let depends = false;
+  const onVariable = (): void => {
+    depends = true;
+  };
+  const fixed = by(cost({ page, variables: {}, onVariable }));
+  return (variables) => (depends ? by(cost({ page, variables })) : fixed);
+}
+
+function select<Named extends { readonly node: OperationDefinitionNode }>(
+  operations: readonly Named[],
+  name: string | undefined,
+): Named | GraphQLError {
+  const [first, second] = operations;
+  const chosen =
+    name === undefined && second === undefined ? first : operations.find(({ node }) => node.name?.value === name);
+  if (chosen !== undefined && (name !== undefined || second === undefined)) return chosen;
+  return failure("GRAPHQL_VALIDATION_FAILED", "operationName must name one operation of the document");
+}

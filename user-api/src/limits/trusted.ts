@@ -1,0 +1,36 @@
+/** The manifest of trusted documents: what is executed when nothing else is. */
+
+export interface TrustedDocuments {
+  /** Texts by their ids. */
+  readonly byId: ReadonlyMap<string, string>;
+  readonly texts: ReadonlySet<string>;
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/**
+ * Reads a manifest: a JSON object of texts by their ids (as Relay writes it), or one with a list `operations` of
+ * `{ id, body }` (as Apollo's tools write it).
+ *
+ * @returns the documents, or a sentence that says what is wrong.
+ */
+export function readTrustedDocuments(text: string): TrustedDocuments | string {
+  const form = "it must be a JSON object of documents by their ids, or have a list operations of {id, body}";
+  let manifest: unknown;
+  try {
+    manifest = JSON.parse(text);
+  } catch (error) {
+    return `it is no JSON (${error instanceof Error ? error.message : error}); ${form}`;
+  }
+  if (!isRecord(manifest)) return form;
+  const entries: readonly (readonly [unknown, unknown])[] = Array.isArray(manifest.operations)
+    ? manifest.operations.map((one) => (isRecord(one) ? [one.id, one.body] : [undefined, undefined]))
+    : Object.entries(manifest);
+  const byId = new Map<string, string>();
+  for (const [id, body] of entries) {
+    if (typeof id !== "string" || id === "" || typeof body !== "string") return form;
+    byId.set(id, body);
+  }
+  return { byId, texts: new Set(byId.values()) };
+}

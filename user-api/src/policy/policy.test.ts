@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { buildSchema, graphql } from "graphql";
+import type { Consumer } from "./consumer.ts";
+import { accesses, applyPolicy, type Demand, demandOf, enforce, unknownFields } from "./policy.ts";
+
+const consumer = (...tags: string[]): Consumer => ({ id: "1", username: "demo", tags });
+
+describe("a demand's text", () => {
+  const cases: readonly (readonly [string, Demand | null])[] = [
+    ["anonymous", { kind: "anonymous" }],
+    ["authenticated", { kind: "authenticated" }],
+    ["scope:writer", { kind: "scope", tags: ["writer"] }],
+    ["scope:writer|team:a.b-c", { kind: "scope", tags: ["writer", "team:a.b-c"] }],
+    ["scope:", null],
+    ["scope:a||b", null],
+    ["scope:a b", null],
+    ["Authenticated", null],
+    ["", null],
+  ];
+  for (const [text, demand] of cases) {
+    it(`${JSON.stringify(text)} is ${demand?.kind ?? "none"}`, () => assert.deepEqual(demandOf(text), demand));
+  }
+});
+
+describe("a demand", () => {
+  const scope: Demand = { kind: "scope", tags: ["writer", "admin"] };
+  const cases: readonly (readonly [Demand, Consumer | null, string | null])[] = [
+    [{ kind: "anonymous" }, null, null],
+    [{ kind: "authenticated" }, null, "UNAUTHENTICATED"],
+    [{ kind: "authenticated" }, consumer(), null],
+    [scope, null, "UNAUTHENTICATED"],
+    [scope, consumer("reader"), "FORBIDDEN"],
+    [scope, consumer("reader", "admin"), null],
+  ];
+  for (const [demand, who, code] of cases) {
+    it(`${demand.kind} answers ${who?.tags.join("+") ?? "nobody"} with ${code ?? "the field"}`, () => {
+      const ask = () => enforce(demand, who, "Query.a");
+      if (code === null) ask();
+      else assert.throws(ask, (error: { extensions?: { code?: unknown } }) => error.extensions?.code === code);
+    });
+  }
+});
+
+describe("the policy of a schema", () => {
+  const make = () => buildSchema("type Query { a: A } type A { b: String c: String } type Mutation { m: Int }");
+  const root = { a: { b: "b", c: "c" }, m: 1 };
+
+  const expected: Readonly<Record<(typeof accesses)[number], readonly [query: boolean, mutation: boolean]>> = {
+    open: [true, true],
+    "anonymous-read": [true, false],
+    authenticated: [false, false],
+  };
+  for (const access of accesses) {
+    it(`lets nobody ${expected[access].map((may, n) => `${may ? "" : "not "}${n === 0 ? "read" : "write"}`).join(" and ")} with ${access}`, async () => {
+      const schema = make();
+      applyPolicy(schema, { access, rules: {} });
+      const may = async (source: string, who: Consumer | null) =>
+        (await graphql({ schema, source, rootValue: root, contextValue: { consumer: who } })).errors === undefined;
+      assert.deepEqual([await may("{ a { b } }", null), await may("mutation { m }", null)], expected[access]);
+      assert.deepEqual([await may("{ a { b } }", consumer()), await may("mutation { m }", consumer())], [true, true]);
+    });
+  }
+
+  it("has rules for single fields, below the root too, whatever the way to them", async () => {
+    const schema = make();
+    applyPolicy(schema, {
+      access: "authenticated",
+      rules: { "Query.a": { kind: "anonymous" }, "A.b": { kind: "scope", tags: ["x"] } },
+    });
+    const { data, errors } = await graphql({
+      schema,
+      source: "{ a { c ...F } } fragment F on A { alias: b ... { b } }",
+      rootValue: root,
+      contextValue: { consumer: consumer("y") },
+    });
+    assert.equal(JSON.stringify(data), '{"a":{"c":"c","alias":null,"b":null}}');
+    assert.deepEqual(
+      errors?.map(({ extensions }) => extensions.code),
+      ["FORBIDDEN", "FORBIDDEN"],
+    );
+  });
+
+  it("names rules for fields that there are not", () => {
+    const demand: Demand = { kind: "anonymous" };
+    const rules = Object.fromEntries(
+      ["A.b", "A.x", "X.b", "A", "A.b.c", "String.length", "A.constructor"].map((field) => [field, demand]),
+    );
+    assert.deepEqual(unknownFields({ access: "open", rules }, make()), [
+      "A.x",
+      "X.b",
+      "A",
+      "A.b.c",
+      "String.length",
+      "A.constructor",
+    ]);
+  });
+});

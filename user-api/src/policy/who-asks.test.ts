@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Asker, isLoopback, makeWhoAsks } from "./who-asks.ts";
+
+type Case = readonly [
+  name: string,
+  options: object,
+  headers: Readonly<Record<string, string>>,
+  remoteAddress: string | undefined,
+  expected: Asker | RegExp,
+];
+
+describe("who asks", () => {
+  const secret = "a-secret-of-the-gateway";
+  const claims = { "x-consumer-id": "1", "x-consumer-username": "demo" };
+  const consumer = { id: "1", username: "demo", tags: [] };
+  const far = "10.0.0.9";
+  const near = "127.0.0.1";
+  const nobodyNear: Asker = { consumer: null, client: `address ${near}`, gateway: false };
+  const with_ = (shown: string) => ({ "x-gateway-secret": shown });
+
+  const cases: readonly Case[] = [
+    [
+      "is the consumer when the gateway shows its secret",
+      { gatewaySecret: secret },
+      { ...claims, ...with_(secret) },
+      far,
+      { consumer, client: "consumer 1", gateway: true },
+    ],
+    [
+      "is nobody of the client's address without a consumer",
+      { gatewaySecret: secret },
+      { ...with_(secret), "x-real-ip": "1.2.3.4" },
+      far,
+      { consumer: null, client: "address 1.2.3.4", gateway: true },
+    ],
+    ["is refused with another secret", { gatewaySecret: secret }, { ...claims, ...with_("x") }, far, /is not ours/],
+    [
+      "is refused with another secret on this machine too",
+      { gatewaySecret: secret, directCalls: true },
+      { ...claims, ...with_(`${secret}x`) },
+      near,
+      /is not ours/,
+    ],
+    ["is refused with an empty secret", { gatewaySecret: secret }, { ...claims, ...with_("") }, far, /is not ours/],
+    ["is refused without a secret", { gatewaySecret: secret }, claims, near, /through the gateway only/],
+    ["is refused when we have no secret", {}, { ...claims, ...with_("") }, near, /through the gateway only/],
+    ["is nobody on this machine, whatever it claims", { directCalls: true }, claims, near, nobodyNear],
+    [
+      "is nobody on this machine, although we have a secret",
+      { gatewaySecret: secret, directCalls: true },
+      { ...claims, "x-real-ip": "1.2.3.4" },
+      near,
+      nobodyNear,
+    ],
+    ["is refused from another machine", { directCalls: true }, claims, far, /through the gateway only/],
+    ["is refused from nowhere", { directCalls: true }, claims, undefined, /through the gateway only/],
+  ];
+  for (const [name, options, headers, remoteAddress, expected] of cases) {
+    it(name, () => {
+      const whoAsks = makeWhoAsks({ gatewaySecret: undefined, directCalls: false, ...options });
+      const answer = whoAsks({ headers, remoteAddress });
+      if (!("refusal" in answer)) assert.deepEqual(answer, expected);
+      else {
+        assert.ok(expected instanceof RegExp, answer.refusal.message);
+        assert.match(answer.refusal.message, expected);
+        assert.equal(answer.refusal.extensions.code, "UNAUTHENTICATED");
+      }
+    });
+  }
+
+  it("knows this machine in all its forms", () => {
+    for (const address of ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"])
+      assert.ok(isLoopback(address), address);
+    for (const address of ["10.0.0.1", "::2", "::ffff:10.0.0.1", undefined]) assert.ok(!isLoopback(address), address);
+  });
+});
