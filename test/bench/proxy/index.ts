@@ -8,6 +8,7 @@ import { plain } from "./plain.ts";
 import { plugins, tls } from "./plugins.ts";
 import { redis } from "./redis.ts";
 import { routes } from "./routes.ts";
+import { scraped } from "./scrape.ts";
 import { createStage } from "./stage.ts";
 import { websocket } from "./websocket.ts";
 
@@ -25,6 +26,7 @@ const cases = {
   websocket: { run: websocket, rounds: 5, seconds: 3 },
   redis: { run: redis, rounds: 5, seconds: 2 },
   changes: { run: changes, rounds: 5, seconds: 3 },
+  scrape: { run: scraped, rounds: 5, seconds: 3 },
   memory: { run: memory, rounds: 1, seconds: 3 },
 } satisfies Record<string, Case>;
 

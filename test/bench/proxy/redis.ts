@@ -1,7 +1,7 @@
 /** What counting limits in Redis adds: time, and round trips. */
-import { join } from "node:path";
 import { Redis } from "ioredis";
 import { startRedis } from "../../tools/redis.ts";
+import { preload } from "../peers/preload.ts";
 import { atMost, type BenchReport } from "../report.ts";
 import { median } from "../rounds.ts";
 import type { Field } from "./field.ts";
@@ -16,7 +16,6 @@ const limited = (policy: object) => [
   { name: "key-auth" },
   { name: "rate-limiting", config: { minute: 1_000_000_000, ...policy } },
 ];
-const preload = join(import.meta.dirname, "../peers/loop-turns.ts");
 
 async function turnsOf({ process }: Started): Promise<number> {
   const since = process.output().length;
@@ -47,7 +46,7 @@ export async function redis(field: Field): Promise<BenchReport> {
       field.start("sluice", () => startSluice(stage, { routes: 10, consumers: 10, plugins: limited(policy) }, env));
     const local = await start({ policy: "local" });
     const config = { policy: "redis", redis: { host: "127.0.0.1", port: server.port } };
-    const counted = await start(config, { NODE_OPTIONS: `--import=${preload}` });
+    const counted = await start(config, { NODE_OPTIONS: `--import=${preload("loop-turns")}` });
     if (!counted) throw new Error("sluice could not be started");
     for (const [name, started] of [
       ["local", local],

@@ -28,10 +28,13 @@ export const referTo = (collection: Parameters<typeof deriveId>[0], name: string
 const named = (collection: Parameters<typeof deriveId>[0], name: string) => ({ ...referTo(collection, name), name });
 const plain = { protocol: "http", host: "127.0.0.1" };
 
+/** How many paths begin with something else than the others. */
+export const GROUPS = 97;
+
 /** One of the routes that are there; `members` stand in for its own. */
 export const routeAt = (index: number, members: object = {}): object => ({
   ...named("routes", `route-${index}`),
-  paths: [`/group-${index % 97}/route-${index}`],
+  paths: [`/group-${index % GROUPS}/route-${index}`],
   service: referTo("services", "up"),
   ...members,
 });
@@ -70,28 +73,29 @@ export function documentWith(stage: Stage, { routes, consumers = 0, plugins = []
 
 export interface SluiceStarted extends Started {
   readonly tlsPort: number;
+  readonly statusPort: number;
 }
 
 const root = join(import.meta.dirname, "../../..");
 
 /** Answers when its status listener does; `ready` is another path there to wait for. */
 export async function startNode(env: Readonly<Record<string, string>>, ready = "/status"): Promise<SluiceStarted> {
-  const [port, tlsPort, status] = [await freePort(), await freePort(), await freePort()];
+  const [port, tlsPort, statusPort] = [await freePort(), await freePort(), await freePort()];
   // The command itself, so that its first line chooses Node's flags.
   const started = await startProcess(join(root, "gateway/src/main.ts"), ["gateway"], {
     name: "sluice",
-    ready: `http://127.0.0.1:${status}${ready}`,
+    ready: `http://127.0.0.1:${statusPort}${ready}`,
     timeout: 120_000,
     env: {
       SLUICE_PROXY_LISTEN: `127.0.0.1:${port}`,
       SLUICE_PROXY_TLS_LISTEN: `127.0.0.1:${tlsPort}`,
-      SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
+      SLUICE_STATUS_LISTEN: `127.0.0.1:${statusPort}`,
       SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
       SLUICE_LOG_LEVEL: "warn",
       ...env,
     },
   });
-  return { process: started, port, tlsPort };
+  return { process: started, port, tlsPort, statusPort };
 }
 
 let files = 0;

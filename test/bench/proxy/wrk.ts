@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startProcess } from "../../process/index.ts";
 import { tool } from "../../tools/tool.ts";
+import { GROUPS } from "./sluice.ts";
 
 export interface WrkOptions {
   readonly url: string;
@@ -15,6 +16,8 @@ export interface WrkOptions {
   readonly body?: { readonly bytes: number };
   /** Mean milliseconds that each connection waits between two requests. Default: none. */
   readonly pause?: number;
+  /** Requests go to so many routes, one after the other, without the one in the middle (sluice.ts). Default: to the URL. */
+  readonly spread?: number;
 }
 
 export interface WrkResult {
@@ -27,12 +30,22 @@ export interface WrkResult {
   readonly p99: number;
 }
 
-const script = ({ body, pause }: WrkOptions): string =>
+const script = ({ body, pause, spread }: WrkOptions): string =>
   [
     'wrk.headers["Host"] = "bench.test"',
     'wrk.headers["apikey"] = "key-5"',
     ...(body ? ['wrk.method = "POST"', `wrk.body = string.rep("x", ${body.bytes})`] : []),
     ...(pause === undefined ? [] : [`function delay() return math.random(0, ${2 * pause}) end`]),
+    ...(spread === undefined
+      ? []
+      : [
+          "local at = 0",
+          "function request()",
+          `  at = (at + 1) % ${spread}`,
+          `  if at == ${Math.floor(spread / 2)} then at = at + 1 end`,
+          `  return wrk.format(nil, string.format("/group-%d/route-%d", at % ${GROUPS}, at))`,
+          "end",
+        ]),
     "function done(summary, latency)",
     "  local e = summary.errors",
     "  local failures = e.connect + e.read + e.write + e.status + e.timeout",

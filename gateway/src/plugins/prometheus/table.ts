@@ -81,10 +81,11 @@ export class HistogramTable extends Table<BucketCell> {
   lines({ labels, counts, sum }: BucketCell): string {
     const { name, labelNames } = this.shape;
     const text = `${labelText(labelNames, labels)}} `;
-    let [lines, below] = ["", 0];
-    for (const [at, bucket] of this.#buckets.entries()) {
+    let lines = "";
+    let below = 0;
+    for (let at = 0; at < this.#buckets.length; at++) {
       below += counts[at] ?? 0;
-      lines += `${bucket}${text}${below}\n`;
+      lines += `${this.#buckets[at]}${text}${below}\n`;
     }
     return `${lines}${name}_sum{${text}${sum}\n${name}_count{${text}${below}\n`;
   }

@@ -1,0 +1,113 @@
+/** Requests while somebody reads the metrics of 10,000 routes every second. */
+import { get } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { preload } from "../peers/preload.ts";
+import type { BenchReport } from "../report.ts";
+import { median } from "../rounds.ts";
+import { type Field, sampleOf } from "./field.ts";
+import { content } from "./plugins.ts";
+import { startSluice } from "./sluice.ts";
+import type { Started } from "./stage.ts";
+import { runWrk } from "./wrk.ts";
+
+const EVERY = 1000;
+/** With it 64 connections make about 4,000 requests/s. */
+const PAUSE = 16;
+
+interface Scrape {
+  readonly bytes: number;
+  /** Milliseconds until the last byte. */
+  readonly took: number;
+}
+
+async function scrape(port: number): Promise<Scrape> {
+  const began = performance.now();
+  return new Promise((resolve, reject) => {
+    const request = get({ host: "127.0.0.1", port, path: "/metrics", agent: false }, (response) => {
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+      });
+      response.on("end", () => resolve({ bytes, took: performance.now() - began }));
+      response.on("error", reject);
+    });
+    request.on("error", reject);
+  });
+}
+
+/** Every second until `until` settles, or right after the last one when that takes longer. */
+async function keepScraping(port: number, until: Promise<unknown>): Promise<readonly Scrape[]> {
+  const scrapes: Scrape[] = [];
+  let over = false;
+  const end = () => {
+    over = true;
+  };
+  until.then(end, end);
+  while (!over) {
+    const last = await scrape(port);
+    scrapes.push(last);
+    await Promise.race([sleep(Math.max(0, EVERY - last.took)), until]);
+  }
+  return scrapes;
+}
+
+/** Milliseconds since it was asked before. */
+async function longestTurn({ process }: Started): Promise<number> {
+  const since = process.output().length;
+  process.signal("SIGUSR2");
+  return Number((await process.waitForOutput(/longest turn ([\d.]+)/, { since }))[1]);
+}
+
+export async function scraped(field: Field): Promise<BenchReport> {
+  const { stage, effort } = field;
+  const sluice = await stage.keep(startSluice(stage, content, { NODE_OPTIONS: `--import=${preload("loop-delay")}` }));
+  const scrapes: Scrape[] = [];
+  const turns = new Map<string, number[]>();
+  const url = `http://127.0.0.1:${sluice.port}`;
+  for (const [rate, pause] of [
+    ["as fast as it goes", {}],
+    ["4,000 requests/s", { pause: PAUSE }],
+  ] as const) {
+    const load = () => runWrk({ url, folder: stage.folder, seconds: effort.seconds, spread: content.routes, ...pause });
+    const whileScraped = async () => {
+      const loaded = load();
+      scrapes.push(...(await keepScraping(sluice.statusPort, loaded)));
+      return loaded;
+    };
+    for (const [how, run] of [
+      ["quiet", load],
+      ["scraped", whileScraped],
+    ] as const) {
+      const name = `${how}, ${rate}`;
+      turns.set(name, []);
+      field.add({
+        name,
+        async sample() {
+          await longestTurn(sluice);
+          const sample = await sampleOf(sluice.process, run);
+          turns.get(name)?.push(await longestTurn(sluice));
+          return sample;
+        },
+      });
+    }
+  }
+  const samples = await field.run();
+  const last = scrapes.at(-1);
+  field.note(
+    `${((last?.bytes ?? 0) / 1e6).toFixed(0)} MB of metrics, read in ${median(scrapes.map(({ took }) => took)).toFixed(0)} ms (median)`,
+  );
+  // The first of each is of the round that warms up.
+  for (const [name, all] of turns) field.note(`longest turn, ${name}: ${median(all.slice(1)).toFixed(1)} ms (median)`);
+  const ratio = (rate: string) => ({ of: `scraped, ${rate}`, to: `quiet, ${rate}`, figure: "p99" as const });
+  return field.report({
+    title: "Metrics of 10,000 active routes, read every second",
+    method:
+      "One node with the four plugins, 10,000 routes and 1,000 consumers; requests go to one route after the other, so " +
+      "that each has its series. 64 connections, once as fast as it goes and once with pauses.",
+    samples,
+    ratios: [
+      { name: "p99 as fast as it goes, scraped / quiet", ...ratio("as fast as it goes") },
+      { name: "p99 at 4,000 requests/s, scraped / quiet", ...ratio("4,000 requests/s") },
+    ],
+  });
+}
