@@ -20,8 +20,7 @@ const cache = new WeakMap<SchemaNode, ValidateFunction>();
 function compiled(schema: SchemaNode): ValidateFunction {
   const known = cache.get(schema);
   if (known !== undefined) return known;
-  // By way of JSON, because the builder marks schemas with members of its own.
-  const check = ajv.compile(JSON.parse(JSON.stringify(schema)));
+  const check = ajv.compile(schema as AnySchemaObject);
   cache.set(schema, check);
   return check;
 }

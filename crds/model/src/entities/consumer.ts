@@ -1,6 +1,5 @@
 /** A consumer: who sends requests (kong-contract 1.4). */
-import type { Static } from "typebox";
-import { nullable, record, text } from "../schema/member.ts";
+import { nullable, record, type Static, text } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 
 export const consumer = record(

@@ -1,6 +1,5 @@
 /** A key-auth credential: a secret key of a consumer (kong-contract 1.4). */
-import type { Static } from "typebox";
-import { integer, nullable, record, reference, text } from "../schema/member.ts";
+import { integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
 import { created_at, id, tags } from "./shared.ts";
 
 export const credential = record(

@@ -1,6 +1,5 @@
 /** A plugin: behaviour attached to a service, a route, a consumer, or to all requests (kong-contract 1.4 and 3.1). */
-import Type, { type Static } from "typebox";
-import { choice, flag, nullable, record, reference, set, text } from "../schema/member.ts";
+import { choice, flag, nullable, record, reference, type Static, schema, set, text } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 
 export const pluginProtocols = ["grpc", "grpcs", "http", "https"] as const;
@@ -22,7 +21,7 @@ export const plugin = record(
     route: reference("routes", "Only for requests that this route matched."),
     service: reference("services", "Only for requests to this service."),
     consumer: reference("consumers", "Only for requests of this consumer."),
-    config: Type.Unsafe<Record<string, unknown>>({
+    config: schema<Record<string, unknown>>({
       type: "object",
       description: "The plugin's own members; see the plugin's page.",
       default: {},

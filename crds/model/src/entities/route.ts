@@ -1,17 +1,28 @@
 /** A route: which requests go to a service (kong-contract 1.4 and 2.1). */
-import Type, { type Static } from "typebox";
-import { choice, flag, integer, list, mapping, nullable, record, reference, set, text } from "../schema/member.ts";
+import {
+  choice,
+  flag,
+  integer,
+  list,
+  mapping,
+  nullable,
+  record,
+  reference,
+  type Static,
+  set,
+  text,
+} from "../schema/member.ts";
 import { created_at, id, name, tags, updated_at } from "./shared.ts";
 
 const endpoints = (which: string) =>
   nullable(
     list(
-      Type.Object(
+      record(
         {
           ip: nullable(text({ description: "An address or CIDR block.", rule: "ip-or-cidr", maxLength: 64 })),
           port: nullable(integer({ description: "A port.", minimum: 0, maximum: 65_535 })),
         },
-        { additionalProperties: false, description: "An address, a port, or both.", rule: "endpoint" },
+        { description: "An address, a port, or both.", rule: "endpoint" },
       ),
       { description: `${which} of the connection. For the protocols tcp, tls and udp only.`, maxItems: 16 },
     ),

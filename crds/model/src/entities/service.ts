@@ -1,6 +1,5 @@
 /** A service: an upstream that requests are forwarded to (kong-contract 1.4). */
-import type { Static } from "typebox";
-import { choice, flag, integer, nullable, record, reference, text } from "../schema/member.ts";
+import { choice, flag, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
 import { certificateIds, created_at, id, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
 
 const timeout = (what: string) =>

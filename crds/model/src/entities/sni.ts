@@ -1,6 +1,5 @@
 /** An SNI: which certificate is shown to clients that ask for a server name (kong-contract 1.4). */
-import type { Static } from "typebox";
-import { record, reference, text } from "../schema/member.ts";
+import { record, reference, type Static, text } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 
 export const sni = record(

@@ -1,6 +1,5 @@
 /** A target: one address of an upstream (kong-contract 1.4). */
-import type { Static } from "typebox";
-import { decimal, integer, record, reference, text } from "../schema/member.ts";
+import { decimal, integer, record, reference, type Static, text } from "../schema/member.ts";
 import { id, tags } from "./shared.ts";
 
 const time = (what: string) => decimal({ description: `When the target was ${what}, Unix time in seconds.` });

@@ -1,6 +1,5 @@
 /** Config of cors: which other origins' pages may call (kong-contract 3.4). */
-import type { Static } from "typebox";
-import { choice, flag, integer, list, nullable, record, text } from "../schema/member.ts";
+import { choice, flag, integer, list, nullable, record, type Static, text } from "../schema/member.ts";
 
 export const corsMethods = ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS", "TRACE", "CONNECT"] as const;
 

@@ -1,6 +1,5 @@
 /** Config of key-auth: requests need a consumer's key (kong-contract 3.3). */
-import type { Static } from "typebox";
-import { flag, list, nullable, record, text } from "../schema/member.ts";
+import { flag, list, nullable, record, type Static, text } from "../schema/member.ts";
 
 export const keyAuth = record(
   {

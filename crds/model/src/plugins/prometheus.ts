@@ -1,6 +1,5 @@
 /** Config of prometheus: what is counted (kong-contract 3.5). */
-import type { Static } from "typebox";
-import { flag, record } from "../schema/member.ts";
+import { flag, record, type Static } from "../schema/member.ts";
 
 const metrics = (what: string) => flag({ description: `Whether ${what}.`, default: false });
 

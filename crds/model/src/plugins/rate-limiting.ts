@@ -1,6 +1,5 @@
 /** Config of rate-limiting: so many requests a period (kong-contract 3.2). */
-import type { Static } from "typebox";
-import { choice, decimal, flag, integer, nullable, record, text } from "../schema/member.ts";
+import { choice, decimal, flag, integer, nullable, record, type Static, text } from "../schema/member.ts";
 
 export const periods = ["second", "minute", "hour", "day", "month", "year"] as const;
 export type Period = (typeof periods)[number];

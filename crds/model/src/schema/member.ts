@@ -1,10 +1,22 @@
 /**
- * Building blocks for schemas: thin names over TypeBox, so that an entity reads as a table of its members.
+ * Building blocks for schemas, so that an entity reads as a table of its members. What they make is JSON Schema with
+ * keywords of ours, as plain data; the type of the values goes along for the compiler alone.
  *
  * Every member is always present in a filled value. A member that may be unset is `nullable` and unset is `null`
  * (Kong's convention); a member with a `default` gets it when it is missing or null on the way in.
  */
-import Type, { type Static, type TSchema } from "typebox";
+
+/** A schema of such values: a `SchemaNode`, for those who do not look into it. */
+export interface Schema<Value = unknown> {
+  /** For the compiler; no schema has it. */
+  readonly "~value"?: () => Value;
+}
+
+/** The values that a schema describes. */
+export type Static<Of extends Schema> = Of extends Schema<infer Value> ? Value : never;
+
+/** A schema in keywords, for values of which the caller knows the type. */
+export const schema = <Value>(keywords: object): Schema<Value> => keywords;
 
 /** What a schema may say about a member beyond its JSON type. */
 export interface MemberOptions {
@@ -21,44 +33,56 @@ type Limits<Keys extends string> = Partial<Record<Keys, number>>;
 
 /** As in Kong, a text is not empty unless `minLength: 0` says that it may be. */
 export const text = (options: MemberOptions & Limits<"minLength" | "maxLength">) =>
-  Type.String({ minLength: 1, ...options });
+  schema<string>({ type: "string", minLength: 1, ...options });
 
-export const integer = (options: MemberOptions & Limits<"minimum" | "maximum">) => Type.Integer({ ...options });
+export const integer = (options: MemberOptions & Limits<"minimum" | "maximum">) =>
+  schema<number>({ type: "integer", ...options });
 
 export const decimal = (options: MemberOptions & Limits<"minimum" | "maximum" | "exclusiveMinimum">) =>
-  Type.Number({ ...options });
+  schema<number>({ type: "number", ...options });
 
-export const flag = (options: MemberOptions) => Type.Boolean({ ...options });
+export const flag = (options: MemberOptions) => schema<boolean>({ type: "boolean", ...options });
 
 /** One of a few fixed words (or numbers). */
 export function choice<const Word extends string | number>(words: readonly Word[], options: MemberOptions) {
-  return Type.Unsafe<Word>({ type: typeof words[0] === "number" ? "integer" : "string", enum: [...words], ...options });
+  return schema<Word>({ type: typeof words[0] === "number" ? "integer" : "string", enum: [...words], ...options });
 }
 
 /** A list in which no item stands twice ("set" in Kong's schema language). */
-export const set = <Item extends TSchema>(items: Item, options: MemberOptions & Limits<"minItems" | "maxItems">) =>
-  Type.Array(items, { uniqueItems: true, ...options });
+export const set = <Item extends Schema>(items: Item, options: MemberOptions & Limits<"minItems" | "maxItems">) =>
+  schema<Static<Item>[]>({ type: "array", items, uniqueItems: true, ...options });
 
-export const list = <Item extends TSchema>(items: Item, options: MemberOptions & Limits<"minItems" | "maxItems">) =>
-  Type.Array(items, { ...options });
+export const list = <Item extends Schema>(items: Item, options: MemberOptions & Limits<"minItems" | "maxItems">) =>
+  schema<Static<Item>[]>({ type: "array", items, ...options });
 
 /** Free names to values, such as `headers`. */
-export function mapping<Value extends TSchema>(
+export function mapping<Value extends Schema>(
   values: Value,
   options: MemberOptions & Limits<"maxProperties"> & { readonly keyRule?: string },
 ) {
-  return Type.Unsafe<Record<string, Static<Value>>>({ type: "object", additionalProperties: values, ...options });
+  return schema<Record<string, Static<Value>>>({ type: "object", additionalProperties: values, ...options });
+}
+
+type Members = Readonly<Record<string, Schema>>;
+
+/** The schema of a fixed set of members. */
+export interface RecordSchema<Of extends Members> extends Schema<{ -readonly [Name in keyof Of]: Static<Of[Name]> }> {
+  readonly properties: Of;
 }
 
 /** A fixed set of members; an unknown one is a violation. */
-export const record = <Members extends Record<string, TSchema>>(
-  members: Members,
+export const record = <Of extends Members>(
+  members: Of,
   options: { readonly description: string; readonly default?: unknown; readonly rule?: string },
-) => Type.Object(members, { additionalProperties: false, ...options });
+): RecordSchema<Of> => ({
+  ...{ type: "object", required: Object.keys(members) },
+  properties: members,
+  ...{ additionalProperties: false, ...options },
+});
 
 /** The member may be unset; unset is `null`. */
-export function nullable<Schema extends TSchema>(schema: Schema) {
-  return Type.Unsafe<Static<Schema> | null>({ default: null, ...schema, nullable: true } as object);
+export function nullable<Of extends Schema>(inner: Of) {
+  return schema<Static<Of> | null>({ default: null, ...inner, nullable: true });
 }
 
 /** The collections that entities may refer to. */
@@ -71,7 +95,7 @@ export type Referable = "certificates" | "upstreams" | "services" | "routes" | "
  * forbids the removal (`restrict`). Default `cascade`.
  */
 export function reference(kind: Referable, description: string, onDelete: "cascade" | "restrict" = "cascade") {
-  return Type.Unsafe<{ id: string } | null>({
+  return schema<{ id: string } | null>({
     type: "object",
     properties: { id: { type: "string", rule: "uuid", description: `The id of the ${kind.slice(0, -1)}.` } },
     required: ["id"],

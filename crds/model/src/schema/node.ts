@@ -1,5 +1,4 @@
-import type { TSchema } from "typebox";
-import type { Referable } from "./member.ts";
+import type { Referable, Schema } from "./member.ts";
 
 /** A schema as those read it who derive something from it: the JSON Schema keywords in use, and ours. */
 export interface SchemaNode {
@@ -35,5 +34,5 @@ export interface SchemaNode {
   readonly secret?: true;
 }
 
-/** TypeBox's types say nothing about keywords of ours; the objects carry them. */
-export const schemaNode = (schema: TSchema): SchemaNode => schema as SchemaNode;
+/** The keywords of a schema. */
+export const schemaNode = (schema: Schema): SchemaNode => schema as SchemaNode;
