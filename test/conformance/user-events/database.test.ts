@@ -1,0 +1,43 @@
+import { after, before, describe } from "node:test";
+import { Client } from "pg";
+import { openEvents } from "../../../user-api/src/events/events.ts";
+import { openNotify } from "../../../user-api/src/events/notify.ts";
+import { eventsSuite } from "../../../user-api/src/events/suite.ts";
+import { type Postgres, startPostgres } from "../../tools/postgres.ts";
+import { type Link, openLink } from "./link.ts";
+
+describe("LISTEN and NOTIFY", () => {
+  let server: Postgres;
+  let link: Link;
+  let stranger: Client;
+  before(async () => {
+    server = await startPostgres();
+    link = await openLink(server.port);
+    stranger = new Client(server.url);
+    await stranger.connect();
+  });
+  after(async () => {
+    await stranger?.end();
+    await link?.cut();
+    await server?.stop();
+  });
+
+  eventsSuite({
+    name: "a real Postgres",
+    open: async (options) => {
+      const url = new URL(server.url);
+      url.port = `${link.port}`;
+      return openEvents({
+        ...options,
+        through: "database",
+        open: openNotify({ url: url.href, heartbeatMilliseconds: 200 }),
+      });
+    },
+    between: {
+      cut: () => link.cut(),
+      freeze: () => link.freeze(),
+      mend: () => link.mend(),
+      say: async (text) => void (await stranger.query("select pg_notify('sluice_user_api', $1)", [text])),
+    },
+  });
+});

@@ -1,0 +1,64 @@
+/** A TCP link to a server that can be cut, frozen and mended. */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+export interface Link {
+  /** On 127.0.0.1; the same after it was mended. */
+  readonly port: number;
+  /** Ends all connections and refuses new ones. */
+  cut(): Promise<void>;
+  /** Lets nothing through any more, without a word. */
+  freeze(): void;
+  mend(): Promise<void>;
+}
+
+export async function openLink(to: number): Promise<Link> {
+  const sockets = new Set<Socket>();
+  const frozen = new Set<Socket>();
+  let freezing = false;
+  const server = createServer((near) => {
+    const far = connect(to, "127.0.0.1");
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on("error", () => undefined);
+      socket.on("close", () => {
+        sockets.delete(socket);
+        near.destroy();
+        far.destroy();
+      });
+    }
+    const pass = (from: Socket, into: Socket): void => {
+      from.on("data", (data) => {
+        if (!freezing && !frozen.has(from)) into.write(data);
+      });
+    };
+    pass(near, far);
+    pass(far, near);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const endAll = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port,
+    async cut() {
+      endAll();
+      if (!server.listening) return;
+      server.close();
+      await once(server, "close");
+    },
+    freeze() {
+      freezing = true;
+      for (const socket of sockets) frozen.add(socket);
+    },
+    async mend() {
+      if (freezing) endAll();
+      freezing = false;
+      if (server.listening) return;
+      server.listen(port, "127.0.0.1");
+      await once(server, "listening");
+    },
+  };
+}

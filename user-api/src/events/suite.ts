@@ -1,0 +1,169 @@
+/** What every way of telling replicas must do. Called by the test of each implementation. */
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { after, afterEach, describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { User, UserStore } from "../store/store.ts";
+import type { Events, EventsOptions } from "./events.ts";
+
+export interface EventsSuiteOptions {
+  /** The implementation's name, for the report. */
+  readonly name: string;
+  /** A replica's events. All that are open share what is behind them. */
+  readonly open: (options: Pick<EventsOptions, "store" | "log">) => Promise<Events>;
+  /** Absent where there are no replicas. */
+  readonly between?: Between;
+}
+
+/** What stands between a replica and the server that carries messages. */
+export interface Between {
+  /** Ends all connections and refuses new ones. */
+  cut(): Promise<void>;
+  /** Lets nothing through any more, without a word: nobody learns of it but by asking. */
+  freeze(): void;
+  /** Ends frozen connections and lets new ones through. */
+  mend(): Promise<void>;
+  /** Sends a text on the events' channel, as a stranger would. */
+  say(text: string): Promise<void>;
+}
+
+const user = (name: string): User => {
+  const id = randomUUIDv7();
+  return { id, name, email: `${id}@example.org` };
+};
+
+/** What the replicas share: users in the order of their ids. */
+function sharedUsers(): Pick<UserStore, "users"> & { add(user: User): void } {
+  const all: User[] = [];
+  return {
+    add(one) {
+      all.push(one);
+      all.sort((a, b) => (a.id < b.id ? -1 : 1));
+    },
+    users: async ({ after = "", first = all.length } = {}) => all.filter(({ id }) => id > after).slice(0, first),
+  };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await setImmediate();
+}
+
+export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
+  describe(`events through ${name}`, () => {
+    const ends: (() => Promise<void>)[] = [];
+    afterEach(async () => {
+      for (const end of ends.splice(0)) await end();
+    });
+
+    async function replicas(count: number) {
+      const store = sharedUsers();
+      const warnings: string[] = [];
+      const log: EventsOptions["log"] = {
+        info: () => undefined,
+        warn: (_what: unknown, message?: string) => void warnings.push(message ?? ""),
+      };
+      const opened = await Promise.all(Array.from({ length: count }, () => open({ store, log })));
+      const told = opened.map((events) => {
+        const names: string[] = [];
+        events.subscribe(({ name }) => names.push(name));
+        ends.push(() => events.close());
+        return names;
+      });
+      await until(() => opened.every((events) => events.health().connected));
+      const create = (replica: number, name: string): void => {
+        const created = user(name);
+        store.add(created);
+        opened[replica]?.publish(created);
+      };
+      return { opened, told, create, warnings };
+    }
+
+    it("tells all who subscribe, in order, and each replica once", async () => {
+      const count = between === undefined ? 1 : 3;
+      const { told, create } = await replicas(count);
+      const expected = ["a", "b", "c", "Zoë 🐙"];
+      for (const name of expected) create(0, name);
+      await until(() => told.every(({ length }) => length >= expected.length));
+      // What comes behind shows that nothing was told twice.
+      create(count - 1, "last");
+      await until(() => told.every((names) => names.includes("last")));
+      for (const names of told) assert.deepEqual(names, [...expected, "last"]);
+    });
+
+    it("tells the same function twice when it subscribes twice, and no longer when it has ended", async () => {
+      const { opened, create, told } = await replicas(1);
+      const names: string[] = [];
+      const listener = ({ name }: User) => names.push(name);
+      const [first, second] = [opened[0]?.subscribe(listener), opened[0]?.subscribe(listener)];
+      create(0, "a");
+      await until(() => told[0]?.length === 1);
+      first?.();
+      create(0, "b");
+      await until(() => told[0]?.length === 2);
+      second?.();
+      create(0, "c");
+      await until(() => told[0]?.length === 3);
+      assert.deepEqual(names, ["a", "a", "b"]);
+    });
+
+    if (between === undefined) return;
+    after(() => between.mend());
+
+    for (const [outage, begin] of [
+      ["ends", () => between.cut()],
+      ["falls silent", async () => between.freeze()],
+    ] as const) {
+      it(`goes on when the connection ${outage}: nobody who creates notices, and what was missed is told after`, async () => {
+        const { opened, told, create } = await replicas(2);
+        create(0, "before");
+        await until(() => told.every(({ length }) => length === 1));
+        await begin();
+        create(0, "meanwhile");
+        assert.deepEqual(told[0], ["before", "meanwhile"]);
+        await until(() => opened.every((events) => !events.health().connected));
+        create(1, "from the other");
+        assert.deepEqual(told[1], ["before", "from the other"]);
+        await between.mend();
+        await until(() => told.every(({ length }) => length === 3));
+        await until(() => opened.every((events) => events.health().connected));
+        create(0, "after");
+        await until(() => told.every((names) => names.at(-1) === "after"));
+        assert.deepEqual(
+          told.map((names) => names.toSorted()),
+          [
+            ["after", "before", "from the other", "meanwhile"],
+            ["after", "before", "from the other", "meanwhile"],
+          ],
+        );
+      });
+    }
+
+    it("begins while the other side is away, and is there when that comes", async () => {
+      await between.cut();
+      const store = sharedUsers();
+      const log = { info: () => undefined, warn: () => undefined };
+      const events = await open({ store, log });
+      ends.push(() => events.close());
+      const names: string[] = [];
+      events.subscribe(({ name }) => names.push(name));
+      assert.equal(events.health().connected, false);
+      const created = user("ann");
+      store.add(created);
+      events.publish(created);
+      assert.deepEqual(names, ["ann"]);
+      await between.mend();
+      await until(() => events.health().connected);
+      assert.deepEqual(names, ["ann"]);
+    });
+
+    it("passes by what is none of its messages", async () => {
+      const { told, create, warnings } = await replicas(2);
+      const texts = ["", "hello", "null", "[]", "{}", '{"created":{"id":1}}', `{"missedAfter":"${"x".repeat(36)}"}`];
+      for (const text of texts) await between.say(text);
+      create(0, "ann");
+      await until(() => told.every(({ length }) => length === 1));
+      assert.deepEqual(told, [["ann"], ["ann"]]);
+      assert.equal(warnings.length, texts.length * 2);
+    });
+  });
+}
