@@ -37,6 +37,12 @@ export interface ProxySettings {
   readonly bodyTimeout: number;
   /** Milliseconds in which a client must take what was written to it. */
   readonly sendTimeout: number;
+  /** Bytes a second that a client must send of a body; 0: any. */
+  readonly bodyMinRate: number;
+  /** Bytes a second that a client must take of what waits for it; 0: any. */
+  readonly sendMinRate: number;
+  /** Milliseconds after which these two are asked. */
+  readonly minRateGrace: number;
   /** Requests that one connection of a client carries. */
   readonly maxRequests: number;
   /** Connections of clients at a time: those beyond are closed at once. */
@@ -64,6 +70,9 @@ export const defaultProxySettings: Omit<ProxySettings, "version"> = {
   headersTimeout: 15_000,
   bodyTimeout: 60_000,
   sendTimeout: 60_000,
+  bodyMinRate: 240,
+  sendMinRate: 240,
+  minRateGrace: 5000,
   maxRequests: 10_000,
   maxConnections: 16_384,
   maxConnectionsPerAddress: 0,

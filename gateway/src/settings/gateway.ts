@@ -86,6 +86,32 @@ export const gatewaySettings = defineSettings({
     default: 60_000,
     description: "In which time a client must take what was written to it: else its connection is closed.",
   },
+  bodyMinRate: {
+    variable: "SLUICE_CLIENT_BODY_MIN_RATE",
+    kind: "integer",
+    minimum: 0,
+    default: 240,
+    description:
+      "How many bytes a second a client must send of a request's body, on an average, while the gateway takes them: else " +
+      "it is answered 408. What it sends beyond counts for later, up to SLUICE_CLIENT_BODY_TIMEOUT. 0: any. Not for " +
+      "gRPC. With engine `http1`.",
+  },
+  sendMinRate: {
+    variable: "SLUICE_SEND_MIN_RATE",
+    kind: "integer",
+    minimum: 0,
+    default: 240,
+    description:
+      "How many bytes a second a client must take, on an average, while there are some that wait for it: else its " +
+      "connection is closed, or with HTTP/2 the stream. What it takes beyond counts for later, up to " +
+      "SLUICE_SEND_TIMEOUT. 0: any. With engine `http1`.",
+  },
+  minRateGrace: {
+    variable: "SLUICE_MIN_RATE_GRACE",
+    kind: "duration",
+    default: 5000,
+    description: "How long a client may be slower than these two at first.",
+  },
   maxRequests: {
     variable: "SLUICE_KEEPALIVE_REQUESTS",
     kind: "integer",

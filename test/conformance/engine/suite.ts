@@ -13,6 +13,7 @@ import { http2LimitSuite } from "./http2-limits.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
 import type { Engine } from "./rig.ts";
 import { slowBodySuite } from "./slow-bodies.ts";
+import { slowClientSuite } from "./slow-clients.ts";
 import { strictnessSuite } from "./strictness.ts";
 import { tlsSuite } from "./tls.ts";
 import { upgradeSuite } from "./upgrades.ts";
@@ -30,6 +31,7 @@ export function engineSuite(engine: Engine): void {
   lifecycleSuite(engine);
   strictnessSuite(engine);
   hostileSuite(engine);
+  slowClientSuite(engine);
   http2Suite(engine);
   http2LimitSuite(engine);
   grpcSuite(engine);

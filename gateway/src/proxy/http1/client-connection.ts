@@ -4,12 +4,13 @@ import type { FaultName } from "../faults.ts";
 import type { LiveExchange, Traffic } from "../live-exchange.ts";
 import type { OwnResponse } from "../own-response.ts";
 import { ClientBody } from "./client-body.ts";
-import { ClientHead, type Peer } from "./client-head.ts";
+import { ClientHead, isWebSocket, type Peer } from "./client-head.ts";
 import { type ClientSide, Delivery, type DeliveryContext } from "./delivery.ts";
+import { headFault } from "./head-fault.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
 import { Outbox } from "./outbox.ts";
+import { Pace, type PaceLimits } from "./pace.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
-import { faultOf } from "./parse/faults.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
 import { type HeadLimits, RequestHead } from "./parse/request-head.ts";
 import { ownResponseText } from "./response-text.ts";
@@ -22,10 +23,10 @@ export interface ConnectionContext extends DeliveryContext {
   readonly headersTimeout: number;
   /** Milliseconds that an idle connection is kept. */
   readonly keepAliveTimeout: number;
-  /** Milliseconds that a client may be silent in the middle of its body. */
-  readonly bodyTimeout: number;
-  /** Milliseconds in which a client must take what was written to it. */
-  readonly sendTimeout: number;
+  /** In which a client must send its body. */
+  readonly bodyPace: PaceLimits;
+  /** In which a client must take what was written to it. */
+  readonly sendPace: PaceLimits;
   /** Requests that one connection carries. */
   readonly maxRequests: number;
   /** Told of every request, before anything is looked up for it. */
@@ -53,14 +54,6 @@ const AHEAD = 65_536;
 const NOTHING = Buffer.alloc(0);
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 
-const faultNames: Readonly<Record<number, FaultName>> = {
-  400: "badRequest",
-  414: "targetTooLong",
-  431: "headTooLarge",
-  501: "unknownCoding",
-  505: "unknownVersion",
-};
-
 export class ClientConnection implements ClientSide, Traffic {
   readonly out: Outbox;
   readonly #context: ConnectionContext;
@@ -69,8 +62,12 @@ export class ClientConnection implements ClientSide, Traffic {
   readonly #parsed: RequestHead;
   /** Runs while the client owes us something. */
   readonly #watchdog = new Watchdog(() => this.#late());
+  readonly #sending: Pace;
   /** Runs while the client takes nothing. */
   readonly #stall = new Watchdog(() => this.destroy());
+  readonly #taking: Pace;
+  /** The request whose answer is being taken slowly. */
+  #slowRequest = -1;
   #state = HEAD;
   /** What has come and was not used. */
   #input: Buffer = NOTHING;
@@ -92,6 +89,8 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#peer = peer;
     this.#parsed = new RequestHead(context.limits);
     this.out = new Outbox(socket);
+    this.#sending = new Pace(this.#watchdog, context.bodyPace);
+    this.#taking = new Pace(this.#stall, context.sendPace);
     socket.on("data", this.#onData);
     socket.on("drain", this.#onDrain);
     socket.on("end", this.#onEnd);
@@ -147,7 +146,14 @@ export class ClientConnection implements ClientSide, Traffic {
   }
 
   full(): void {
-    this.#stall.start(this.#context.sendTimeout);
+    if (this.#slowRequest !== this.#requests) this.#taking.begin(this.#writtenBefore);
+    this.#slowRequest = this.#requests;
+    this.#taking.run(this.#taken);
+  }
+
+  /** Bytes that the client has taken so far. */
+  get #taken(): number {
+    return this.out.written - this.#socket.writableLength;
   }
 
   join(tunnel: Omit<TunnelOptions, "client">): void {
@@ -187,8 +193,8 @@ export class ClientConnection implements ClientSide, Traffic {
     if (this.#state === BODY || this.#state === RESPONSE) this.#throttle();
     // Behind an early answer one time is given for all that still comes.
     if (this.#state !== BODY || this.#delivery === null) return;
-    if (this.#body?.wanted) this.#watchdog.start(this.#context.bodyTimeout);
-    else this.#watchdog.stop();
+    if (this.#body?.wanted) this.#sending.run(this.bytesIn);
+    else this.#sending.pause(this.bytesIn);
   }
 
   /** Whoever sends more than can be used now is read no further. */
@@ -208,7 +214,7 @@ export class ClientConnection implements ClientSide, Traffic {
       return false;
     }
     if (behind < 0) {
-      this.#reject(faultNames[faultOf(behind).status] ?? "badRequest");
+      this.#reject(headFault(behind));
       return false;
     }
     this.#input = behind === input.length ? NOTHING : input.subarray(behind);
@@ -228,6 +234,7 @@ export class ClientConnection implements ClientSide, Traffic {
       this.#chunks ??= new ChunkedScanner();
       this.#chunks.reset();
     }
+    if (bodyKind !== NO_BODY) this.#sending.begin(this.bytesIn);
     this.#awaitsContinue = parsed.expectContinue && bodyKind !== NO_BODY;
     const body = bodyKind === NO_BODY ? null : new ClientBody(bodyKind === LENGTH_BODY ? this.#left : null, this.#read);
     this.#body = body;
@@ -342,9 +349,10 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#state = CLOSING;
     this.#delivery = null;
     this.#input = NOTHING;
-    this.#socket.end();
+    // Only then it has been given all.
+    this.#socket.end(this.#onFinish);
     this.#socket.resume();
-    this.#watchdog.start(CLOSING_LINGER);
+    this.full();
   }
 
   /** Nobody has been heard of for too long. */
@@ -355,8 +363,14 @@ export class ClientConnection implements ClientSide, Traffic {
     else this.#socket.destroy();
   }
 
-  readonly #onDrain = (): void => {
+  readonly #onFinish = (error?: Error | null): void => {
+    if (error) return;
     this.#stall.stop();
+    this.#watchdog.start(CLOSING_LINGER);
+  };
+
+  readonly #onDrain = (): void => {
+    this.#taking.pause(this.#taken);
     if (this.#state === RESPONSE && this.#delivery?.isOver) this.#goOn();
     else this.#delivery?.drained();
   };
@@ -380,7 +394,3 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#context.onClose(this);
   };
 }
-
-/** Other upgrades are served as if the client had not asked (kong-contract 2.3, RFC 9110 section 7.8). */
-const isWebSocket = (head: ClientHead): boolean =>
-  head.method === "GET" && head.body === null && head.header("upgrade")?.toLowerCase() === "websocket";

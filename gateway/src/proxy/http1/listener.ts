@@ -51,8 +51,8 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     limits: { ...defaultHeadLimits, fields: settings.maxHeaderSize },
     headersTimeout: settings.headersTimeout,
     keepAliveTimeout: settings.keepAliveTimeout,
-    bodyTimeout: settings.bodyTimeout,
-    sendTimeout: settings.sendTimeout,
+    bodyPace: { silence: settings.bodyTimeout, rate: settings.bodyMinRate, grace: settings.minRateGrace },
+    sendPace: { silence: settings.sendTimeout, rate: settings.sendMinRate, grace: settings.minRateGrace },
     maxRequests: settings.maxRequests,
     onRequest() {
       requests++;

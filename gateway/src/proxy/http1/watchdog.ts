@@ -1,4 +1,7 @@
 /** A timer for what happens again and again: starting and stopping it are assignments, as long as it never goes off. */
+/** Milliseconds by which a timer that goes off is late because this process did not come to it. */
+const LATE = 500;
+
 export class Watchdog {
   readonly #alarm: () => void;
   #timer: NodeJS.Timeout | null = null;
@@ -38,9 +41,12 @@ export class Watchdog {
   readonly #wake = (): void => {
     this.#timer = null;
     if (this.#due === Number.POSITIVE_INFINITY) return;
-    const left = this.#due - performance.now();
-    if (left > 0) {
-      this.#arm(Math.ceil(left), this.#due);
+    const now = performance.now();
+    const left = this.#due - now;
+    // What came while nobody looked is read before anybody is told that nothing came.
+    if (left > 0 || now - this.#look > LATE) {
+      const wait = Math.max(Math.ceil(left), 1);
+      this.#arm(wait, now + wait);
       return;
     }
     this.stop();

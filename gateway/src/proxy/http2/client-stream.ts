@@ -2,6 +2,7 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { ClientBody } from "../http1/client-body.ts";
 import type { Peer } from "../http1/client-head.ts";
+import { Pace, type PaceLimits } from "../http1/pace.ts";
 import { knownId } from "../http1/parse/names.ts";
 import type { HeadLimits } from "../http1/parse/request-head.ts";
 import { Watchdog } from "../http1/watchdog.ts";
@@ -13,10 +14,10 @@ import { StreamWriter } from "./stream-writer.ts";
 
 export interface StreamContext extends StreamDeliveryContext {
   readonly limits: HeadLimits;
-  /** Milliseconds that a client may be silent in the middle of its body. */
-  readonly bodyTimeout: number;
-  /** Milliseconds in which a client must take what was written to it. */
-  readonly sendTimeout: number;
+  /** In which a client must send its body. */
+  readonly bodyPace: PaceLimits;
+  /** In which a client must take what was written to it. */
+  readonly sendPace: PaceLimits;
 }
 
 export interface StreamFacts {
@@ -34,12 +35,12 @@ const LINGER = 30_000;
 export class ClientStream implements Traffic {
   bytesIn: number;
   readonly #stream: ServerHttp2Stream;
-  readonly #bodyTimeout: number;
   readonly #writer: StreamWriter;
   readonly #body: ClientBody | null;
   readonly #delivery: StreamDelivery | null;
   /** Runs while the client owes us something. */
   readonly #watchdog = new Watchdog(() => this.#late());
+  readonly #sending: Pace;
   #awaitsContinue: boolean;
   #isRead = false;
   /** An empty body ends before anybody has read it. */
@@ -47,11 +48,12 @@ export class ClientStream implements Traffic {
   #trailers = "";
 
   constructor(context: StreamContext, { stream, fields, ended, peer }: StreamFacts) {
-    const { limits, pipeline, bodyTimeout } = context;
+    const { limits, pipeline, bodyPace } = context;
     this.#stream = stream;
-    this.#bodyTimeout = bodyTimeout;
+    this.#sending = new Pace(this.#watchdog, bodyPace);
     this.#writer = new StreamWriter(stream, context);
     this.bytesIn = sizeOf(fields);
+    this.#sending.begin(this.bytesIn);
     const body = ended ? null : (declared: number | null) => new ClientBody(declared, this.#read);
     const head = new StreamHead(fields, { peer, limits, body });
     this.#body = head.body;
@@ -104,7 +106,7 @@ export class ClientStream implements Traffic {
     body.take(piece);
     if (body.wanted) this.#await();
     else {
-      this.#watchdog.stop();
+      this.#sending.pause(this.bytesIn);
       this.#stream.pause();
     }
   }
@@ -124,7 +126,7 @@ export class ClientStream implements Traffic {
   /** Behind an early answer one time is given for all that still comes. */
   #await(): void {
     if (this.#delivery?.isOver) return;
-    if (this.#delivery?.limitsSilence) this.#watchdog.start(this.#bodyTimeout);
+    if (this.#delivery?.limitsSilence) this.#sending.run(this.bytesIn);
   }
 
   /** The response is written; what its client still sends is read away, so that it gets to read it. */

@@ -1,5 +1,6 @@
 /** The response on a client's stream, no faster than the client takes it. */
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { Pace, type PaceLimits } from "../http1/pace.ts";
 import { Watchdog } from "../http1/watchdog.ts";
 import type { OwnResponse } from "../own-response.ts";
 import { passedTrailers, responseFields, sizeOf } from "./fields.ts";
@@ -20,15 +21,15 @@ export class StreamWriter {
   /** Bytes so far. */
   written = 0;
   readonly #stream: ServerHttp2Stream;
-  readonly #sendTimeout: number;
   /** Runs while the client takes nothing. */
   readonly #stall = new Watchdog(() => this.breakOff("the client took nothing"));
+  readonly #taking: Pace;
   #trailers = NO_TRAILERS;
 
-  constructor(stream: ServerHttp2Stream, { sendTimeout }: { readonly sendTimeout: number }) {
+  constructor(stream: ServerHttp2Stream, { sendPace }: { readonly sendPace: PaceLimits }) {
     this.#stream = stream;
-    this.#sendTimeout = sendTimeout;
-    stream.on("drain", () => this.#stall.stop());
+    this.#taking = new Pace(this.#stall, sendPace);
+    stream.on("drain", () => this.#taking.pause(this.#taken));
     stream.once("close", () => this.#stall.close());
     stream.once("wantTrailers", () => stream.sendTrailers(this.#trailers));
   }
@@ -36,6 +37,11 @@ export class StreamWriter {
   /** Whether the client takes more now; the stream's "drain" tells when it does again. */
   get isTaking(): boolean {
     return !this.#stream.writableNeedDrain;
+  }
+
+  /** Bytes that the client has taken so far. */
+  get #taken(): number {
+    return this.written - this.#stream.writableLength;
   }
 
   get #isOver(): boolean {
@@ -60,7 +66,7 @@ export class StreamWriter {
     const stream = this.#stream;
     if (this.#isOver || stream.writableEnded) return;
     this.written += piece.length;
-    if (!stream.write(piece)) this.#stall.start(this.#sendTimeout);
+    if (!stream.write(piece)) this.#taking.run(this.#taken);
   }
 
   /** @param trailers Flat; sent when the head said that they may follow. */
@@ -71,7 +77,7 @@ export class StreamWriter {
       this.written += sizeOf(trailers);
     }
     this.#stream.end();
-    this.#stall.start(this.#sendTimeout);
+    this.#taking.run(this.#taken);
   }
 
   /** A response of the gateway's own. For gRPC it is a head that is the end too ("Trailers-Only"), and 200 of it is the transport's. */
