@@ -9,13 +9,15 @@ export interface NotifyTransportOptions {
   readonly heartbeatMilliseconds?: number;
 }
 
+type Ask = (text: string, values?: string[]) => Promise<unknown>;
+
 /** A channel belongs to its database, so one name does for all directories. */
 const CHANNEL = "sluice_user_api";
 const QUERY_TIMEOUT = 2_000;
 
 export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTransportOptions): OpenTransport {
   return (listener) => {
-    let current: Client | undefined;
+    let current: { readonly ask: Ask; end(): Promise<void> } | undefined;
     let timer: NodeJS.Timeout | undefined;
     let failures = 0;
     let closed = false;
@@ -36,6 +38,14 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
         query_timeout: QUERY_TIMEOUT,
         keepAlive: true,
       });
+      // pg wants one statement at a time.
+      let last: Promise<unknown> = Promise.resolve();
+      const ask: Ask = (text, values) => {
+        const asked = last.then(() => client.query(text, values));
+        // Another connection costs little, and what this one owed is read from the store.
+        last = asked.catch(end);
+        return asked;
+      };
       let over = false;
       const end = (error: Error): void => {
         if (over) return;
@@ -44,7 +54,7 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
         client.end().catch(() => undefined);
         again(error);
       };
-      const heartbeat = setInterval(() => void client.query("select 1").catch(end), heartbeatMilliseconds).unref();
+      const heartbeat = setInterval(() => void ask("select 1").catch(() => undefined), heartbeatMilliseconds).unref();
       client.on("error", end);
       client.on("end", () => end(new Error("the connection to the database is closed")));
       client.on("notification", ({ payload }) => {
@@ -52,12 +62,12 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
       });
       client
         .connect()
-        .then(() => client.query(`listen ${CHANNEL}`))
+        .then(() => ask(`listen ${CHANNEL}`))
         .then(() => {
           if (over) return;
           if (closed) return end(new Error("closed"));
           failures = 0;
-          current = client;
+          current = { ask, end: () => client.end() };
           listener.connected();
         })
         .catch(end);
@@ -67,7 +77,7 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
     return {
       async publish(text) {
         if (current === undefined) throw new Error("there is no connection to the database");
-        await current.query("select pg_notify($1, $2)", [CHANNEL, text]);
+        await current.ask("select pg_notify($1, $2)", [CHANNEL, text]);
       },
       connected: () => current !== undefined,
       async close() {
