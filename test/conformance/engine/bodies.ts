@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { describe, it } from "node:test";
 import { dial, received, send, signal, until } from "./client.ts";
 import { type Engine, type RigOptions, startRig } from "./rig.ts";
@@ -194,24 +195,31 @@ export function bodySuite(engine: Engine): void {
       ["before the upstream answered", () => {}],
       ["in the middle of the response", (response) => response.write("half")],
     ];
-    for (const [when, begin] of partings) {
-      it(`closes the upstream's connection when the client goes away ${when}`, async (test) => {
-        const asked = signal();
-        const gone = signal();
-        const { port } = await startRig(test, engine, {
-          upstream: (incoming, response) => {
-            begin(response);
-            incoming.socket.once("close", () => gone.fire());
-            asked.fire();
-          },
+    const ways: readonly (readonly [what: string, part: (socket: Socket) => void, binds?: Engine["name"]])[] = [
+      ["goes away", (socket) => socket.destroy()],
+      // Node's own server serves on whoever still reads.
+      ["ends its side", (socket) => socket.end(), "http1"],
+    ];
+    for (const [when, begin] of partings)
+      for (const [what, part, binds = engine.name] of ways) {
+        if (binds !== engine.name) continue;
+        it(`closes the upstream's connection when the client ${what} ${when}`, async (test) => {
+          const asked = signal();
+          const gone = signal();
+          const { port } = await startRig(test, engine, {
+            upstream: (incoming, response) => {
+              begin(response);
+              incoming.socket.once("close", () => gone.fire());
+              asked.fire();
+            },
+          });
+          const socket = await dial(test, port);
+          socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+          await asked.seen;
+          part(socket);
+          await gone.seen;
         });
-        const socket = await dial(test, port);
-        socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-        await asked.seen;
-        socket.destroy();
-        await gone.seen;
-      });
-    }
+      }
 
     it("closes the upstream's connection when the client goes away in the middle of its body", async (test) => {
       const begun = signal();
