@@ -23,7 +23,7 @@ export interface Stage {
   /** Writes a file into the folder and answers its path. */
   file(name: string, text: string): string;
   /** Makes it end with the case. */
-  keep(start: Promise<Started>): Promise<Started>;
+  keep<Kind extends Started>(start: Promise<Kind>): Promise<Kind>;
   /** Ends what was kept. */
   clear(): Promise<void>;
   close(): Promise<void>;

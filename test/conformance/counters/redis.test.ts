@@ -4,6 +4,7 @@ import type { RateLimitingConfig } from "@sluice/model";
 import { Redis } from "ioredis";
 import { RedisCounters } from "../../../gateway/src/plugins/rate-limiting/redis.ts";
 import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
+import { freePort } from "../../process/index.ts";
 import { startRedis } from "../../tools/redis.ts";
 import { counter, countersSuite, until } from "./suite.ts";
 
@@ -56,6 +57,66 @@ describe("every counter in Redis", () => {
         assert.ok(left > 50_000 && left <= 61_000, `${key}: ${left}`);
       }
       await counters.close();
+    });
+  }
+});
+
+describe("redis counters of requests that come together", () => {
+  /** All of one window. */
+  const { windowStart, expires } = counter();
+  const named = (name: string, limit = 5) => counter({ name, limit, windowStart, expires });
+  const many = (length: number, limit: number) =>
+    Array.from({ length }, (_, index) => [named(`n${index % 7}`, limit), named(`m${index}`)]);
+
+  it("are counted in one round trip, each by its own limits, however many they are", async () => {
+    await admin.flushall();
+    const counters = new RedisCounters({ warn: silent });
+    const config = configWith();
+    // The first tells Redis the script.
+    await counters.take([counter()], config);
+    const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info("commandstats"))?.[1]);
+    const before = await calls();
+    const taken = await Promise.all(many(490, 10).map((each) => counters.take(each, config)));
+    assert.equal((await calls()) - before, 1);
+    assert.equal(taken.filter(({ admitted }) => admitted).length, 70);
+    const [first, seventh, eighth] = [taken[0], taken[6], taken[7]];
+    assert.deepEqual(
+      [first?.counts, seventh?.counts, eighth?.counts],
+      [
+        [1, 1],
+        [1, 1],
+        [2, 1],
+      ],
+    );
+    assert.deepEqual(taken.at(-1), { admitted: false, counts: [10, 0] });
+    assert.equal((await Promise.all(many(1200, 1000).map((each) => counters.take(each, config)))).length, 1200);
+    await counters.close();
+  });
+
+  for (const sync_rate of [-1, 0.02]) {
+    it(`are counted one by one where a cluster has them in different slots, with sync_rate ${sync_rate}`, async () => {
+      const cluster = await startRedis("--cluster-enabled", "yes", "--cluster-port", String(await freePort()));
+      const client = new Redis(cluster.url);
+      const counters = new RedisCounters({ warn: silent });
+      try {
+        await client.cluster("ADDSLOTSRANGE", 0, 16383);
+        await until(async () => /cluster_state:ok/.test(String(await client.cluster("INFO"))), "the cluster is there");
+        const config = configWith({ port: cluster.port }, sync_rate);
+        for (const round of [1, 2]) {
+          const taken = await Promise.all([0, 1, 2, 3].map((n) => counters.take([named(`n${n}`)], config)));
+          assert.deepEqual(
+            taken.map(({ counts }) => counts[0]),
+            [round, round, round, round],
+          );
+        }
+        await counters.close();
+        assert.equal(await client.dbsize(), 4);
+        for (const key of await client.keys("*")) assert.equal(await client.get(key), "2");
+      } finally {
+        await counters.close();
+        client.disconnect();
+        await cluster.stop();
+      }
     });
   }
 });

@@ -3,12 +3,15 @@ import { isIP } from "node:net";
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Redis, RedisOptions } from "ioredis";
 import type { Warn } from "./counters.ts";
+import { RedisBatch } from "./redis-batch.ts";
 
 export type RedisConfig = RateLimitingConfig["redis"];
 
 export interface RedisConnectionsOptions {
   /** Is told when a server is lost, and when it is back; not for every request in between. */
   readonly warn: Warn;
+  /** Unix milliseconds. */
+  readonly now: () => number;
   /** Milliseconds after its last use at which a connection is closed; default five minutes. */
   readonly idle?: number;
 }
@@ -22,6 +25,7 @@ const reconnectDelay = (tries: number) =>
 
 interface Connection {
   readonly client: Redis;
+  readonly batch: RedisBatch;
   /** The first attempt; later ones happen in the background. */
   readonly opened: Promise<unknown>;
   usedAt: number;
@@ -31,11 +35,15 @@ interface Connection {
 export class RedisConnections {
   readonly #warn: Warn;
   readonly #idle: number;
+  readonly #now: () => number;
   readonly #connections = new Map<string, Connection>();
+  /** The key of a config: they stay, and to make it takes as long as to count. */
+  readonly #keys = new WeakMap<RedisConfig, string>();
   #closed = false;
 
-  constructor({ warn, idle = IDLE }: RedisConnectionsOptions) {
+  constructor({ warn, now, idle = IDLE }: RedisConnectionsOptions) {
     this.#warn = warn;
+    this.#now = now;
     this.#idle = idle;
   }
 
@@ -49,11 +57,28 @@ export class RedisConnections {
    * reject at once, so that requests are not held up.
    */
   async client(config: RedisConfig): Promise<Redis> {
-    const key = JSON.stringify(config);
+    return (await this.#connection(config)).client;
+  }
+
+  /** Where takes are counted that come together. */
+  async batch(config: RedisConfig): Promise<RedisBatch> {
+    return (await this.#connection(config)).batch;
+  }
+
+  async #connection(config: RedisConfig): Promise<Connection> {
+    const key = this.#keyOf(config);
     const connection = this.#connections.get(key) ?? (await this.#openFirst(key, config));
     connection.usedAt = performance.now();
     await connection.opened;
-    return connection.client;
+    return connection;
+  }
+
+  #keyOf(config: RedisConfig): string {
+    const known = this.#keys.get(config);
+    if (known !== undefined) return known;
+    const key = JSON.stringify(config);
+    this.#keys.set(config, key);
+    return key;
   }
 
   close(): void {
@@ -73,6 +98,7 @@ export class RedisConnections {
     this.#report(client, config);
     const connection: Connection = {
       client,
+      batch: new RedisBatch(client, this.#now),
       // A failure shows in the command that follows, with ioredis trying again in the background.
       opened: client.connect().catch(() => undefined),
       usedAt: performance.now(),
@@ -119,8 +145,9 @@ export function redisOptions(config: RedisConfig): RedisOptions {
     // A server that says nothing for so long is given up, so that the requests after this one do not wait for it.
     ...(timeout === 0 ? {} : { connectTimeout: timeout, commandTimeout: timeout, socketTimeout: timeout }),
     lazyConnect: true,
-    // All commands of a turn of the event loop leave together, and make one round trip.
+    // All commands of a turn of the event loop leave together; scripts have come together before.
     enableAutoPipelining: true,
+    autoPipeliningIgnoredCommands: ["evalsha", "eval"],
     // A count that is sent twice is wrong, and a request that waits for a lost server is held up for nothing.
     autoResendUnfulfilledCommands: false,
     enableOfflineQueue: false,

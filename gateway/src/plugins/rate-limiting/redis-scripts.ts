@@ -10,30 +10,40 @@ export interface Script {
 const script = (source: string): Script => ({ source, sha1: hash("sha1", source) });
 
 /**
- * KEYS: counters. ARGV: for every counter its limit and how many milliseconds it is kept.
- * Answers 1 when all were counted up, 0 when one was at its limit; then the counters' values.
+ * One take after the other. KEYS: the counters of all. ARGV: for every take how many of the counters are its own, and
+ * for each of them the limit and how many milliseconds it is kept.
+ * Answers for every take 1 when all were counted up, 0 when one was at its limit; then the counters' values.
  */
 export const takeScript = script(`
-local counts, admitted = {}, 1
-for i, key in ipairs(KEYS) do
-  counts[i] = tonumber(redis.call('GET', key) or 0)
-  if counts[i] >= tonumber(ARGV[2 * i - 1]) then admitted = 0 end
-end
-if admitted == 1 then
-  for i, key in ipairs(KEYS) do
-    counts[i] = redis.call('INCR', key)
-    if counts[i] == 1 then redis.call('PEXPIRE', key, ARGV[2 * i]) end
+local answer, key, arg = {}, 0, 1
+while arg <= #ARGV do
+  local size, admitted, at = tonumber(ARGV[arg]), 1, #answer + 1
+  for i = 1, size do
+    local count = tonumber(redis.call('GET', KEYS[key + i]) or 0)
+    if count >= tonumber(ARGV[arg + 2 * i - 1]) then admitted = 0 end
+    answer[at + i] = count
   end
+  answer[at] = admitted
+  if admitted == 1 then
+    for i = 1, size do
+      local count = redis.call('INCR', KEYS[key + i])
+      if count == 1 then redis.call('PEXPIRE', KEYS[key + i], ARGV[arg + 2 * i]) end
+      answer[at + i] = count
+    end
+  end
+  key, arg = key + size, arg + 1 + 2 * size
 end
-table.insert(counts, 1, admitted)
-return counts
+return answer
 `);
 
-/** KEYS: one counter. ARGV: how much to add, how many milliseconds it is kept. Answers its value. */
+/** KEYS: counters. ARGV: for each how much to add, and how many milliseconds it is kept. Answers their values. */
 export const addScript = script(`
-local count = redis.call('INCRBY', KEYS[1], ARGV[1])
-if count == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return count
+local counts = {}
+for i, key in ipairs(KEYS) do
+  counts[i] = redis.call('INCRBY', key, ARGV[2 * i - 1])
+  if counts[i] == tonumber(ARGV[2 * i - 1]) then redis.call('PEXPIRE', key, ARGV[2 * i]) end
+end
+return counts
 `);
 
 export interface ScriptArguments {
@@ -50,3 +60,7 @@ export async function runScript(client: Redis, { source, sha1 }: Script, { keys,
     return await client.eval(source, keys.length, ...keys, ...values);
   }
 }
+
+/** Whether a cluster says that a script's keys lie on different servers of it. */
+export const isOfSeveralSlots = (error: unknown): boolean =>
+  error instanceof Error && error.message.includes("CROSSSLOT");

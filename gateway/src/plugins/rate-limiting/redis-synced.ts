@@ -5,7 +5,7 @@
 import type { Redis } from "ioredis";
 import type { Counter, Taken } from "./counters.ts";
 import { counterKey, lifetime } from "./redis-keys.ts";
-import { addScript, runScript } from "./redis-scripts.ts";
+import { addScript, isOfSeveralSlots, runScript } from "./redis-scripts.ts";
 
 export interface SyncedCountersOptions {
   readonly client: () => Promise<Redis>;
@@ -15,6 +15,9 @@ export interface SyncedCountersOptions {
   /** How many counters may wait for Redis; default 100,000. Beyond that a take rejects. */
   readonly capacity?: number;
 }
+
+/** How many counters one script adds to: what Redis and the node do in one go. */
+const TOGETHER = 500;
 
 interface Entry {
   /** As it was first asked for; the limit may change under it, the rest is its key. */
@@ -108,14 +111,26 @@ export class SyncedCounters {
       else this.#entries.delete(key);
     }
     // What could not be added stays here for the next time; the connection has said that it is lost.
-    await Promise.allSettled(changed.map((entry) => this.#add(entry, now)));
+    for (let at = 0; at < changed.length; at += TOGETHER) {
+      const some = changed.slice(at, at + TOGETHER);
+      await this.#add(some, now).catch(() => undefined);
+    }
   }
 
-  async #add(entry: Entry, now: number): Promise<void> {
+  async #add(entries: readonly Entry[], now: number): Promise<void> {
     const client = await this.#client();
-    const { added, counter } = entry;
-    const values = [added, lifetime(counter, now)];
-    entry.known = Number(await runScript(client, addScript, { keys: [counterKey(counter)], values }));
-    entry.added -= added;
+    const added = entries.map((entry) => entry.added);
+    const keys = entries.map(({ counter }) => counterKey(counter));
+    const values = entries.flatMap(({ counter }, at) => [added[at] ?? 0, lifetime(counter, now)]);
+    try {
+      const counts = (await runScript(client, addScript, { keys, values })) as readonly number[];
+      for (const [at, entry] of entries.entries()) {
+        entry.known = counts[at] ?? 0;
+        entry.added -= added[at] ?? 0;
+      }
+    } catch (error) {
+      if (entries.length === 1 || !isOfSeveralSlots(error)) throw error;
+      await Promise.allSettled(entries.map((entry) => this.#add([entry], now)));
+    }
   }
 }

@@ -1,13 +1,11 @@
 /**
- * Counters in Redis, shared by all nodes. With `sync_rate: -1` every take is one script in Redis: exact over all
- * nodes while it answers. With a sync_rate a node counts by itself and adds up every so many seconds: see
+ * Counters in Redis, shared by all nodes. With `sync_rate: -1` every take is made in Redis (redis-batch.ts): exact over
+ * all nodes while it answers. With a sync_rate a node counts by itself and adds up every so many seconds: see
  * redis-synced.ts.
  */
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Counter, Counters, Taken, Warn } from "./counters.ts";
 import { RedisConnections } from "./redis-connections.ts";
-import { counterKey, lifetime } from "./redis-keys.ts";
-import { runScript, takeScript } from "./redis-scripts.ts";
 import { SyncedCounters } from "./redis-synced.ts";
 
 export interface RedisCountersOptions {
@@ -27,7 +25,7 @@ export class RedisCounters implements Counters {
   readonly #now: () => number;
 
   constructor({ warn, now = Date.now, idle }: RedisCountersOptions) {
-    this.#connections = new RedisConnections({ warn, idle });
+    this.#connections = new RedisConnections({ warn, now, idle });
     this.#now = now;
   }
 
@@ -38,14 +36,7 @@ export class RedisCounters implements Counters {
 
   async take(counters: readonly Counter[], config: RateLimitingConfig): Promise<Taken> {
     if (config.sync_rate !== EVERY_REQUEST) return this.#syncedFor(config).take(counters);
-    const client = await this.#connections.client(config.redis);
-    const now = this.#now();
-    const reply = await runScript(client, takeScript, {
-      keys: counters.map(counterKey),
-      values: counters.flatMap((counter) => [counter.limit, lifetime(counter, now)]),
-    });
-    const [admitted, ...counts] = reply as number[];
-    return { admitted: admitted === 1, counts };
+    return (await this.#connections.batch(config.redis)).take(counters);
   }
 
   async close(): Promise<void> {
