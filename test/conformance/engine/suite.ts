@@ -10,6 +10,7 @@ import { healthSuite } from "./health.ts";
 import { hostileSuite } from "./hostile.ts";
 import { http2Suite } from "./http2.ts";
 import { http2LimitSuite } from "./http2-limits.ts";
+import { largeBodySuite } from "./large-bodies.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
 import type { Engine } from "./rig.ts";
 import { slowBodySuite } from "./slow-bodies.ts";
@@ -22,6 +23,7 @@ export function engineSuite(engine: Engine): void {
   headerSuite(engine);
   answerSuite(engine);
   bodySuite(engine);
+  largeBodySuite(engine);
   failureSuite(engine);
   slowBodySuite(engine);
   upgradeSuite(engine);

@@ -9,6 +9,7 @@ import { faultOf, mayRetry, signOf } from "../upstream/failure.ts";
 import type { BodySink, ClientBody } from "./client-body.ts";
 import type { FieldSection } from "./parse/fields.ts";
 import type { ResponseHead } from "./parse/response-head.ts";
+import type { Slab } from "./slab.ts";
 import type { ResponseListener, UpstreamConnection } from "./upstream-connection.ts";
 import { readTimeout, writeTimeout } from "./upstream-errors.ts";
 import type { UpstreamHeads } from "./upstream-head.ts";
@@ -18,8 +19,8 @@ import type { UpstreamPool, Waiter } from "./upstream-pool.ts";
 export interface CallListener {
   interim(head: ResponseHead): void;
   head(head: ResponseHead): void;
-  /** @param isLasting False: the piece holds only during the call. */
-  data(piece: Buffer, isLasting: boolean): void;
+  /** @param slab Where the piece lies, which holds during the call and as long as the slab is held; null: it lasts. */
+  data(piece: Buffer, slab: Slab | null): void;
   end(trailers: FieldSection | null): void;
   /** Everything that came at once has been told. False: no more until `resume` is called. */
   flush(): boolean;
@@ -101,7 +102,7 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     connection.begin(text, { method: forward.method, upgrades: protocol !== null, listener: this });
     const body = this.#body;
     this.#sending = body !== null && body.whole === null;
-    if (body?.whole) connection.write(body.whole);
+    if (body?.whole) connection.write(body.whole, null);
     if (!this.#sending) connection.sent();
     this.#touch();
     connection.flush();
@@ -129,14 +130,14 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     this.#connection?.destroy();
   }
 
-  take(piece: Buffer): boolean {
+  take(piece: Buffer, slab: Slab | null): boolean {
     const connection = this.#connection;
     if (connection === null) return true;
     if (this.#body?.length === null) {
       connection.writeText(`${piece.length.toString(16)}\r\n`);
-      connection.write(piece);
+      connection.write(piece, slab);
       connection.writeText("\r\n");
-    } else connection.write(piece);
+    } else connection.write(piece, slab);
     if (connection.flush()) return true;
     connection.stall.start(this.#options.forward.upstream.service.write_timeout);
     return false;
@@ -169,8 +170,8 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     this.#options.listener.head(head);
   }
 
-  data(piece: Buffer, isLasting: boolean): void {
-    this.#options.listener.data(piece, isLasting);
+  data(piece: Buffer, slab: Slab | null): void {
+    this.#options.listener.data(piece, slab);
   }
 
   flush(): boolean {

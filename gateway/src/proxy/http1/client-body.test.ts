@@ -21,7 +21,7 @@ test("keeps what comes between two tries for the second, with its end", () => {
   body.forwardTo(first);
   body.hold();
   assert.equal(body.wanted, false);
-  body.take(Buffer.from("one"));
+  body.take(Buffer.from("one"), null);
   assert.equal(body.begun, false);
   body.end(" of it");
   body.forwardTo(second);
@@ -42,7 +42,7 @@ test("has nothing to hold when it is dropped, or replaced as a whole", () => {
   const body = new ClientBody(null, () => {});
   body.replace(Buffer.from("other"));
   body.hold();
-  body.take(Buffer.from("was"));
+  body.take(Buffer.from("was"), null);
   assert.equal(body.wanted, true);
   assert.equal(body.whole?.toString(), "other");
 });

@@ -3,11 +3,16 @@
  * faster than it is taken: the connection asks `wanted` and is told when that changes.
  */
 import type { RequestBody } from "../request-body.ts";
+import type { Slab } from "./slab.ts";
 
 /** Where the body goes. */
 export interface BodySink {
-  /** False: no more until `ClientBody.drained`. */
-  take(piece: Buffer): boolean;
+  /**
+   * False: no more until `ClientBody.drained`.
+   *
+   * @param slab Where the piece lies, which holds during the call and as long as the slab is held; null: it lasts.
+   */
+  take(piece: Buffer, slab: Slab | null): boolean;
   /** All has come. Trailers are lines as they go on the wire; "" when there are none. */
   finish(trailers: string): void;
 }
@@ -86,7 +91,7 @@ export class ClientBody implements RequestBody {
     this.#use = "forwarded";
     const seen = this.#seen;
     this.#seen = [];
-    for (const piece of seen) this.#give(piece);
+    for (const piece of seen) this.#give(piece, null);
     if (this.#ended) sink.finish(this.#trailers);
     else if (this.wanted) this.#onWanted();
   }
@@ -113,10 +118,14 @@ export class ClientBody implements RequestBody {
     if (!this.#ended) this.#onWanted();
   }
 
-  take(piece: Buffer): void {
-    if (this.#use === "forwarded") this.#give(piece);
-    else if (this.#use === "gathered") this.#keep(piece);
-    else if (this.#use === "held") this.#seen.push(piece);
+  /** @param slab Where the piece lies; null: it lasts. */
+  take(piece: Buffer, slab: Slab | null = null): void {
+    if (this.#use === "forwarded") this.#give(piece, slab);
+    else if (this.#use !== "dropped") {
+      slab?.hold();
+      if (this.#use === "gathered") this.#keep(piece);
+      else this.#seen.push(piece);
+    }
   }
 
   end(trailers: string): void {
@@ -137,9 +146,9 @@ export class ClientBody implements RequestBody {
     this.#reader?.reject(new Error("the client went away before its body ended"));
   }
 
-  #give(piece: Buffer): void {
+  #give(piece: Buffer, slab: Slab | null): void {
     this.#begun = true;
-    if (this.#sink?.take(piece) === false) this.#blocked = true;
+    if (this.#sink?.take(piece, slab) === false) this.#blocked = true;
   }
 
   #keep(piece: Buffer): void {

@@ -14,6 +14,7 @@ import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
 import { type HeadLimits, RequestHead } from "./parse/request-head.ts";
 import { ownResponseText } from "./response-text.ts";
+import { type Slab, slabOf } from "./slab.ts";
 import { joinSockets, type Tunnel, type TunnelOptions } from "./tunnel.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -71,6 +72,10 @@ export class ClientConnection implements ClientSide, Traffic {
   #state = HEAD;
   /** What has come and was not used. */
   #input: Buffer = NOTHING;
+  /** Where that lies; null: it lasts. */
+  #slab: Slab | null = null;
+  /** Where the request's head lies. */
+  #headSlab: Slab | null = null;
   #chunks: ChunkedScanner | null = null;
   /** Bytes of the body that are missing; below zero: it is chunked. */
   #left = 0;
@@ -164,13 +169,19 @@ export class ClientConnection implements ClientSide, Traffic {
     socket.off("data", this.#onData).off("drain", this.#onDrain).off("end", this.#onEnd);
     if (this.#input.length > 0) tunnel.upstream.write(this.#input);
     this.#input = NOTHING;
-    this.#parsed.fields.release();
+    this.#releaseHead();
     this.#tunnel = joinSockets({ client: socket, ...tunnel });
   }
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#state >= CLOSING) return;
-    this.#input = this.#input.length === 0 ? chunk : Buffer.concat([this.#input, chunk]);
+    if (this.#input.length === 0) {
+      this.#input = chunk;
+      this.#slab = slabOf(chunk);
+    } else {
+      this.#input = Buffer.concat([this.#input, chunk]);
+      this.#slab = null;
+    }
     this.#advance();
   };
 
@@ -219,6 +230,8 @@ export class ClientConnection implements ClientSide, Traffic {
     }
     this.#input = behind === input.length ? NOTHING : input.subarray(behind);
     this.bytesIn = behind;
+    this.#slab?.hold();
+    this.#headSlab = this.#slab;
     this.#begin(parsed);
     return true;
   }
@@ -278,7 +291,9 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#left -= size;
     this.bytesIn += size;
     this.#input = size === input.length ? NOTHING : input.subarray(size);
-    body.take(size === input.length ? input : input.subarray(0, size));
+    const slab = this.#slab;
+    body.take(size === input.length ? input : input.subarray(0, size), slab);
+    if (size === input.length) slab?.letGo();
     if (this.#left === 0 && this.#body === body) this.#bodyEnded(body, "");
     return true;
   }
@@ -295,8 +310,10 @@ export class ClientConnection implements ClientSide, Traffic {
     const at = chunks.position;
     this.bytesIn += at;
     this.#input = at === input.length ? NOTHING : input.subarray(at);
-    if (what === CHUNK_DATA) body.take(input.subarray(chunks.dataStart, chunks.dataEnd));
+    const slab = this.#slab;
+    if (what === CHUNK_DATA) body.take(input.subarray(chunks.dataStart, chunks.dataEnd), slab);
     else if (what === CHUNK_END) this.#bodyEnded(body, passedLines(chunks.trailers, NONE_DROPPED, null));
+    if (at === input.length) slab?.letGo();
     return true;
   }
 
@@ -315,10 +332,16 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#body = null;
     this.bytesIn = 0;
     this.#writtenBefore = this.out.written;
-    this.#parsed.fields.release();
+    this.#releaseHead();
     this.#watchdog.start(this.#context.keepAliveTimeout);
     if (this.#socket.isPaused()) this.#socket.resume();
     if (this.#context.draining() && this.#input.length === 0) this.#close();
+  }
+
+  #releaseHead(): void {
+    this.#parsed.fields.release();
+    this.#headSlab?.letGo();
+    this.#headSlab = null;
   }
 
   /** Nothing that follows on the connection can be trusted. */

@@ -15,6 +15,7 @@ import type { FieldSection } from "./parse/fields.ts";
 import { CHUNKED_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
 import type { ResponseHead } from "./parse/response-head.ts";
 import { type Framing, ownResponseText, type ResponseHeads } from "./response-text.ts";
+import type { Slab } from "./slab.ts";
 import type { TunnelOptions } from "./tunnel.ts";
 import type { UpstreamHeads } from "./upstream-head.ts";
 import type { UpstreamPool } from "./upstream-pool.ts";
@@ -139,12 +140,12 @@ export class Delivery implements CallListener {
     );
   }
 
-  data(piece: Buffer, isLasting: boolean): void {
+  data(piece: Buffer, slab: Slab | null): void {
     const { out } = this.#client;
-    if (!this.#chunked) out.bytes(piece, isLasting);
+    if (!this.#chunked) out.bytes(piece, slab);
     else {
       out.text(`${piece.length.toString(16)}\r\n`);
-      out.bytes(piece, isLasting);
+      out.bytes(piece, slab);
       out.text("\r\n");
     }
   }
@@ -172,7 +173,7 @@ export class Delivery implements CallListener {
     const connection: Framing = `Connection: Upgrade\r\nUpgrade: ${protocol}\r\n`;
     const { out } = this.#client;
     out.text(responseHeads.response(this.#exchange, { head, connection, chunked: false, trailers: false }));
-    if (first.length > 0) out.bytes(first, true);
+    if (first.length > 0) out.bytes(first, null);
     out.flush();
     this.#over = true;
     this.#client.join({

@@ -1,29 +1,39 @@
 /**
  * Where plain connections to upstreams read to. Node would make a buffer of 64 kB for every read, which costs more than
- * scanning a usual response does: so all connections of a thread read into one, and what is kept is copied.
+ * scanning a usual response does: so all connections of a thread read into one slab, and what is kept is copied; those in
+ * the middle of a long body read into slabs of their own, which go on as they are.
  */
 import type { OnReadOpts } from "node:net";
+import { type Slab, shared, takeSlab } from "./slab.ts";
 
-const shared = Buffer.allocUnsafeSlow(65_536);
-
-export interface Inlet {
+export class Inlet {
   /** For `net.connect`. */
   readonly onread: OnReadOpts;
-  /** Told of what has come: `bytes` up to `end`, which hold only during the call. */
-  read: (bytes: Buffer, end: number) => void;
-}
+  /** Told of what has come: the slab's bytes up to `end`, which hold during the call and as long as the slab is held. */
+  read: (slab: Slab, end: number) => void = () => {
+    // Nobody has the connection yet, and it has been asked nothing.
+  };
+  /** Whether much is to come. */
+  isLong = false;
+  #slab = shared;
 
-export function createInlet(): Inlet {
-  const inlet: Inlet = {
-    onread: {
-      buffer: shared,
-      callback(size) {
-        inlet.read(shared, size);
+  constructor() {
+    this.onread = {
+      buffer: () => this.#next().bytes,
+      callback: (size) => {
+        this.read(this.#slab, size);
         return true;
       },
-    },
-    // Nobody has the connection yet, and it has been asked nothing.
-    read: () => {},
-  };
-  return inlet;
+    };
+  }
+
+  /** Node asks after every read. */
+  #next(): Slab {
+    const slab = this.#slab;
+    const isOwn = slab !== shared;
+    if (this.isLong ? isOwn && !slab.isLent : !isOwn) return slab;
+    if (isOwn) slab.letGo();
+    this.#slab = this.isLong ? takeSlab() : shared;
+    return this.#slab;
+  }
 }

@@ -1,13 +1,19 @@
 /** What a turn has to say to a socket: heads and small bodies leave in one write, large pieces as they are. */
 import type { Socket } from "node:net";
+import { type Slab, shared, takeSlab } from "./slab.ts";
 
 /** Bytes that Node writes as text without another allocation (its stack buffer). */
 const JOINED = 16_384;
+/** Bytes that wait for the socket at the most before its other side is read no further. */
+const FULL = 262_144;
 
 export class Outbox {
   readonly #socket: Socket;
   /** One character for one byte. */
   #text = "";
+  /** Goes before the text. */
+  #piece: Buffer | null = null;
+  #slab: Slab | null = null;
   #corked = false;
   /** Bytes so far. */
   written = 0;
@@ -17,32 +23,52 @@ export class Outbox {
   }
 
   text(text: string): void {
+    if (this.#piece !== null) this.#cork();
     this.#text += text;
     this.written += text.length;
   }
 
-  /** @param isLasting False: the piece is copied when the socket has to keep it. Else it must not change any more. */
-  bytes(piece: Buffer, isLasting: boolean): void {
+  /** @param slab Where the piece lies; null: it does not change any more. */
+  bytes(piece: Buffer, slab: Slab | null): void {
     this.written += piece.length;
-    if (this.#text.length + piece.length <= JOINED) {
+    if (this.#piece === null && this.#text.length + piece.length <= JOINED) {
       this.#text += piece.toString("latin1");
       return;
     }
-    if (!this.#corked) this.#socket.cork();
-    this.#corked = true;
-    this.#writeText();
-    this.#socket.write(isLasting ? piece : Buffer.from(piece));
+    if (this.#piece !== null || this.#text !== "") this.#cork();
+    if (slab === shared) {
+      this.#slab = takeSlab();
+      this.#piece = this.#slab.bytes.subarray(0, piece.copy(this.#slab.bytes));
+    } else {
+      slab?.hold();
+      this.#slab = slab;
+      this.#piece = piece;
+    }
   }
 
   /** Nothing stays behind. False: the other side takes less than it is sent; "drain" tells when to go on. */
   flush(): boolean {
-    this.#writeText();
+    this.#write();
     if (this.#corked) this.#socket.uncork();
     this.#corked = false;
-    return !this.#socket.writableNeedDrain;
+    return this.#socket.writableLength < FULL;
   }
 
-  #writeText(): void {
+  /** What is there leaves with what follows. */
+  #cork(): void {
+    if (!this.#corked) this.#socket.cork();
+    this.#corked = true;
+    this.#write();
+  }
+
+  #write(): void {
+    const piece = this.#piece;
+    if (piece !== null) {
+      if (this.#slab === null) this.#socket.write(piece);
+      else this.#socket.write(piece, this.#slab.letGo);
+      this.#piece = null;
+      this.#slab = null;
+    }
     if (this.#text === "") return;
     this.#socket.write(this.#text, "latin1");
     this.#text = "";

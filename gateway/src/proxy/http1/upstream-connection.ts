@@ -9,6 +9,7 @@ import type { FieldSection } from "./parse/fields.ts";
 import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
 import { methodId } from "./parse/methods.ts";
 import { ResponseHead } from "./parse/response-head.ts";
+import { type Slab, slabOf } from "./slab.ts";
 import { closedEarly, unreadable } from "./upstream-errors.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -16,8 +17,8 @@ import { Watchdog } from "./watchdog.ts";
 export interface ResponseListener {
   interim(head: ResponseHead): void;
   head(head: ResponseHead): void;
-  /** @param isLasting False: the piece holds only during the call. */
-  data(piece: Buffer, isLasting: boolean): void;
+  /** @param slab Where the piece lies, which holds during the call and as long as the slab is held; null: it lasts. */
+  data(piece: Buffer, slab: Slab | null): void;
   /** All has come. Null: no trailers. The connection is not this listener's any more. */
   end(trailers: FieldSection | null): void;
   /** Everything that came at once has been told. False: no more until `resume` is called. */
@@ -62,6 +63,8 @@ const CLOSE = 4;
 const GONE = 5;
 
 const NOTHING = Buffer.alloc(0);
+/** Bytes that make a response long, if as many may follow. */
+const LONG = 16_384;
 
 export class UpstreamConnection {
   readonly target: Target;
@@ -88,10 +91,9 @@ export class UpstreamConnection {
   /** Whether the request has been written whole. */
   #sent = false;
   #error: Error | null = null;
-  /** Whether it reads to where others do too. */
-  readonly #isShared: boolean;
-  /** Whether what is being read is still there after the call. */
-  #isLasting = true;
+  readonly #inlet: Inlet | null;
+  /** Where lies what is being read; null: it lasts. */
+  #slab: Slab | null = null;
 
   /**
    * @param socket Connected
@@ -101,10 +103,10 @@ export class UpstreamConnection {
     this.target = target;
     this.socket = socket;
     this.#owner = owner;
-    this.#isShared = inlet !== null;
+    this.#inlet = inlet;
     this.#outbox = new Outbox(socket);
     if (inlet === null) socket.on("data", this.#onData);
-    else inlet.read = (bytes, end) => this.#read(bytes, end);
+    else inlet.read = (slab, end) => this.#read(slab.bytes, end, slab);
     socket.on("drain", this.#onDrain);
     socket.on("end", this.#onEnd);
     socket.on("error", this.#onError);
@@ -127,8 +129,9 @@ export class UpstreamConnection {
     this.#outbox.text(head);
   }
 
-  write(piece: Buffer): void {
-    this.#outbox.bytes(piece, true);
+  /** @param slab Where the piece lies; null: it does not change any more. */
+  write(piece: Buffer, slab: Slab | null): void {
+    this.#outbox.bytes(piece, slab);
   }
 
   writeText(text: string): void {
@@ -162,9 +165,13 @@ export class UpstreamConnection {
     this.stall.close();
   }
 
-  readonly #onData = (chunk: Buffer): void => this.#read(chunk, chunk.length);
+  readonly #onData = (chunk: Buffer): void => {
+    const slab = slabOf(chunk);
+    this.#read(chunk, chunk.length, slab);
+    slab?.letGo();
+  };
 
-  #read(chunk: Buffer, size: number): void {
+  #read(chunk: Buffer, size: number, slab: Slab | null): void {
     const listener = this.#listener;
     if (this.#phase === IDLE || listener === null) {
       // Nobody asked: what comes now would be read as the answer to the next request.
@@ -174,12 +181,12 @@ export class UpstreamConnection {
     let bytes = chunk;
     let end = size;
     let at = 0;
-    this.#isLasting = !this.#isShared;
+    this.#slab = slab;
     if (this.#kept.length > 0) {
       bytes = Buffer.concat([this.#kept, chunk.subarray(0, size)]);
       end = bytes.length;
       this.#kept = NOTHING;
-      this.#isLasting = true;
+      this.#slab = null;
     }
     while (this.#phase === HEAD) {
       const next = this.#readHead(listener, { bytes, at, end });
@@ -188,12 +195,18 @@ export class UpstreamConnection {
     }
     this.#readBody(listener, { bytes, at, end });
     if (!listener.flush() && this.#listener === listener) this.socket.pause();
+    if (this.#inlet !== null) this.#inlet.isLong = size >= LONG && this.#mayBeLong;
+  }
+
+  /** Whether much of the body may be missing. */
+  get #mayBeLong(): boolean {
+    return this.#phase === LENGTH ? this.#left >= LONG : this.#phase === CHUNKED || this.#phase === CLOSE;
   }
 
   /** What may be kept. */
   #copied(bytes: Buffer, start: number, end: number): Buffer {
     const piece = bytes.subarray(start, end);
-    return this.#isLasting ? piece : Buffer.from(piece);
+    return this.#slab === null ? piece : Buffer.from(piece);
   }
 
   /** Returns where the next head or the body begins; 0 when there is nothing more to do. */
@@ -239,13 +252,13 @@ export class UpstreamConnection {
       return;
     }
     if (this.#phase === CLOSE) {
-      if (end > start) listener.data(bytes.subarray(start, end), this.#isLasting);
+      if (end > start) listener.data(bytes.subarray(start, end), this.#slab);
       return;
     }
     if (this.#phase !== LENGTH) return;
     const size = Math.min(this.#left, end - start);
     this.#left -= size;
-    if (size > 0) listener.data(bytes.subarray(start, start + size), this.#isLasting);
+    if (size > 0) listener.data(bytes.subarray(start, start + size), this.#slab);
     if (this.#left === 0) this.#ended(listener, { trailers: null, clean: start + size === end });
   }
 
@@ -256,7 +269,7 @@ export class UpstreamConnection {
       const what = chunks.next(bytes, at, end);
       at = chunks.position;
       if (what === CHUNK_DATA) {
-        listener.data(bytes.subarray(chunks.dataStart, chunks.dataEnd), this.#isLasting);
+        listener.data(bytes.subarray(chunks.dataStart, chunks.dataEnd), this.#slab);
       } else if (what === CHUNK_END) {
         this.#ended(listener, { trailers: chunks.trailers.count > 0 ? chunks.trailers : null, clean: at === end });
         return;

@@ -4,7 +4,7 @@ import type { Runtime, Target } from "../../runtime/runtime.ts";
 import { dial } from "../upstream/dial.ts";
 import type { Guard } from "../upstream/guard.ts";
 import { Retirement } from "../upstream/retirement.ts";
-import { createInlet } from "./inlet.ts";
+import { Inlet } from "./inlet.ts";
 import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.ts";
 
 export interface UpstreamPoolOptions {
@@ -64,7 +64,7 @@ export class UpstreamPool implements ConnectionOwner {
    */
   connect(target: Target, waiter: Waiter, isGivenAway: boolean): () => void {
     const guard = this.#guard;
-    const inlet = isGivenAway || target.scheme === "https" ? null : createInlet();
+    const inlet = isGivenAway || target.scheme === "https" ? null : new Inlet();
     const dialler = {
       connected: (socket: Socket) => {
         if (this.#closed) {

@@ -5,6 +5,7 @@ import { nameAt, valueAt } from "../http1/parse/access.ts";
 import { DROP, type FieldSection } from "../http1/parse/fields.ts";
 import { CHUNKED_BODY, NO_BODY } from "../http1/parse/framing.ts";
 import type { ResponseHead } from "../http1/parse/response-head.ts";
+import type { Slab } from "../http1/slab.ts";
 import type { ResponseListener } from "./response-listener.ts";
 
 export class FromHttp1 implements CallListener {
@@ -23,8 +24,8 @@ export class FromHttp1 implements CallListener {
     this.#listener.head({ status, headers, ended: bodyKind === NO_BODY, trailers: bodyKind === CHUNKED_BODY });
   }
 
-  data(piece: Buffer, isLasting: boolean): void {
-    this.#listener.data(isLasting ? piece : Buffer.from(piece));
+  data(piece: Buffer, slab: Slab | null): void {
+    this.#listener.data(slab === null ? piece : Buffer.from(piece));
   }
 
   end(trailers: FieldSection | null): void {

@@ -1,0 +1,63 @@
+/**
+ * Memory that pieces of bodies lie in until the other socket has taken them. A read makes 64 kB of it: left to the
+ * garbage collector, bodies made V8 mark the whole heap ten times a second, which was a third of the CPU that they cost
+ * (test/bench/results/proxy.md). So it is counted who holds a slab, and the last one to let go gives it back.
+ */
+
+/** Bytes. */
+const SIZE = 65_536;
+/** What is smaller is not worth counting. */
+const SMALLEST = 16_384;
+/** Free slabs that are kept. */
+const MOST_FREE = 32;
+
+const free: Slab[] = [];
+
+export class Slab {
+  readonly bytes: Buffer;
+  /** Whether it is used again. */
+  readonly #isPooled: boolean;
+  #holders = 1;
+
+  constructor(bytes: Buffer, isPooled: boolean) {
+    this.bytes = bytes;
+    this.#isPooled = isPooled;
+  }
+
+  /** Whether somebody beside its owner needs what lies in it. */
+  get isLent(): boolean {
+    return this.#holders > 1;
+  }
+
+  hold(): void {
+    this.#holders++;
+  }
+
+  /** For each `hold`, and once for the owner. Whoever never lets go leaves the slab to the garbage collector. */
+  readonly letGo = (): void => {
+    this.#holders--;
+    if (this.#holders > 0) return;
+    const { buffer } = this.bytes;
+    if (this.#isPooled) {
+      if (free.length < MOST_FREE) free.push(this);
+    } else if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+  };
+
+  /** Taken by its owner as new. */
+  reuse(): this {
+    this.#holders = 1;
+    return this;
+  }
+}
+
+export const takeSlab = (): Slab => free.pop()?.reuse() ?? new Slab(Buffer.allocUnsafeSlow(SIZE), true);
+
+/** What Node has read, to be freed early; null where that is not worth it, or the memory is not the chunk's alone. */
+export function slabOf(chunk: Buffer): Slab | null {
+  if (chunk.length < SMALLEST) return null;
+  // Node does not cut what is nearly full. What it takes from a pool is less than half of that.
+  return chunk.byteOffset === 0 && chunk.length * 2 >= chunk.buffer.byteLength ? new Slab(chunk, false) : null;
+}
+
+/** What everybody reads into who awaits nothing long: what is kept of it is copied. */
+export const shared = new Slab(Buffer.allocUnsafeSlow(SIZE), true);

@@ -1,0 +1,152 @@
+/** Bodies that take many reads: what is read into memory that is used again must not change on its way. */
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { describe, it } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { dial, until } from "./client.ts";
+import { type Engine, type RigOptions, startRig } from "./rig.ts";
+
+const digest = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
+
+/** Answers with what it gets, as it gets it. */
+const mirror: RigOptions["upstream"] = (incoming, response) => {
+  const { "content-length": length } = incoming.headers;
+  if (length !== undefined) response.setHeader("Content-Length", length);
+  incoming.pipe(response);
+};
+
+interface Way {
+  readonly name: string;
+  readonly size: number;
+  readonly isChunked: boolean;
+  /** Bytes that the client writes at a time. */
+  readonly step: number;
+  /** Whether it lets the response wait again and again. */
+  readonly isSlow: boolean;
+}
+
+const ways: readonly Way[] = [
+  { name: "64 kB of known length", size: 65_536, isChunked: false, step: 65_536, isSlow: false },
+  { name: "3 MB of known length", size: 3 << 20, isChunked: false, step: 1 << 20, isSlow: false },
+  { name: "3 MB of known length, read slowly", size: 3 << 20, isChunked: false, step: 1 << 20, isSlow: true },
+  { name: "1 MB in small chunks", size: 1 << 20, isChunked: true, step: 700, isSlow: false },
+  { name: "3 MB in large chunks, read slowly", size: 3 << 20, isChunked: true, step: 300_000, isSlow: true },
+];
+
+/** Sends a body of its own and tells whether it came back as it was. */
+async function roundTrip(agent: Agent, port: number, { size, isChunked, step, isSlow }: Way): Promise<boolean> {
+  const content = randomBytes(size);
+  const headers = isChunked ? { "Transfer-Encoding": "chunked" } : { "Content-Length": String(size) };
+  const upload = request({ host: "127.0.0.1", port, method: "POST", path: "/", agent, headers });
+  const responded = once(upload, "response");
+  for (let at = 0; at < size; at += step) upload.write(content.subarray(at, at + step));
+  upload.end();
+  const [response] = (await responded) as [IncomingMessage];
+  const hash = createHash("sha256");
+  for await (const piece of response) {
+    hash.update(piece as Buffer);
+    for (let turns = isSlow ? 20 : 0; turns > 0; turns--) await turn();
+  }
+  return hash.digest("hex") === digest(content);
+}
+
+export function largeBodySuite(engine: Engine): void {
+  describe(`large bodies (${engine.name})`, () => {
+    for (const way of ways) {
+      it(`pass unchanged, twelve at a time on kept connections: ${way.name}`, async (test) => {
+        const { port } = await startRig(test, engine, { upstream: mirror });
+        const agent = new Agent({ keepAlive: true, maxSockets: 4 });
+        test.after(() => agent.destroy());
+        const trips = await Promise.all(Array.from({ length: 12 }, () => roundTrip(agent, port, way)));
+        assert.deepEqual(trips, Array(12).fill(true));
+      });
+    }
+
+    const batches: readonly (readonly [name: string, sizes: readonly number[]])[] = [
+      ["in the same read", [30_000, 30_000]],
+      ["in many reads", [40_000, 100_000, 65_000, 200_000, 17]],
+    ];
+    for (const [name, sizes] of batches) {
+      it(`end where they end when other requests come right behind, ${name}`, async (test) => {
+        const { port } = await startRig(test, engine, {
+          upstream: async (incoming, response) => {
+            const pieces: Buffer[] = [];
+            for await (const piece of incoming) pieces.push(piece as Buffer);
+            response.end(`${incoming.url} ${digest(Buffer.concat(pieces))} ${incoming.url}\n`);
+          },
+        });
+        const bodies = sizes.map((size) => randomBytes(size));
+        const socket = await dial(test, port);
+        const answers = until(socket, ` /${sizes.length - 1}\n`);
+        const requests = bodies.flatMap((body, index) => [
+          Buffer.from(`POST /${index} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`),
+          body,
+        ]);
+        socket.write(Buffer.concat(requests));
+        const got = [...(await answers).matchAll(/\/\d ([0-9a-f]{64}) /g)].map(([, hash]) => hash);
+        assert.deepEqual(got, bodies.map(digest));
+      });
+    }
+
+    const kinds: readonly (readonly [name: string, steps: readonly number[]])[] = [
+      ["in large pieces", [300_000]],
+      ["in small pieces among large ones", [50, 60_000]],
+    ];
+    for (const [name, steps] of kinds) {
+      it(`stay what they are while their clients take nothing and others are served, ${name}`, async (test) => {
+        const content = randomBytes(12 << 20);
+        const { port } = await startRig(test, engine, {
+          upstream: async (_, response) => {
+            response.setHeader("Content-Length", content.length);
+            for (let at = 0, turns = 0; at < content.length; turns++) {
+              const step = steps[turns % steps.length] ?? 0;
+              if (!response.write(content.subarray(at, at + step))) await once(response, "drain");
+              at += step;
+              await turn();
+            }
+            response.end();
+          },
+        });
+        const stalled = await Promise.all(
+          Array.from({ length: 3 }, async () => {
+            const call = request({ host: "127.0.0.1", port, agent: false }).end();
+            const [response] = (await once(call, "response")) as [IncomingMessage];
+            return response;
+          }),
+        );
+        const all = async (response: IncomingMessage) => {
+          const hash = createHash("sha256");
+          for await (const piece of response) hash.update(piece as Buffer);
+          return hash.digest("hex");
+        };
+        const call = request({ host: "127.0.0.1", port, agent: false }).end();
+        const [other] = (await once(call, "response")) as [IncomingMessage];
+        assert.equal(await all(other), digest(content));
+        assert.deepEqual(await Promise.all(stalled.map(all)), Array(3).fill(digest(content)));
+      });
+    }
+
+    it("leave the head as it is for what is asked of it with the response", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (incoming, response) => {
+          incoming.resume().on("end", () => {
+            response.writeHead(200, { Trailer: "X-Sum" }).write("read");
+            response.addTrailers({ "X-Sum": "7" });
+            response.end();
+          });
+        },
+      });
+      const socket = await dial(test, port);
+      const answer = until(socket, "X-Sum: 7");
+      socket.write(
+        Buffer.concat([
+          Buffer.from("POST / HTTP/1.1\r\nHost: a\r\nTE: trailers\r\nConnection: TE\r\nContent-Length: 300000\r\n\r\n"),
+          randomBytes(300_000),
+        ]),
+      );
+      assert.match(await answer, /\r\nread\r\n/);
+    });
+  });
+}
