@@ -1,0 +1,4 @@
+/** `npm run build`: see emit.ts. */
+import { emitAll } from "./emit.ts";
+
+emitAll();
