@@ -78,13 +78,15 @@ export const gatewaySettings = defineSettings({
     variable: "SLUICE_CLIENT_BODY_TIMEOUT",
     kind: "duration",
     default: 60_000,
-    description: "How long a client may be silent in the middle of its body: then it is answered 408.",
+    description:
+      "How long a client may be silent in the middle of its body: then it is answered 408. With engine `http1`.",
   },
   sendTimeout: {
     variable: "SLUICE_SEND_TIMEOUT",
     kind: "duration",
     default: 60_000,
-    description: "In which time a client must take what was written to it: else its connection is closed.",
+    description:
+      "In which time a client must take what was written to it: else its connection is closed. With engine `http1`.",
   },
   bodyMinRate: {
     variable: "SLUICE_CLIENT_BODY_MIN_RATE",
@@ -117,21 +119,23 @@ export const gatewaySettings = defineSettings({
     kind: "integer",
     minimum: 1,
     default: 10_000,
-    description: "How many requests one connection of a client carries.",
+    description: "How many requests one connection of a client carries. With engine `http1`.",
   },
   maxConnections: {
     variable: "SLUICE_MAX_CONNECTIONS",
     kind: "integer",
     minimum: 1,
     default: 16_384,
-    description: "How many connections of clients there may be at a time: those beyond are closed at once.",
+    description:
+      "How many connections of clients there may be at a time, over all workers: those beyond are closed at once. With " +
+      "engine `http1`.",
   },
   maxConnectionsPerAddress: {
     variable: "SLUICE_MAX_CONNECTIONS_PER_ADDRESS",
     kind: "integer",
     minimum: 0,
     default: 0,
-    description: "The same for one address, in each worker; 0 is no limit, because many clients may share one.",
+    description: "The same for one address; 0 is no limit, because many clients may share one. With engine `http1`.",
   },
   status: {
     variable: "SLUICE_STATUS_LISTEN",

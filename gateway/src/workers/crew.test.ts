@@ -243,15 +243,29 @@ test("an address that another process has is refused before any worker starts", 
   await assert.rejects(startCrew(2, { plan } as never), { code: "EADDRINUSE", port: Number(url.port) });
 });
 
-test("connections are limited over all workers, and those of one that died are free again", async (context) => {
-  const { crew } = await startTestCrew(context, { maxConnections: 20 });
-  const opened = await Promise.all(many(60, () => dial(context, crew.address.port)));
-  const isOpen = (socket: Socket) => !socket.closed;
-  await waitFor(() => opened.filter(isOpen).length === 20, { what: "those beyond are closed" });
-  const report = await crew.report();
-  assert.deepEqual([report.connections.active, report.connections.handled], [20, 20]);
-  await Promise.all(crew.threads().map((thread) => thread.terminate()));
-  await waitFor(() => opened.filter(isOpen).length === 0 && crew.threads().length === 2, { what: "both again" });
-  await Promise.all(crew.threads().map(({ started }) => started));
-  assert.equal((await send(crew.address.port)).status, 404);
-});
+for (const limit of ["maxConnections", "maxConnectionsPerAddress"] as const) {
+  test(`connections are limited over all workers (${limit}), and those of one that died are free again`, async (context) => {
+    const { crew } = await startTestCrew(context, { settings: { [limit]: 20 } });
+    const isOpen = (socket: Socket) => !socket.closed;
+    const open = async () => {
+      const opened = await Promise.all(many(60, () => dial(context, crew.address.port)));
+      await waitFor(() => opened.filter(isOpen).length === 20, { what: "those beyond are closed" });
+      return opened;
+    };
+    const opened = await open();
+    const shares = await accepted(crew);
+    assert.ok(
+      shares.every((share) => share > 0),
+      shares.join(),
+    );
+    const report = await crew.report();
+    assert.deepEqual([report.connections.active, report.connections.handled], [20, 20]);
+    await Promise.all(crew.threads().map((thread) => thread.terminate()));
+    await waitFor(() => opened.filter(isOpen).length === 0 && crew.threads().length === 2, { what: "both again" });
+    await Promise.all(crew.threads().map(({ started }) => started));
+    const again = await open();
+    for (const socket of again) socket.destroy();
+    await waitFor(async () => (await crew.report()).connections.active === 0, { what: "all left" });
+    assert.equal((await send(crew.address.port)).status, 404);
+  });
+}

@@ -14,7 +14,7 @@ import { gatewaySettings as names } from "../settings/gateway.ts";
 import type { Step } from "./messages.ts";
 import { requireFree } from "./require-free.ts";
 import { Retired } from "./retired.ts";
-import { createPlacesBuffer, leaveAll } from "./shared-places.ts";
+import { createPlacesMemory, leaveAll, type PlacesMemory } from "./shared-places.ts";
 import type { StartOptions } from "./start.ts";
 import { type Addresses, ThreadHandle } from "./thread-handle.ts";
 import { addConnections, type Workers, type WorkersReport } from "./workers.ts";
@@ -52,7 +52,7 @@ export async function startCrew(count: number, options: StartOptions): Promise<C
 class ThreadCrew implements Crew {
   readonly #options: StartOptions;
   readonly #memory = createCountersMemory();
-  readonly #places: SharedArrayBuffer;
+  readonly #places: PlacesMemory;
   readonly #threads = new Map<number, ThreadHandle>();
   readonly #retired = new Retired();
   /** Starts that are waited for, by number. */
@@ -66,7 +66,7 @@ class ThreadCrew implements Crew {
 
   constructor(count: number, options: StartOptions) {
     this.#options = options;
-    this.#places = createPlacesBuffer(count);
+    this.#places = createPlacesMemory(count, options.plan.settings);
   }
 
   get address() {

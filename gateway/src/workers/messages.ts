@@ -6,6 +6,7 @@ import type { Part } from "../plugins/prometheus/slices.ts";
 import type { Counter, Taken } from "../plugins/rate-limiting/counters.ts";
 import type { CountersMemory } from "../plugins/rate-limiting/shared.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
+import type { PlacesMemory } from "./shared-places.ts";
 import type { StartOptions } from "./start.ts";
 import type { WorkerPlan } from "./worker.ts";
 
@@ -15,8 +16,7 @@ export interface ThreadStart {
   readonly number: number;
   readonly plan: WorkerPlan;
   readonly memory: CountersMemory;
-  /** See shared-places.ts. */
-  readonly places: SharedArrayBuffer;
+  readonly places: PlacesMemory;
   readonly metrics: StartOptions["metricsOptions"];
   readonly logging: { readonly level: string; readonly bindings: Readonly<Record<string, unknown>> };
   readonly countsInCluster: boolean;

@@ -1,13 +1,43 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPlacesBuffer, leaveAll, sharedPlaces } from "./shared-places.ts";
+import { createPlacesMemory, leaveAll, type PlaceLimits, sharedPlaces } from "./shared-places.ts";
+
+function twoWorkers(limits: Partial<PlaceLimits>) {
+  const memory = createPlacesMemory(2, { maxConnections: 1000, maxConnectionsPerAddress: 0, ...limits });
+  return { memory, one: sharedPlaces(memory, 1), two: sharedPlaces(memory, 2) };
+}
 
 test("workers share the places, and those of one that died are free again", () => {
-  const buffer = createPlacesBuffer(2);
-  const [one, two] = [1, 2].map((owner) => sharedPlaces({ buffer, owner, limit: 3 }));
-  assert.deepEqual([one?.take(), two?.take(), one?.take(), two?.take(), one?.take()], [true, true, true, false, false]);
-  two?.leave();
-  assert.deepEqual([one?.take(), one?.take()], [true, false]);
-  leaveAll(buffer, 1);
-  assert.deepEqual([two?.take(), two?.take(), two?.take(), two?.take()], [true, true, true, false]);
+  const { memory, one, two } = twoWorkers({ maxConnections: 3 });
+  const taken = [one, two, one, two, one].map((places) => places.take("::1"));
+  assert.deepEqual(taken, [true, true, true, false, false]);
+  two.leave("::1");
+  assert.deepEqual([one.take("::1"), two.take("::1")], [true, false]);
+  leaveAll(memory, 1);
+  assert.deepEqual(
+    [two, two, two, two].map((places) => places.take("::1")),
+    [true, true, true, false],
+  );
+});
+
+test("workers share the places of an address too, and what is refused takes none of all", () => {
+  const { memory, one, two } = twoWorkers({ maxConnections: 5, maxConnectionsPerAddress: 2 });
+  assert.deepEqual([one.take("a"), two.take("a"), one.take("a"), two.take("a")], [true, true, false, false]);
+  assert.deepEqual([two.take("b"), two.take("b"), one.take("b")], [true, true, false]);
+  one.leave("a");
+  assert.deepEqual([two.take("a"), one.take("a")], [true, false]);
+  leaveAll(memory, 2);
+  assert.deepEqual([one.take("b"), one.take("b"), one.take("b")], [true, true, false]);
+});
+
+test("addresses come and go by the thousand, in tables that are no larger than the connections need", () => {
+  const { one, two } = twoWorkers({ maxConnections: 200, maxConnectionsPerAddress: 1 });
+  for (let turn = 0; turn < 200; turn++) {
+    const addresses = Array.from({ length: 100 }, (_, at) => `10.0.${turn}.${at}`);
+    for (const address of addresses) {
+      assert.ok(one.take(address), address);
+      assert.ok(!two.take(address), address);
+    }
+    for (const address of addresses) one.leave(address);
+  }
 });

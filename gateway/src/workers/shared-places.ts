@@ -1,39 +1,73 @@
 /**
- * How many connections of clients all workers of a node have: one word for each worker, so that those of one that died
- * can be given back.
+ * How many connections of clients all workers of a node have, together and of each address: one word for each worker,
+ * and a table where addresses are limited, so that those of one that died can be given back.
  */
+import { getRandomValues } from "node:crypto";
+import { HASH_KEY_WORDS } from "../plugins/rate-limiting/keyed-hash.ts";
 import type { Places } from "../proxy/engine.ts";
+import type { ProxySettings } from "../proxy/settings.ts";
+import { addressBytes, forgetAddresses, SharedAddresses } from "./shared-addresses.ts";
 
-/** @param count Workers, numbered from 1. */
-export const createPlacesBuffer = (count: number): SharedArrayBuffer =>
-  new SharedArrayBuffer((count + 1) * Int32Array.BYTES_PER_ELEMENT);
+export type PlaceLimits = Pick<ProxySettings, "maxConnections" | "maxConnectionsPerAddress">;
 
-export interface SharedPlacesOptions {
-  readonly buffer: SharedArrayBuffer;
-  readonly owner: number;
-  /** Of all workers. */
-  readonly limit: number;
+/** What workers are given, by a message. */
+export interface PlacesMemory {
+  readonly workers: number;
+  readonly limits: PlaceLimits;
+  /** A word for each worker, behind one of nobody's. */
+  readonly counts: SharedArrayBuffer;
+  /** Null: addresses are not limited. */
+  readonly addresses: { readonly buffer: SharedArrayBuffer; readonly key: Uint32Array } | null;
 }
 
-/** Never more than the limit; of several that come at once for the last place it may be that none gets it. */
-export function sharedPlaces({ buffer, owner, limit }: SharedPlacesOptions): Places {
-  const words = new Int32Array(buffer);
-  const leave = () => void Atomics.sub(words, owner, 1);
+/** @param workers Numbered from 1 */
+export function createPlacesMemory(workers: number, limits: PlaceLimits): PlacesMemory {
+  const { maxConnections, maxConnectionsPerAddress } = limits;
   return {
-    take() {
-      // First in, then counted: of two who do so at once at least one sees the other.
-      Atomics.add(words, owner, 1);
-      let sum = 0;
-      for (let at = 0; at < words.length; at++) sum += Atomics.load(words, at);
-      if (sum <= limit) return true;
+    workers,
+    limits,
+    counts: new SharedArrayBuffer((workers + 1) * Int32Array.BYTES_PER_ELEMENT),
+    addresses:
+      maxConnectionsPerAddress === 0
+        ? null
+        : {
+            buffer: new SharedArrayBuffer(addressBytes(workers, maxConnections)),
+            key: getRandomValues(new Uint32Array(HASH_KEY_WORDS)),
+          },
+  };
+}
+
+/** Never more than the limits; of several that come at once for the last place it may be that none gets it. */
+export function sharedPlaces({ workers, limits, counts, addresses }: PlacesMemory, owner: number): Places {
+  const words = new Int32Array(counts);
+  const ofAddress =
+    addresses && new SharedAddresses({ ...addresses, workers, owner, limit: limits.maxConnectionsPerAddress });
+  const leave = () => void Atomics.sub(words, owner, 1);
+  const take = () => {
+    // First in, then counted: of two who do so at once at least one sees the other.
+    Atomics.add(words, owner, 1);
+    let sum = 0;
+    for (let at = 0; at < words.length; at++) sum += Atomics.load(words, at);
+    if (sum <= limits.maxConnections) return true;
+    leave();
+    return false;
+  };
+  return {
+    take(address) {
+      if (!take()) return false;
+      if (ofAddress === null || ofAddress.enter(address)) return true;
       leave();
       return false;
     },
-    leave,
+    leave(address) {
+      leave();
+      ofAddress?.leave(address);
+    },
   };
 }
 
 /** The owner is no more, and its connections with it. */
-export function leaveAll(buffer: SharedArrayBuffer, owner: number): void {
-  Atomics.store(new Int32Array(buffer), owner, 0);
+export function leaveAll({ counts, addresses, workers }: PlacesMemory, owner: number): void {
+  Atomics.store(new Int32Array(counts), owner, 0);
+  if (addresses !== null) forgetAddresses(addresses.buffer, workers, owner);
 }

@@ -7,7 +7,7 @@ import { emptySnapshot, loadText, type Snapshot } from "@sluice/model";
 import { pino } from "pino";
 import { createMetrics } from "../plugins/index.ts";
 import type { Counters } from "../plugins/rate-limiting/counters.ts";
-import { defaultProxySettings } from "../proxy/settings.ts";
+import { defaultProxySettings, type ProxySettings } from "../proxy/settings.ts";
 import { type Crew, startCrew } from "./crew.ts";
 
 /** The snapshot of a declarative document. */
@@ -20,7 +20,7 @@ export function snapshotOf(document: object, previous: Snapshot = emptySnapshot)
 export interface TestCrewOptions {
   readonly count?: number;
   readonly clusterCounters?: Counters;
-  readonly maxConnections?: number;
+  readonly settings?: Partial<ProxySettings>;
 }
 
 export interface TestCrew {
@@ -31,7 +31,7 @@ export interface TestCrew {
 /** Everything is stopped when the test ends. */
 export async function startTestCrew(
   context: TestContext,
-  { count = 2, clusterCounters, maxConnections = 1000 }: TestCrewOptions = {},
+  { count = 2, clusterCounters, settings }: TestCrewOptions = {},
 ): Promise<TestCrew> {
   const log: { level: number; msg: string }[] = [];
   const metricsOptions = { compat: false, nodeId: "n", version: "1" };
@@ -40,7 +40,7 @@ export async function startTestCrew(
       engine: "http1",
       listen: { host: "127.0.0.1", port: 0 },
       listenTls: null,
-      settings: { ...defaultProxySettings, version: "1", allowedUpstreams: ["127.0.0.0/8"], maxConnections },
+      settings: { ...defaultProxySettings, version: "1", allowedUpstreams: ["127.0.0.0/8"], ...settings },
       observers: { accessLog: null, tracing: null },
     },
     // What threads write by themselves goes to the standard output: what is tested here they do not write.

@@ -84,7 +84,7 @@ try {
   const worker = await startWorker({
     plan: start.plan,
     reusePort: true,
-    places: sharedPlaces({ buffer: start.places, owner: start.number, limit: start.plan.settings.maxConnections }),
+    places: sharedPlaces(start.places, start.number),
     log,
     services: { counters, metrics, now: Date.now },
     snapshot,
