@@ -1,4 +1,4 @@
-/** The file source with texts that are long enough to be read in a thread of their own. */
+/** The file source with texts that are long enough to be read in a process of their own. */
 import assert from "node:assert/strict";
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -119,12 +119,12 @@ test("a long text with a fault is refused with the place of the fault, and what 
   assert.equal(served(), before);
 });
 
-test("a source that stops while a long text is read ends the thread that reads", async (context) => {
+test("a source that stops while a long text is read ends the process that reads", async (context) => {
   const { source, intake, served, write } = openFile(context);
   write(manyRoutes(1500));
   const started = source.start(intake);
-  const ended = assert.rejects(started, /the thread that reads the file has ended/);
-  await waitFor(() => process.getActiveResourcesInfo().includes("MessagePort"), { what: "the thread" });
+  const ended = assert.rejects(started, /the process that reads the file has ended/);
+  await waitFor(() => process.getActiveResourcesInfo().includes("ProcessWrap"), { what: "the process" });
   await source.stop();
   await ended;
   assert.equal(served(), undefined);

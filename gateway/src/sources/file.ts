@@ -1,6 +1,6 @@
 /**
- * The file source: a declarative file (YAML or JSON), read again whenever it changes. A large one is read in a thread of
- * its own, and this one takes over what has changed.
+ * The file source: a declarative file (YAML or JSON), read again whenever it changes. A large one is read in a process
+ * of its own, and the node takes over what has changed.
  */
 import { createHash } from "node:crypto";
 import { type FSWatcher, watch } from "node:fs";
@@ -59,7 +59,7 @@ const SETTLE = 20;
 /** How often that is tried; a file that never rests is taken as it is found. */
 const SETTLE_TRIES = 50;
 
-/** Characters of a text that is read here: it takes no longer than to start a thread for it. */
+/** Characters of a text that is read here: it takes no longer than to start a process for it. */
 const SHORT = 16 * 1024;
 
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
