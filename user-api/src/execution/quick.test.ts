@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  buildSchema,
+  execute,
+  type GraphQLObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  specifiedRules,
+  validate,
+} from "graphql";
+import { makeQuick } from "./quick.ts";
+
+const schema = buildSchema(`
+  type Query { me: User  users(first: Int = 2, of: Team): [User]  names: [String!]!  odd: Odd  either: Either  sum(of: [Int!]!): Int }
+  type User { id: ID!  name: String!  team: Team  friends: [User]  friend(name: String!): User  age: Int  nick: String }
+  type Odd { thrown: String  rejected: String  error: User  missing: String!  number: Int  promises: [User]  computed: String  items: [Int!] }
+  enum Team { RED BLUE }
+  union Either = User | Odd
+  type Mutation { rename(name: String!): User }
+`);
+
+const ann = { id: 7, name: "Ann", team: "RED", age: 30, nick: null };
+const bob = { id: "b", name: "Bob", team: "BLUE" };
+const calls: string[] = [];
+const later = <Value>(value: Value): Promise<Value> => new Promise((resolve) => setImmediate(resolve, value));
+
+const resolvers: Record<string, Record<string, (source: never, given: never) => unknown>> = {
+  Query: {
+    me: () => later(ann),
+    users: (_root, { first, of }: { first: number; of?: string }) =>
+      [ann, null, bob].filter((user) => of === undefined || user?.team === of).slice(0, first),
+    names: () => ["a", "b"],
+    odd: () => ({ number: "no number", computed: () => "value", items: [1, null] }),
+    either: () => ({ __typename: "User", ...bob }),
+    sum: (_root, { of }: { of: number[] }) => of.reduce((a, b) => a + b, 0),
+  },
+  User: {
+    friends: (user) => later([bob, user]),
+    friend: async (_user, { name }: { name: string }) => ({ ...bob, name }),
+  },
+  Odd: {
+    thrown() {
+      throw new Error("thrown");
+    },
+    rejected: () => Promise.reject(new Error("rejected")),
+    error: () => new Error("given"),
+    promises: () => [later(ann), Promise.resolve(bob)],
+  },
+  Mutation: {
+    rename(_root, { name }: { name: string }) {
+      calls.push(name);
+      return { ...ann, name };
+    },
+  },
+};
+for (const [type, fields] of Object.entries(resolvers)) {
+  const known = (schema.getType(type) as GraphQLObjectType).getFields();
+  for (const [name, resolve] of Object.entries(fields)) Object.assign(known[name] ?? {}, { resolve });
+}
+
+async function both(source: string, variables: Record<string, unknown> = {}) {
+  const document = parse(source);
+  assert.deepEqual(validate(schema, document, specifiedRules), []);
+  const node = document.definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION) as OperationDefinitionNode;
+  const quick = makeQuick({ schema, rules: [] });
+  const given = { variables, context: () => ({}) };
+  // The first time nobody knows whether it comes again.
+  assert.equal(await quick({ document, node }, given), null);
+  const data = await quick({ document, node }, given);
+  const expected = await execute({ schema, document, variableValues: variables });
+  return { data, expected };
+}
+
+describe("a query that is executed by a plan", () => {
+  const queries: readonly (readonly [string, Record<string, unknown>?])[] = [
+    ["{ me { id name team age nick } }"],
+    ["{ users { name } }"],
+    ["{ users(first: 3) { name id } names }"],
+    ["query ($n: Int, $t: Team) { users(first: $n, of: $t) { name } }", { n: 1, t: "BLUE" }],
+    ["query ($n: Int = 1) { users(first: $n) { name } }", {}],
+    ["query ($n: Int) { users(first: $n) { name } }", {}],
+    ["{ sum(of: 5) }"],
+    ["query ($a: Int!) { sum(of: [1, $a]) }", { a: 2 }],
+    ["{ b: me { x: name } a: me { name } }"],
+    ["{ me { friends { name friends { id } } name } names }"],
+    ["{ me { ...F friends { ...F } } } fragment F on User { name ... on User { id } ... { team } }"],
+    ["{ me { name friends { id } } ...Q } fragment Q on Query { me { friends { name } team } }"],
+    ['{ me { a: friend(name: "x") { name } b: friend(name: "y") { name __typename } } __typename }'],
+    ["{ me { constructor: name toString: id hasOwnProperty: team } }"],
+    ["query A { names }"],
+  ];
+  for (const [source, variables] of queries) {
+    it(`gives what graphql-js gives, in its order: ${source}`, async () => {
+      const { data, expected } = await both(source, variables);
+      assert.equal(expected.errors, undefined);
+      assert.equal(JSON.stringify(data), JSON.stringify(expected.data));
+    });
+  }
+
+  it("is made in no time of fragments that spread each other twice, and again", async () => {
+    const fragments = Array.from({ length: 40 }, (_, n) => `fragment F${n} on User { ...F${n + 1} ...F${n + 1} }`);
+    const { data } = await both(`{ me { ...F0 } } ${fragments.join(" ")} fragment F40 on User { name }`);
+    assert.deepEqual(data, { me: { name: "Ann" } });
+  });
+});
+
+describe("an operation that is left to graphql-js", () => {
+  const operations: readonly (readonly [string, string, Record<string, unknown>?])[] = [
+    ["a resolver that throws", "{ odd { thrown } }"],
+    ["a resolver that rejects", "{ odd { rejected number } me { friends { id } } }"],
+    ["a resolver that gives an error", "{ odd { error { name } } }"],
+    ["a null where none may be", "{ odd { missing } }"],
+    ["a null in a list where none may be", "{ odd { items } }"],
+    ["a value that does not fit its type", "{ odd { number } }"],
+    ["a list of promises", "{ odd { promises { name } } }"],
+    ["a member that is computed", "{ odd { computed } }"],
+    ["a union", "{ either { ... on User { name } } }"],
+    ["a directive", "query ($a: Boolean!) { names @skip(if: $a) me { name } }", { a: true }],
+    ["a directive on a fragment", "{ me { ... @include(if: true) { name } } }"],
+    ["introspection", "{ __schema { queryType { name } } }"],
+    ["the name of a prototype", "{ me { __proto__: name } }"],
+    ["a variable that does not fit", "query ($n: Int) { users(first: $n) { name } }", { n: "x" }],
+    ["a variable that is missing", "query ($a: Int!) { sum(of: [$a]) }"],
+  ];
+  for (const [name, source, variables] of operations) {
+    it(`has ${name}`, async () => assert.equal((await both(source, variables)).data, null));
+  }
+
+  it("is a mutation, which is not executed here", async () => {
+    await both('mutation { rename(name: "x") { name } }');
+    assert.deepEqual(calls, ["x"], "by graphql-js alone");
+  });
+
+  it("does not fit the schema", async () => {
+    const document = parse("{ unknown }");
+    const [node] = document.definitions as [OperationDefinitionNode];
+    const quick = makeQuick({ schema, rules: [] });
+    const given = { variables: {}, context: () => ({}) };
+    assert.deepEqual([await quick({ document, node }, given), await quick({ document, node }, given)], [null, null]);
+  });
+});
