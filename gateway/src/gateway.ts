@@ -101,6 +101,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     log,
     metrics,
     metricsOptions,
+    workerTimeout: settings.workerTimeout,
     ...(clusterCounters && { clusterCounters }),
     onTurn: ({ healthy, ...turn }: Turn) =>
       log.warn(turn, healthy ? "a target is healthy again" : "a target is unhealthy"),

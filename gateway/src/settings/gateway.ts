@@ -54,6 +54,14 @@ export const gatewaySettings = defineSettings({
       "With more than 1 a thread of its own keeps documents, health checks and the other listeners, and each takes " +
       "memory of its own. Linux and FreeBSD only.",
   },
+  workerTimeout: {
+    variable: "SLUICE_WORKER_TIMEOUT",
+    kind: "duration",
+    default: 30_000,
+    description:
+      "After which time a thread that does nothing any more (its event loop does not turn) is replaced by another. With " +
+      "more than one worker.",
+  },
   proxyHttp2: {
     variable: "SLUICE_PROXY_HTTP2",
     kind: "flag",

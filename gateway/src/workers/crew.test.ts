@@ -269,3 +269,21 @@ for (const limit of ["maxConnections", "maxConnectionsPerAddress"] as const) {
     assert.equal((await send(crew.address.port)).status, 404);
   });
 }
+
+test("a worker that is stuck is replaced; one that is only busy is not", async (context) => {
+  const { crew, log } = await startTestCrew(context, { workerTimeout: 1000 });
+  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  await crew.serve(routed(url));
+  const before = new Set(crew.threads());
+  await (await blockOne(context, 500)).over;
+  assert.deepEqual(new Set(crew.threads()), before);
+  await blockOne(context, 600_000);
+  await waitFor(() => crew.threads().filter((thread) => !before.has(thread)).length === 1, { what: "another one" });
+  await Promise.all(crew.threads().map(({ started }) => started));
+  const bodies = await Promise.all(many(32, async () => (await send(crew.address.port)).body));
+  assert.deepEqual(new Set(bodies), new Set(["ok"]));
+  const [line, ...others] = log as unknown as readonly { readonly msg: string; readonly err: { message: string } }[];
+  assert.equal(line?.msg, "a worker has ended and is started again");
+  assert.equal(line.err.message, "its event loop has not turned for 1000 ms");
+  assert.deepEqual(others, []);
+});

@@ -11,6 +11,7 @@ import type { Part } from "../plugins/prometheus/slices.ts";
 import { createCountersMemory } from "../plugins/rate-limiting/shared.ts";
 import { SettingsError } from "../settings/error.ts";
 import { gatewaySettings as names } from "../settings/gateway.ts";
+import { type BeatOptions, createBeats, Heartbeats } from "./heartbeat.ts";
 import type { Step } from "./messages.ts";
 import { requireFree } from "./require-free.ts";
 import { Retired } from "./retired.ts";
@@ -53,6 +54,8 @@ class ThreadCrew implements Crew {
   readonly #options: StartOptions;
   readonly #memory = createCountersMemory();
   readonly #places: PlacesMemory;
+  readonly #heart: BeatOptions;
+  readonly #heartbeats: Heartbeats;
   readonly #threads = new Map<number, ThreadHandle>();
   readonly #retired = new Retired();
   /** Starts that are waited for, by number. */
@@ -67,6 +70,11 @@ class ThreadCrew implements Crew {
   constructor(count: number, options: StartOptions) {
     this.#options = options;
     this.#places = createPlacesMemory(count, options.plan.settings);
+    this.#heart = { beats: createBeats(count), patience: options.workerTimeout };
+    this.#heartbeats = new Heartbeats(this.#heart, (number) => {
+      const reason = new Error(`its event loop has not turned for ${options.workerTimeout} ms`);
+      void this.#threads.get(number)?.terminate(reason);
+    });
   }
 
   get address() {
@@ -152,6 +160,7 @@ class ThreadCrew implements Crew {
 
   #stopStarting(): void {
     this.#ending = true;
+    this.#heartbeats.close();
     for (const timer of this.#pauses.values()) clearTimeout(timer);
   }
 
@@ -164,6 +173,7 @@ class ThreadCrew implements Crew {
         plan: this.#plan(),
         memory: this.#memory,
         places: this.#places,
+        heart: this.#heart,
         metrics: this.#options.metricsOptions,
         logging: { level: this.#options.log.level, bindings: this.#options.log.bindings() },
         countsInCluster: this.#options.clusterCounters !== undefined,
@@ -175,8 +185,10 @@ class ThreadCrew implements Crew {
       clusterCounters: this.#options.clusterCounters,
     });
     this.#threads.set(number, thread);
+    thread.started.then(() => this.#heartbeats.watch(number)).catch(() => undefined);
     void thread.ended.then((reason) => {
       this.#threads.delete(number);
+      this.#heartbeats.forget(number);
       this.#retired.add(thread.report, thread.parts);
       leaveAll(this.#places, number);
       if (this.#ending) return;

@@ -6,6 +6,7 @@ import type { Part } from "../plugins/prometheus/slices.ts";
 import type { Counter, Taken } from "../plugins/rate-limiting/counters.ts";
 import type { CountersMemory } from "../plugins/rate-limiting/shared.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
+import type { BeatOptions } from "./heartbeat.ts";
 import type { PlacesMemory } from "./shared-places.ts";
 import type { StartOptions } from "./start.ts";
 import type { WorkerPlan } from "./worker.ts";
@@ -17,6 +18,7 @@ export interface ThreadStart {
   readonly plan: WorkerPlan;
   readonly memory: CountersMemory;
   readonly places: PlacesMemory;
+  readonly heart: BeatOptions;
   readonly metrics: StartOptions["metricsOptions"];
   readonly logging: { readonly level: string; readonly bindings: Readonly<Record<string, unknown>> };
   readonly countsInCluster: boolean;

@@ -14,6 +14,8 @@ export interface StartOptions extends Pick<BalancerTools, "onTurn"> {
   /** Of the node: what one worker in this thread counts, it counts here. */
   readonly metrics: Metrics;
   readonly metricsOptions: { readonly compat: boolean; readonly nodeId: string; readonly version: string };
+  /** Milliseconds after which a thread whose event loop does not turn is replaced. */
+  readonly workerTimeout: number;
   /** Counters of `policy: cluster`. */
   readonly clusterCounters?: Counters;
 }

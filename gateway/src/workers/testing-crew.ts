@@ -21,6 +21,7 @@ export interface TestCrewOptions {
   readonly count?: number;
   readonly clusterCounters?: Counters;
   readonly settings?: Partial<ProxySettings>;
+  readonly workerTimeout?: number;
 }
 
 export interface TestCrew {
@@ -31,7 +32,7 @@ export interface TestCrew {
 /** Everything is stopped when the test ends. */
 export async function startTestCrew(
   context: TestContext,
-  { count = 2, clusterCounters, settings }: TestCrewOptions = {},
+  { count = 2, clusterCounters, settings, workerTimeout = 30_000 }: TestCrewOptions = {},
 ): Promise<TestCrew> {
   const log: { level: number; msg: string }[] = [];
   const metricsOptions = { compat: false, nodeId: "n", version: "1" };
@@ -47,6 +48,7 @@ export async function startTestCrew(
     log: pino({ level: "error" }, { write: (line: string) => void log.push(JSON.parse(line)) }),
     metrics: createMetrics(metricsOptions),
     metricsOptions,
+    workerTimeout,
     ...(clusterCounters && { clusterCounters }),
   });
   context.after(() => crew.close({ deadline: 0 }));

@@ -47,6 +47,8 @@ export class ThreadHandle {
   readonly #began = Promise.withResolvers<Addresses>();
   readonly #closed = Promise.withResolvers<void>();
   #has: Snapshot;
+  /** Why it ends. */
+  #cause: Error | undefined;
   /** Whoever waits until the thread serves what it was told to, or has said why it does not. */
   #served: ((error: Error | null) => void) | null = null;
   readonly #reports: Answers;
@@ -65,12 +67,11 @@ export class ThreadHandle {
     // Not everybody who makes one waits for it.
     this.started.catch(() => undefined);
     this.ended = new Promise((resolve) => {
-      let cause: Error | undefined;
       this.#worker.on("error", (error) => {
-        cause = error instanceof Error ? error : new Error(String(error));
+        this.#cause ??= error instanceof Error ? error : new Error(String(error));
       });
       this.#worker.once("exit", (code) => {
-        const reason = cause ?? new Error(`the thread ended with code ${code}`);
+        const reason = this.#cause ?? new Error(`the thread ended with code ${code}`);
         this.#began.reject(reason);
         this.#served?.(null);
         this.#reports.arrive();
@@ -126,8 +127,9 @@ export class ThreadHandle {
     await this.terminate();
   }
 
-  /** Ends it at once. */
-  async terminate(): Promise<void> {
+  /** Ends it at once. @param reason That `ended` tells; default: none but that it has ended */
+  async terminate(reason?: Error): Promise<void> {
+    this.#cause ??= reason;
     await this.#worker.terminate();
   }
 

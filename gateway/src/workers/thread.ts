@@ -8,6 +8,7 @@ import { pino } from "pino";
 import { createCounters, createMetrics, partsOf } from "../plugins/index.ts";
 import { SharedCounters } from "../plugins/rate-limiting/shared.ts";
 import { ClusterCounters } from "./cluster-counters.ts";
+import { startBeating } from "./heartbeat.ts";
 import { type Order, refusalOf, type ThreadStart, type Word } from "./messages.ts";
 import { sharedPlaces } from "./shared-places.ts";
 import { type RunningWorker, startWorker } from "./worker.ts";
@@ -91,6 +92,7 @@ try {
     onHealth: (news) => tell({ kind: "health", news }),
   });
   for (const news of start.health) worker.runtime().balancers.get(news.upstreamId)?.adoptHealth(news);
+  startBeating(start.heart, start.number);
   // What came while the worker started has waited.
   port.on("message", (order: Order) => take(worker, order));
   tell({ kind: "listening", address: worker.proxy.address, tlsAddress: worker.proxy.tlsAddress });
