@@ -1,48 +1,59 @@
 /** The HTTP application: everything but the listening. */
-import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from "fastify";
-import { getOperationAST, parse } from "graphql";
+import { buildSchema, type ExecutionResult } from "graphql";
 import { mercurius } from "mercurius";
-import type { WebSocketServer } from "ws";
-import { makeLoaders, makeResolvers } from "./directory/resolvers.ts";
-import { schema } from "./directory/schema.ts";
-import { failure, formatErrors, type Occasion } from "./errors.ts";
-import { depthRule, MAX_BODY, MAX_TOKENS, refuseInvalid, refuseJson } from "./limits/limits.ts";
-import { type Consumer, consumerOf } from "./policy/consumer.ts";
-import type { Access } from "./settings.ts";
-import { closeSockets, guardSockets } from "./sockets.ts";
+import { makePostLoader } from "./directory/post-loader.ts";
+import { type Context, makeResolvers, subscribers } from "./directory/resolvers.ts";
+import { schema as text } from "./directory/schema.ts";
+import { type Occasion, present } from "./errors.ts";
+import type { Events } from "./events/events.ts";
+import { serveGraphiql } from "./http/graphiql.ts";
+import { serveGraphql } from "./http/route.ts";
+import { makeDocuments } from "./limits/documents.ts";
+import type { Limits } from "./limits/limits.ts";
+import { inTime } from "./limits/time.ts";
+import type { TrustedDocuments } from "./limits/trusted.ts";
+import { serveHealth } from "./operations/health.ts";
+import { requestIdOf } from "./operations/log.ts";
+import { applyPolicy, type Policy } from "./policy/policy.ts";
+import { type Asker, claimsIdentity, makeWhoAsks } from "./policy/who-asks.ts";
 import type { UserStore } from "./store/store.ts";
-import { refusalOf } from "./upgrade.ts";
+import { defaultLiveLimits, type LiveLimits, makeLive } from "./subscriptions/live.ts";
+import { refusalOf } from "./subscriptions/upgrade.ts";
 
 export interface AppOptions {
   /** Closed with the application, after the last request. */
   readonly store: UserStore;
+  /** Closed before the store. */
+  readonly events: Events;
   readonly log: FastifyBaseLogger;
-  readonly access: Access;
-  /** The deepest nesting of fields. */
-  readonly depth: number;
-  /** Origins besides our own that may open a WebSocket without a credential. */
+  readonly policy: Policy;
+  /** What the gateway shows; undefined: nothing that headers say of a consumer is believed. */
+  readonly gatewaySecret: string | undefined;
+  /** Whether programs of this machine are answered without a gateway. */
+  readonly directCalls: boolean;
+  /** Origins besides our own whose pages may come without a credential. */
   readonly origins: readonly string[];
+  readonly introspection: boolean;
+  readonly graphiql: boolean;
+  /** The only documents that are executed. Undefined: all are. */
+  readonly trusted?: TrustedDocuments;
+  readonly limits: Limits;
+  readonly live?: Partial<LiveLimits>;
   /** How long requests and sockets may take to end when the application closes; what is left then is cut. */
   readonly drainMilliseconds: number;
-  /** Default 3 s. */
-  readonly initMilliseconds?: number;
-  /** Default 30 s. */
-  readonly heartbeatMilliseconds?: number;
 }
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set before any handler. Read once: mercurius lets a WebSocket client add to the headers later. */
-    consumer: Consumer | null;
+    /** Set before any handler of /graphql. */
+    asker: Asker | null;
   }
 }
 
 declare module "mercurius" {
-  interface MercuriusContext {
-    readonly consumer: Consumer | null;
-  }
+  interface MercuriusContext extends Context {}
 }
 
 const PATH = "/graphql";
@@ -50,48 +61,18 @@ const PATH = "/graphql";
 const isUpgrade = ({ headers, url }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === "websocket" && url?.split("?", 1)[0] === PATH;
 
-/** The gateway's id for the request, so that both logs can be read together; else a new one. */
-function requestIdOf({ headers }: IncomingMessage): string {
-  const given = headers["x-request-id"];
-  return typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
-}
-
-/** mercurius fails without a word on a GET whose document has no operation of the name that is asked for. */
-function refuseUnknownOperation({ query }: FastifyRequest): void {
-  const { query: source, operationName } = query as { query?: string; operationName?: string };
-  if (source === undefined) return;
-  const document = parse(source, { maxTokens: MAX_TOKENS });
-  if (getOperationAST(document, operationName) !== null) return;
-  throw failure("GRAPHQL_VALIDATION_FAILED", "operationName must name one operation of the document");
-}
-
-function occasionOf(context: { reply?: { request: FastifyRequest }; request?: FastifyRequest }): Occasion | null {
-  const request = context.reply?.request ?? context.request;
-  return request === undefined ? null : { log: request.log, requestId: request.id };
-}
-
-function hasSockets(instance: object): instance is { readonly websocketServer: WebSocketServer } {
-  return "websocketServer" in instance;
-}
+const occasionOf = (request: FastifyRequest): Occasion => ({ log: request.log, requestId: request.id });
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-  const { store, log, depth, origins, drainMilliseconds } = options;
+  const { store, events, log, limits, origins, drainMilliseconds } = options;
   const app: FastifyInstance = fastify({
     loggerInstance: log,
     genReqId: requestIdOf,
-    bodyLimit: MAX_BODY,
+    bodyLimit: limits.bytes,
     requestTimeout: 30_000,
     http: { shouldUpgradeCallback: isUpgrade },
   });
-  const rules = [depthRule(depth)];
-
-  app.decorateRequest("consumer", null);
-  app.addHook("onRequest", async (request) => {
-    request.consumer = consumerOf(request.headers);
-    const refusal = isUpgrade(request.raw) ? refusalOf(request.headers, { consumer: request.consumer, origins }) : null;
-    if (refusal !== null) throw refusal;
-  });
-
+  app.decorateRequest("asker", null);
   app.addHook("onResponse", async ({ raw }) => {
     // An upgrade that was answered by a response was refused; nobody else ends its connection.
     if (isUpgrade(raw)) raw.socket.destroySoon();
@@ -102,66 +83,84 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     if (draining) reply.header("connection", "close");
   });
 
-  // mercurius keeps its WebSocket server in a scope of its own.
-  const scopes: object[] = [];
-  app.addHook("onRegister", (scope) => {
-    scopes.push(scope);
-  });
-  app.addHook("onReady", async () => {
-    for (const { websocketServer } of scopes.filter(hasSockets)) {
-      const { initMilliseconds = 3_000, heartbeatMilliseconds = 30_000 } = options;
-      guardSockets(websocketServer, { log, initMilliseconds, heartbeatMilliseconds });
-    }
-  });
-  // Registered before mercurius' own hook, which closes the sockets without a code.
-  app.addHook("preClose", async () => {
-    draining = true;
-    const sockets = scopes.filter(hasSockets).map(({ websocketServer }) => websocketServer);
-    for (const server of sockets) closeSockets(server);
-    setTimeout(() => {
-      log.warn(`cutting what has not ended within ${drainMilliseconds} ms`);
-      for (const server of sockets) for (const socket of server.clients) socket.terminate();
-      app.server.closeAllConnections();
-    }, drainMilliseconds).unref();
-  });
-  app.addHook("onClose", () => store.close());
-
+  const schema = buildSchema(text);
+  const { introspection, trusted } = options;
+  const documents = makeDocuments({ schema, limits, introspection, trusted });
+  // graphql-js knows it; mercurius hands it on, and only its types do not tell.
+  const validateOptions = { maxErrors: 100, hideSuggestions: !introspection };
   await app.register(mercurius, {
     schema,
-    path: PATH,
-    resolvers: makeResolvers({ store, access: options.access }),
-    loaders: makeLoaders(store),
-    context: (request) => ({ consumer: request.consumer }),
-    validationRules: rules,
-    graphql: { parseOptions: { maxTokens: MAX_TOKENS } },
-    // Documents by their text, each up to MAX_BODY.
+    // Its endpoint and its sockets keep to few rules of their specifications: http/ and subscriptions/ do.
+    routes: false,
+    resolvers: makeResolvers({ store, page: limits.page, created: (user) => events.publish(user) }),
+    validationRules: [...documents.rules],
+    graphql: { parseOptions: { maxTokens: limits.tokens }, validateOptions },
+    // Documents by their text, each up to the greatest request.
     cache: 256,
-    additionalRouteOptions: {
-      // mercurius' response schema turns the list indexes of an error's path into strings.
-      serializerCompiler: () => JSON.stringify,
-      preHandler: async (request) => {
-        if (request.method === "GET" && !isUpgrade(request.raw)) refuseUnknownOperation(request);
-      },
-    },
-    errorFormatter: (execution, context) =>
-      formatErrors(execution, occasionOf(context) ?? { log: context.app.log, requestId: "none" }),
-    subscription: { context: (_socket, request) => ({ consumer: request.consumer }) },
+    // Errors are presented where they are sent.
+    errorFormatter: ({ data, errors }) => ({ statusCode: 200, response: { data, errors } }),
   });
-  app.graphql.addHook("preParsing", async (_schema, source) => refuseJson(source));
-  app.graphql.addHook("preSubscriptionParsing", async (_schema, source) => {
-    parse(source, { maxTokens: MAX_TOKENS });
-  });
-  app.graphql.addHook("preSubscriptionExecution", async (schema, document) => refuseInvalid(schema, document, rules));
+  for (const [name, subscribe] of Object.entries(subscribers)) {
+    Object.assign(schema.getSubscriptionType()?.getFields()[name] ?? {}, { subscribe });
+  }
+  applyPolicy(schema, options.policy);
 
-  app.get("/healthz", { logLevel: "warn" }, async () => ({ status: "ok" }));
-  app.get("/readyz", { logLevel: "warn" }, async (request, reply) => {
-    try {
-      await store.ping();
-      return { status: "ok" };
-    } catch (error) {
-      request.log.warn({ err: error }, "the store does not answer");
-      return reply.code(503).send({ status: "the store does not answer" });
-    }
+  const contextOf = (asker: Pick<Asker, "consumer"> | null): Context => ({
+    consumer: asker?.consumer ?? null,
+    postsOf: makePostLoader(store),
   });
+  const whoAsks = makeWhoAsks(options);
+  await app.register(async (scope) => {
+    scope.addHook("onRequest", async (request) => {
+      const { headers, raw } = request;
+      const asker = whoAsks({ headers, remoteAddress: raw.socket.remoteAddress });
+      if ("refusal" in asker) throw asker.refusal;
+      request.asker = asker;
+      const refusal = isUpgrade(raw) ? refusalOf(headers, { consumer: asker.consumer, origins }) : null;
+      if (refusal !== null) throw refusal;
+    });
+    const live = await makeLive(scope, {
+      schema,
+      events,
+      limits: { ...defaultLiveLimits, frameBytes: limits.bytes, ...options.live },
+      path: PATH,
+      callerOf: (request) => ({ ...occasionOf(request), consumer: request.asker?.consumer ?? null }),
+      permits: (payload) => !claimsIdentity(payload),
+      check: (ask) => documents.valid(ask),
+      async execute({ query, variables, operationName }, caller) {
+        const context = contextOf(caller) as unknown as Record<string, unknown>;
+        const work = app.graphql(query, context, variables ?? undefined, operationName ?? undefined);
+        const { data, errors } = (await inTime(work, limits.milliseconds)) as ExecutionResult;
+        return { data, errors: errors?.map((error) => present(error, caller)) };
+      },
+      contextOf: ({ consumer }) => contextOf({ consumer }),
+    });
+    serveGraphql(scope, {
+      path: PATH,
+      documents,
+      limits,
+      origins,
+      contextOf: ({ asker }) => contextOf(asker),
+      stream: (ask, request, reply) => live.stream(ask, request, reply),
+      onAnswered: () => {},
+      onRefused: () => {},
+    });
+    if (options.graphiql) serveGraphiql(scope, PATH);
+
+    app.addHook("preClose", async () => {
+      draining = true;
+      setTimeout(() => {
+        log.warn(`cutting what has not ended within ${drainMilliseconds} ms`);
+        live.cut();
+        app.server.closeAllConnections();
+      }, drainMilliseconds).unref();
+      await live.drain();
+    });
+  });
+  app.addHook("onClose", async () => {
+    await events.close();
+    await store.close();
+  });
+  serveHealth(app, { store, events });
   return app;
 }

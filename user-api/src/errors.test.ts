@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { FastifyInstance, InjectOptions } from "fastify";
-import { MAX_BODY, MAX_TOKENS } from "./limits/limits.ts";
-import { arrayStore, ask, codesOf, testApp } from "./testing.ts";
+import { defaultLimits } from "./limits/limits.ts";
+import { arrayStore, ask, codesOf, fromGateway, testApp } from "./testing.ts";
 
 describe("a request that cannot be executed", () => {
   let app: FastifyInstance;
   before(async () => {
-    ({ app } = await testApp({ depth: 2 }));
+    ({ app } = await testApp({ limits: { depth: 2 } }));
   });
   after(() => app.close());
 
@@ -16,9 +16,9 @@ describe("a request that cannot be executed", () => {
   const documents = [
     ["a syntax error", { query: "{ users" }, 400, "GRAPHQL_PARSE_FAILED"],
     ["a syntax tree instead of a text", { query: '{"kind":"Document","definitions":[]}' }, 400, "GRAPHQL_PARSE_FAILED"],
-    ["too many tokens", { query: `{ ${"a ".repeat(MAX_TOKENS)} }` }, 400, "GRAPHQL_PARSE_FAILED"],
+    ["too many tokens", { query: `{ ${"a ".repeat(defaultLimits.tokens)} }` }, 400, "LIMIT_EXCEEDED"],
     ["an unknown field", { query: "{ nobody }" }, 400, "GRAPHQL_VALIDATION_FAILED"],
-    ["fields nested too deep", { query: "{ users { posts { title } } }" }, 400, "GRAPHQL_VALIDATION_FAILED"],
+    ["fields nested too deep", { query: "{ users { posts { title } } }" }, 400, "LIMIT_EXCEEDED"],
     ["an unknown operation", { query: TWO, operationName: "C" }, 400, "GRAPHQL_VALIDATION_FAILED"],
     [
       "an unknown operation with variables",
@@ -42,7 +42,8 @@ describe("a request that cannot be executed", () => {
     });
   }
 
-  const get = (query: string) => ({ url: "/graphql", query: { query } }) as const;
+  const get = (query: string) =>
+    ({ url: "/graphql", query: { query }, headers: { accept: "application/graphql-response+json" } }) as const;
   const json = { "content-type": "application/json" };
   const requests: readonly (readonly [string, InjectOptions, number, string])[] = [
     ["JSON that is broken", { method: "POST", url: "/graphql", headers: json, payload: '{"que' }, 400, "BAD_REQUEST"],
@@ -66,7 +67,7 @@ describe("a request that cannot be executed", () => {
     ],
     [
       "a body that is too large",
-      { method: "POST", url: "/graphql", payload: { query: " ".repeat(MAX_BODY) } },
+      { method: "POST", url: "/graphql", payload: { query: " ".repeat(defaultLimits.bytes) } },
       413,
       "BAD_REQUEST",
     ],
@@ -90,7 +91,7 @@ describe("a request that cannot be executed", () => {
 
   it("is answered 400 when it would need thousands of levels", async () => {
     const reply = await ask(app, { query: "{a".repeat(50_000) });
-    assert.deepEqual([reply.status, codesOf(reply)], [400, ["GRAPHQL_PARSE_FAILED"]]);
+    assert.deepEqual([reply.status, codesOf(reply)], [400, ["LIMIT_EXCEEDED"]]);
   });
 
   it("leaves queries by GET, application/graphql and subscriptions over HTTP to their own answers", async () => {
@@ -103,28 +104,52 @@ describe("a request that cannot be executed", () => {
 });
 
 describe("access", () => {
-  const query = 'mutation { createUser(name: "Ann", email: "ann@example.org") { name } }';
-  const consumer = { "x-consumer-id": "1", "x-consumer-username": "demo" };
-  const created = { createUser: { name: "Ann" } };
+  const create = 'mutation { createUser(name: "Ann", email: "ann@example.org") { name } }';
+  const read = "{ users { name } }";
+  const anonymous = { ...fromGateway, "x-anonymous-consumer": "true" };
+  const liar = { "x-consumer-id": "1", "x-consumer-username": "demo" };
   const cases = [
-    ["open", "nobody", {}, created, []],
-    ["authenticated", "nobody", {}, { createUser: null }, ["UNAUTHENTICATED"]],
-    [
-      "authenticated",
-      "an anonymous consumer",
-      { ...consumer, "x-anonymous-consumer": "true" },
-      { createUser: null },
-      ["UNAUTHENTICATED"],
-    ],
-    ["authenticated", "a consumer", consumer, created, []],
+    ["open", "nobody", {}, read, []],
+    ["open", "nobody", {}, create, []],
+    ["anonymous-read", "nobody", {}, read, []],
+    ["anonymous-read", "nobody", {}, create, ["UNAUTHENTICATED"]],
+    ["anonymous-read", "an anonymous consumer", anonymous, create, ["UNAUTHENTICATED"]],
+    ["anonymous-read", "who claims to be a consumer", liar, create, ["UNAUTHENTICATED"]],
+    ["anonymous-read", "a consumer", fromGateway, create, []],
+    ["authenticated", "nobody", {}, read, ["UNAUTHENTICATED"]],
+    ["authenticated", "a consumer", fromGateway, read, []],
   ] as const;
-  for (const [access, who, headers, data, codes] of cases) {
-    it(`${access}: createUser by ${who} gives ${codes[0] ?? "a user"}, queries work`, async () => {
-      const { app } = await testApp({ access });
+  for (const [access, who, headers, query, codes] of cases) {
+    it(`${access}: ${query.split(" ", 1)[0] === "{" ? "users" : "createUser"} for ${who} gives ${codes[0] ?? "an answer"}`, async () => {
+      const { app } = await testApp({ policy: { access, rules: {} } });
       const reply = await ask(app, { query, headers });
-      assert.deepEqual(reply.data, data);
+      await app.close();
+      assert.equal(reply.status, 200);
       assert.deepEqual(codesOf(reply), codes);
-      assert.equal((await ask(app, { query: "{ users { id } }", headers })).errors, undefined);
+    });
+  }
+
+  it("asks for a tag where a rule says so", async () => {
+    const rules = { "Mutation.createUser": { kind: "scope", tags: ["writer"] } } as const;
+    const { app } = await testApp({ policy: { access: "open", rules } });
+    const codes = async (tags: string) =>
+      codesOf(await ask(app, { query: create, headers: { ...fromGateway, "x-consumer-tags": tags } }));
+    assert.deepEqual(await codes("reader"), ["FORBIDDEN"]);
+    assert.deepEqual(await codes("reader, writer"), []);
+    await app.close();
+  });
+
+  const refused = [
+    ["shows another secret", { "x-gateway-secret": "another" }, true],
+    ["comes without the gateway in production", {}, false],
+    ["claims a consumer without the gateway in production", liar, false],
+  ] as const;
+  for (const [who, headers, directCalls] of refused) {
+    it(`is refused with 401 to who ${who}`, async () => {
+      const { app } = await testApp({ directCalls });
+      const reply = await ask(app, { query: read, headers });
+      assert.deepEqual([reply.status, codesOf(reply)], [401, ["UNAUTHENTICATED"]]);
+      assert.equal((await app.inject("/healthz")).statusCode, 200);
       await app.close();
     });
   }

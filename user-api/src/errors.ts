@@ -1,6 +1,6 @@
 /** What clients are told when something fails: a message and a stable `extensions.code`. */
 import type { FastifyBaseLogger } from "fastify";
-import { type ExecutionResult, GraphQLError, type GraphQLFormattedError } from "graphql";
+import { GraphQLError, type GraphQLFormattedError } from "graphql";
 
 /** Every code, with the HTTP status of a request that fails with it before anything was executed. */
 export const statuses = {
@@ -84,30 +84,4 @@ export function unwrapped(error: GraphQLError): readonly GraphQLError[] {
     if (one instanceof GraphQLError) return one;
     return failure("BAD_REQUEST", one instanceof Error ? one.message : String(one));
   });
-}
-
-/** The HTTP answer for a result with errors. Without `data` when nothing was executed (GraphQL 7.1). */
-export function formatErrors(
-  { data, errors, extensions }: ExecutionResult & { readonly errors: readonly GraphQLError[] },
-  occasion: Occasion,
-): {
-  readonly statusCode: number;
-  readonly response: { data?: ExecutionResult["data"]; errors: GraphQLFormattedError[] };
-} {
-  const presented = errors.flatMap(unwrapped).map((error) => present(error, occasion));
-  const executed = data !== undefined;
-  const cause = errors[0]?.originalError;
-  const own = cause !== undefined && "statusCode" in cause ? cause.statusCode : undefined;
-  const code = presented[0]?.extensions?.code;
-  const byCode = statuses[isCode(code) ? code : "INTERNAL_SERVER_ERROR"];
-  // The transport's own statuses are finer than a code (405, 413, 415); never one that hides a fault of ours.
-  const failed = code === "BAD_REQUEST" && typeof own === "number" ? own : byCode;
-  return {
-    statusCode: executed ? 200 : failed,
-    response: {
-      ...(executed ? { data } : {}),
-      errors: presented,
-      ...(extensions === undefined ? {} : { extensions }),
-    },
-  };
 }

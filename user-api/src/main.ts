@@ -1,86 +1,64 @@
 #!/usr/bin/env node
-/** The command `sluice-user-api`: settings, store, application, signals. */
-import { buildApp } from "./app.ts";
+/** The command `sluice-user-api`: what it is to do, and its settings. */
+import { StartFailure } from "./commands/failure.ts";
+import { migrate } from "./commands/migrate.ts";
+import { seed } from "./commands/seed.ts";
+import { serve } from "./commands/serve.ts";
 import { makeLog } from "./operations/log.ts";
 import { readSettings, type Settings } from "./settings.ts";
-import { openPglite } from "./store/pglite.ts";
-import { openPostgres } from "./store/postgres.ts";
-import { openUserStore } from "./store/sql-store.ts";
-import type { UserStore } from "./store/store.ts";
 
-/** A reason to end that an operator can mend; its message says how. */
-class StartFailure extends Error {}
+const USAGE = `sluice-user-api [command]
 
-const wordsOf = (error: unknown): string => {
-  // A refused connection to a name with several addresses has its reasons inside and no message of its own.
-  if (error instanceof AggregateError && error.message === "") return error.errors.map(wordsOf).join("; ");
-  return error instanceof Error ? error.message : String(error);
-};
+  serve           answers until SIGTERM or SIGINT (what it does without a command)
+  migrate         makes the tables of the database, or brings them up to date
+  seed [users]    makes demo users with posts, 10 unless told otherwise; those that are there stay
 
-async function openStore({ databaseUrl, dataFolder }: Settings, log: ReturnType<typeof makeLog>): Promise<UserStore> {
-  if (databaseUrl !== undefined) {
-    const { host, pathname } = new URL(databaseUrl);
-    const onLost = (error: Error): void => log.warn({ err: error }, "lost a connection to the database");
-    return openUserStore(openPostgres({ url: databaseUrl, onLost })).catch((error: unknown) => {
-      throw new StartFailure(
-        `cannot use the database ${host}${pathname} of SLUICE_USER_API_DATABASE_URL: ${wordsOf(error)}`,
-      );
-    });
+Settings are environment variables that begin with SLUICE_USER_API_; the README has them all.
+`;
+
+type Run = (settings: Settings, log: ReturnType<typeof makeLog>) => Promise<void>;
+
+/** What the arguments ask for; null when they are no command. */
+function commandOf([name = "serve", ...more]: readonly string[]): {
+  readonly run: Run;
+  readonly serves: boolean;
+} | null {
+  if (name === "seed" && more.length <= 1) {
+    const [count = "10"] = more;
+    const users = /^\d{1,6}$/.test(count) ? Number(count) : null;
+    return users === null ? null : { run: (settings, log) => seed(settings, log, { users }), serves: false };
   }
-  if (dataFolder === undefined) log.warn("SLUICE_USER_API_DATA is unset: users are kept in memory only");
-  return openPglite({ folder: dataFolder })
-    .then(openUserStore)
-    .catch((error: unknown) => {
-      throw new StartFailure(`cannot open the folder of SLUICE_USER_API_DATA: ${wordsOf(error)}`);
-    });
+  if (more.length > 0) return null;
+  if (name === "serve") return { run: serve, serves: true };
+  return name === "migrate" ? { run: migrate, serves: false } : null;
 }
 
-function startFailureOf(error: unknown, { host, port }: Settings): Error {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (code === "EADDRINUSE") {
-    return new StartFailure(`port ${port} of ${host} is in use; SLUICE_USER_API_LISTEN sets another one`);
+async function main(given: readonly string[]): Promise<void> {
+  if (given[0] === "--help" || given[0] === "help") {
+    process.stdout.write(USAGE);
+    return;
   }
-  return new StartFailure(`cannot listen on ${host}:${port} (SLUICE_USER_API_LISTEN): ${wordsOf(error)}`);
-}
-
-async function start(settings: Settings, log: ReturnType<typeof makeLog>): Promise<void> {
-  const store = await openStore(settings, log);
-  const app = await buildApp({ ...settings, store, log, drainMilliseconds: settings.drainSeconds * 1_000 });
-  const { host, port } = settings;
-  try {
-    await app.listen({ host, port, listenTextResolver: (address) => `GraphQL at ${address}/graphql` });
-  } catch (error) {
-    await app.close();
-    throw startFailureOf(error, settings);
+  const command = commandOf(given);
+  if (command === null) {
+    process.stderr.write(USAGE);
+    process.exitCode = 2;
+    return;
   }
-
-  let draining = false;
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, () => {
-      if (draining) return;
-      draining = true;
-      log.info(`${signal}: finishing what is under way`);
-      app.close().then(
-        () => log.info("stopped"),
-        (error: unknown) => {
-          log.error({ err: error }, "could not stop in order");
-          process.exitCode = 1;
-        },
-      );
-    });
+  const read = readSettings(process.env, command);
+  if ("violations" in read) {
+    const log = makeLog("info");
+    for (const violation of read.violations) log.fatal(violation);
+    process.exitCode = 1;
+    return;
   }
-}
-
-const read = readSettings(process.env);
-if ("violations" in read) {
-  const log = makeLog("info");
-  for (const violation of read.violations) log.fatal(violation);
-  process.exitCode = 1;
-} else {
   const log = makeLog(read.settings.logLevel);
-  start(read.settings, log).catch((error: unknown) => {
+  try {
+    await command.run(read.settings, log);
+  } catch (error) {
     if (error instanceof StartFailure) log.fatal(error.message);
     else log.fatal({ err: error }, "could not start");
     process.exitCode = 1;
-  });
+  }
 }
+
+await main(process.argv.slice(2));

@@ -1,91 +1,126 @@
 /** Start-up settings, from the environment. */
 import { levels } from "pino";
+import { defaultLimits, type Limits } from "./limits/limits.ts";
+import type { Access, Policy } from "./policy/policy.ts";
+import {
+  access,
+  address,
+  anyText,
+  integer,
+  list,
+  listen,
+  oneOf,
+  onOrOff,
+  type Reader,
+  rules,
+  secret,
+} from "./setting-readers.ts";
+
+/** `production`: only the gateway is answered, nothing of ours is told. `development`: programs of this machine too. */
+export type Mode = "production" | "development";
 
 export interface Settings {
+  readonly mode: Mode;
   readonly host: string;
   readonly port: number;
   /** A database server. Unset: PGlite. */
   readonly databaseUrl: string | undefined;
   /** PGlite's folder. Unset: in memory. */
   readonly dataFolder: string | undefined;
-  /** `open`: everything is allowed to everyone. `authenticated`: createUser needs a consumer. */
-  readonly access: Access;
-  /** Origins besides our own from which a browser may open a WebSocket without being a consumer; `*` for all. */
+  /** Whether the tables are brought up to date at start. */
+  readonly migrate: boolean;
+  /** What replicas share besides the database: events and counters of rates. */
+  readonly redisUrl: string | undefined;
+  /** What the gateway shows in X-Gateway-Secret. */
+  readonly gatewaySecret: string | undefined;
+  readonly policy: Policy;
+  /** Origins besides our own from which a browser may come without being a consumer; `*` for all. */
   readonly origins: readonly string[];
-  readonly depth: number;
+  readonly introspection: boolean;
+  readonly graphiql: boolean;
+  /** File with the only documents that are executed. Unset: all are. */
+  readonly trustedDocuments: string | undefined;
+  readonly limits: Limits;
+  /** Requests of one client in a minute; 0: any number. */
+  readonly requestsPerMinute: number;
   readonly logLevel: string;
   readonly drainSeconds: number;
 }
 
-export type Access = "open" | "authenticated";
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads one setting: its value, or what the text should have been. */
-type Reader<Value> = (text: string) => { readonly value: Value } | { readonly expected: string };
+/** Limits by the end of their variable's name, with the least and the greatest value. */
+const ranges = {
+  tokens: ["TOKENS", 100, 10_000],
+  depth: ["DEPTH", 1, 100],
+  aliases: ["ALIASES", 0, 1_000],
+  rootFields: ["ROOT_FIELDS", 1, 1_000],
+  cost: ["COST", 1, 1_000_000_000],
+  variablesDepth: ["VARIABLES_DEPTH", 1, 100],
+  bytes: ["REQUEST_BYTES", 1_024, 16 * 1024 * 1024],
+  milliseconds: ["TIMEOUT_MILLISECONDS", 1, 600_000],
+  page: ["PAGE", 1, 100_000],
+} as const satisfies Record<keyof Limits, readonly [string, number, number]>;
 
-const listen: Reader<{ host: string; port: number }> = (text) => {
-  const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
-  const port = Number(match?.[3]);
-  const host = match?.[1] ?? match?.[2];
-  if (host === undefined || port > 65_535) return { expected: "host:port, such as 127.0.0.1:4000 or [::1]:4000" };
-  return { value: { host, port } };
-};
-
-const databaseUrl: Reader<string> = (text) =>
-  /^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? "")
-    ? { value: text }
-    : { expected: "postgres://user:password@host:port/database" };
-
-const anyText: Reader<string> = (text) => ({ value: text });
-
-const list: Reader<readonly string[]> = (text) => ({
-  value: text
-    .split(",")
-    .map((item) => item.trim())
-    .filter((item) => item !== ""),
-});
-
-function oneOf<Word extends string>(words: readonly Word[]): Reader<Word> {
-  return (text) => {
-    const value = words.find((word) => word === text);
-    return value === undefined ? { expected: `one of ${words.join(", ")}` } : { value };
-  };
-}
-
-function integer(min: number, max: number): Reader<number> {
-  return (text) => {
-    const value = Number(text);
-    return /^\d+$/.test(text) && value >= min && value <= max
-      ? { value }
-      : { expected: `a whole number from ${min} to ${max}` };
-  };
+export interface ReadOptions {
+  /** Whether requests will be answered, so that it matters who asks. */
+  readonly serves: boolean;
 }
 
 /** Reads all settings, or says of each wrong one what it should be. A variable that is set but empty counts as unset. */
 export function readSettings(
   environment: Environment,
+  { serves }: ReadOptions = { serves: true },
 ): { readonly settings: Settings } | { readonly violations: readonly string[] } {
   const violations: string[] = [];
   function read<Value, Default>(name: string, fallback: Default, reader: Reader<Value>): Value | Default {
-    const text = environment[name];
+    const variable = `SLUICE_USER_API_${name}`;
+    const text = environment[variable];
     if (text === undefined || text === "") return fallback;
     const result = reader(text);
     if ("value" in result) return result.value;
     // The text itself may hold a password.
-    violations.push(`${name} must be ${result.expected}`);
+    violations.push(`${variable} must be ${result.expected}`);
     return fallback;
   }
 
+  const mode = read("MODE", "production", oneOf<Mode>(["production", "development"]));
+  const development = mode === "development";
+  const limits = Object.fromEntries(
+    Object.entries(ranges).map(([limit, [name, min, max]]) => [
+      limit,
+      read(name, defaultLimits[limit as keyof Limits], integer(min, max)),
+    ]),
+  ) as unknown as Limits;
+  const postgres = address(["postgres", "postgresql"], "postgres://user:password@host:port/database");
+  const redis = address(["redis", "rediss"], "redis://host:port, or rediss:// for TLS");
+
   const settings: Settings = {
-    ...read("SLUICE_USER_API_LISTEN", { host: "127.0.0.1", port: 4000 }, listen),
-    databaseUrl: read("SLUICE_USER_API_DATABASE_URL", undefined, databaseUrl),
-    dataFolder: read("SLUICE_USER_API_DATA", undefined, anyText),
-    access: read("SLUICE_USER_API_ACCESS", "open", oneOf<Access>(["open", "authenticated"])),
-    origins: read("SLUICE_USER_API_ORIGINS", [], list),
-    depth: read("SLUICE_USER_API_DEPTH", 8, integer(1, 100)),
-    logLevel: read("SLUICE_USER_API_LOG_LEVEL", "info", oneOf([...Object.values(levels.labels), "silent"])),
-    drainSeconds: read("SLUICE_USER_API_DRAIN_SECONDS", 10, integer(0, 3_600)),
+    mode,
+    ...read("LISTEN", { host: "127.0.0.1", port: 4000 }, listen),
+    databaseUrl: read("DATABASE_URL", undefined, postgres),
+    dataFolder: read("DATA", undefined, anyText),
+    migrate: read("MIGRATE", true, onOrOff),
+    redisUrl: read("REDIS_URL", undefined, redis),
+    gatewaySecret: read("GATEWAY_SECRET", undefined, secret),
+    policy: {
+      access: read<Access, Access>("ACCESS", development ? "open" : "authenticated", access),
+      rules: read("POLICY", {}, rules),
+    },
+    origins: read("ORIGINS", [], list),
+    introspection: read("INTROSPECTION", development, onOrOff),
+    graphiql: read("GRAPHIQL", development, onOrOff),
+    trustedDocuments: read("TRUSTED_DOCUMENTS", undefined, anyText),
+    limits,
+    requestsPerMinute: read("REQUESTS_PER_MINUTE", development ? 0 : 600, integer(0, 1_000_000)),
+    logLevel: read("LOG_LEVEL", "info", oneOf([...Object.values(levels.labels), "silent"])),
+    drainSeconds: read("DRAIN_SECONDS", 10, integer(0, 3_600)),
   };
+  if (serves && !development && settings.gatewaySecret === undefined && violations.length === 0) {
+    violations.push(
+      "SLUICE_USER_API_GATEWAY_SECRET must be set: only requests that show it are answered. " +
+        "SLUICE_USER_API_MODE=development answers programs of this machine without it",
+    );
+  }
   return violations.length > 0 ? { violations } : { settings };
 }

@@ -6,8 +6,7 @@ import type { FastifyInstance } from "fastify";
 import type { FormattedExecutionResult } from "graphql";
 import { type Client, createClient, type SubscribePayload } from "graphql-ws";
 import { WebSocket } from "ws";
-import type { AppOptions } from "./app.ts";
-import { arrayStore, ask, codesOf, testApp } from "./testing.ts";
+import { arrayStore, ask, codesOf, type TestOptions, testApp } from "./testing.ts";
 
 const FOLLOW = "subscription { userCreated { name email posts { title } } }";
 const create = (name: string) => ({
@@ -19,7 +18,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-async function listening(options: Partial<AppOptions> = {}) {
+async function listening(options: TestOptions = {}) {
   const { app, logged } = await testApp(options);
   ends.push(() => app.close());
   await app.listen({ host: "127.0.0.1", port: 0 });
@@ -136,7 +135,7 @@ describe("a subscription that cannot run", () => {
   ] as const;
   for (const [name, payload, code] of cases) {
     it(`with ${name} ends with ${code}, and the socket stays`, async () => {
-      const { url, app } = await listening({ depth: 2 });
+      const { url, app } = await listening({ limits: { depth: 2 } });
       const client = clientOf(url);
       await assert.rejects(firstOf(client, payload), (errors: unknown) => {
         assert.ok(Array.isArray(errors));
@@ -178,7 +177,7 @@ describe("a socket", () => {
   ] as const;
   for (const [name, sent, code] of frames) {
     it(`that sends ${name} is closed with ${code}`, async () => {
-      const { url } = await listening({ initMilliseconds: 50 });
+      const { url } = await listening({ live: { initMilliseconds: 50 } });
       const socket = await bareSocket(url);
       for (const frame of sent) socket.send(frame);
       const [closed] = await once(socket, "close");
@@ -200,7 +199,7 @@ describe("a socket", () => {
   });
 
   it("that no longer answers is cut", async () => {
-    const { url } = await listening({ heartbeatMilliseconds: 20 });
+    const { url } = await listening({ live: { heartbeatMilliseconds: 20 } });
     const socket = new WebSocket(url, "graphql-transport-ws", { autoPong: false });
     ends.push(() => socket.terminate());
     await once(socket, "open");
@@ -208,7 +207,7 @@ describe("a socket", () => {
   });
 
   it("cannot name its consumer in the init payload", async () => {
-    const { app, url } = await listening({ access: "authenticated" });
+    const { app, url } = await listening({ policy: { access: "authenticated", rules: {} } });
     const socket = await bareSocket(url);
     socket.send(JSON.stringify({ type: "connection_init", payload: { "x-consumer-id": "1" } }));
     await once(socket, "message");

@@ -2,6 +2,8 @@
 import { Writable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { type AppOptions, buildApp } from "./app.ts";
+import { openProcessEvents } from "./events/events.ts";
+import { defaultLimits, type Limits } from "./limits/limits.ts";
 import { makeLog } from "./operations/log.ts";
 import type { User, UserStore } from "./store/store.ts";
 
@@ -28,8 +30,15 @@ export interface TestApp {
   readonly logged: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The application with the defaults of its settings and short times. */
-export async function testApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
+export const GATEWAY_SECRET = "the-secret-of-tests";
+
+/** What the gateway adds to the requests of a consumer. */
+export const fromGateway = { "x-gateway-secret": GATEWAY_SECRET, "x-consumer-id": "1", "x-consumer-username": "demo" };
+
+export type TestOptions = Omit<Partial<AppOptions>, "limits"> & { readonly limits?: Partial<Limits> };
+
+/** The application as it develops: limits by their defaults, direct calls allowed, short times. */
+export async function testApp(options: TestOptions = {}): Promise<TestApp> {
   const logged: Record<string, unknown>[] = [];
   const destination = new Writable({
     write(line, _encoding, done) {
@@ -40,11 +49,16 @@ export async function testApp(options: Partial<AppOptions> = {}): Promise<TestAp
   const app = await buildApp({
     store: arrayStore(),
     log: makeLog("info", destination),
-    access: "open",
-    depth: 8,
+    events: openProcessEvents(),
+    policy: { access: "open", rules: {} },
+    gatewaySecret: GATEWAY_SECRET,
+    directCalls: true,
     origins: [],
+    introspection: true,
+    graphiql: false,
     drainMilliseconds: 2_000,
     ...options,
+    limits: { ...defaultLimits, ...options.limits },
   });
   return { app, logged };
 }
@@ -68,7 +82,8 @@ export interface Ask {
 
 /** POSTs a document. */
 export async function ask(app: FastifyInstance, { headers = {}, ...payload }: Ask): Promise<Reply> {
-  const response = await app.inject({ method: "POST", url: "/graphql", headers, payload });
+  const accept = "application/graphql-response+json";
+  const response = await app.inject({ method: "POST", url: "/graphql", headers: { accept, ...headers }, payload });
   return { status: response.statusCode, ...response.json() };
 }
 

@@ -1,14 +1,16 @@
-/** What the schema's fields do. Authorization is checked here, field by field. */
+/** What the schema's fields do. The policy (policy/policy.ts) puts its checks before them, field by field. */
 import { randomUUIDv7 } from "node:crypto";
+import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 import type { Consumer } from "../policy/consumer.ts";
-import type { Access } from "../policy/policy.ts";
 import type { Post, User, UserStore } from "../store/store.ts";
-import { checkNewUser, type NewUser } from "./new-user.ts";
+import { checkNewUser, type NewUser, type Violation } from "./new-user.ts";
+import { checkPage, type GivenPage, tooMany } from "./page.ts";
 
 export interface ResolverOptions {
   readonly store: UserStore;
-  readonly access: Access;
+  /** The most users in one list. */
+  readonly page: number;
   /** Told of every user once the store has it. */
   readonly created: (user: User) => void;
 }
@@ -36,10 +38,23 @@ export const subscribers = {
   userCreated: (_root: unknown, _given: unknown, _context: Context): AsyncIterable<never> => everyUser,
 };
 
-export function makeResolvers({ store, access, created }: ResolverOptions) {
+function badInput(violations: readonly Violation[]): GraphQLError {
+  const message = violations.map(({ path, message }) => `${path[0]} ${message}`).join("; ");
+  return failure("BAD_USER_INPUT", message, { violations });
+}
+
+export function makeResolvers({ store, page, created }: ResolverOptions) {
   return {
     Query: {
-      users: () => store.users(),
+      async users(_root: unknown, given: GivenPage) {
+        const checked = checkPage(given, page);
+        if ("violations" in checked) throw badInput(checked.violations);
+        const { first, after } = checked.value;
+        if (first !== undefined) return store.users({ first, after });
+        const users = await store.users({ first: page + 1, after });
+        if (users.length > page) throw tooMany(page);
+        return users;
+      },
       async user(_root: unknown, { id }: { readonly id: string }) {
         const user = await store.user(id);
         if (user === null) throw failure("NOT_FOUND", "User not found");
@@ -48,16 +63,9 @@ export function makeResolvers({ store, access, created }: ResolverOptions) {
     },
 
     Mutation: {
-      async createUser(_root: unknown, given: NewUser, { consumer }: Context) {
-        if (access === "authenticated" && consumer === null) {
-          throw failure("UNAUTHENTICATED", "Creating a user needs a consumer: send a credential to the gateway");
-        }
+      async createUser(_root: unknown, given: NewUser) {
         const checked = checkNewUser(given);
-        if ("violations" in checked) {
-          const { violations } = checked;
-          const message = violations.map(({ path, message }) => `${path[0]} ${message}`).join("; ");
-          throw failure("BAD_USER_INPUT", message, { violations });
-        }
+        if ("violations" in checked) throw badInput(checked.violations);
         const user: User = { id: randomUUIDv7(), ...checked.value };
         if (!(await store.add(user))) throw failure("CONFLICT", "Another user has this e-mail address");
         created(user);

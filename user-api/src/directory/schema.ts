@@ -18,8 +18,11 @@ type Post {
 type Query {
   "One user. An unknown id gives null and an error with the code NOT_FOUND."
   user(id: ID!): User
-  "All users, oldest first."
-  users: [User]
+  """
+  Users, oldest first: all of them, or a page: "first" so many behind the user with the id "after". More than a list may
+  have give an error with the code LIMIT_EXCEEDED that says how to page.
+  """
+  users(first: Int, after: ID): [User]
 }
 
 type Mutation {

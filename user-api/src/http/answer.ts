@@ -1,12 +1,24 @@
-/** The HTTP answer for an operation that was executed, or for a request of which nothing was. */
-import type { ExecutionResult, GraphQLError, GraphQLFormattedError } from "graphql";
+/** The HTTP answer for a request of which nothing was executed. */
+import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { isCode, type Occasion, present, statuses, unwrapped } from "../errors.ts";
 import { JSON_TYPE, type MediaType } from "./negotiate.ts";
 
-export interface Answer {
+/** A fault of the request with a status that is finer than its code's. */
+export class HttpFault extends Error {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(statusCode: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.statusCode = statusCode;
+    this.headers = headers;
+  }
+}
+
+export interface Refusal {
   readonly status: number;
-  /** Without `data` when nothing was executed (GraphQL 7.1). */
-  readonly body: { readonly data?: ExecutionResult["data"]; readonly errors?: readonly GraphQLFormattedError[] };
+  /** Without `data` (GraphQL 7.1). */
+  readonly body: { readonly errors: readonly GraphQLFormattedError[] };
 }
 
 /**
@@ -20,15 +32,19 @@ const answeredByJson: ReadonlySet<unknown> = new Set([
   "BAD_USER_INPUT",
 ]);
 
-/** The answer for a request of which nothing was executed. */
-export function refusal(errors: readonly GraphQLError[], mediaType: MediaType, occasion: Occasion): Answer {
+const asGraphQL = (error: Error): GraphQLError =>
+  error instanceof GraphQLError ? error : new GraphQLError(error.message, { originalError: error });
+
+/** @param faults what Fastify, mercurius or our own checks threw or found; at least one. */
+export function refusalFor(faults: readonly Error[], mediaType: MediaType, occasion: Occasion): Refusal {
+  const errors = faults.map(asGraphQL);
   const presented = errors.flatMap(unwrapped).map((error) => present(error, occasion));
   const code = presented[0]?.extensions?.code;
   const cause = errors[0]?.originalError;
-  const own = cause !== undefined && "statusCode" in cause ? cause.statusCode : errors[0]?.extensions.status;
+  const own = cause !== undefined && "statusCode" in cause ? cause.statusCode : undefined;
   const byCode = statuses[isCode(code) ? code : "INTERNAL_SERVER_ERROR"];
   // The transport's own statuses are finer than a code (405, 413, 415); never one that hides a fault of ours.
   const precise = code === "BAD_REQUEST" && typeof own === "number" ? own : byCode;
-  const status = mediaType === JSON_TYPE && answeredByJson.has(code) ? 200 : precise;
+  const status = mediaType === JSON_TYPE && precise === 400 && answeredByJson.has(code) ? 200 : precise;
   return { status, body: { errors: presented } };
 }

@@ -38,3 +38,10 @@ export function mediaTypeOf(accept: string | undefined): MediaType | null {
   if (response > 0 && response >= json) return GRAPHQL_RESPONSE;
   return json > 0 ? JSON_TYPE : null;
 }
+
+/** Whether the client wants its answers as server-sent events; it must name them. */
+export function wantsEvents(accept: string | undefined): boolean {
+  return accept?.includes("text/event-stream") === true && rangesOf(accept).some(isEvents);
+}
+
+const isEvents = ({ type, quality }: Range): boolean => type === "text/event-stream" && quality > 0;

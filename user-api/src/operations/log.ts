@@ -1,4 +1,6 @@
 /** The log: one JSON object a line. */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import { type DestinationStream, type Logger, pino } from "pino";
 
 /** What a line says of a request: no headers and no query string, which hold credentials and what was asked. */
@@ -12,4 +14,10 @@ export function makeLog(
   destination: DestinationStream = pino.destination({ dest: 1, sync: true }),
 ): Logger {
   return pino({ level, serializers: { req: requestOf } }, destination);
+}
+
+/** The gateway's id for the request, so that both logs can be read together; else a new one. */
+export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): string {
+  const given = headers["x-request-id"];
+  return typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
 }

@@ -72,6 +72,7 @@ describe("who asks", () => {
   it("knows this machine in all its forms", () => {
     for (const address of ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"])
       assert.ok(isLoopback(address), address);
-    for (const address of ["10.0.0.1", "::2", "::ffff:10.0.0.1", undefined]) assert.ok(!isLoopback(address), address);
+    for (const address of ["10.0.0.1", "::2", "::ffff:10.0.0.1", undefined])
+      assert.ok(!isLoopback(address), `${address}`);
   });
 });

@@ -1,4 +1,10 @@
 /** The tables, as numbered steps that are each applied once. */
+import type { Database } from "./database.ts";
+
+/** The tables are older than this program. */
+export class NotMigrated extends Error {
+  override readonly name = "NotMigrated";
+}
 
 /** Steps in order; the number is the position, from 1. Never edit one that was released: add another. */
 const steps: readonly string[] = [
@@ -40,4 +46,21 @@ export function migrations(): string {
     "create table if not exists user_api_migrations (step int primary key, applied_at timestamptz default now());",
     ...guarded,
   ].join("\n");
+}
+
+/** How many steps a database has had; 0 for one without our tables. */
+export async function stepsOf(database: Database): Promise<number> {
+  const [found] = await database.query("select to_regclass('user_api_migrations') is not null as exists");
+  if (found?.exists !== true) return 0;
+  const [row] = await database.query("select max(step) as step from user_api_migrations");
+  return typeof row?.step === "number" ? row.step : 0;
+}
+
+/** Rejects with NotMigrated unless all steps were applied. One that has more serves a newer program too. */
+export async function requireMigrated(database: Database): Promise<void> {
+  const had = await stepsOf(database);
+  if (had >= steps.length) return;
+  throw new NotMigrated(
+    `its tables are at step ${had} of ${steps.length}; the command "sluice-user-api migrate" brings them up to date`,
+  );
 }

@@ -1,6 +1,6 @@
 /** The store over a database: the same SQL whether a server or PGlite runs it. */
 import type { Database, Row } from "./database.ts";
-import { migrations } from "./migrations.ts";
+import { migrations, requireMigrated } from "./migrations.ts";
 import type { Post, User, UserStore } from "./store.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -12,10 +12,16 @@ const emailKey = (email: string): string => email.normalize("NFC").toLowerCase()
 
 const userOf = (row: Row): User => ({ id: String(row.id), name: String(row.name), email: String(row.email) });
 
+export interface UserStoreOptions {
+  /** Default true. False: a database that is not up to date is refused with NotMigrated. */
+  readonly migrate?: boolean;
+}
+
 /** Migrates the database and serves users from it. Owns it: closing the store closes the database, a failure too. */
-export async function openUserStore(database: Database): Promise<UserStore> {
+export async function openUserStore(database: Database, { migrate = true }: UserStoreOptions = {}): Promise<UserStore> {
   try {
-    await database.script(migrations());
+    if (migrate) await database.script(migrations());
+    else await requireMigrated(database);
   } catch (error) {
     await database.close();
     throw error;

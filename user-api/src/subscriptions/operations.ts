@@ -2,7 +2,7 @@
 import {
   createSourceEventStream,
   type DocumentNode,
-  type ExecutionResult,
+  type FormattedExecutionResult,
   GraphQLError,
   type GraphQLFormattedError,
   type GraphQLSchema,
@@ -47,7 +47,7 @@ export interface OperationsOptions {
   /** The operation that is asked for, or everything that is wrong with it. */
   readonly check: (request: OperationRequest) => Checked | { readonly errors: readonly GraphQLError[] };
   /** Executes a query or a mutation, as a request would. */
-  readonly execute: (request: OperationRequest, caller: Caller) => Promise<ExecutionResult>;
+  readonly execute: (request: OperationRequest, caller: Caller) => Promise<FormattedExecutionResult>;
   /** The resolvers' context. `event` is the same object for all who are told of one event. */
   readonly contextOf: (caller: Caller, event: object) => object;
 }

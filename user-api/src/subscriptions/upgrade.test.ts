@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { refusalOf } from "./upgrade.ts";
 
-const consumer = { id: "1", username: "demo" };
+const consumer = { id: "1", username: "demo", tags: [] };
 const protocol = { "sec-websocket-protocol": "graphql-transport-ws" };
 const page = { ...protocol, host: "127.0.0.1:4000", origin: "https://evil.example" };
 

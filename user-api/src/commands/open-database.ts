@@ -1,0 +1,32 @@
+/** Opens the database of the settings. */
+import type { FastifyBaseLogger } from "fastify";
+import type { Settings } from "../settings.ts";
+import type { Database } from "../store/database.ts";
+import { openPglite } from "../store/pglite.ts";
+import { openPostgres } from "../store/postgres.ts";
+import { StartFailure, wordsOf } from "./failure.ts";
+
+type Place = Pick<Settings, "databaseUrl" | "dataFolder">;
+
+/** @throws StartFailure when the folder cannot be used. A server is reached with the first query only. */
+export async function openDatabase({ databaseUrl, dataFolder }: Place, log: FastifyBaseLogger): Promise<Database> {
+  if (databaseUrl !== undefined) {
+    const onLost = (error: Error): void => log.warn({ err: error }, "lost a connection to the database");
+    return openPostgres({ url: databaseUrl, onLost });
+  }
+  if (dataFolder === undefined) log.warn("SLUICE_USER_API_DATA is unset: users are kept in memory only");
+  return openPglite({ folder: dataFolder }).catch((error: unknown) => {
+    throw unusable({ databaseUrl, dataFolder }, error);
+  });
+}
+
+/** The failure for a database that does not do what it should, without its password. */
+export function unusable({ databaseUrl }: Place, error: unknown): StartFailure {
+  if (databaseUrl === undefined) {
+    return new StartFailure(`cannot open the folder of SLUICE_USER_API_DATA: ${wordsOf(error)}`);
+  }
+  const { host, pathname } = new URL(databaseUrl);
+  return new StartFailure(
+    `cannot use the database ${host}${pathname} of SLUICE_USER_API_DATABASE_URL: ${wordsOf(error)}`,
+  );
+}

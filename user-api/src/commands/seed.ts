@@ -1,0 +1,50 @@
+/** `sluice-user-api seed`: users with posts, to try the API with. */
+import { randomUUIDv7 } from "node:crypto";
+import type { FastifyBaseLogger } from "fastify";
+import type { Settings } from "../settings.ts";
+import { openUserStore } from "../store/sql-store.ts";
+import { openDatabase, unusable } from "./open-database.ts";
+
+const names = ["Ann", "Bob", "Cy", "Dora", "Eve", "Finn", "Grace", "Hal", "Ida", "Jon"] as const;
+const titles = ["Hello, world", "What I learned today", "On GraphQL", "Notes from a gateway", "A short trip"] as const;
+
+export interface SeedOptions {
+  /** How many users there are afterwards, of those that this command makes. */
+  readonly users: number;
+}
+
+/** The nth of the demo users, from 0: always the same, so that the command may run again. */
+export function demoUser(n: number) {
+  const name = names[n % names.length] ?? "";
+  const round = Math.floor(n / names.length);
+  const posts = titles.slice(0, n % (titles.length + 1));
+  const suffix = round === 0 ? "" : `${round + 1}`;
+  return {
+    name: round === 0 ? name : `${name} ${round + 1}`,
+    email: `${name.toLowerCase()}${suffix}@example.org`,
+    posts,
+  };
+}
+
+/** Makes the demo users who are not there yet, each with its posts, and leaves all others alone. */
+export async function seed(settings: Settings, log: FastifyBaseLogger, { users }: SeedOptions): Promise<void> {
+  const database = await openDatabase(settings, log);
+  const store = await openUserStore(database).catch((error: unknown) => {
+    throw unusable(settings, error);
+  });
+  try {
+    let made = 0;
+    for (let n = 0; n < users; n++) {
+      const { name, email, posts } = demoUser(n);
+      const id = randomUUIDv7();
+      if (!(await store.add({ id, name, email }))) continue;
+      made += 1;
+      for (const title of posts) {
+        await database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [randomUUIDv7(), id, title]);
+      }
+    }
+    log.info(`made ${made} users; ${users - made} were there`);
+  } finally {
+    await store.close();
+  }
+}

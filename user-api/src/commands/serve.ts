@@ -1,0 +1,83 @@
+/** `sluice-user-api`: serves until SIGTERM or SIGINT. */
+import { readFile } from "node:fs/promises";
+import type { FastifyBaseLogger } from "fastify";
+import { buildApp } from "../app.ts";
+import { type Events, openEvents, openProcessEvents } from "../events/events.ts";
+import { openNotify } from "../events/notify.ts";
+import { openRedis } from "../events/redis.ts";
+import { readTrustedDocuments, type TrustedDocuments } from "../limits/trusted.ts";
+import type { Settings } from "../settings.ts";
+import { openUserStore } from "../store/sql-store.ts";
+import type { UserStore } from "../store/store.ts";
+import { StartFailure, wordsOf } from "./failure.ts";
+import { openDatabase, unusable } from "./open-database.ts";
+
+async function trustedDocuments(file: string): Promise<TrustedDocuments> {
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw new StartFailure(`cannot read the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: ${wordsOf(error)}`);
+  });
+  const read = readTrustedDocuments(text);
+  if (typeof read === "string") throw new StartFailure(`the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: ${read}`);
+  return read;
+}
+
+function eventsOf({ redisUrl, databaseUrl }: Settings, store: UserStore, log: FastifyBaseLogger): Events {
+  if (redisUrl !== undefined) {
+    const open = openRedis({ url: redisUrl, channel: "sluice-user-api" });
+    return openEvents({ through: "redis", open, store, log });
+  }
+  if (databaseUrl !== undefined) {
+    return openEvents({ through: "database", open: openNotify({ url: databaseUrl }), store, log });
+  }
+  return openProcessEvents();
+}
+
+function listenFailure(error: unknown, { host, port }: Settings): Error {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "EADDRINUSE") {
+    return new StartFailure(`port ${port} of ${host} is in use; SLUICE_USER_API_LISTEN sets another one`);
+  }
+  return new StartFailure(`cannot listen on ${host}:${port} (SLUICE_USER_API_LISTEN): ${wordsOf(error)}`);
+}
+
+export async function serve(settings: Settings, log: FastifyBaseLogger): Promise<void> {
+  const { trustedDocuments: file, drainSeconds, mode, migrate } = settings;
+  const trusted = file === undefined ? undefined : await trustedDocuments(file);
+  const store = await openUserStore(await openDatabase(settings, log), { migrate }).catch((error: unknown) => {
+    throw error instanceof StartFailure ? error : unusable(settings, error);
+  });
+  const events = eventsOf(settings, store, log);
+  const directCalls = mode === "development";
+  const drainMilliseconds = drainSeconds * 1_000;
+  const app = await buildApp({ ...settings, trusted, store, events, log, directCalls, drainMilliseconds }).catch(
+    async (error: unknown) => {
+      await events.close();
+      await store.close();
+      throw error;
+    },
+  );
+  if (directCalls) log.warn("development mode: programs of this machine are answered without the gateway's secret");
+  const { host, port } = settings;
+  try {
+    await app.listen({ host, port, listenTextResolver: (address) => `GraphQL at ${address}/graphql` });
+  } catch (error) {
+    await app.close();
+    throw listenFailure(error, settings);
+  }
+
+  let draining = false;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      if (draining) return;
+      draining = true;
+      log.info(`${signal}: finishing what is under way`);
+      app.close().then(
+        () => log.info("stopped"),
+        (error: unknown) => {
+          log.error({ err: error }, "could not stop in order");
+          process.exitCode = 1;
+        },
+      );
+    });
+  }
+}

@@ -1,0 +1,138 @@
+/** The GraphQL endpoint: GET, POST and QUERY, by the specification of GraphQL over HTTP. mercurius executes. */
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
+import { type ExecutionResult, GraphQLError, type GraphQLFormattedError, OperationTypeNode } from "graphql";
+import { failure, present } from "../errors.ts";
+import type { Ask, Documents, Operation } from "../limits/documents.ts";
+import type { Limits } from "../limits/limits.ts";
+import { inTime } from "../limits/time.ts";
+import { HttpFault, refusalFor } from "./answer.ts";
+import { asAsk, asAskOfUrl } from "./ask.ts";
+import { CONTENT_TYPES, parseBodies } from "./body.ts";
+import { isCrossSite } from "./cross-site.ts";
+import { JSON_TYPE, type MediaType, mediaTypeOf, wantsEvents } from "./negotiate.ts";
+
+/** An operation as it was answered. */
+export interface Answered {
+  readonly operation: Operation;
+  readonly seconds: number;
+  readonly codes: readonly unknown[];
+}
+
+export interface GraphqlRouteOptions {
+  readonly path: string;
+  readonly documents: Documents;
+  readonly limits: Pick<Limits, "milliseconds" | "bytes">;
+  /** Origins besides our own whose pages may ask. */
+  readonly origins: readonly string[];
+  /** The resolvers' context. */
+  readonly contextOf: (request: FastifyRequest) => object;
+  /** Answers by an event stream. */
+  readonly stream: (ask: Ask & { readonly query: string }, request: FastifyRequest, reply: FastifyReply) => void;
+  readonly onAnswered: (answered: Answered) => void;
+  /** Told of the codes of requests of which nothing was executed. */
+  readonly onRefused: (codes: readonly unknown[]) => void;
+  /** More options of the routes, such as their rate limit. */
+  readonly route?: RouteShorthandOptions;
+}
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly mediaType: MediaType;
+}
+
+const METHODS = "GET, POST, QUERY";
+/** What a client may send by QUERY (RFC 10008, section 3). */
+const QUERY_TYPES = CONTENT_TYPES.join(", ");
+
+const codesOf = (errors: readonly GraphQLFormattedError[] | undefined): readonly unknown[] =>
+  (errors ?? []).map(({ extensions }) => extensions?.code);
+
+/** Registers the endpoint with parsers and error answers of its own; call it in a scope of its own. */
+export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOptions): void {
+  const { path, documents, limits, origins, contextOf, stream, onAnswered, onRefused } = options;
+  parseBodies(scope);
+
+  function refuse(faults: readonly Error[], request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const mediaType = mediaTypeOf(request.headers.accept) ?? JSON_TYPE;
+    const { status, body } = refusalFor(faults, mediaType, { log: request.log, requestId: request.id });
+    onRefused(codesOf(body.errors));
+    for (const fault of faults) if (fault instanceof HttpFault) reply.headers(fault.headers);
+    return send(reply.code(status), mediaType, body);
+  }
+
+  scope.setErrorHandler((error: Error, request, reply) => refuse([error], request, reply));
+
+  async function execute(
+    ask: Ask,
+    operation: Operation,
+    { request, reply, mediaType }: Exchange,
+  ): Promise<FastifyReply> {
+    const began = performance.now();
+    const work = reply.graphql(
+      operation.source,
+      contextOf(request) as Record<string, unknown>,
+      ask.variables as Record<string, unknown> | undefined,
+      ask.operationName as string | undefined,
+    ) as Promise<ExecutionResult>;
+    const { data, errors } = await inTime(work, limits.milliseconds);
+    // A missing variable is found out here; nothing was executed then.
+    if (data === undefined) return refuse(errors ?? [], request, reply);
+    const occasion = { log: request.log, requestId: request.id };
+    const presented = errors?.map((error) => present(error, occasion));
+    onAnswered({ operation, seconds: (performance.now() - began) / 1_000, codes: codesOf(presented) });
+    return send(reply.code(200), mediaType, presented === undefined ? { data } : { errors: presented, data });
+  }
+
+  async function answer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { method, headers } = request;
+    const events = wantsEvents(headers.accept);
+    const mediaType = mediaTypeOf(headers.accept);
+    if (mediaType === null && !events)
+      throw new HttpFault(406, "Answers are application/graphql-response+json or application/json");
+    const byUrl = method === "GET" || method === "HEAD";
+    if (byUrl && isCrossSite(headers, { origins })) {
+      throw failure("FORBIDDEN", "Pages of other sites must send the header GraphQL-Require-Preflight with a GET");
+    }
+    const ask = byUrl ? asAskOfUrl(request.query) : asAsk(request.body);
+    if (ask instanceof GraphQLError) throw ask;
+    const operation = documents.bounded(ask);
+    if ("errors" in operation) return refuse(operation.errors, request, reply);
+    const kind = operation.node.operation;
+    if (kind === OperationTypeNode.MUTATION && method !== "POST") {
+      throw new HttpFault(405, `Mutations are sent by POST, not by ${method}`, { allow: "POST" });
+    }
+    if (events) {
+      stream({ ...ask, query: operation.source }, request, reply);
+      return reply;
+    }
+    if (kind === OperationTypeNode.SUBSCRIPTION) {
+      throw failure("BAD_REQUEST", "Subscriptions are answered over a WebSocket, or with Accept: text/event-stream");
+    }
+    return execute(ask, operation, { request, reply, mediaType: mediaType ?? JSON_TYPE });
+  }
+
+  // GET on its own: sockets hang on to that route.
+  for (const method of ["GET", "POST", "QUERY"] as const) {
+    scope.route({ ...options.route, bodyLimit: limits.bytes, method, url: path, handler: answer });
+  }
+  scope.options(path, async (_request, reply) =>
+    reply.code(204).headers({ allow: METHODS, "accept-query": QUERY_TYPES }).send(),
+  );
+  scope.route({
+    method: ["DELETE", "PATCH", "PUT"],
+    url: path,
+    // Before a body is looked at.
+    onRequest: async ({ method }) => {
+      throw new HttpFault(405, `Operations are sent by ${METHODS}, not by ${method}`, { allow: METHODS });
+    },
+    handler: answer,
+  });
+}
+
+function send(reply: FastifyReply, mediaType: string, body: object): FastifyReply {
+  return reply
+    .header("content-type", `${mediaType}; charset=utf-8`)
+    .header("cache-control", "no-store")
+    .send(JSON.stringify(body));
+}

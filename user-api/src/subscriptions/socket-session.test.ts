@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { OperationRequest } from "./operations.ts";
+import type { Receiver } from "./receiver.ts";
+import { makeSession, type Outflow } from "./socket-session.ts";
+
+const query = "subscription { userCreated { id } }";
+const init = '{"type":"connection_init"}';
+const subscribe = (id: unknown = "1", payload: unknown = { query }) =>
+  JSON.stringify({ type: "subscribe", id, payload });
+
+interface Begun {
+  readonly request: OperationRequest;
+  readonly receiver: Receiver;
+  stopped: boolean;
+}
+
+function open({ acknowledged = true, operations = 3, permits = true } = {}) {
+  const sent: unknown[] = [];
+  const closed: [number, string][] = [];
+  const begun: Begun[] = [];
+  const outflows: Outflow[] = [];
+  let acknowledgements = 0;
+  const session = makeSession({
+    send(frame, operation) {
+      sent.push(JSON.parse(frame));
+      if (operation !== undefined) outflows.push(operation);
+    },
+    close: (code, reason) => closed.push([code, reason]),
+    begin(request, receiver) {
+      const one: Begun = { request, receiver, stopped: false };
+      begun.push(one);
+      return () => {
+        one.stopped = true;
+      };
+    },
+    permits: () => permits,
+    acknowledged: () => {
+      acknowledgements += 1;
+    },
+    operations,
+    operationBytes: 1_000,
+    refusal: (reason) => [{ message: reason }],
+  });
+  if (acknowledged) {
+    session.received(init);
+    assert.deepEqual(sent.splice(0), [{ type: "connection_ack" }]);
+    assert.equal(acknowledgements, 1);
+  }
+  const at = (index: number): Begun => {
+    const one = begun[index];
+    assert.ok(one);
+    return one;
+  };
+  return { session, sent, closed, begun, outflows, at };
+}
+
+describe("graphql-transport-ws", () => {
+  it("begins with one init", () => {
+    const { session, closed } = open();
+    session.received(init);
+    assert.deepEqual(closed, [[4429, "Too many initialisation requests"]]);
+  });
+
+  it("closes with 4403 when the init may not pass", () => {
+    const { session, sent, closed } = open({ acknowledged: false, permits: false });
+    session.received(init);
+    assert.deepEqual([sent, closed], [[], [[4403, "Forbidden"]]]);
+  });
+
+  it("lets nobody subscribe before init", () => {
+    const { session, closed, begun } = open({ acknowledged: false });
+    session.received(subscribe());
+    assert.deepEqual([closed, begun], [[[4401, "Unauthorized"]], []]);
+  });
+
+  it("hands an operation on as it came, and its results back", () => {
+    const { session, sent, at } = open();
+    session.received(subscribe("é\n", { query, variables: { a: 1 }, operationName: "A", extensions: {} }));
+    assert.deepEqual(at(0).request, { query, variables: { a: 1 }, operationName: "A", extensions: {} });
+    at(0).receiver.next('{"data":1}');
+    at(0).receiver.next('{"data":2}');
+    at(0).receiver.complete();
+    assert.deepEqual(sent, [
+      { id: "é\n", type: "next", payload: { data: 1 } },
+      { id: "é\n", type: "next", payload: { data: 2 } },
+      { id: "é\n", type: "complete" },
+    ]);
+  });
+
+  it("says no complete behind an error", () => {
+    const { session, sent, at } = open();
+    session.received(subscribe());
+    at(0).receiver.fail([{ message: "no" }]);
+    at(0).receiver.complete();
+    assert.deepEqual(sent, [{ id: "1", type: "error", payload: [{ message: "no" }] }]);
+  });
+
+  it("closes with 4409 when an id is taken, and stops everything", () => {
+    const { session, closed, begun, at, sent } = open();
+    session.received(subscribe("1"));
+    session.received(subscribe("2"));
+    session.received(subscribe("1"));
+    assert.deepEqual(closed, [[4409, "Subscriber for 1 already exists"]]);
+    assert.deepEqual(
+      begun.map(({ stopped }) => stopped),
+      [true, true],
+    );
+    at(0).receiver.next("1");
+    session.received('{"type":"ping"}');
+    assert.deepEqual(sent, []);
+  });
+
+  const endings: readonly (readonly [string, (session: ReturnType<typeof open>) => void])[] = [
+    ["the client has completed", ({ session }) => session.received('{"type":"complete","id":"1"}')],
+    ["the server has completed", ({ at }) => at(0).receiver.complete()],
+    ["it has failed", ({ at }) => at(0).receiver.fail([])],
+  ];
+  for (const [name, end] of endings) {
+    it(`lets an id be used again when ${name}; the former operation is not heard any more`, () => {
+      const opened = open();
+      const { session, sent, closed, at } = opened;
+      session.received(subscribe());
+      end(opened);
+      sent.length = 0;
+      session.received(subscribe());
+      at(0).receiver.next('"former"');
+      at(0).receiver.complete();
+      at(1).receiver.next('"next"');
+      assert.deepEqual([sent, closed], [[{ id: "1", type: "next", payload: "next" }], []]);
+    });
+  }
+
+  it("stops an operation that the client has completed, and passes by ids that are none", () => {
+    const { session, at, closed } = open();
+    session.received(subscribe());
+    session.received('{"type":"complete","id":"other"}');
+    assert.equal(at(0).stopped, false);
+    session.received('{"type":"complete","id":"1"}');
+    assert.equal(at(0).stopped, true);
+    assert.deepEqual(closed, []);
+  });
+
+  it("answers pings at any time, by their payload, and takes pongs", () => {
+    for (const acknowledged of [false, true]) {
+      const { session, sent, closed } = open({ acknowledged });
+      session.received('{"type":"ping"}');
+      session.received('{"type":"ping","payload":{"a":[1]}}');
+      session.received('{"type":"pong","payload":null}');
+      assert.deepEqual([sent, closed], [[{ type: "pong" }, { type: "pong", payload: { a: [1] } }], []]);
+    }
+  });
+
+  it("refuses more operations than a socket may have, and lets it live", () => {
+    const { session, sent, closed, begun } = open();
+    for (const id of ["1", "2", "3", "4"]) session.received(subscribe(id));
+    assert.equal(begun.length, 3);
+    assert.deepEqual([sent, closed], [[{ id: "4", type: "error", payload: [{ message: "operations" }] }], []]);
+    session.received('{"type":"complete","id":"1"}');
+    session.received(subscribe("4"));
+    assert.equal(begun.length, 4);
+  });
+
+  it("ends an operation whose results wait to be read, and no other", () => {
+    const { session, sent, outflows, at } = open();
+    session.received(subscribe("1"));
+    session.received(subscribe("2"));
+    at(0).receiver.next("1");
+    const [first] = outflows;
+    assert.ok(first);
+    first.bytes = 1_001;
+    at(0).receiver.next("2");
+    at(0).receiver.next("3");
+    at(1).receiver.next("4");
+    assert.deepEqual(sent, [
+      { id: "1", type: "next", payload: 1 },
+      { id: "1", type: "error", payload: [{ message: "slow" }] },
+      { id: "2", type: "next", payload: 4 },
+    ]);
+    assert.deepEqual([at(0).stopped, at(1).stopped], [true, false]);
+  });
+
+  const malformed = [
+    null,
+    "",
+    "{",
+    "null",
+    "[]",
+    '"ping"',
+    "{}",
+    '{"type":1}',
+    '{"type":"start"}',
+    '{"type":"toString"}',
+    '{"type":"connection_ack"}',
+    '{"type":"next","id":"1","payload":{}}',
+    '{"type":"error","id":"1","payload":[]}',
+    '{"type":"connection_init","payload":1}',
+    '{"type":"ping","payload":[]}',
+    `{"type":"ping","payload":{"a":${"[".repeat(60_000)}${"]".repeat(60_000)}}}`,
+    '{"type":"pong","payload":"x"}',
+    '{"type":"complete"}',
+    '{"type":"complete","id":""}',
+    subscribe(1),
+    subscribe(""),
+    subscribe("1", null),
+    subscribe("1", {}),
+    subscribe("1", []),
+    subscribe("1", { query: { kind: "Document" } }),
+    subscribe("1", { query: "{a}", variables: [] }),
+    subscribe("1", { query: "{a}", operationName: 1 }),
+    subscribe("1", { query: "{a}", extensions: 1 }),
+  ];
+  for (const text of malformed) {
+    it(`closes with 4400 on ${text === null ? "a binary frame" : text === "" ? "nothing" : text.slice(0, 80)}`, () => {
+      const { session, closed, begun } = open();
+      session.received(text);
+      assert.equal(closed.length, 1);
+      assert.equal(closed[0]?.[0], 4400);
+      assert.match(closed[0]?.[1] ?? "", /^Invalid \w+ (?:message|received)/);
+      assert.deepEqual(begun, []);
+    });
+  }
+
+  it("keeps the reason short enough for a close frame", () => {
+    for (const id of ["x".repeat(500), "🐙".repeat(500), `a${"é".repeat(500)}`]) {
+      const { session, closed } = open();
+      session.received(subscribe(id));
+      session.received(subscribe(id));
+      const [code, reason = ""] = closed[0] ?? [];
+      assert.equal(code, 4409);
+      assert.ok(Buffer.byteLength(reason) <= 123 && !reason.includes("\uFFFD"), reason);
+    }
+  });
+
+  it("stops all operations when the socket is gone", () => {
+    const { session, begun, at, sent } = open();
+    session.received(subscribe("1"));
+    session.received(subscribe("2"));
+    session.ended();
+    assert.deepEqual(
+      begun.map(({ stopped }) => stopped),
+      [true, true],
+    );
+    at(0).receiver.next("1");
+    assert.deepEqual(sent, []);
+  });
+});
