@@ -196,7 +196,7 @@ describe("graphql-transport-ws", () => {
     '{"type":"error","id":"1","payload":[]}',
     '{"type":"connection_init","payload":1}',
     '{"type":"ping","payload":[]}',
-    `{"type":"ping","payload":{"a":${"[".repeat(60_000)}${"]".repeat(60_000)}}}`,
+    `{"type":"ping","payload":{"a":${"[".repeat(60_000)}{"1":1}${"]".repeat(60_000)}}}`,
     '{"type":"pong","payload":"x"}',
     '{"type":"complete"}',
     '{"type":"complete","id":""}',
