@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyDocument, type Snapshot } from "@sluice/model";
+import { waitFor } from "../../../test/process/index.ts";
 import { createIntake } from "./intake.ts";
 
 const services = (...names: string[]) => ({
@@ -25,11 +26,11 @@ test("an update is acknowledged when it is served, and the next one begins with 
     before = previous;
     return making("a", "b")(previous);
   });
-  await new Promise(setImmediate);
+  await waitFor(() => serving.length > 0, { what: "the first is being served" });
   assert.deepEqual([serving.length, before, intake.state().revision, intake.state().hash], [1, undefined, 0, null]);
   serving[0]?.done();
   assert.equal((await first).value?.hash, serving[0]?.snapshot.hash);
-  await new Promise(setImmediate);
+  await waitFor(() => serving.length > 1, { what: "the second is being served" });
   assert.equal(before, serving[0]?.snapshot);
   serving[1]?.done();
   assert.equal((await second).value?.revision, 2);
@@ -48,4 +49,24 @@ test("what cannot be served leaves the state as it was, and the next update is t
   assert.equal(intake.state().hash, null);
   broken = false;
   assert.equal((await intake.update(2, making("a"))).value?.revision, 2);
+});
+
+test("an update is worked out, served and acknowledged in turns of their own, so that requests come in between", async () => {
+  const steps: string[] = [];
+  const intake = createIntake({ node: "n", version: "1", serve: () => void steps.push("served") });
+  const count = () => {
+    steps.push("turn");
+    immediate = setImmediate(count);
+  };
+  let immediate = setImmediate(count);
+  steps.push("asked");
+  await intake.update(1, (previous) => {
+    steps.push("worked out");
+    return making("a")(previous);
+  });
+  steps.push("acknowledged");
+  clearImmediate(immediate);
+  const done = steps.filter((step) => step !== "turn");
+  assert.deepEqual(done, ["asked", "worked out", "served", "acknowledged"]);
+  for (const step of done.slice(1)) assert.equal(steps[steps.indexOf(step) - 1], "turn", step);
 });

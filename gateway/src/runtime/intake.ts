@@ -1,4 +1,5 @@
 /** The one way into a node: the next snapshot is made, compiled and swapped in, or refused with every fault. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Checked, emptySnapshot, type NodeState, type Snapshot } from "@sluice/model";
 import type { Intake } from "../sources/source.ts";
 
@@ -28,14 +29,21 @@ export function createIntake({ node, version, statusPort, serve, onUpdate }: Int
     ...(statusPort && { statusPort: statusPort() }),
   });
 
+  /** Every step in a turn of its own: on a node of one worker requests are served between them. */
   async function take(newRevision: number, next: (previous: Snapshot) => Checked<Snapshot>) {
+    await nextTurn();
     const checked = next(snapshot ?? emptySnapshot);
     if (checked.violations) return { violations: checked.violations };
-    if (checked.value !== snapshot) await serve(checked.value);
+    if (checked.value !== snapshot) {
+      await nextTurn();
+      await serve(checked.value);
+    }
     snapshot = checked.value;
     revision = newRevision;
     onUpdate?.(state());
-    return { value: state() };
+    const taken = state();
+    await nextTurn();
+    return { value: taken };
   }
 
   return {

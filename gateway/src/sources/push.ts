@@ -4,7 +4,7 @@
  * operator's) or by a token; there is no way to run it without one of them.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import {
   applyChange,
@@ -51,12 +51,22 @@ export function createPushSource({ listen, token, tls, maxBytes = 256 * 1024 * 1
   let app: FastifyInstance | undefined;
   const expected = token ? digest(`Bearer ${token}`) : undefined;
 
+  /** Sockets by whether their client is the operator: to look at a certificate takes longer than to apply a change. */
+  const operators = new WeakMap<Socket, boolean>();
+
+  function isOperator(socket: Socket, client: string): boolean {
+    const known = operators.get(socket);
+    if (known !== undefined) return known;
+    const { subjectaltname } = (socket as TLSSocket).getPeerCertificate();
+    const is = (subjectaltname ?? "").split(", ").includes(`DNS:${client}`);
+    operators.set(socket, is);
+    return is;
+  }
+
   /** Why the caller is not the operator; null when it is. */
   function stranger(request: FastifyRequest): string | null {
     if (tls) {
-      const certificate = (request.raw.socket as TLSSocket).getPeerCertificate();
-      const names = (certificate.subjectaltname ?? "").split(", ");
-      return names.includes(`DNS:${tls.client}`)
+      return isOperator(request.raw.socket, tls.client)
         ? null
         : `the client certificate does not carry the name ${tls.client}`;
     }
