@@ -2,11 +2,8 @@
  * The file source: a declarative file (YAML or JSON), read again whenever it changes. A large one is read in a process
  * of its own, and the node takes over what has changed.
  */
-import { createHash } from "node:crypto";
 import { type FSWatcher, watch } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   adoptChange,
   type Change,
@@ -19,6 +16,7 @@ import {
   type Violation,
 } from "@sluice/model";
 import { SettingsError } from "../settings/error.ts";
+import { createFileText } from "./file-text.ts";
 import { createAsideReader } from "./read-aside.ts";
 import type { LoadedData } from "./read-file.ts";
 import type { Intake, Source, SourceLog } from "./source.ts";
@@ -28,7 +26,7 @@ export interface FileOptions {
   readonly log: SourceLog;
   /** Milliseconds between looks at the file, for file systems that do not tell of changes. Default 1000. */
   readonly interval?: number;
-  /** What the file says is kept for those who ask what was `taken`, instead of being worked out then. Default false. */
+  /** The text and what it says are kept for those who ask what was `taken`. Default false. */
   readonly keep?: boolean;
 }
 
@@ -41,7 +39,7 @@ export interface Taken {
 
 /** A file source for one who writes the file too, in the same process. */
 export interface FileSource extends Source {
-  /** What was last found good, or delivered; null before the start. */
+  /** What was last found good, or delivered; null before the start, and where nothing is to be kept. */
   taken(): Taken | null;
   /** Of the snapshot that is served; null before the start. */
   hash(): string | null;
@@ -54,27 +52,8 @@ export interface FileSource extends Source {
   deliver(text: string, snapshot: Snapshot, how: { readonly saved: boolean }): Promise<void>;
 }
 
-/** Milliseconds in which the text of a file that changed must stay the same: it may be in the middle of being written. */
-const SETTLE = 20;
-/** How often that is tried; a file that never rests is taken as it is found. */
-const SETTLE_TRIES = 50;
-
 /** Characters of a text that is read here: it takes no longer than to start a process for it. */
 const SHORT = 16 * 1024;
-
-const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
-
-/** The file's text once nobody writes it; `seen` is the hash of the text that is known. */
-async function settledText(file: string, seen: string | undefined): Promise<string> {
-  let text = await readFile(file, "utf8");
-  for (let left = SETTLE_TRIES; left > 0 && hashOf(text) !== seen; left--) {
-    await sleep(SETTLE);
-    const again = await readFile(file, "utf8");
-    if (again === text) break;
-    text = again;
-  }
-  return text;
-}
 
 const sentences = (violations: readonly Violation[]): string => violations.map(describeViolation).join("\n");
 
@@ -118,9 +97,9 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
   let hash: string | null = null;
   let watcher: FSWatcher | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let seen: string | undefined;
   let revision = 0;
   let trouble: string | null = null;
+  const fileText = createFileText(file);
   const reader = createAsideReader();
   /** What the reader said of what is served; null: it was not the reader who read it. */
   let digests: string | null = null;
@@ -129,19 +108,16 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
 
   /** Reads the file and delivers it when its text is new. Leaves the reason in `trouble` when it cannot be taken. */
   async function look(intake: Intake): Promise<void> {
-    let text: string;
+    let text: string | null;
     try {
-      text = await settledText(file, seen);
+      text = await fileText.read();
     } catch (error) {
       const reason = `${file}: ${(error as Error).message}`;
       if (trouble !== reason) log.error({ file }, reason);
       trouble = reason;
-      seen = undefined;
       return;
     }
-    const found = hashOf(text);
-    if (stopped || found === seen) return;
-    seen = found;
+    if (stopped || text === null) return;
     const { violations, value } = await (text.length <= SHORT ? takeHere : takeAside)(intake, text);
     if (violations) {
       trouble = sentences(violations);
@@ -151,7 +127,7 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
     revision += 1;
     trouble = null;
     hash = value.state.hash;
-    taken = takenText(text, keep ? value.loaded : undefined);
+    if (keep) taken = takenText(text, value.loaded);
     log.info({ file, hash, revision }, "serving the file");
   }
 
@@ -225,10 +201,10 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
       await into?.update(revision + 1, () => ({ value: snapshot }));
       revision += 1;
       digests = null;
-      if (saved) seen = hashOf(text);
+      if (saved) fileText.know(text);
       trouble = null;
       hash = snapshot.hash;
-      taken = takenText(text);
+      if (keep) taken = takenText(text);
     },
     async stop() {
       clearInterval(timer);
