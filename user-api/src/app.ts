@@ -8,6 +8,7 @@ import { type Context, makeResolvers, subscribers } from "./directory/resolvers.
 import { schema as text } from "./directory/schema.ts";
 import { type Occasion, present } from "./errors.ts";
 import type { Events } from "./events/events.ts";
+import { makeQuick } from "./execution/quick.ts";
 import { serveGraphiql } from "./http/graphiql.ts";
 import { serveGraphql } from "./http/route.ts";
 import { makeDocuments } from "./limits/documents.ts";
@@ -19,7 +20,7 @@ import { requestIdOf } from "./operations/log.ts";
 import { applyPolicy, type Policy } from "./policy/policy.ts";
 import { type Asker, claimsIdentity, makeWhoAsks } from "./policy/who-asks.ts";
 import type { UserStore } from "./store/store.ts";
-import { defaultLiveLimits, type LiveLimits, makeLive } from "./subscriptions/live.ts";
+import { defaultLiveLimits, type Live, type LiveLimits, makeLive } from "./subscriptions/live.ts";
 import { refusalOf } from "./subscriptions/upgrade.ts";
 
 export interface AppOptions {
@@ -49,6 +50,10 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set before any handler of /graphql. */
     asker: Asker | null;
+  }
+  interface FastifyInstance {
+    /** Subscriptions: for who counts them. */
+    live: Live;
   }
 }
 
@@ -135,11 +140,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       },
       contextOf: ({ consumer }) => contextOf({ consumer }),
     });
+    app.decorate("live", live);
     serveGraphql(scope, {
       path: PATH,
       documents,
       limits,
       origins,
+      quick: makeQuick({ schema, rules: documents.rules }),
       contextOf: ({ asker }) => contextOf(asker),
       stream: (ask, request, reply) => live.stream(ask, request, reply),
       onAnswered: () => {},
