@@ -80,6 +80,8 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Layo
       env: {
         SLUICE_USER_API_LISTEN: chosen.userApi,
         SLUICE_USER_API_DRAIN_SECONDS: "5",
+        // It answers programs of this machine, and shows GraphiQL at /graphiql.
+        SLUICE_USER_API_MODE: "development",
         ...(users ? { SLUICE_USER_API_DATA: users } : {}),
       },
     },

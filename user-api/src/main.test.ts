@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,9 +25,14 @@ interface Started {
 const running = new Set<ChildProcess>();
 
 /** The command as a process of its own. Every line that it writes must be JSON. */
-function start(environment: Record<string, string>): Started {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.resolve("./main.ts"))], {
-    env: { PATH: process.env.PATH, SLUICE_USER_API_LISTEN: "127.0.0.1:0", ...environment },
+function start(environment: Record<string, string>, ...given: string[]): Started {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.resolve("./main.ts")), ...given], {
+    env: {
+      PATH: process.env.PATH,
+      SLUICE_USER_API_LISTEN: "127.0.0.1:0",
+      SLUICE_USER_API_MODE: "development",
+      ...environment,
+    },
     stdio: ["ignore", "pipe", "inherit"],
   });
   running.add(child);
@@ -100,6 +105,78 @@ describe("sluice-user-api", () => {
     assert.deepEqual(await exit, [1, null]);
     await line(/^cannot use the database 127.0.0.1:1\/users of SLUICE_USER_API_DATABASE_URL: connect ECONNREFUSED/);
     assert.doesNotMatch(JSON.stringify(lines), /hunter2/);
+  });
+
+  it("makes tables and demo users by commands, each once, and serves them", async () => {
+    const data = { SLUICE_USER_API_DATA: join(folder, "demo") };
+    const run = async (...given: string[]) => {
+      const { exit, line } = start(data, ...given);
+      assert.deepEqual(await exit, [0, null]);
+      return line(/step|made/);
+    };
+    assert.equal(await run("migrate"), "the tables are at step 1, from 0");
+    assert.equal(await run("migrate"), "the tables are up to date (step 1)");
+    assert.equal(await run("seed", "3"), "made 3 users; 0 were there");
+    assert.equal(await run("seed", "4"), "made 1 users; 3 were there");
+    const { child, line, exit } = start({ ...data, SLUICE_USER_API_MIGRATE: "off" });
+    const url = (await line(/^GraphQL at /)).replace("GraphQL at ", "");
+    const response = await fetch(`${url}?query={users{name,posts{title}}}`);
+    const { data: answer } = (await response.json()) as { data: { users: { name: string; posts: unknown[] }[] } };
+    assert.deepEqual(
+      answer.users.map(({ name, posts }) => [name, posts.length]),
+      [
+        ["Ann", 0],
+        ["Bob", 1],
+        ["Cy", 2],
+        ["Dora", 3],
+      ],
+    );
+    child.kill("SIGTERM");
+    assert.deepEqual(await exit, [0, null]);
+  });
+
+  it("names the command that makes the tables when it may not make them itself", async () => {
+    const { exit, line } = start({ SLUICE_USER_API_MIGRATE: "off" });
+    assert.deepEqual(await exit, [1, null]);
+    await line(/its tables are at step 0 of 1; the command "sluice-user-api migrate" brings them up to date$/);
+  });
+
+  it("does not start in production without the gateway's secret", async () => {
+    const { exit, line } = start({ SLUICE_USER_API_MODE: "production" });
+    assert.deepEqual(await exit, [1, null]);
+    await line(/^SLUICE_USER_API_GATEWAY_SECRET must be set/);
+  });
+
+  const manifests = [
+    ["is missing", null, /^cannot read the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: ENOENT/],
+    ["is no JSON", "{", /^the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: it is no JSON/],
+    ["has a document that does not fit", '{"a":"{ users { nobody } }"}', /the trusted document a: Cannot query field/],
+  ] as const;
+  for (const [what, content, message] of manifests) {
+    it(`names a manifest of trusted documents that ${what}`, async () => {
+      const file = join(folder, "manifest.json");
+      await rm(file, { force: true });
+      if (content !== null) await writeFile(file, content);
+      const { exit, line } = start({ SLUICE_USER_API_TRUSTED_DOCUMENTS: file });
+      assert.deepEqual(await exit, [1, null]);
+      await line(message);
+    });
+  }
+
+  it("names a field of the policy that the schema does not have", async () => {
+    const { exit, line } = start({ SLUICE_USER_API_POLICY: "Query.users=anonymous,User.age=authenticated" });
+    assert.deepEqual(await exit, [1, null]);
+    await line(/^SLUICE_USER_API_POLICY names User.age, which the schema does not have$/);
+  });
+
+  it("says how it is used", async () => {
+    for (const given of [["--help"], ["grow"], ["seed", "many"], ["migrate", "now"]]) {
+      const child = spawn(process.execPath, [fileURLToPath(import.meta.resolve("./main.ts")), ...given]);
+      const texts = Promise.all([child.stdout, child.stderr].map(async (stream) => (await stream.toArray()).join("")));
+      const [code] = await once(child, "close");
+      assert.equal(code, given[0] === "--help" ? 0 : 2);
+      assert.match((await texts).join(""), /^sluice-user-api \[command\]/);
+    }
   });
 
   it("names every setting that is wrong", async () => {

@@ -1,23 +1,38 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readSettings } from "./settings.ts";
+import { defaultLimits } from "./limits/limits.ts";
+import { readSettings, type Settings } from "./settings.ts";
 
-const defaults = {
+const defaults: Settings = {
+  mode: "development",
   host: "127.0.0.1",
   port: 4000,
   databaseUrl: undefined,
   dataFolder: undefined,
-  access: "open",
+  migrate: true,
+  redisUrl: undefined,
+  gatewaySecret: undefined,
+  policy: { access: "open", rules: {} },
   origins: [],
-  depth: 8,
+  introspection: true,
+  graphiql: true,
+  trustedDocuments: undefined,
+  limits: defaultLimits,
+  requestsPerMinute: 0,
   logLevel: "info",
   drainSeconds: 10,
 };
 
+const GATEWAY_SECRET = "0123456789abcdef";
+
+/** Settings of the development mode, which asks for no other one. */
+const readIn = (environment: Record<string, string>) =>
+  readSettings({ SLUICE_USER_API_MODE: "development", ...environment });
+
 describe("settings", () => {
   it("has a default for each, also for a variable that is set to nothing", () => {
-    assert.deepEqual(readSettings({}), { settings: defaults });
-    assert.deepEqual(readSettings({ SLUICE_USER_API_LISTEN: "", SLUICE_USER_API_DEPTH: "" }), { settings: defaults });
+    assert.deepEqual(readIn({}), { settings: defaults });
+    assert.deepEqual(readIn({ SLUICE_USER_API_LISTEN: "", SLUICE_USER_API_DEPTH: "" }), { settings: defaults });
   });
 
   const good = [
@@ -25,15 +40,44 @@ describe("settings", () => {
     ["LISTEN", "[::1]:0", { host: "::1", port: 0 }],
     ["DATABASE_URL", "postgresql://u:p@db/users", { databaseUrl: "postgresql://u:p@db/users" }],
     ["DATA", "/data", { dataFolder: "/data" }],
-    ["ACCESS", "authenticated", { access: "authenticated" }],
+    ["ACCESS", "authenticated", { policy: { access: "authenticated", rules: {} } }],
+    ["ACCESS", "anonymous-read", { policy: { access: "anonymous-read", rules: {} } }],
+    [
+      "POLICY",
+      "Mutation.createUser=scope:writer|admin, User.email=authenticated",
+      {
+        policy: {
+          access: "open",
+          rules: {
+            "Mutation.createUser": { kind: "scope", tags: ["writer", "admin"] },
+            "User.email": { kind: "authenticated" },
+          },
+        },
+      },
+    ],
+    ["REDIS_URL", "rediss://redis:6380", { redisUrl: "rediss://redis:6380" }],
+    ["GATEWAY_SECRET", GATEWAY_SECRET, { gatewaySecret: GATEWAY_SECRET }],
+    ["INTROSPECTION", "off", { introspection: false }],
+    ["GRAPHIQL", "off", { graphiql: false }],
+    ["MIGRATE", "off", { migrate: false }],
+    ["TRUSTED_DOCUMENTS", "/manifest.json", { trustedDocuments: "/manifest.json" }],
+    ["REQUESTS_PER_MINUTE", "60", { requestsPerMinute: 60 }],
+    ["TOKENS", "500", { limits: { ...defaultLimits, tokens: 500 } }],
+    ["ALIASES", "0", { limits: { ...defaultLimits, aliases: 0 } }],
+    ["ROOT_FIELDS", "2", { limits: { ...defaultLimits, rootFields: 2 } }],
+    ["COST", "100", { limits: { ...defaultLimits, cost: 100 } }],
+    ["VARIABLES_DEPTH", "2", { limits: { ...defaultLimits, variablesDepth: 2 } }],
+    ["REQUEST_BYTES", "2048", { limits: { ...defaultLimits, bytes: 2048 } }],
+    ["TIMEOUT_MILLISECONDS", "500", { limits: { ...defaultLimits, milliseconds: 500 } }],
+    ["PAGE", "50", { limits: { ...defaultLimits, page: 50 } }],
     ["ORIGINS", "https://a.org, https://b.org,", { origins: ["https://a.org", "https://b.org"] }],
-    ["DEPTH", "3", { depth: 3 }],
+    ["DEPTH", "3", { limits: { ...defaultLimits, depth: 3 } }],
     ["LOG_LEVEL", "silent", { logLevel: "silent" }],
     ["DRAIN_SECONDS", "0", { drainSeconds: 0 }],
   ] as const;
   for (const [name, text, value] of good) {
     it(`reads ${name}=${text}`, () => {
-      assert.deepEqual(readSettings({ [`SLUICE_USER_API_${name}`]: text }), { settings: { ...defaults, ...value } });
+      assert.deepEqual(readIn({ [`SLUICE_USER_API_${name}`]: text }), { settings: { ...defaults, ...value } });
     });
   }
 
@@ -42,7 +86,15 @@ describe("settings", () => {
     ["LISTEN", "localhost:65536", /host:port/],
     ["LISTEN", "::1:4000", /\[::1\]:4000/],
     ["DATABASE_URL", "mysql://u:hunter2@db/users", /must be postgres:\/\/user:password@host/],
-    ["ACCESS", "closed", /must be one of open, authenticated/],
+    ["ACCESS", "closed", /must be one of open, anonymous-read, authenticated/],
+    ["MODE", "test", /must be one of production, development/],
+    ["POLICY", "Mutation.createUser=hunter2", /must be fields and what they demand.*Type.field=scope:tag\|tag/],
+    ["POLICY", "createUser=authenticated", /must be fields and what they demand/],
+    ["REDIS_URL", "http://redis", /must be redis:\/\//],
+    ["GATEWAY_SECRET", "short", /must be 16 to 200 printable characters/],
+    ["INTROSPECTION", "yes", /must be on or off/],
+    ["TOKENS", "10001", /from 100 to 10000/],
+    ["COST", "0", /from 1 to/],
     ["DEPTH", "0", /whole number from 1 to 100/],
     ["DEPTH", "1e1", /whole number/],
     ["LOG_LEVEL", "loud", /one of trace, debug, info, warn, error, fatal, silent/],
@@ -50,7 +102,7 @@ describe("settings", () => {
   ] as const;
   for (const [name, text, message] of bad) {
     it(`refuses ${name}=${text}, without repeating it`, () => {
-      const result = readSettings({ [`SLUICE_USER_API_${name}`]: text });
+      const result = readIn({ [`SLUICE_USER_API_${name}`]: text });
       assert.ok("violations" in result);
       assert.equal(result.violations.length, 1);
       assert.match(result.violations[0] ?? "", message);
@@ -58,8 +110,30 @@ describe("settings", () => {
     });
   }
 
+  it("is production unless told otherwise: nothing open, nothing told, a rate", () => {
+    const { mode: _, ...rest } = defaults;
+    assert.deepEqual(readSettings({ SLUICE_USER_API_GATEWAY_SECRET: GATEWAY_SECRET }), {
+      settings: {
+        ...rest,
+        mode: "production",
+        gatewaySecret: GATEWAY_SECRET,
+        policy: { access: "authenticated", rules: {} },
+        introspection: false,
+        graphiql: false,
+        requestsPerMinute: 600,
+      },
+    });
+  });
+
+  it("asks for the gateway's secret in production, unless nobody is served", () => {
+    const result = readSettings({});
+    assert.ok("violations" in result);
+    assert.match(result.violations.join(), /^SLUICE_USER_API_GATEWAY_SECRET must be set/);
+    assert.ok("settings" in readSettings({}, { serves: false }));
+  });
+
   it("names all faults at once", () => {
-    const result = readSettings({ SLUICE_USER_API_LISTEN: "x", SLUICE_USER_API_DEPTH: "x" });
+    const result = readIn({ SLUICE_USER_API_LISTEN: "x", SLUICE_USER_API_DEPTH: "x" });
     assert.ok("violations" in result);
     assert.equal(result.violations.length, 2);
   });

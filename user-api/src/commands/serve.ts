@@ -1,11 +1,14 @@
 /** `sluice-user-api`: serves until SIGTERM or SIGINT. */
 import { readFile } from "node:fs/promises";
 import type { FastifyBaseLogger } from "fastify";
+import { buildSchema, type GraphQLSchema, parse, validate } from "graphql";
 import { buildApp } from "../app.ts";
+import { schema } from "../directory/schema.ts";
 import { type Events, openEvents, openProcessEvents } from "../events/events.ts";
 import { openNotify } from "../events/notify.ts";
 import { openRedis } from "../events/redis.ts";
 import { readTrustedDocuments, type TrustedDocuments } from "../limits/trusted.ts";
+import { unknownFields } from "../policy/policy.ts";
 import type { Settings } from "../settings.ts";
 import { openUserStore } from "../store/sql-store.ts";
 import type { UserStore } from "../store/store.ts";
@@ -18,7 +21,20 @@ async function trustedDocuments(file: string): Promise<TrustedDocuments> {
   });
   const read = readTrustedDocuments(text);
   if (typeof read === "string") throw new StartFailure(`the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: ${read}`);
+  const faults = faultsOf(read, buildSchema(schema));
+  if (faults.length > 0) throw new StartFailure(faults.join("; "));
   return read;
+}
+
+/** Trusted documents that could never be executed are a mistake that is better found now. */
+function faultsOf({ byId }: TrustedDocuments, known: GraphQLSchema): readonly string[] {
+  return [...byId].flatMap(([id, text]) => {
+    try {
+      return validate(known, parse(text)).map(({ message }) => `the trusted document ${id}: ${message}`);
+    } catch (error) {
+      return [`the trusted document ${id}: ${wordsOf(error)}`];
+    }
+  });
 }
 
 function eventsOf({ redisUrl, databaseUrl }: Settings, store: UserStore, log: FastifyBaseLogger): Events {
@@ -42,6 +58,10 @@ function listenFailure(error: unknown, { host, port }: Settings): Error {
 
 export async function serve(settings: Settings, log: FastifyBaseLogger): Promise<void> {
   const { trustedDocuments: file, drainSeconds, mode, migrate } = settings;
+  const unknown = unknownFields(settings.policy, buildSchema(schema));
+  if (unknown.length > 0) {
+    throw new StartFailure(`SLUICE_USER_API_POLICY names ${unknown.join(", ")}, which the schema does not have`);
+  }
   const trusted = file === undefined ? undefined : await trustedDocuments(file);
   const store = await openUserStore(await openDatabase(settings, log), { migrate }).catch((error: unknown) => {
     throw error instanceof StartFailure ? error : unusable(settings, error);
