@@ -77,7 +77,7 @@ export const rooms: readonly Room[] = [
   {
     folder: "user-api",
     internal: [],
-    not: [clusterClient, "ioredis"],
+    not: [clusterClient],
     because: "the user API is a customer of the gateway and imports nothing internal",
   },
   {
