@@ -1,4 +1,5 @@
 /** What counting limits in Redis adds: time, and round trips. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { startRedis } from "../../tools/redis.ts";
 import { preload } from "../peers/preload.ts";
@@ -8,6 +9,9 @@ import type { Field } from "./field.ts";
 import { startSluice } from "./sluice.ts";
 import type { Stage, Started } from "./stage.ts";
 import { runWrk } from "./wrk.ts";
+
+/** Milliseconds between two bare round trips: too few to load anybody. */
+const PING_PAUSE = 3;
 
 /** Mean milliseconds between two requests of one connection: with 64 of them about 2,000 requests/s. */
 const PAUSE = 32;
@@ -37,6 +41,26 @@ async function tripsPerTurn(started: Started, client: Redis, { folder }: Stage, 
   return { perTurn: trips / ((await turnsOf(started)) - turns), requestsPerTrip: requests / trips };
 }
 
+/** Milliseconds of round trips of this process, every few milliseconds, until `until` settles. */
+async function pingWhile(client: Redis, until: Promise<unknown>): Promise<readonly number[]> {
+  const took: number[] = [];
+  let over = false;
+  const end = () => {
+    over = true;
+  };
+  until.then(end, end);
+  while (!over) {
+    const sent = performance.now();
+    await client.ping();
+    took.push(performance.now() - sent);
+    await sleep(PING_PAUSE);
+  }
+  return took;
+}
+
+const p99Of = (values: readonly number[]): number =>
+  [...values].sort((one, other) => one - other)[Math.floor(values.length * 0.99)] ?? Number.NaN;
+
 export async function redis(field: Field): Promise<BenchReport> {
   const { stage, effort } = field;
   const server = await startRedis();
@@ -56,6 +80,15 @@ export async function redis(field: Field): Promise<BenchReport> {
       field.enter(`${name}, as fast as it goes`, started);
     }
     const samples = await field.run();
+    // What the same machine does to who only asks Redis, while nobody else does, under the same load.
+    const loaded = runWrk({
+      url: `http://127.0.0.1:${local?.port}/api/x`,
+      folder: stage.folder,
+      seconds: effort.seconds * 2,
+      pause: PAUSE,
+    });
+    const pings = await pingWhile(client, loaded);
+    await loaded;
     const trips = await tripsPerTurn(counted, client, stage, effort.seconds);
     const p99 = (name: string) => (samples.get(name) ?? []).map((sample) => sample.p99);
     const there = p99("redis, 2,000 requests/s");
@@ -71,6 +104,7 @@ export async function redis(field: Field): Promise<BenchReport> {
     const verdicts = [
       atMost("round trips per event-loop turn", trips.perTurn, { bound: 1, unit: "" }),
       atMost("added p99 at 2,000 requests/s", added, { bound: 1.5, unit: " ms" }),
+      `a bare PING beside 2,000 requests/s that need no Redis: median ${median(pings).toFixed(2)} ms, p99 ${p99Of(pings).toFixed(2)} ms`,
       `requests per round trip: ${trips.requestsPerTrip.toFixed(1)}`,
     ];
     return { ...report, verdicts: [...report.verdicts, ...verdicts] };
