@@ -1,22 +1,25 @@
 /** The HTTP application: everything but the listening. */
 import type { IncomingMessage } from "node:http";
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from "fastify";
-import { buildSchema, type ExecutionResult } from "graphql";
+import { buildSchema, type ExecutionResult, type GraphQLError } from "graphql";
 import { mercurius } from "mercurius";
+import { Registry } from "prom-client";
 import { makePostLoader } from "./directory/post-loader.ts";
 import { type Context, makeResolvers, subscribers } from "./directory/resolvers.ts";
 import { schema as text } from "./directory/schema.ts";
-import { type Occasion, present } from "./errors.ts";
+import { failure, type Occasion, present } from "./errors.ts";
 import type { Events } from "./events/events.ts";
 import { makeQuick } from "./execution/quick.ts";
 import { serveGraphiql } from "./http/graphiql.ts";
 import { serveGraphql } from "./http/route.ts";
 import { makeDocuments } from "./limits/documents.ts";
 import type { Limits } from "./limits/limits.ts";
+import { countRequests, TooManyRequests, tooManyRequests } from "./limits/rate.ts";
 import { inTime } from "./limits/time.ts";
 import type { TrustedDocuments } from "./limits/trusted.ts";
 import { serveHealth } from "./operations/health.ts";
-import { requestIdOf } from "./operations/log.ts";
+import { bindingsOf, requestIdOf } from "./operations/log.ts";
+import { makeMetrics, serveMetrics } from "./operations/metrics.ts";
 import { applyPolicy, type Policy } from "./policy/policy.ts";
 import { type Asker, claimsIdentity, makeWhoAsks } from "./policy/who-asks.ts";
 import type { UserStore } from "./store/store.ts";
@@ -41,7 +44,13 @@ export interface AppOptions {
   /** The only documents that are executed. Undefined: all are. */
   readonly trusted?: TrustedDocuments;
   readonly limits: Limits;
+  /** Requests of one client in a minute; 0: any number. */
+  readonly requestsPerMinute: number;
+  /** Where requests are counted. Undefined: in this process. */
+  readonly redisUrl: string | undefined;
   readonly live?: Partial<LiveLimits>;
+  /** Where metrics are. Default: a new one. */
+  readonly registry?: Registry;
   /** How long requests and sockets may take to end when the application closes; what is left then is cut. */
   readonly drainMilliseconds: number;
 }
@@ -50,6 +59,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set before any handler of /graphql. */
     asker: Asker | null;
+    /** The operation that was executed, for the log. */
+    answered: { readonly name?: string; readonly type: string } | null;
   }
   interface FastifyInstance {
     /** Subscriptions: for who counts them. */
@@ -76,9 +87,18 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     bodyLimit: limits.bytes,
     requestTimeout: 30_000,
     http: { shouldUpgradeCallback: isUpgrade },
+    requestIdLogLabel: "requestId",
+    childLoggerFactory: (logger, bindings, given, request) =>
+      logger.child({ ...bindings, ...bindingsOf(request) }, given),
+    disableRequestLogging: true,
   });
   app.decorateRequest("asker", null);
-  app.addHook("onResponse", async ({ raw }) => {
+  app.decorateRequest("answered", null);
+  app.addHook("onResponse", async (request, reply) => {
+    const { raw, answered } = request;
+    const told = answered === null ? {} : { operation: answered.name, type: answered.type };
+    const milliseconds = Math.round(reply.elapsedTime * 10) / 10;
+    request.log.info({ req: request, status: reply.statusCode, milliseconds, ...told }, "answered");
     // An upgrade that was answered by a response was refused; nobody else ends its connection.
     if (isUpgrade(raw)) raw.socket.destroySoon();
   });
@@ -115,6 +135,19 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     postsOf: makePostLoader(store),
   });
   const whoAsks = makeWhoAsks(options);
+  const count = await countRequests(app, options);
+  const { registry = new Registry() } = options;
+  const metrics = makeMetrics({ registry, events, live: () => app.live.counts() });
+  serveMetrics(app, registry);
+
+  /** An operation of a socket counts like a request. */
+  async function countOperation(request: FastifyRequest): Promise<GraphQLError | null> {
+    const seconds = await count(request);
+    if (seconds === null) return null;
+    metrics.limited();
+    return failure("RATE_LIMITED", tooManyRequests(seconds), { seconds });
+  }
+
   await app.register(async (scope) => {
     scope.addHook("onRequest", async (request) => {
       const { headers, raw } = request;
@@ -123,18 +156,26 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       request.asker = asker;
       const refusal = isUpgrade(raw) ? refusalOf(headers, { consumer: asker.consumer, origins }) : null;
       if (refusal !== null) throw refusal;
+      const seconds = await count(request);
+      if (seconds === null) return;
+      metrics.limited();
+      throw new TooManyRequests(seconds);
     });
     const live = await makeLive(scope, {
       schema,
       events,
       limits: { ...defaultLiveLimits, frameBytes: limits.bytes, ...options.live },
       path: PATH,
-      callerOf: (request) => ({ ...occasionOf(request), consumer: request.asker?.consumer ?? null }),
+      callerOf: (request) => ({
+        ...occasionOf(request),
+        consumer: request.asker?.consumer ?? null,
+        ...(isUpgrade(request.raw) ? { count: () => countOperation(request) } : {}),
+      }),
       permits: (payload) => !claimsIdentity(payload),
       check: (ask) => documents.valid(ask),
-      async execute({ query, variables, operationName }, caller) {
+      async execute({ operation, variables, operationName }, caller) {
         const context = contextOf(caller) as unknown as Record<string, unknown>;
-        const work = app.graphql(query, context, variables ?? undefined, operationName ?? undefined);
+        const work = app.graphql(operation.source, context, variables, operationName);
         const { data, errors } = (await inTime(work, limits.milliseconds)) as ExecutionResult;
         return { data, errors: errors?.map((error) => present(error, caller)) };
       },
@@ -149,8 +190,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       quick: makeQuick({ schema, rules: documents.rules }),
       contextOf: ({ asker }) => contextOf(asker),
       stream: (ask, request, reply) => live.stream(ask, request, reply),
-      onAnswered: () => {},
-      onRefused: () => {},
+      onAnswered(request, { operation, seconds, codes }) {
+        request.answered = { name: operation.node.name?.value, type: operation.node.operation };
+        metrics.answered(operation, seconds, codes);
+      },
+      onRefused: (codes) => metrics.refused(codes),
     });
     if (options.graphiql) serveGraphiql(scope, PATH);
 

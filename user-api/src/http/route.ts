@@ -1,10 +1,11 @@
 /** The GraphQL endpoint: GET, POST and QUERY, by the specification of GraphQL over HTTP. mercurius executes. */
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ExecutionResult, GraphQLError, type GraphQLFormattedError, OperationTypeNode } from "graphql";
 import { failure, present } from "../errors.ts";
 import type { Quick } from "../execution/quick.ts";
 import type { Ask, Documents, Operation } from "../limits/documents.ts";
 import type { Limits } from "../limits/limits.ts";
+import { TooManyRequests } from "../limits/rate.ts";
 import { inTime } from "../limits/time.ts";
 import { HttpFault, refusalFor } from "./answer.ts";
 import { asAsk, asAskOfUrl } from "./ask.ts";
@@ -30,12 +31,10 @@ export interface GraphqlRouteOptions {
   /** The resolvers' context. */
   readonly contextOf: (request: FastifyRequest) => object;
   /** Answers by an event stream. */
-  readonly stream: (ask: Ask & { readonly query: string }, request: FastifyRequest, reply: FastifyReply) => void;
-  readonly onAnswered: (answered: Answered) => void;
+  readonly stream: (ask: Ask, request: FastifyRequest, reply: FastifyReply) => void;
+  readonly onAnswered: (request: FastifyRequest, answered: Answered) => void;
   /** Told of the codes of requests of which nothing was executed. */
   readonly onRefused: (codes: readonly unknown[]) => void;
-  /** More options of the routes, such as their rate limit. */
-  readonly route?: RouteShorthandOptions;
 }
 
 interface Exchange {
@@ -64,7 +63,11 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
     return send(reply.code(status), mediaType, body);
   }
 
-  scope.setErrorHandler((error: Error, request, reply) => refuse([error], request, reply));
+  scope.setErrorHandler((error: Error, request, reply) => {
+    if (!(error instanceof TooManyRequests)) return refuse([error], request, reply);
+    // Before anything was read of it: an answer of HTTP, not of GraphQL.
+    return send(reply.code(429).header("retry-after", error.seconds), JSON_TYPE, { error: error.message });
+  });
 
   async function resultOf(
     { variables, operationName }: Ask,
@@ -93,7 +96,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
     if (data === undefined) return refuse(errors ?? [], request, reply);
     const occasion = { log: request.log, requestId: request.id };
     const presented = errors?.map((error) => present(error, occasion));
-    onAnswered({ operation, seconds: (performance.now() - began) / 1_000, codes: codesOf(presented) });
+    onAnswered(request, { operation, seconds: (performance.now() - began) / 1_000, codes: codesOf(presented) });
     return send(reply.code(200), mediaType, presented === undefined ? { data } : { errors: presented, data });
   }
 
@@ -109,15 +112,16 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
     }
     const ask = byUrl ? asAskOfUrl(request.query) : asAsk(request.body);
     if (ask instanceof GraphQLError) throw ask;
+    if (events) {
+      // Whatever is wrong with the document is told in the stream, where the client looks for it.
+      stream(ask, request, reply);
+      return reply;
+    }
     const operation = documents.bounded(ask);
     if ("errors" in operation) return refuse(operation.errors, request, reply);
     const kind = operation.node.operation;
     if (kind === OperationTypeNode.MUTATION && method !== "POST") {
       throw new HttpFault(405, `Mutations are sent by POST, not by ${method}`, { allow: "POST" });
-    }
-    if (events) {
-      stream({ ...ask, query: operation.source }, request, reply);
-      return reply;
     }
     if (kind === OperationTypeNode.SUBSCRIPTION) {
       throw failure("BAD_REQUEST", "Subscriptions are answered over a WebSocket, or with Accept: text/event-stream");
@@ -127,7 +131,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
 
   // GET on its own: sockets hang on to that route.
   for (const method of ["GET", "POST", "QUERY"] as const) {
-    scope.route({ ...options.route, bodyLimit: limits.bytes, method, url: path, handler: answer });
+    scope.route({ bodyLimit: limits.bytes, method, url: path, handler: answer });
   }
   scope.options(path, async (_request, reply) =>
     reply.code(204).headers({ allow: METHODS, "accept-query": QUERY_TYPES }).send(),

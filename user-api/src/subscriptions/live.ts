@@ -4,9 +4,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
 import { failure, present } from "../errors.ts";
 import type { Events } from "../events/events.ts";
+import type { Ask } from "../limits/documents.ts";
 import { makeEventStreams } from "./event-stream.ts";
 import { makeFeed } from "./feed.ts";
-import { type Caller, makeOperations, type OperationRequest, type OperationsOptions } from "./operations.ts";
+import { type Caller, makeOperations, type OperationsOptions } from "./operations.ts";
 import type { Receiver } from "./receiver.ts";
 import { makeSockets, SLOW } from "./sockets.ts";
 import { SUBPROTOCOL } from "./upgrade.ts";
@@ -50,7 +51,7 @@ export interface LiveOptions extends Pick<OperationsOptions, "check" | "execute"
 
 export interface Live {
   /** Answers a request by an event stream. */
-  stream(operation: OperationRequest, request: FastifyRequest, reply: FastifyReply): void;
+  stream(ask: Ask, request: FastifyRequest, reply: FastifyReply): void;
   counts(): LiveCounts;
   /** Finishes what is queued, then tells all clients that this server goes. */
   drain(): Promise<void>;
@@ -135,13 +136,13 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
   });
 
   return {
-    stream(operation, request, reply) {
-      const caller = callerOf(request);
+    stream(ask, request, reply) {
+      const caller = { ...callerOf(request), safe: request.method !== "POST" };
       reply.hijack();
       for (const [name, value] of Object.entries(reply.getHeaders())) {
         if (value !== undefined) reply.raw.setHeader(name, value);
       }
-      streams.open(reply.raw, (receiver: Receiver) => operations.begin(operation, caller, receiver));
+      streams.open(reply.raw, (receiver: Receiver) => operations.begin(ask, caller, receiver));
     },
     counts: () => ({ sockets: sockets.size(), streams: streams.size(), subscriptions: feed.size(), slow }),
     async drain() {

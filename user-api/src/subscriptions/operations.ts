@@ -1,53 +1,49 @@
 /** Runs operations for sockets and event streams, by the same checks as for requests. */
 import {
   createSourceEventStream,
-  type DocumentNode,
   type FormattedExecutionResult,
   GraphQLError,
   type GraphQLFormattedError,
   type GraphQLSchema,
-  type OperationDefinitionNode,
   OperationTypeNode,
 } from "graphql";
 import { failure, type Occasion, present } from "../errors.ts";
+import type { Variables } from "../limits/cost.ts";
+import type { Ask, Documents, Operation } from "../limits/documents.ts";
 import type { Consumer } from "../policy/consumer.ts";
 import type { Feed } from "./feed.ts";
 import type { Receiver } from "./receiver.ts";
 
-/** What a client asks for: its shape is checked, nothing else. */
-export interface OperationRequest {
-  readonly query: string;
-  readonly operationName?: string | null | undefined;
-  readonly variables?: Readonly<Record<string, unknown>> | null | undefined;
-}
-
-/** Who asks for it. */
+/** Who asks for an operation. */
 export interface Caller extends Occasion {
   readonly consumer: Consumer | null;
   /** Whether the request's method promises to change nothing. */
   readonly safe?: boolean;
+  /** Counts an operation against the client's rate; null: it may begin. Absent where a request was counted for it. */
+  readonly count?: () => Promise<GraphQLError | null>;
 }
 
 export interface Operations {
   /** Begins an operation. The receiver hears of its end exactly once, unless it is stopped before by what is returned. */
-  begin(request: OperationRequest, caller: Caller, receiver: Receiver): () => void;
+  begin(ask: Ask, caller: Caller, receiver: Receiver): () => void;
   /** Resolves when nothing is under way but subscriptions, and those have sent what they were told of. */
   settled(): Promise<void>;
 }
 
-/** An operation that may be executed. */
-export interface Checked {
-  readonly document: DocumentNode;
-  readonly node: OperationDefinitionNode;
+/** A checked operation and what goes with it. */
+export interface Asked {
+  readonly operation: Operation;
+  readonly variables: Variables | undefined;
+  readonly operationName: string | undefined;
 }
 
 export interface OperationsOptions {
   readonly schema: GraphQLSchema;
   readonly feed: Feed;
   /** The operation that is asked for, or everything that is wrong with it. */
-  readonly check: (request: OperationRequest) => Checked | { readonly errors: readonly GraphQLError[] };
+  readonly check: Documents["valid"];
   /** Executes a query or a mutation, as a request would. */
-  readonly execute: (request: OperationRequest, caller: Caller) => Promise<FormattedExecutionResult>;
+  readonly execute: (operation: Asked, caller: Caller) => Promise<FormattedExecutionResult>;
   /** The resolvers' context. `event` is the same object for all who are told of one event. */
   readonly contextOf: (caller: Caller, event: object) => object;
 }
@@ -69,36 +65,36 @@ export function makeOperations({ schema, feed, check, execute, contextOf }: Oper
   const single = new Set<Promise<void>>();
 
   /** Whether the subscription may begin: its variables fit and its resolver has no objection. */
-  async function refusalOf(request: OperationRequest, caller: Caller, document: DocumentNode) {
+  async function refusalOf({ operation, variables, operationName }: Asked, caller: Caller) {
     const stream = await createSourceEventStream({
       schema,
-      document,
+      document: operation.document,
       contextValue: contextOf(caller, {}),
-      variableValues: request.variables ?? undefined,
-      operationName: request.operationName ?? undefined,
+      variableValues: variables,
+      operationName,
     });
     return "errors" in stream ? (stream.errors ?? []) : null;
   }
 
   return {
-    begin(request, caller, receiver) {
+    begin(ask, caller, receiver) {
       let over = false;
       let unfollow = (): void => undefined;
 
-      async function follow(document: DocumentNode): Promise<void> {
-        const refusal = await refusalOf(request, caller, document);
+      async function follow(asked: Asked): Promise<void> {
+        const refusal = await refusalOf(asked, caller);
         if (over) return;
         if (refusal !== null) {
           receiver.fail(formatted(refusal, caller));
           return;
         }
-        const { query, operationName, variables } = request;
+        const { operation, operationName, variables } = asked;
         unfollow = feed.follow(
           {
-            document,
-            operationName: operationName ?? undefined,
-            variables: variables ?? undefined,
-            key: JSON.stringify([query, operationName, variables, caller.consumer]),
+            document: operation.document,
+            operationName,
+            variables,
+            key: JSON.stringify([operation.source, operationName, variables, caller.consumer]),
             contextOf: (event) => contextOf(caller, event),
           },
           receiver,
@@ -106,20 +102,24 @@ export function makeOperations({ schema, feed, check, execute, contextOf }: Oper
       }
 
       async function run(): Promise<void> {
-        const checked = check(request);
-        if ("errors" in checked) {
-          receiver.fail(formatted(checked.errors, caller));
+        const operation = check(ask);
+        if ("errors" in operation) {
+          receiver.fail(formatted(operation.errors, caller));
           return;
         }
-        const { document, node } = checked;
-        if (node.operation === OperationTypeNode.SUBSCRIPTION) {
-          await follow(document);
+        const asked = {
+          operation,
+          variables: ask.variables ?? undefined,
+          operationName: ask.operationName ?? undefined,
+        };
+        if (operation.node.operation === OperationTypeNode.SUBSCRIPTION) {
+          await follow(asked);
           return;
         }
-        if (node.operation === OperationTypeNode.MUTATION && caller.safe) {
-          throw failure("BAD_REQUEST", "Mutations are not executed by GET");
+        if (operation.node.operation === OperationTypeNode.MUTATION && caller.safe) {
+          throw failure("BAD_REQUEST", "Mutations are sent by POST or over a WebSocket");
         }
-        const result = await execute(request, caller);
+        const result = await execute(asked, caller);
         if (over) return;
         receiver.next(JSON.stringify(result));
         receiver.complete();

@@ -1,8 +1,15 @@
 /** The messages that a client of graphql-transport-ws may send. */
-import type { OperationRequest } from "./operations.ts";
+import type { Variables } from "../limits/cost.ts";
 
 /** A JSON object of the client's. */
 export type Payload = Readonly<Record<string, unknown>>;
+
+/** A GraphQL request in its shape. */
+export interface OperationRequest {
+  readonly query: string;
+  readonly operationName?: string | null | undefined;
+  readonly variables?: Variables | null | undefined;
+}
 
 export type Message =
   | { readonly type: "connection_init" | "ping" | "pong"; readonly payload?: Payload }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { OperationRequest } from "./operations.ts";
 import type { Receiver } from "./receiver.ts";
+import type { OperationRequest } from "./socket-message.ts";
 import { makeSession, type Outflow } from "./socket-session.ts";
 
 const query = "subscription { userCreated { id } }";

@@ -6,9 +6,8 @@
  * earlier one of the same id, answers messages that only servers send with 4500, and fails to close on a long id.
  */
 import type { GraphQLFormattedError } from "graphql";
-import type { OperationRequest } from "./operations.ts";
 import type { Receiver } from "./receiver.ts";
-import { type Payload, readMessage } from "./socket-message.ts";
+import { type OperationRequest, type Payload, readMessage } from "./socket-message.ts";
 
 export interface Session {
   /** A frame of the client; null for one that is no text. */

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { afterEach, describe, it } from "node:test";
+import { arrayStore, ask, codesOf } from "../testing.ts";
+import { clients, create, endAll, FOLLOW, FOLLOW_NAMES, firstOf, following, listening, until } from "./testing.ts";
+
+afterEach(endAll);
+
+for (const client of clients) {
+  describe(`userCreated for the client ${client.name}`, () => {
+    it("tells every subscriber of a created user, with the fields that each selects", async () => {
+      const { app, port } = await listening();
+      const queries = [FOLLOW, FOLLOW, FOLLOW, FOLLOW_NAMES, "subscription { userCreated { e: email } }"];
+      const results = queries.map((query) => firstOf(client, port, { query }));
+      await following(app, queries.length);
+      const { data } = await ask(app, create("ann"));
+      const { id } = (data as { createUser: { id: string } }).createUser;
+      const whole = { name: "ann", email: "ann@example.org", posts: [{ title: `a post of ${id}` }] };
+      assert.deepEqual(await Promise.all(results), [
+        { data: { userCreated: whole } },
+        { data: { userCreated: whole } },
+        { data: { userCreated: whole } },
+        { data: { userCreated: { name: "ann" } } },
+        { data: { userCreated: { e: "ann@example.org" } } },
+      ]);
+    });
+
+    it("executes once what many ask, and once for each set of variables", async () => {
+      let reads = 0;
+      const store = arrayStore({
+        async postsOf(ids) {
+          reads += 1;
+          return ids.map(() => []);
+        },
+      });
+      const { app, port } = await listening({ store });
+      const query = "subscription ($a: Boolean!) { userCreated { name posts { title } email @include(if: $a) } }";
+      const variables = [true, true, true, false, false];
+      const results = variables.map((a) => firstOf(client, port, { query, variables: { a } }));
+      await following(app, variables.length);
+      await ask(app, create("ann"));
+      const fields = (await Promise.all(results)).map(({ data }) => Object.keys(data?.userCreated as object));
+      assert.deepEqual(
+        fields.map((names) => names.includes("email")),
+        variables,
+      );
+      assert.ok(reads <= 2, `${reads} reads`);
+    });
+
+    it("tells of users in the order of their creation, and stops when the client has enough", async () => {
+      // Each read of posts takes shorter than the one before it.
+      const gates = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+      let reads = 0;
+      const store = arrayStore({
+        async postsOf(ids) {
+          reads += 1;
+          await gates[reads - 1]?.promise;
+          return ids.map(() => []);
+        },
+      });
+      const { app, port } = await listening({ store });
+      const results = client.iterate(port, { query: FOLLOW });
+      const names: unknown[] = [];
+      const first = results.next();
+      await following(app, 1);
+      for (const name of ["a", "b", "c"]) await ask(app, create(name));
+      for (const { resolve } of gates.toReversed()) resolve();
+      for (const next of [first, results.next(), results.next()]) {
+        const { data } = (await next).value as { data: { userCreated: { name: string } } };
+        names.push(data.userCreated.name);
+      }
+      assert.deepEqual(names, ["a", "b", "c"]);
+      await results.return?.();
+      await following(app, 0);
+    });
+
+    it("does not tell of a user who was refused", async () => {
+      const { app, port } = await listening();
+      const first = firstOf(client, port, { query: FOLLOW_NAMES });
+      await following(app, 1);
+      assert.deepEqual(codesOf(await ask(app, create(" "))), ["BAD_USER_INPUT"]);
+      await ask(app, create("bob"));
+      assert.deepEqual(await first, { data: { userCreated: { name: "bob" } } });
+    });
+
+    it("answers queries and mutations too", async () => {
+      const { app, port } = await listening();
+      const { data } = await firstOf(client, port, create("ann"));
+      const { id } = (data as { createUser: { id: string } }).createUser;
+      const query = "query One($id: ID!) { user(id: $id) { name } }";
+      const operation = { query, variables: { id }, operationName: "One" };
+      assert.deepEqual(await firstOf(client, port, operation), { data: { user: { name: "ann" } } });
+      await until(() => app.live.counts().streams === 0);
+    });
+
+    it("tells the errors of a query with its data", async () => {
+      const { port } = await listening();
+      const { data, errors } = await firstOf(client, port, { query: '{ user(id: "x") { name } }' });
+      assert.deepEqual(data, { user: null });
+      assert.deepEqual(
+        errors?.map(({ extensions }) => extensions?.code),
+        ["NOT_FOUND"],
+      );
+    });
+
+    const refused = [
+      ["a syntax error", { query: "subscription {" }, "GRAPHQL_PARSE_FAILED"],
+      ["an unknown field", { query: "subscription { userCreated { age } }" }, "GRAPHQL_VALIDATION_FAILED"],
+      [
+        "two root fields",
+        { query: "subscription { userCreated { id } b: userCreated { id } }" },
+        "GRAPHQL_VALIDATION_FAILED",
+      ],
+      ["fields nested too deep", { query: FOLLOW }, "LIMIT_EXCEEDED"],
+      ["too many tokens", { query: `subscription { userCreated { ${"id ".repeat(2_000)} } }` }, "LIMIT_EXCEEDED"],
+      [
+        "too many aliases",
+        {
+          query: `subscription { userCreated { ${Array.from({ length: 31 }, (_, n) => `a${n}: id`).join(" ")} } }`,
+        },
+        "LIMIT_EXCEEDED",
+      ],
+      [
+        "a missing variable",
+        { query: "subscription ($a: Boolean!) { userCreated { id @skip(if: $a) } }" },
+        "BAD_USER_INPUT",
+      ],
+      [
+        "a variable that nests too deep",
+        {
+          query: "subscription ($a: Boolean!) { userCreated { id @skip(if: $a) } }",
+          variables: { a: true, b: [[[[[[[[[[1]]]]]]]]]] },
+        },
+        "LIMIT_EXCEEDED",
+      ],
+      ["an unknown operation", { query: `${FOLLOW_NAMES}`, operationName: "B" }, "GRAPHQL_VALIDATION_FAILED"],
+      ["introspection", { query: '{ __type(name: "User") { name } }' }, "GRAPHQL_VALIDATION_FAILED"],
+    ] as const;
+    for (const [name, operation, code] of refused) {
+      it(`refuses ${name} with ${code}`, async () => {
+        const { app, port } = await listening({ limits: { depth: 2 }, introspection: false });
+        await assert.rejects(firstOf(client, port, operation), (errors: unknown) => {
+          assert.ok(Array.isArray(errors), String(errors));
+          assert.deepEqual(
+            errors.map(({ extensions }) => extensions.code),
+            [code],
+          );
+          return true;
+        });
+        assert.equal(app.live.counts().subscriptions, 0);
+      });
+    }
+
+    it("refuses who may not follow", async () => {
+      const { port } = await listening({ policy: { access: "authenticated", rules: {} } });
+      await assert.rejects(firstOf(client, port, { query: FOLLOW }), (errors: { extensions: object }[]) => {
+        assert.deepEqual(errors[0]?.extensions, { code: "UNAUTHENTICATED" });
+        return true;
+      });
+    });
+
+    it("tells a fault of ours without detail", async () => {
+      const store = arrayStore({ postsOf: () => Promise.reject(new Error("secret of the database")) });
+      const { app, port, logged } = await listening({ store });
+      const first = firstOf(client, port, { query: FOLLOW });
+      await following(app, 1);
+      await ask(app, create("ann"));
+      const { errors } = await first;
+      assert.deepEqual(
+        errors?.map(({ extensions }) => extensions?.code),
+        ["INTERNAL_SERVER_ERROR"],
+      );
+      assert.doesNotMatch(JSON.stringify(errors), /secret/);
+      assert.match(JSON.stringify(logged), /secret of the database/);
+    });
+  });
+}
