@@ -52,6 +52,7 @@ export function codeOf(error: GraphQLError): ErrorCode | null {
 
 /** Whom and where an error concerns. */
 export interface Occasion {
+  /** Its lines have the request's id. */
   readonly log: FastifyBaseLogger;
   readonly requestId: string;
 }
@@ -68,7 +69,7 @@ export function present(error: GraphQLError, { log, requestId }: Occasion): Grap
       extensions: { ...extensions, code },
     };
   }
-  log.error({ err: error.originalError ?? error, path: error.path, requestId }, "a request failed");
+  log.error({ err: error.originalError ?? error, path: error.path }, "a request failed");
   return {
     message: `Internal server error; the log has the cause under the request id ${requestId}`,
     ...(error.path === undefined ? {} : { path: error.path }),

@@ -56,6 +56,8 @@ export async function testApp(options: TestOptions = {}): Promise<TestApp> {
     origins: [],
     introspection: true,
     graphiql: false,
+    requestsPerMinute: 0,
+    redisUrl: undefined,
     drainMilliseconds: 2_000,
     ...options,
     limits: { ...defaultLimits, ...options.limits },

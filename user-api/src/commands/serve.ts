@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import type { FastifyBaseLogger } from "fastify";
 import { buildSchema, type GraphQLSchema, parse, validate } from "graphql";
+import { collectDefaultMetrics, Registry } from "prom-client";
 import { buildApp } from "../app.ts";
 import { schema } from "../directory/schema.ts";
 import { type Events, openEvents, openProcessEvents } from "../events/events.ts";
@@ -69,13 +70,14 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
   const events = eventsOf(settings, store, log);
   const directCalls = mode === "development";
   const drainMilliseconds = drainSeconds * 1_000;
-  const app = await buildApp({ ...settings, trusted, store, events, log, directCalls, drainMilliseconds }).catch(
-    async (error: unknown) => {
-      await events.close();
-      await store.close();
-      throw error;
-    },
-  );
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const options = { ...settings, trusted, store, events, registry, log, directCalls, drainMilliseconds };
+  const app = await buildApp(options).catch(async (error: unknown) => {
+    await events.close();
+    await store.close();
+    throw error;
+  });
   if (directCalls) log.warn("development mode: programs of this machine are answered without the gateway's secret");
   const { host, port } = settings;
   try {

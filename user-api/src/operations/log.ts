@@ -16,6 +16,19 @@ export function makeLog(
   return pino({ level, serializers: { req: requestOf } }, destination);
 }
 
+/** The header `traceparent` (W3C Trace Context, section 3.2), of this or a later version. */
+const TRACE_PARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:-|$)/;
+
+/** What each line of a request has: its id, and where it belongs in the gateway's trace, if it is in one. */
+export function bindingsOf({ headers }: Pick<IncomingMessage, "headers">): {
+  readonly traceId?: string;
+  readonly spanId?: string;
+} {
+  const { traceparent } = headers;
+  const [, traceId, spanId] = (typeof traceparent === "string" && TRACE_PARENT.exec(traceparent)) || [];
+  return traceId === undefined ? {} : { traceId, spanId };
+}
+
 /** The gateway's id for the request, so that both logs can be read together; else a new one. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): string {
   const given = headers["x-request-id"];

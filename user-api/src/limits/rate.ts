@@ -1,0 +1,75 @@
+/** How many requests a client may send in a minute. Counted in Redis when there are several replicas. */
+import rateLimit from "@fastify/rate-limit";
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
+import { Redis } from "ioredis";
+
+export interface RateOptions {
+  /** 0: any number. */
+  readonly requestsPerMinute: number;
+  /** Undefined: each process counts for itself. */
+  readonly redisUrl: string | undefined;
+  readonly log: FastifyBaseLogger;
+}
+
+/** Counts a request of a client. Resolves to the seconds until the next one is answered; null: this one is. */
+export type CountRequest = (request: FastifyRequest) => Promise<number | null>;
+
+/** A request too many. */
+export class TooManyRequests extends Error {
+  readonly seconds: number;
+
+  constructor(seconds: number) {
+    super(tooManyRequests(seconds));
+    this.seconds = seconds;
+  }
+}
+
+export const tooManyRequests = (seconds: number): string => `Too many requests. Retry in ${seconds} seconds`;
+
+const COMMAND_TIMEOUT = 500;
+
+/**
+ * Counters for the application; closed with it. While Redis does not answer, everything is allowed: the gateway counts
+ * too, and a directory that answers nobody because of a counter would be worse than one that answers too many.
+ */
+export async function countRequests(app: FastifyInstance, options: RateOptions): Promise<CountRequest> {
+  const { requestsPerMinute, redisUrl, log } = options;
+  if (requestsPerMinute === 0) return async () => null;
+  const redis = redisUrl === undefined ? undefined : connect(redisUrl, log);
+  if (redis !== undefined) app.addHook("onClose", async () => redis.disconnect());
+  await app.register(rateLimit, {
+    global: false,
+    max: requestsPerMinute,
+    timeWindow: 60_000,
+    keyGenerator: ({ asker }) => asker?.client ?? "",
+    redis,
+    nameSpace: "sluice-user-api:rate:",
+    skipOnError: true,
+  });
+  const count = app.createRateLimit();
+  return async (request) => {
+    const counted = await count(request);
+    return counted.isAllowed || !counted.isExceeded ? null : Math.max(1, counted.ttlInSeconds);
+  };
+}
+
+function connect(url: string, log: FastifyBaseLogger): Redis {
+  const redis = new Redis(url, {
+    connectTimeout: COMMAND_TIMEOUT,
+    commandTimeout: COMMAND_TIMEOUT,
+    // What cannot be counted now is not counted later.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(1_000, 50 * attempt),
+  });
+  let away = false;
+  redis.on("error", (error) => {
+    if (!away) log.warn({ err: error }, "requests are not counted: Redis does not answer");
+    away = true;
+  });
+  redis.on("ready", () => {
+    if (away) log.info("requests are counted again");
+    away = false;
+  });
+  return redis;
+}

@@ -1,0 +1,127 @@
+/** What is counted, in Prometheus' text at /metrics. No label takes more values than can be told in advance. */
+import type { FastifyInstance } from "fastify";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { isCode } from "../errors.ts";
+import type { Events } from "../events/events.ts";
+import type { Operation } from "../limits/documents.ts";
+import type { LiveCounts } from "../subscriptions/live.ts";
+
+/** Operations of one name that are counted by it; clients make names up, and what comes later is `other`. */
+const NAMES = 100;
+
+export interface MetricsOptions {
+  readonly registry: Registry;
+  readonly live: () => LiveCounts;
+  readonly events: Pick<Events, "health">;
+}
+
+export interface Metrics {
+  answered(operation: Operation, seconds: number, codes: readonly unknown[]): void;
+  /** A request of which nothing was executed. */
+  refused(codes: readonly unknown[]): void;
+  limited(): void;
+}
+
+export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics {
+  const registers = [registry];
+  const operations = new Counter({
+    name: "sluice_user_api_operations_total",
+    help: `Operations that were executed, by name (the first ${NAMES} names, then other), type and outcome.`,
+    labelNames: ["operation", "type", "outcome"] as const,
+    registers,
+  });
+  const seconds = new Histogram({
+    name: "sluice_user_api_operation_seconds",
+    help: "How long operations took, by type.",
+    labelNames: ["type"] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const fields = new Map<string, number>();
+  new Counter({
+    name: "sluice_user_api_fields_total",
+    help: "Operations that asked for a field, by the schema's name for it.",
+    labelNames: ["field"] as const,
+    registers,
+    collect() {
+      this.reset();
+      for (const [field, count] of fields) this.inc({ field }, count);
+    },
+  });
+  const errors = new Counter({
+    name: "sluice_user_api_errors_total",
+    help: "Errors that clients were told, by code.",
+    labelNames: ["code"] as const,
+    registers,
+  });
+  const limited = new Counter({
+    name: "sluice_user_api_rate_limited_total",
+    help: "Requests and operations that were refused because their client had sent too many.",
+    registers,
+  });
+  new Gauge({
+    name: "sluice_user_api_live",
+    help: "What is open: WebSockets, event streams, subscriptions.",
+    labelNames: ["kind"] as const,
+    registers,
+    collect() {
+      const { sockets, streams, subscriptions } = live();
+      this.set({ kind: "socket" }, sockets);
+      this.set({ kind: "stream" }, streams);
+      this.set({ kind: "subscription" }, subscriptions);
+    },
+  });
+  new Counter({
+    name: "sluice_user_api_slow_consumers_total",
+    help: "Sockets, streams and operations that were ended because their client was slower than its events.",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(live().slow);
+    },
+  });
+  new Gauge({
+    name: "sluice_user_api_events_connected",
+    help: "1 while users who are created on other replicas are told of at once.",
+    registers,
+    collect() {
+      this.set(events.health().connected ? 1 : 0);
+    },
+  });
+
+  const names = new Set<string>();
+  function nameOf(given: string | undefined): string {
+    if (given === undefined) return "";
+    if (!names.has(given) && names.size === NAMES) return "other";
+    names.add(given);
+    return given;
+  }
+  const count = (codes: readonly unknown[]): void => {
+    for (const code of codes) errors.inc({ code: isCode(code) ? code : "INTERNAL_SERVER_ERROR" });
+  };
+
+  return {
+    answered({ node, fields: asked }, took, codes) {
+      const type = node.operation;
+      operations.inc({ operation: nameOf(node.name?.value), type, outcome: codes.length === 0 ? "ok" : "error" });
+      seconds.observe({ type }, took);
+      for (const field of asked) fields.set(field, (fields.get(field) ?? 0) + 1);
+      count(codes);
+    },
+    refused: count,
+    limited: () => limited.inc(),
+  };
+}
+
+/**
+ * `/metrics`, for who can reach the port. Through a gateway it is not there: a route that leads to /graphql often leads
+ * to all paths, and the names of operations are nobody's business.
+ */
+export function serveMetrics(app: FastifyInstance, registry: Registry): void {
+  app.get("/metrics", { logLevel: "warn" }, async ({ headers }, reply) => {
+    if (headers["x-gateway-secret"] !== undefined || headers["x-forwarded-for"] !== undefined) {
+      return reply.callNotFound();
+    }
+    return reply.header("content-type", registry.contentType).send(await registry.metrics());
+  });
+}
