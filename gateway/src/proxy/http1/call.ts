@@ -105,8 +105,9 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     if (body?.whole) connection.write(body.whole, null);
     if (!this.#sending) connection.sent();
     this.#touch();
-    connection.flush();
+    // The head leaves with what has come of the body.
     if (this.#sending) body?.forwardTo(this);
+    connection.flush();
   }
 
   refused(error: Error): void {
@@ -130,15 +131,19 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     this.#connection?.destroy();
   }
 
-  take(piece: Buffer, slab: Slab | null): boolean {
+  take(piece: Buffer, slab: Slab | null): void {
     const connection = this.#connection;
-    if (connection === null) return true;
+    if (connection === null) return;
     if (this.#body?.length === null) {
       connection.writeText(`${piece.length.toString(16)}\r\n`);
       connection.write(piece, slab);
       connection.writeText("\r\n");
     } else connection.write(piece, slab);
-    if (connection.flush()) return true;
+  }
+
+  send(): boolean {
+    const connection = this.#connection;
+    if (connection === null || connection.flush()) return true;
     connection.stall.start(this.#options.forward.upstream.service.write_timeout);
     return false;
   }

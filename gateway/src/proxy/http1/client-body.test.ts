@@ -9,8 +9,8 @@ function sink(): BodySink & { readonly got: string[] } {
     got,
     take(piece) {
       got.push(piece.toString());
-      return true;
     },
+    send: () => true,
     finish: (trailers) => void got.push(`end${trailers}`),
   };
 }

@@ -7,12 +7,10 @@ import type { Slab } from "./slab.ts";
 
 /** Where the body goes. */
 export interface BodySink {
-  /**
-   * False: no more until `ClientBody.drained`.
-   *
-   * @param slab Where the piece lies, which holds during the call and as long as the slab is held; null: it lasts.
-   */
-  take(piece: Buffer, slab: Slab | null): boolean;
+  /** @param slab Where the piece lies, which holds during the call and as long as the slab is held; null: it lasts. */
+  take(piece: Buffer, slab: Slab | null): void;
+  /** Everything that came at once has been given. False: no more until `ClientBody.drained`. */
+  send(): boolean;
   /** All has come. Trailers are lines as they go on the wire; "" when there are none. */
   finish(trailers: string): void;
 }
@@ -92,6 +90,7 @@ export class ClientBody implements RequestBody {
     const seen = this.#seen;
     this.#seen = [];
     for (const piece of seen) this.#give(piece, null);
+    this.flush();
     if (this.#ended) sink.finish(this.#trailers);
     else if (this.wanted) this.#onWanted();
   }
@@ -128,6 +127,11 @@ export class ClientBody implements RequestBody {
     }
   }
 
+  /** Everything that came at once has been taken. */
+  flush(): void {
+    if (this.#sink?.send() === false) this.#blocked = true;
+  }
+
   end(trailers: string): void {
     this.#ended = true;
     this.#trailers = trailers;
@@ -148,7 +152,7 @@ export class ClientBody implements RequestBody {
 
   #give(piece: Buffer, slab: Slab | null): void {
     this.#begun = true;
-    if (this.#sink?.take(piece, slab) === false) this.#blocked = true;
+    this.#sink?.take(piece, slab);
   }
 
   #keep(piece: Buffer): void {

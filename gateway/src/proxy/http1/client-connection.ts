@@ -5,6 +5,7 @@ import type { LiveExchange, Traffic } from "../live-exchange.ts";
 import type { OwnResponse } from "../own-response.ts";
 import { ClientBody } from "./client-body.ts";
 import { ClientHead, isWebSocket, type Peer } from "./client-head.ts";
+import { ClientInput } from "./client-input.ts";
 import { type ClientSide, Delivery, type DeliveryContext } from "./delivery.ts";
 import { headFault } from "./head-fault.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
@@ -14,7 +15,6 @@ import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
 import { type HeadLimits, RequestHead } from "./parse/request-head.ts";
 import { ownResponseText } from "./response-text.ts";
-import { type Slab, slabOf } from "./slab.ts";
 import { joinSockets, type Tunnel, type TunnelOptions } from "./tunnel.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -52,7 +52,6 @@ const LINGER = 30_000;
 const CLOSING_LINGER = 2000;
 /** Bytes of the next requests that are kept while one is under way. */
 const AHEAD = 65_536;
-const NOTHING = Buffer.alloc(0);
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 
 export class ClientConnection implements ClientSide, Traffic {
@@ -71,11 +70,7 @@ export class ClientConnection implements ClientSide, Traffic {
   #slowRequest = -1;
   #state = HEAD;
   /** What has come and was not used. */
-  #input: Buffer = NOTHING;
-  /** Where that lies; null: it lasts. */
-  #slab: Slab | null = null;
-  /** Where the request's head lies. */
-  #headSlab: Slab | null = null;
+  readonly #input = new ClientInput();
   #chunks: ChunkedScanner | null = null;
   /** Bytes of the body that are missing; below zero: it is chunked. */
   #left = 0;
@@ -167,21 +162,15 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#watchdog.close();
     this.#stall.close();
     socket.off("data", this.#onData).off("drain", this.#onDrain).off("end", this.#onEnd);
-    if (this.#input.length > 0) tunnel.upstream.write(this.#input);
-    this.#input = NOTHING;
-    this.#releaseHead();
+    if (this.#input.length > 0) tunnel.upstream.write(this.#input.bytes);
+    this.#input.clear();
+    this.#parsed.fields.release();
     this.#tunnel = joinSockets({ client: socket, ...tunnel });
   }
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#state >= CLOSING) return;
-    if (this.#input.length === 0) {
-      this.#input = chunk;
-      this.#slab = slabOf(chunk);
-    } else {
-      this.#input = Buffer.concat([this.#input, chunk]);
-      this.#slab = null;
-    }
+    this.#input.add(chunk);
     this.#advance();
   };
 
@@ -201,6 +190,7 @@ export class ClientConnection implements ClientSide, Traffic {
         if (!this.#readBody(this.#body)) break;
       } else break;
     }
+    if (this.#state === BODY) this.#body?.flush();
     if (this.#state === BODY || this.#state === RESPONSE) this.#throttle();
     // Behind an early answer one time is given for all that still comes.
     if (this.#state !== BODY || this.#delivery === null) return;
@@ -218,7 +208,7 @@ export class ClientConnection implements ClientSide, Traffic {
   #readHead(): boolean {
     const input = this.#input;
     const parsed = this.#parsed;
-    const behind = parsed.parse(input, 0, input.length);
+    const behind = parsed.parse(input.bytes, 0, input.length);
     if (behind === 0) {
       if (this.#requests > 0 && this.bytesIn === 0) this.#watchdog.start(this.#context.headersTimeout);
       this.bytesIn = input.length;
@@ -228,10 +218,8 @@ export class ClientConnection implements ClientSide, Traffic {
       this.#reject(headFault(behind));
       return false;
     }
-    this.#input = behind === input.length ? NOTHING : input.subarray(behind);
+    input.skipHead(behind);
     this.bytesIn = behind;
-    this.#slab?.hold();
-    this.#headSlab = this.#slab;
     this.#begin(parsed);
     return true;
   }
@@ -286,14 +274,13 @@ export class ClientConnection implements ClientSide, Traffic {
   }
 
   #readLength(body: ClientBody): boolean {
-    const input = this.#input;
-    const size = Math.min(this.#left, input.length);
+    const { bytes, slab } = this.#input;
+    const size = Math.min(this.#left, bytes.length);
     this.#left -= size;
     this.bytesIn += size;
-    this.#input = size === input.length ? NOTHING : input.subarray(size);
-    const slab = this.#slab;
-    body.take(size === input.length ? input : input.subarray(0, size), slab);
-    if (size === input.length) slab?.letGo();
+    const used = this.#input.skip(size);
+    body.take(size === bytes.length ? bytes : bytes.subarray(0, size), slab);
+    used?.letGo();
     if (this.#left === 0 && this.#body === body) this.#bodyEnded(body, "");
     return true;
   }
@@ -301,19 +288,18 @@ export class ClientConnection implements ClientSide, Traffic {
   #readChunks(body: ClientBody): boolean {
     const chunks = this.#chunks;
     if (chunks === null) return false;
-    const input = this.#input;
-    const what = chunks.next(input, 0, input.length);
+    const { bytes, slab } = this.#input;
+    const what = chunks.next(bytes, 0, bytes.length);
     if (what < 0) {
       this.#rejectBody("badRequest");
       return false;
     }
     const at = chunks.position;
     this.bytesIn += at;
-    this.#input = at === input.length ? NOTHING : input.subarray(at);
-    const slab = this.#slab;
-    if (what === CHUNK_DATA) body.take(input.subarray(chunks.dataStart, chunks.dataEnd), slab);
+    const used = this.#input.skip(at);
+    if (what === CHUNK_DATA) body.take(bytes.subarray(chunks.dataStart, chunks.dataEnd), slab);
     else if (what === CHUNK_END) this.#bodyEnded(body, passedLines(chunks.trailers, NONE_DROPPED, null));
-    if (at === input.length) slab?.letGo();
+    used?.letGo();
     return true;
   }
 
@@ -332,16 +318,11 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#body = null;
     this.bytesIn = 0;
     this.#writtenBefore = this.out.written;
-    this.#releaseHead();
+    this.#parsed.fields.release();
+    this.#input.releaseHead();
     this.#watchdog.start(this.#context.keepAliveTimeout);
     if (this.#socket.isPaused()) this.#socket.resume();
     if (this.#context.draining() && this.#input.length === 0) this.#close();
-  }
-
-  #releaseHead(): void {
-    this.#parsed.fields.release();
-    this.#headSlab?.letGo();
-    this.#headSlab = null;
   }
 
   /** Nothing that follows on the connection can be trusted. */
@@ -353,7 +334,7 @@ export class ClientConnection implements ClientSide, Traffic {
     if (this.#delivery === null) this.destroy();
     else {
       this.#state = RESPONSE;
-      this.#input = NOTHING;
+      this.#input.clear();
       this.#delivery.reject(fault);
     }
   }
@@ -371,7 +352,7 @@ export class ClientConnection implements ClientSide, Traffic {
   #close(): void {
     this.#state = CLOSING;
     this.#delivery = null;
-    this.#input = NOTHING;
+    this.#input.clear();
     // Only then it has been given all.
     this.#socket.end(this.#onFinish);
     this.#socket.resume();

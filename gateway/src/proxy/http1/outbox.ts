@@ -1,6 +1,6 @@
 /** What a turn has to say to a socket: heads and small bodies leave in one write, large pieces as they are. */
 import type { Socket } from "node:net";
-import { type Slab, shared, takeSlab } from "./slab.ts";
+import { type Slab, shared, takeSlab, WORTHWHILE } from "./slab.ts";
 
 /** Bytes that Node writes as text without another allocation (its stack buffer). */
 const JOINED = 16_384;
@@ -36,7 +36,10 @@ export class Outbox {
       return;
     }
     if (this.#piece !== null || this.#text !== "") this.#cork();
-    if (slab === shared) {
+    if (slab === shared && piece.length < WORTHWHILE) {
+      this.#slab = null;
+      this.#piece = Buffer.from(piece);
+    } else if (slab === shared) {
       this.#slab = takeSlab();
       this.#piece = this.#slab.bytes.subarray(0, piece.copy(this.#slab.bytes));
     } else {

@@ -1,12 +1,14 @@
 /**
- * Memory that pieces of bodies lie in until the other socket has taken them. A read makes 64 kB of it: left to the
- * garbage collector, bodies made V8 mark the whole heap ten times a second, which was a third of the CPU that they cost
- * (test/bench/results/proxy.md). So it is counted who holds a slab, and the last one to let go gives it back.
+ * Memory that pieces of bodies lie in until the other socket has taken them. A read by Node makes 64 kB of it: left to
+ * the garbage collector, bodies made V8 mark the whole heap ten times a second, which was a third of the CPU that they
+ * cost (measured). So it is counted who holds a slab, and the last one to let go gives it back.
  */
 
-/** Bytes. */
-const SIZE = 65_536;
-/** What is smaller is not worth counting. */
+/** Bytes: a body of 64 kB comes with its head in one read. */
+const SIZE = 131_072;
+/** Bytes that are worth a slab; the memory that a few small pieces hold would be too much for what waits for a client. */
+export const WORTHWHILE = 32_768;
+/** Bytes that Node has read that are worth freeing early: a record of TLS. */
 const SMALLEST = 16_384;
 /** Free slabs that are kept. */
 const MOST_FREE = 32;

@@ -9,7 +9,7 @@ import type { FieldSection } from "./parse/fields.ts";
 import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
 import { methodId } from "./parse/methods.ts";
 import { ResponseHead } from "./parse/response-head.ts";
-import { type Slab, slabOf } from "./slab.ts";
+import { type Slab, slabOf, WORTHWHILE } from "./slab.ts";
 import { closedEarly, unreadable } from "./upstream-errors.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -63,8 +63,6 @@ const CLOSE = 4;
 const GONE = 5;
 
 const NOTHING = Buffer.alloc(0);
-/** Bytes that make a response long, if as many may follow. */
-const LONG = 16_384;
 
 export class UpstreamConnection {
   readonly target: Target;
@@ -195,12 +193,12 @@ export class UpstreamConnection {
     }
     this.#readBody(listener, { bytes, at, end });
     if (!listener.flush() && this.#listener === listener) this.socket.pause();
-    if (this.#inlet !== null) this.#inlet.isLong = size >= LONG && this.#mayBeLong;
+    if (this.#inlet !== null) this.#inlet.isLong = size >= WORTHWHILE && this.#mayBeLong;
   }
 
   /** Whether much of the body may be missing. */
   get #mayBeLong(): boolean {
-    return this.#phase === LENGTH ? this.#left >= LONG : this.#phase === CHUNKED || this.#phase === CLOSE;
+    return this.#phase === LENGTH ? this.#left >= WORTHWHILE : this.#phase === CHUNKED || this.#phase === CLOSE;
   }
 
   /** What may be kept. */

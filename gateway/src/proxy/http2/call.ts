@@ -4,6 +4,7 @@ import type { Attempts } from "../../balance/attempts.ts";
 import type { Target } from "../../runtime/runtime.ts";
 import { isGrpc } from "../grpc.ts";
 import type { BodySink, ClientBody } from "../http1/client-body.ts";
+import type { Slab } from "../http1/slab.ts";
 import { readTimeout, writeTimeout } from "../http1/upstream-errors.ts";
 import { Watchdog } from "../http1/watchdog.ts";
 import type { LiveExchange } from "../live-exchange.ts";
@@ -137,11 +138,16 @@ export class StreamCall implements Call, SessionWaiter, BodySink {
     this.#cancel?.abort();
   }
 
-  take(piece: Buffer): boolean {
+  take(piece: Buffer, slab: Slab | null): void {
     const stream = this.#stream;
-    if (stream === null || stream.destroyed || stream.writableEnded) return true;
+    if (stream === null || stream.destroyed || stream.writableEnded) return;
     if (this.#isConversation) this.#touch();
-    if (stream.write(piece)) return true;
+    slab?.hold();
+    stream.write(piece, slab?.letGo);
+  }
+
+  send(): boolean {
+    if (!this.#stream?.writableNeedDrain) return true;
     this.#stall.start(this.#options.forward.upstream.service.write_timeout);
     return false;
   }

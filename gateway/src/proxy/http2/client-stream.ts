@@ -104,6 +104,7 @@ export class ClientStream implements Traffic {
   #take(body: ClientBody, piece: Buffer): void {
     this.bytesIn += piece.length;
     body.take(piece);
+    body.flush();
     if (body.wanted) this.#await();
     else {
       this.#sending.pause(this.bytesIn);

@@ -1,0 +1,60 @@
+/** What a client has sent and nobody has used yet. */
+import { type Slab, slabOf } from "./slab.ts";
+
+const NOTHING = Buffer.alloc(0);
+
+export class ClientInput {
+  bytes: Buffer = NOTHING;
+  /** Where they lie; null: they last. */
+  #slab: Slab | null = null;
+  /** Where the request's head lies. */
+  #headSlab: Slab | null = null;
+
+  get length(): number {
+    return this.bytes.length;
+  }
+
+  add(chunk: Buffer): void {
+    if (this.bytes.length === 0) {
+      this.bytes = chunk;
+      this.#slab = slabOf(chunk);
+    } else {
+      this.bytes = Buffer.concat([this.bytes, chunk]);
+      this.#slab = null;
+    }
+  }
+
+  /** So many bytes are a head, which stays as it is until `releaseHead`. */
+  skipHead(size: number): void {
+    this.#slab?.hold();
+    this.#headSlab = this.#slab;
+    this.skip(size)?.letGo();
+  }
+
+  releaseHead(): void {
+    this.#headSlab?.letGo();
+    this.#headSlab = null;
+  }
+
+  /** Where the bytes lie, for whoever takes some. */
+  get slab(): Slab | null {
+    return this.#slab;
+  }
+
+  /** So many bytes are used. Answers what has to be let go when they have been taken: nothing else is in it. */
+  skip(size: number): Slab | null {
+    if (size < this.bytes.length) {
+      this.bytes = this.bytes.subarray(size);
+      return null;
+    }
+    const slab = this.#slab;
+    this.clear();
+    return slab;
+  }
+
+  /** Nobody wants them. */
+  clear(): void {
+    this.bytes = NOTHING;
+    this.#slab = null;
+  }
+}
