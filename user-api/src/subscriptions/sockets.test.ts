@@ -1,0 +1,253 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { afterEach, describe, it } from "node:test";
+import { arrayStore, ask, fromGateway } from "../testing.ts";
+import {
+  acknowledged,
+  atEnd,
+  bareSocket,
+  create,
+  endAll,
+  FOLLOW_NAMES,
+  following,
+  init,
+  listening,
+  nextMessage,
+  type SocketOptions,
+  subscribe,
+  until,
+} from "./testing.ts";
+
+afterEach(endAll);
+
+describe("a socket", () => {
+  const faults: readonly (readonly [string, readonly (string | Buffer)[], number])[] = [
+    ["nothing at all", [], 4408],
+    ["pings only", ['{"type":"ping"}'], 4408],
+    ["a subscription before init", [subscribe("1")], 4401],
+    ["no JSON", [init, "hello"], 4400],
+    ["a binary frame", [init, Buffer.from('{"type":"ping"}')], 4400],
+    ["a message of servers", [init, '{"type":"connection_ack"}'], 4400],
+    ["init twice", [init, init], 4429],
+    ["an id twice", [init, subscribe("1"), subscribe("1")], 4409],
+    ["a long id twice", [init, subscribe("🐙".repeat(200)), subscribe("🐙".repeat(200))], 4409],
+    ["a frame that is too large", [init, subscribe("1", " ".repeat(200_000))], 1009],
+  ];
+  for (const [name, sent, code] of faults) {
+    it(`that sends ${name} is closed with ${code}, and the next is served`, async () => {
+      const { app, url } = await listening({ live: { initMilliseconds: 100 } });
+      const socket = await bareSocket(url);
+      for (const frame of sent) socket.send(frame);
+      const [closed] = await once(socket, "close");
+      assert.equal(closed, code);
+      await following(app, 0);
+      const next = await acknowledged(url);
+      next.send(subscribe("1", "{ users { name } }"));
+      assert.deepEqual(await nextMessage(next), { id: "1", type: "next", payload: { data: { users: [] } } });
+    });
+  }
+
+  const frames: readonly (readonly [string, readonly number[], number])[] = [
+    ["text that is not UTF-8", [0x81, 0x82, 0, 0, 0, 0, 0xc3, 0x28], 1007],
+    ["a frame without a mask", [0x81, 0x02, 0x7b, 0x7d], 1002],
+    ["a reserved opcode", [0x83, 0x80, 0, 0, 0, 0], 1002],
+    ["the end of a message that has not begun", [0x80, 0x80, 0, 0, 0, 0], 1002],
+    ["a long ping", [0x89, 0xfe, 0x00, 0x80, 0, 0, 0, 0], 1002],
+  ];
+  for (const [name, bytes, code] of frames) {
+    it(`that sends ${name} is closed with ${code}`, async () => {
+      const { url } = await listening();
+      const { raw, rest } = await rawSocket(url);
+      raw.write(Buffer.from(bytes));
+      const chunks: Buffer[] = [rest];
+      for await (const chunk of raw) chunks.push(chunk);
+      const answer = Buffer.concat(chunks);
+      assert.deepEqual([answer[0], answer.readUInt16BE(2)], [0x88, code]);
+    });
+  }
+
+  it("that uses an id again right behind its complete has the new operation alone", async () => {
+    const { app, url } = await listening();
+    const socket = await acknowledged(url);
+    const messages: unknown[] = [];
+    socket.on("message", (data) => messages.push(JSON.parse(String(data))));
+    socket.send(subscribe("1", "subscription { userCreated { email } }"));
+    await following(app, 1);
+    socket.send('{"type":"complete","id":"1"}');
+    socket.send(subscribe("1", FOLLOW_NAMES));
+    socket.send('{"type":"ping"}');
+    await until(() => messages.length === 1);
+    await following(app, 1);
+    await ask(app, create("ann"));
+    await ask(app, create("bob"));
+    await until(() => messages.length === 3);
+    assert.deepEqual(messages, [
+      { type: "pong" },
+      { id: "1", type: "next", payload: { data: { userCreated: { name: "ann" } } } },
+      { id: "1", type: "next", payload: { data: { userCreated: { name: "bob" } } } },
+    ]);
+  });
+
+  it("that no longer answers is cut, and its subscriptions end", async () => {
+    const { app, url } = await listening({ live: { heartbeatMilliseconds: 50 } });
+    const socket = await acknowledged(url, { autoPong: false });
+    socket.send(subscribe("1"));
+    await following(app, 1);
+    assert.equal((await once(socket, "close"))[0], 1006);
+    await following(app, 0);
+    assert.equal(app.live.counts().sockets, 0);
+  });
+
+  it("that answers stays, and so does its subscription", async () => {
+    const { app, url } = await listening({ live: { heartbeatMilliseconds: 20 } });
+    const socket = await acknowledged(url);
+    socket.send(subscribe("1"));
+    await following(app, 1);
+    for (let n = 0; n < 4; n++) await once(socket, "ping");
+    assert.equal(app.live.counts().subscriptions, 1);
+  });
+
+  it("that is lost ends its subscriptions", async () => {
+    const { app, url } = await listening();
+    const socket = await acknowledged(url);
+    for (const id of ["1", "2", "3"]) socket.send(subscribe(id));
+    await following(app, 3);
+    socket.terminate();
+    await following(app, 0);
+  });
+
+  it("may have so many operations and not one more", async () => {
+    const { app, url } = await listening({ live: { operations: 2 } });
+    const socket = await acknowledged(url);
+    for (const id of ["1", "2", "3"]) socket.send(subscribe(id));
+    const { id, type, payload } = await nextMessage(socket);
+    assert.deepEqual([id, type], ["3", "error"]);
+    assert.deepEqual((payload as { extensions: unknown }[])[0]?.extensions, {
+      code: "LIMIT_EXCEEDED",
+      limit: "operations",
+      maximum: 2,
+    });
+    assert.equal(app.live.counts().subscriptions, 2);
+  });
+
+  it("has its consumer from the gateway's headers, and none from the payload of init", async () => {
+    const { url } = await listening({ policy: { access: "authenticated", rules: {} } });
+    const consumer = await acknowledged(url, { headers: fromGateway });
+    consumer.send(subscribe("1", create("ann").query));
+    assert.equal((await nextMessage(consumer)).type, "next");
+
+    const nobody = await bareSocket(url);
+    nobody.send(JSON.stringify({ type: "connection_init", payload: { "X-Consumer-ID": "1" } }));
+    assert.deepEqual((await once(nobody, "close")).map(String), ["4403", "Forbidden"]);
+  });
+
+  it("takes other payloads of init as they are", async () => {
+    const { url } = await listening();
+    const socket = await bareSocket(url);
+    socket.send(JSON.stringify({ type: "connection_init", payload: { token: "x" } }));
+    assert.deepEqual(await nextMessage(socket), { type: "connection_ack" });
+  });
+
+  const refused: readonly (readonly [string, SocketOptions, number])[] = [
+    ["another subprotocol", { protocol: "graphql-ws" }, 400],
+    ["a page of another origin", { headers: { origin: "https://evil.example" } }, 403],
+    ["a stranger with a wrong secret", { headers: { ...fromGateway, "x-gateway-secret": "x" } }, 401],
+  ];
+  for (const [name, options, status] of refused) {
+    it(`of ${name} is refused with ${status}`, async () => {
+      const { url } = await listening();
+      await assert.rejects(bareSocket(url, options), new RegExp(`Unexpected server response: ${status}`));
+    });
+  }
+
+  it("is opened at /graphql only; elsewhere the request is an ordinary one", async () => {
+    const { url } = await listening();
+    await assert.rejects(bareSocket(url.replace("graphql", "healthz")), /Unexpected server response: 200/);
+  });
+});
+
+describe("a client that is slower than its events", () => {
+  const long = "x".repeat(100_000);
+  const store = () => arrayStore({ postsOf: async (ids) => ids.map(() => [{ title: long }]) });
+
+  async function slowSocket(live: object) {
+    const { app, url } = await listening({ live, store: store() });
+    const socket = await acknowledged(url);
+    socket.send(subscribe("1"));
+    socket.send(subscribe("2", FOLLOW_NAMES));
+    await following(app, 2);
+    socket.pause();
+    const messages: { id: string; type: string; payload: unknown }[] = [];
+    socket.on("message", (data) => messages.push(JSON.parse(String(data))));
+    let created = 0;
+    while (app.live.counts().slow === 0) {
+      created += 1;
+      assert.ok(created < 500, "what waits for one client is not bounded");
+      await ask(app, create(`user${created}`));
+    }
+    return { app, socket, messages };
+  }
+
+  it("loses the operation that is too much for it, and keeps the others", async () => {
+    const { app, socket, messages } = await slowSocket({ operationBytes: 300_000, connectionBytes: 3_000_000 });
+    assert.deepEqual(app.live.counts(), { sockets: 1, streams: 0, subscriptions: 1, slow: 1 });
+    socket.resume();
+    await until(() => messages.some(({ type }) => type === "error"));
+    const { id, payload } = messages.find(({ type }) => type === "error") ?? {};
+    assert.equal(id, "1");
+    assert.deepEqual((payload as { extensions: unknown }[])[0]?.extensions, { code: "SLOW_CONSUMER" });
+    await ask(app, create("after"));
+    await until(() => messages.at(-1)?.id === "2" && JSON.stringify(messages.at(-1)).includes("after"));
+  });
+
+  it("loses its socket, with 1013, when that is too much", async () => {
+    const { app, socket } = await slowSocket({ operationBytes: 3_000_000, connectionBytes: 300_000 });
+    assert.equal(app.live.counts().subscriptions, 0);
+    socket.resume();
+    assert.deepEqual((await once(socket, "close")).map(String), ["1013", "This client is slower than its events"]);
+  });
+
+  it("is not answered its pings without end", async () => {
+    const { url } = await listening({ live: { connectionBytes: 1_000 } });
+    const { raw } = await rawSocket(url);
+    raw.pause();
+    // 125 bytes of payload, masked by zeros.
+    const ping = Buffer.concat([Buffer.from([0x89, 0xfd, 0, 0, 0, 0]), Buffer.alloc(125)]);
+    const many = Buffer.concat(Array.from({ length: 1_000 }, () => ping));
+    for (let n = 0; n < 300; n++) {
+      if (!raw.write(many)) await once(raw, "drain");
+    }
+    raw.end(Buffer.from([0x88, 0x80, 0, 0, 0, 0]));
+    let pongs = 0;
+    for await (const chunk of raw) pongs += chunk.length;
+    // All would be 38 MB; the system's own buffers take a few.
+    assert.ok(pongs < 19_000_000, `${pongs} bytes of pongs`);
+  });
+});
+
+/** A socket by hand, right behind its handshake, and what came with that. */
+async function rawSocket(url: string): Promise<{ raw: Socket; rest: Buffer }> {
+  const { hostname, port } = new URL(url);
+  const raw = connect(Number(port), hostname);
+  atEnd(() => raw.destroy());
+  raw.write(
+    [
+      "GET /graphql HTTP/1.1",
+      `host: ${hostname}:${port}`,
+      "connection: upgrade",
+      "upgrade: websocket",
+      "sec-websocket-version: 13",
+      "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+      "sec-websocket-protocol: graphql-transport-ws",
+      "\r\n",
+    ].join("\r\n"),
+  );
+  let got = Buffer.alloc(0);
+  while (!got.includes("\r\n\r\n")) {
+    const [chunk] = await once(raw, "data");
+    got = Buffer.concat([got, chunk]);
+  }
+  assert.match(String(got), /^HTTP\/1\.1 101 /);
+  return { raw, rest: got.subarray(got.indexOf("\r\n\r\n") + 4) };
+}
