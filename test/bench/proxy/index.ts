@@ -3,6 +3,7 @@ import type { BenchReport } from "../report.ts";
 import { bodies } from "./bodies.ts";
 import { changes } from "./changes.ts";
 import { type Effort, Field } from "./field.ts";
+import { h2 } from "./h2.ts";
 import { memory } from "./memory.ts";
 import { plain } from "./plain.ts";
 import { plugins, tls } from "./plugins.ts";
@@ -21,6 +22,7 @@ const cases = {
   plain: { run: plain, rounds: 5, seconds: 4 },
   plugins: { run: plugins, rounds: 5, seconds: 3 },
   tls: { run: tls, rounds: 5, seconds: 3 },
+  h2: { run: h2, rounds: 5, seconds: 3 },
   routes: { run: routes, rounds: 5, seconds: 3 },
   bodies: { run: bodies, rounds: 3, seconds: 2 },
   websocket: { run: websocket, rounds: 5, seconds: 3 },

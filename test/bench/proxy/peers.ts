@@ -59,13 +59,17 @@ const nginxBehind =
 
 export const nginx = nginxBehind((_, port) => [`listen 127.0.0.1:${port};`]);
 
-/** TLS 1.2 and 1.3, as Sluice. */
-export const nginxTls = nginxBehind((stage, port) => [
-  `listen 127.0.0.1:${port} ssl;`,
+const overTls = (stage: Stage, listen: string): readonly string[] => [
+  listen,
   `ssl_certificate ${stage.file("certificate.pem", stage.certificate.certificate)};`,
   `ssl_certificate_key ${stage.file("key.pem", stage.certificate.key)};`,
   "ssl_protocols TLSv1.2 TLSv1.3;",
-]);
+];
+
+/** TLS 1.2 and 1.3, as Sluice. */
+export const nginxTls = nginxBehind((stage, port) => overTls(stage, `listen 127.0.0.1:${port} ssl;`));
+/** The same with HTTP/2, in the words that every version of nginx knows. */
+export const nginxHttp2 = nginxBehind((stage, port) => overTls(stage, `listen 127.0.0.1:${port} ssl http2;`));
 
 const haproxyTo =
   (upstream: (stage: Stage) => number): StartPeer =>

@@ -1,0 +1,44 @@
+/** HTTP/2 over TLS to an upstream of HTTP/1.1. */
+import type { BenchReport } from "../report.ts";
+import { type Field, sampleOf } from "./field.ts";
+import { runH2load } from "./h2load.ts";
+import { nginxHttp2 } from "./peers.ts";
+import { startSluice } from "./sluice.ts";
+import type { Started } from "./stage.ts";
+
+const shapes = [
+  { name: "64 connections of one stream", connections: 64, streams: 1 },
+  { name: "8 connections of 16 streams", connections: 8, streams: 16 },
+] as const;
+
+export async function h2(field: Field): Promise<BenchReport> {
+  const { stage, effort } = field;
+  const peer = await field.start("nginx", nginxHttp2);
+  let tlsPort = 0;
+  const sluice = await field.start("sluice", async () => {
+    const started = await startSluice(stage, { routes: 10 });
+    ({ tlsPort } = started);
+    return started;
+  });
+  const enter = (name: string, started: Started | undefined, port: number | undefined) => {
+    if (!started) return;
+    for (const { name: shape, ...load } of shapes) {
+      const url = `https://localhost:${port}/api/x`;
+      const run = () => runH2load({ ...load, url, seconds: effort.seconds, folder: stage.folder });
+      field.add({ name: `${name}, ${shape}`, sample: () => sampleOf(started.process, run) });
+    }
+  };
+  enter("nginx", peer, peer?.port);
+  enter("sluice", sluice, tlsPort);
+  return field.report({
+    title: "HTTP/2 over TLS",
+    method:
+      "GET of a 100-byte JSON answer over kept connections of TLS 1.3, a certificate on P-256, ten routes, no plugins; " +
+      "the upstream speaks HTTP/1.1. As fast as it goes, by h2load.",
+    samples: await field.run(),
+    ratios: shapes.flatMap(({ name }) => [
+      { name: `CPU, ${name}, sluice / nginx`, of: `sluice, ${name}`, to: `nginx, ${name}` },
+      { name: `p99, ${name}, sluice / nginx`, of: `sluice, ${name}`, to: `nginx, ${name}`, figure: "p99" as const },
+    ]),
+  });
+}

@@ -1,0 +1,40 @@
+/** Load of HTTP/2 by h2load: one thread, connections with several streams at a time, one kind of request. */
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { startProcess } from "../../process/index.ts";
+import { tool } from "../../tools/tool.ts";
+import type { WrkResult } from "./wrk.ts";
+
+export interface H2loadOptions {
+  /** https. */
+  readonly url: string;
+  readonly seconds: number;
+  /** Where the log of requests is written. */
+  readonly folder: string;
+  readonly connections: number;
+  /** Requests under way on each connection. */
+  readonly streams: number;
+}
+
+/** Rejects when h2load is missing or cannot connect. */
+export async function runH2load({ url, seconds, folder, connections, streams }: H2loadOptions): Promise<WrkResult> {
+  const log = join(folder, "h2load.log");
+  // It appends.
+  rmSync(log, { force: true });
+  const args = ["-t1", `-c${connections}`, `-m${streams}`, `-D${seconds}`, "-Hapikey: key-5", `--log-file=${log}`, url];
+  const h2load = await startProcess(await tool("h2load"), args, { name: "h2load" });
+  await h2load.ended();
+  const told = h2load.output();
+  const count = (word: string) => Number(new RegExp(`(\\d+) ${word}`).exec(told)?.[1] ?? Number.NaN);
+  const [requests, succeeded] = [count("done"), count("succeeded")];
+  if (!(requests > 0) || !/h2/.test(/Application protocol: (\S+)/.exec(told)?.[1] ?? ""))
+    throw new Error(`h2load told no result of ${url} over HTTP/2:\n${h2load.tail()}`);
+  // Each line: when it began, the status, microseconds until its end.
+  const took = readFileSync(log, "utf8")
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => Number(line.split("\t")[2]))
+    .sort((one, other) => one - other);
+  const percentile = (share: number) => (took[Math.floor(took.length * share)] ?? Number.NaN) / 1000;
+  return { requests, seconds, failures: requests - succeeded, p50: percentile(0.5), p99: percentile(0.99) };
+}
