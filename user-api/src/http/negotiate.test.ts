@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GRAPHQL_RESPONSE, JSON_TYPE, mediaTypeOf } from "./negotiate.ts";
+import { GRAPHQL_RESPONSE, JSON_TYPE, mediaTypeOf, wantsEvents } from "./negotiate.ts";
 
 describe("the media type of an answer", () => {
   const cases = [
@@ -22,5 +22,24 @@ describe("the media type of an answer", () => {
   ] as const;
   for (const [accept, type] of cases) {
     it(`for ${accept} is ${type}`, () => assert.equal(mediaTypeOf(accept), type));
+  }
+});
+
+describe("an event stream", () => {
+  const cases = [
+    [undefined, false],
+    ["*/*", false],
+    ["text/*", false],
+    ["text/event-stream", true],
+    ["Text/Event-Stream;charset=utf-8", true],
+    ["text/event-stream, multipart/mixed", true],
+    ["text/event-stream, */*", true],
+    ["text/event-stream;q=0", false],
+    ["text/event-stream;q=0.5, application/json;q=0.4", true],
+    ["text/event-stream;q=0.5, application/json", false],
+    ["application/graphql-response+json, application/json, text/event-stream, multipart/mixed", false],
+  ] as const;
+  for (const [accept, wanted] of cases) {
+    it(`is ${wanted ? "" : "not "}what ${accept} wants`, () => assert.equal(wantsEvents(accept), wanted));
   }
 });

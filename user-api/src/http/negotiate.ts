@@ -39,9 +39,17 @@ export function mediaTypeOf(accept: string | undefined): MediaType | null {
   return json > 0 ? JSON_TYPE : null;
 }
 
-/** Whether the client wants its answers as server-sent events; it must name them. */
-export function wantsEvents(accept: string | undefined): boolean {
-  return accept?.includes("text/event-stream") === true && rangesOf(accept).some(isEvents);
-}
+const EVENTS = "text/event-stream";
 
-const isEvents = ({ type, quality }: Range): boolean => type === "text/event-stream" && quality > 0;
+/**
+ * Whether the client wants its answer as server-sent events: it must name them, and no other type with a higher quality
+ * or the same and before them. Clients like urql name all that they know with every request, JSON first.
+ */
+export function wantsEvents(accept: string | undefined): boolean {
+  if (accept?.includes(EVENTS) !== true) return false;
+  const known: readonly string[] = [EVENTS, GRAPHQL_RESPONSE, JSON_TYPE, "application/*", "*/*"];
+  const [best] = rangesOf(accept)
+    .filter(({ type, quality }) => known.includes(type) && quality > 0)
+    .toSorted((one, other) => other.quality - one.quality);
+  return best?.type === EVENTS;
+}

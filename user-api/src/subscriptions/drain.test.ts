@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { afterEach, describe, it } from "node:test";
+import { arrayStore, ask } from "../testing.ts";
+import {
+  acknowledged,
+  bareSocket,
+  clients,
+  create,
+  endAll,
+  FOLLOW,
+  following,
+  listening,
+  nextMessage,
+  subscribe,
+} from "./testing.ts";
+
+afterEach(endAll);
+
+describe("a server that drains", () => {
+  it("finishes requests, closes sockets with 1001 and the store at last", async () => {
+    const order: string[] = [];
+    const reading = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    const store = arrayStore({
+      async users() {
+        reading.resolve();
+        await gate.promise;
+        order.push("read");
+        return [];
+      },
+      async close() {
+        order.push("closed");
+      },
+    });
+    const { app, url, http } = await listening({ store });
+    const sockets = await Promise.all(Array.from({ length: 5 }, () => bareSocket(url)));
+    const closes = sockets.map((socket) => once(socket, "close"));
+    const answer = fetch(`${http}?query={users{id}}`);
+    await reading.promise;
+    const closing = app.close();
+    for (const close of closes) assert.deepEqual((await close).map(String), ["1001", "The server is shutting down"]);
+    gate.resolve();
+    assert.deepEqual(await (await answer).json(), { data: { users: [] } });
+    await closing;
+    assert.deepEqual(order, ["read", "closed"]);
+  });
+
+  it("finishes what sockets have asked for", async () => {
+    const reading = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    const store = arrayStore({
+      async users() {
+        reading.resolve();
+        await gate.promise;
+        return [];
+      },
+    });
+    const { app, url } = await listening({ store });
+    const socket = await acknowledged(url);
+    socket.send(subscribe("1", "{ users { name } }"));
+    await reading.promise;
+    const closing = app.close();
+    const message = nextMessage(socket);
+    gate.resolve();
+    assert.deepEqual(await message, { id: "1", type: "next", payload: { data: { users: [] } } });
+    assert.equal((await once(socket, "close"))[0], 1001);
+    await closing;
+  });
+
+  it("tells of every user who was created before, by sockets and streams, and then ends them", async () => {
+    const reads: PromiseWithResolvers<void>[] = [];
+    const store = arrayStore({
+      async postsOf(ids) {
+        const gate = Promise.withResolvers<void>();
+        reads.push(gate);
+        await gate.promise;
+        return ids.map(() => []);
+      },
+    });
+    const { app, url, http } = await listening({ store });
+    const socket = await acknowledged(url);
+    socket.send(subscribe("1"));
+    const stream = await fetch(http, {
+      method: "POST",
+      headers: { accept: "text/event-stream", "content-type": "application/json" },
+      // Another text than the socket's, so that it is executed on its own.
+      body: JSON.stringify({ query: FOLLOW.replace("userCreated", "u: userCreated") }),
+    });
+    await following(app, 2);
+    const names: string[] = [];
+    socket.on("message", (data) => names.push(JSON.parse(String(data)).payload.data.userCreated.name));
+    for (const name of ["ann", "bob"]) await ask(app, create(name));
+    const closed = once(socket, "close");
+    const closing = app.close();
+    // Each event of each of the two is read behind the one before.
+    for (let read = 0; read < 4; read++) {
+      while (reads[read] === undefined) await new Promise((next) => setImmediate(next));
+      reads[read]?.resolve();
+    }
+    assert.equal((await closed)[0], 1001);
+    assert.deepEqual(names, ["ann", "bob"]);
+    const text = await stream.text();
+    assert.deepEqual(
+      [...text.matchAll(/"name":"(\w+)"/g)].map(([, name]) => name),
+      ["ann", "bob"],
+    );
+    assert.doesNotMatch(text, /complete/, "a client that is told so does not come back");
+    await closing;
+  });
+
+  for (const client of clients) {
+    it(`is left by the client ${client.name} with an error, not as if all were told`, async () => {
+      const { app, port } = await listening();
+      const next = client.iterate(port, { query: FOLLOW }).next();
+      await following(app, 1);
+      await Promise.all([assert.rejects(next), app.close()]);
+    });
+  }
+
+  it("cuts what does not end in time", async () => {
+    const { app, url, logged } = await listening({ drainMilliseconds: 30 });
+    const socket = await bareSocket(url);
+    // It reads nothing any more, the closing frame neither.
+    socket.pause();
+    await app.close();
+    assert.ok(logged.some(({ msg }) => msg === "cutting what has not ended within 30 ms"));
+  });
+
+  it("cuts what waits for a store that does not answer", async () => {
+    const store = arrayStore({ postsOf: () => new Promise(() => undefined) });
+    const { app, url } = await listening({ store, drainMilliseconds: 30 });
+    const socket = await acknowledged(url);
+    socket.send(subscribe("1"));
+    await following(app, 1);
+    void ask(app, create("ann"));
+    const closed = once(socket, "close");
+    await app.close();
+    await closed;
+  });
+});

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { afterEach, describe, it } from "node:test";
+import { arrayStore, ask, fromGateway } from "../testing.ts";
+import { atEnd, create, endAll, FOLLOW, FOLLOW_NAMES, following, listening, until } from "./testing.ts";
+
+afterEach(endAll);
+
+interface Stream {
+  readonly sent: ClientRequest;
+  readonly response: IncomingMessage;
+  /** All that came so far. */
+  readonly text: () => string;
+}
+
+interface StreamOptions {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+/** A bare stream. */
+async function open(
+  port: number,
+  { method = "POST", path = "/graphql", headers, body }: StreamOptions,
+): Promise<Stream> {
+  const type = body === undefined ? {} : { "content-type": "application/json" };
+  const sent = request({
+    host: "127.0.0.1",
+    port,
+    method,
+    path,
+    headers: { accept: "text/event-stream", ...type, ...headers },
+  });
+  atEnd(() => sent.destroy());
+  sent.on("error", () => undefined);
+  sent.end(body);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  let text = "";
+  response.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  response.on("error", () => undefined);
+  return { sent, response, text: () => text };
+}
+
+const bodyOf = (query: string): string => JSON.stringify({ query });
+const urlOf = (query: string): string => `/graphql?query=${encodeURIComponent(query)}`;
+
+describe("an event stream", () => {
+  const ways: readonly (readonly [string, StreamOptions])[] = [
+    ["POST", { body: bodyOf(FOLLOW_NAMES) }],
+    ["GET", { method: "GET", path: urlOf(FOLLOW_NAMES) }],
+    ["a browser's GET", { method: "GET", path: urlOf(FOLLOW_NAMES), headers: { "cache-control": "no-cache" } }],
+    [
+      "Accept with a parameter",
+      { body: bodyOf(FOLLOW_NAMES), headers: { accept: "text/event-stream; charset=utf-8" } },
+    ],
+  ];
+  for (const [name, options] of ways) {
+    it(`is opened by ${name} and has events as graphql-sse says`, async () => {
+      const { app, port } = await listening();
+      const { response, text } = await open(port, options);
+      assert.equal(response.statusCode, 200);
+      assert.equal(response.headers["content-type"], "text/event-stream; charset=utf-8");
+      assert.equal(response.headers["cache-control"], "no-store");
+      await following(app, 1);
+      await ask(app, create("ann"));
+      await until(() => text().includes("ann"));
+      assert.equal(text(), ':\n\nevent: next\ndata: {"data":{"userCreated":{"name":"ann"}}}\n\n');
+    });
+  }
+
+  it("ends behind the result of a query", async () => {
+    const { port } = await listening();
+    const { response, text } = await open(port, { body: bodyOf("{ users { name } }") });
+    await once(response, "end");
+    assert.equal(text(), ':\n\nevent: next\ndata: {"data":{"users":[]}}\n\nevent: complete\ndata: \n\n');
+  });
+
+  it("has the faults of a document as its result", async () => {
+    const { port } = await listening();
+    const { response, text } = await open(port, { body: bodyOf("{ unknown }") });
+    await once(response, "end");
+    assert.equal(response.statusCode, 200);
+    assert.match(
+      text(),
+      /^:\n\nevent: next\ndata: \{"errors":\[\{"message":"Cannot query field.*\n\nevent: complete\ndata: \n\n$/,
+    );
+  });
+
+  it("is no way for a mutation by GET", async () => {
+    const { app, port } = await listening();
+    const { response, text } = await open(port, { method: "GET", path: urlOf(create("ann").query) });
+    await once(response, "end");
+    assert.match(text(), /"code":"BAD_REQUEST"/);
+    assert.deepEqual((await ask(app, { query: "{ users { name } }" })).data, { users: [] });
+  });
+
+  const refused: readonly (readonly [string, StreamOptions, number])[] = [
+    ["a body that is no JSON", { body: "{" }, 400],
+    ["a body without a query", { body: "[]" }, 400],
+    ["a wrong secret", { body: bodyOf(FOLLOW), headers: { ...fromGateway, "x-gateway-secret": "x" } }, 401],
+    [
+      "a page of another site",
+      {
+        method: "GET",
+        path: urlOf(FOLLOW),
+        headers: { "sec-fetch-site": "cross-site", origin: "https://evil.example" },
+      },
+      403,
+    ],
+    ["a body that is too large", { body: bodyOf(" ".repeat(200_000)) }, 413],
+  ];
+  for (const [name, options, status] of refused) {
+    it(`is refused with ${status} for ${name}`, async () => {
+      const { port } = await listening();
+      const { response } = await open(port, options);
+      assert.equal(response.statusCode, status);
+    });
+  }
+
+  it("is not what a client gets that likes JSON better", async () => {
+    const { port } = await listening();
+    const accept = "application/graphql-response+json, application/json, text/event-stream";
+    const { response } = await open(port, { body: bodyOf("{ users { name } }"), headers: { accept } });
+    assert.match(response.headers["content-type"] ?? "", /^application\/graphql-response\+json/);
+  });
+
+  it("shows by comments that it lives", async () => {
+    const { app, port } = await listening({ live: { heartbeatMilliseconds: 20 } });
+    const { text } = await open(port, { body: bodyOf(FOLLOW) });
+    await following(app, 1);
+    await until(() => text().startsWith(":\n\n:\n\n:\n\n"));
+  });
+
+  it("ends its subscription when the client goes", async () => {
+    const { app, port } = await listening();
+    const { sent } = await open(port, { body: bodyOf(FOLLOW) });
+    await following(app, 1);
+    sent.destroy();
+    await following(app, 0);
+    assert.equal(app.live.counts().streams, 0);
+  });
+
+  it("ends with an error when its client is slower than its events", async () => {
+    const title = "x".repeat(100_000);
+    const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ title }]) });
+    const { app, port } = await listening({ store, live: { connectionBytes: 300_000 } });
+    const { response, text } = await open(port, { body: bodyOf(FOLLOW) });
+    await following(app, 1);
+    response.pause();
+    let created = 0;
+    while (app.live.counts().slow === 0) {
+      created += 1;
+      assert.ok(created < 500, "what waits for one client is not bounded");
+      await ask(app, create(`user${created}`));
+    }
+    assert.equal(app.live.counts().subscriptions, 0);
+    response.resume();
+    await once(response, "end");
+    assert.match(text().slice(-300), /"code":"SLOW_CONSUMER"\}\}\]\}\n\nevent: complete\ndata: \n\n$/);
+  });
+});
