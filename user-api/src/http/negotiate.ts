@@ -46,7 +46,7 @@ const EVENTS = "text/event-stream";
  * or the same and before them. Clients like urql name all that they know with every request, JSON first.
  */
 export function wantsEvents(accept: string | undefined): boolean {
-  if (accept?.includes(EVENTS) !== true) return false;
+  if (accept === undefined || !/text\/event-stream/i.test(accept)) return false;
   const known: readonly string[] = [EVENTS, GRAPHQL_RESPONSE, JSON_TYPE, "application/*", "*/*"];
   const [best] = rangesOf(accept)
     .filter(({ type, quality }) => known.includes(type) && quality > 0)
