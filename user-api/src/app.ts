@@ -20,6 +20,7 @@ import type { TrustedDocuments } from "./limits/trusted.ts";
 import { serveHealth } from "./operations/health.ts";
 import { bindingsOf, requestIdOf } from "./operations/log.ts";
 import { makeMetrics, serveMetrics } from "./operations/metrics.ts";
+import { RequestLog } from "./operations/request-log.ts";
 import { applyPolicy, type Policy } from "./policy/policy.ts";
 import { type Asker, claimsIdentity, makeWhoAsks } from "./policy/who-asks.ts";
 import type { UserStore } from "./store/store.ts";
@@ -59,8 +60,6 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set before any handler of /graphql. */
     asker: Asker | null;
-    /** The operation that was executed, for the log. */
-    answered: { readonly name?: string; readonly type: string } | null;
   }
   interface FastifyInstance {
     /** Subscriptions: for who counts them. */
@@ -87,18 +86,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     bodyLimit: limits.bytes,
     requestTimeout: 30_000,
     http: { shouldUpgradeCallback: isUpgrade },
-    requestIdLogLabel: "requestId",
+    logController: new RequestLog(),
     childLoggerFactory: (logger, bindings, given, request) =>
       logger.child({ ...bindings, ...bindingsOf(request) }, given),
-    disableRequestLogging: true,
   });
   app.decorateRequest("asker", null);
   app.decorateRequest("answered", null);
-  app.addHook("onResponse", async (request, reply) => {
-    const { raw, answered } = request;
-    const told = answered === null ? {} : { operation: answered.name, type: answered.type };
-    const milliseconds = Math.round(reply.elapsedTime * 10) / 10;
-    request.log.info({ req: request, status: reply.statusCode, milliseconds, ...told }, "answered");
+  app.addHook("onResponse", async ({ raw }) => {
     // An upgrade that was answered by a response was refused; nobody else ends its connection.
     if (isUpgrade(raw)) raw.socket.destroySoon();
   });
@@ -191,7 +185,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       contextOf: ({ asker }) => contextOf(asker),
       stream: (ask, request, reply) => live.stream(ask, request, reply),
       onAnswered(request, { operation, seconds, codes }) {
-        request.answered = { name: operation.node.name?.value, type: operation.node.operation };
+        request.answered = { operation: operation.node.name?.value, type: operation.node.operation };
         metrics.answered(operation, seconds, codes);
       },
       onRefused: (codes) => metrics.refused(codes),

@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { buildSchema, getIntrospectionQuery } from "graphql";
+import { schema as text } from "../directory/schema.ts";
+import { type Ask, makeDocuments } from "./documents.ts";
+import { defaultLimits, type Limits } from "./limits.ts";
+import { readTrustedDocuments } from "./trusted.ts";
+
+const schema = buildSchema(text);
+const documentsOf = (limits: Partial<Limits> = {}, introspection = true) =>
+  makeDocuments({ schema, limits: { ...defaultLimits, ...limits }, introspection });
+
+const USERS = "{ users { name } }";
+const PAGED = "query($n: Int) { users(first: $n) { name } }";
+
+describe("a limit on documents", () => {
+  const cases: readonly (readonly [keyof Limits, number, within: Ask, beyond: Ask, RegExp])[] = [
+    ["tokens", 7, { query: "{ users { name id } }" }, { query: "{ users { name id email } }" }, /too many tokens/],
+    ["depth", 2, { query: USERS }, { query: "{ users { posts { title } } }" }, /nests fields 3 levels deep/],
+    ["aliases", 1, { query: "{ a: users { id } }" }, { query: "{ a: users { b: id } }" }, /has 2 aliases/],
+    [
+      "rootFields",
+      2,
+      { query: "{ a: users { id } b: users { id } }" },
+      { query: "{ ...F ...F ...F } fragment F on Query { __typename }" },
+      /has 3 root fields/,
+    ],
+    ["cost", 2_000, { query: USERS }, { query: "{ users { name id } }" }, /may ask for 3000 field values/],
+    [
+      "cost",
+      20,
+      { query: PAGED, variables: { n: 10 } },
+      { query: PAGED, variables: { n: 11 } },
+      /may ask for 22 field values/,
+    ],
+    [
+      "variablesDepth",
+      2,
+      { query: USERS, variables: { a: [1] } },
+      { query: USERS, variables: { a: [[1]] } },
+      /variables nest too deep/,
+    ],
+  ];
+  for (const [limit, maximum, within, beyond, message] of cases) {
+    it(`${limit} of ${maximum} lets pass what is within, and names itself to what is beyond`, () => {
+      const documents = documentsOf({ [limit]: maximum });
+      // The second time what was found out is used again.
+      for (let n = 0; n < 2; n++) {
+        for (const check of [documents.bounded, documents.valid]) {
+          assert.ok("node" in check(within), JSON.stringify(check(within)));
+          const refused = check(beyond);
+          assert.ok("errors" in refused);
+          const [error] = refused.errors;
+          assert.match(error?.message ?? "", message);
+          assert.match(error?.message ?? "", new RegExp(`; the limit is ${maximum}$`));
+          assert.deepEqual(error?.extensions, { code: "LIMIT_EXCEEDED", limit, maximum });
+        }
+      }
+    });
+  }
+
+  it("lets the seed's own query of all users and posts pass by default, twice in one request", () => {
+    const query = "{ a: users { id name email posts { title } } b: users { id name email posts { title } } }";
+    assert.ok("node" in documentsOf().valid({ query }));
+  });
+
+  it("lets the standard introspection query pass by default, with every option", () => {
+    const query = getIntrospectionQuery({
+      inputValueDeprecation: true,
+      schemaDescription: true,
+      specifiedByUrl: true,
+      directiveIsRepeatable: true,
+      oneOf: true,
+    });
+    assert.ok("node" in documentsOf().valid({ query }));
+  });
+
+  it("does not let introspection go round in circles", () => {
+    const query =
+      "{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }";
+    const refused = documentsOf().valid({ query });
+    assert.ok("errors" in refused);
+    assert.match(refused.errors[0]?.message ?? "", /introspection depth/i);
+  });
+
+  it("keeps the parser from the end of the stack", () => {
+    const documents = documentsOf({ tokens: 10_000, depth: 100 });
+    const refused = documents.bounded({ query: "{a".repeat(4_999) + "}".repeat(2) });
+    assert.ok("errors" in refused);
+  });
+});
+
+describe("the operation that is asked for", () => {
+  const TWO = "query A { users { id } } query B($n: Int) { users(first: $n) { name } }";
+  const cases = [
+    [{ query: USERS }, undefined],
+    [{ query: USERS, operationName: null }, undefined],
+    [{ query: TWO, operationName: "B" }, "B"],
+  ] as const;
+  for (const [ask, name] of cases) {
+    it(`is ${name ?? "the only one"} for ${JSON.stringify(ask)}`, () => {
+      const operation = documentsOf().bounded(ask);
+      assert.ok("node" in operation);
+      assert.equal(operation.node.name?.value, name);
+    });
+  }
+
+  for (const operationName of [undefined, null, "", "C", "__proto__", "constructor"]) {
+    it(`is none of two for ${JSON.stringify(operationName)}`, () => {
+      const refused = documentsOf().bounded({ query: TWO, operationName });
+      assert.ok("errors" in refused);
+      assert.equal(refused.errors[0]?.extensions.code, "GRAPHQL_VALIDATION_FAILED");
+    });
+  }
+
+  it("tells the fields that it asks for, each once, as the schema has them", () => {
+    const operation = documentsOf().bounded({
+      query: "{ a: users { ...F } b: users { ...F nothing } __typename } fragment F on User { name posts { title } }",
+    });
+    assert.ok("node" in operation);
+    assert.deepEqual(operation.fields, ["User.name", "Post.title", "User.posts", "Query.users"]);
+  });
+
+  it("is none of definitions of types, and none of nothing", () => {
+    for (const query of ["type A { a: Int }", "fragment F on User { id }", "", undefined]) {
+      assert.ok("errors" in documentsOf().bounded({ query }), `${query}`);
+    }
+  });
+});
+
+describe("a document that does not fit the schema", () => {
+  it("is refused by valid() with all that is wrong, every time", () => {
+    const documents = documentsOf();
+    const ask = { query: "{ users { one two } }" };
+    assert.ok("node" in documents.bounded(ask));
+    for (let n = 0; n < 2; n++) {
+      const refused = documents.valid(ask);
+      assert.ok("errors" in refused);
+      assert.equal(refused.errors.length, 2);
+    }
+  });
+
+  it("is told nothing of the schema when introspection is off", () => {
+    const refused = documentsOf({}, false).valid({ query: "{ usres { id } }" });
+    assert.ok("errors" in refused);
+    assert.equal(refused.errors[0]?.message, 'Cannot query field "usres" on type "Query".');
+  });
+});
+
+describe("a manifest of trusted documents", () => {
+  const expected = new Map([["a", USERS]]);
+  const good = [
+    ["a map", { a: USERS }],
+    [
+      "Apollo's form",
+      { format: "apollo-persisted-query-manifest", version: 1, operations: [{ id: "a", body: USERS }] },
+    ],
+  ] as const;
+  for (const [name, manifest] of good) {
+    it(`is read as ${name}`, () => {
+      const read = readTrustedDocuments(JSON.stringify(manifest));
+      assert.ok(typeof read !== "string");
+      assert.deepEqual(read.byId, expected);
+      assert.deepEqual(read.texts, new Set([USERS]));
+    });
+  }
+  for (const wrong of [
+    "",
+    "[]",
+    '"x"',
+    '{"a":1}',
+    '{"operations":[{"id":"a"}]}',
+    '{"operations":["x"]}',
+    '{"":"{a}"}',
+  ]) {
+    it(`is refused: ${wrong}`, () => assert.equal(typeof readTrustedDocuments(wrong), "string"));
+  }
+});

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { buildSchema, type FragmentDefinitionNode, Kind, parse } from "graphql";
+import { cost, UNPAGED } from "./cost.ts";
+import { depth, type Measure, measure, rootFields } from "./measures.ts";
+import { nestsDeeper } from "./variables.ts";
+
+const schema = buildSchema(
+  "type Query { a: A, name: String, many(first: Int): [A!]!, few: [A] } type A { a: A, name: String, few: [A] }",
+);
+
+function of(source: string, how: Measure): number {
+  const document = parse(source);
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+  }
+  const [operation] = document.definitions;
+  assert.ok(operation?.kind === Kind.OPERATION_DEFINITION);
+  return measure({ selections: operation.selectionSet, typeName: "Query" }, how, { schema, fragments });
+}
+
+const nested = (levels: number): string => `${"{a".repeat(levels - 1)}{name}${"}".repeat(levels - 1)}`;
+const doubling = (count: number): string =>
+  [
+    ...Array.from({ length: count }, (_, n) => `fragment F${n} on A { ...F${n + 1} ...F${n + 1} }`),
+    `fragment F${count} on A { name }`,
+  ].join(" ");
+
+describe("the depth", () => {
+  const cases = [
+    ["{ name }", 1],
+    ["{ a { name } }", 2],
+    [nested(8), 8],
+    ["{ a { ... { a { ... on A { name } } } } }", 3],
+    ["{ a { ...F } } fragment F on A { a { name } }", 3],
+    ["{ a { ...F ...F } } fragment F on A { ...G ...G } fragment G on A { a { name } }", 3],
+    ["{ a { __typename } }", 1],
+    ["{ __schema { types { fields { type { name } } } } }", 0],
+    ["{ nothing { like { this } } }", 3],
+    [`{ a { ...F0 } } ${doubling(60)}`, 2],
+    ["{ a { ...F } } fragment F on A { a { ...F } }", 2],
+  ] as const;
+  for (const [source, levels] of cases) {
+    it(`of ${source.slice(0, 70)} is ${levels}`, () => assert.equal(of(source, depth), levels));
+  }
+});
+
+describe("the number of root fields", () => {
+  const cases = [
+    ["{ name a { name } }", 2],
+    ["{ x: name y: name }", 2],
+    ["{ ...F ...F } fragment F on Query { name a { a { name } } }", 4],
+    ["{ ... { name } ... on Query { name } }", 2],
+  ] as const;
+  for (const [source, count] of cases)
+    it(`of ${source} is ${count}`, () => assert.equal(of(source, rootFields), count));
+});
+
+describe("the cost", () => {
+  const page = 100;
+  const cases = [
+    ["{ name }", {}, 1],
+    ["{ a { name } }", {}, 2],
+    ["{ few { name } }", {}, UNPAGED * 2],
+    ["{ many { name } }", {}, page * 2],
+    ["{ many(first: 3) { name } }", {}, 6],
+    ["{ many(first: 3) { few { name } } }", {}, 3 * (1 + UNPAGED * 2)],
+    ["{ many(first: 1000000) { name } }", {}, page * 2],
+    ["{ many(first: -1) { name } }", {}, page * 2],
+    ["query($n: Int) { many(first: $n) { name } }", { n: 4 }, 8],
+    ["query($n: Int) { many(first: $n) { name } }", {}, page * 2],
+    ["query($n: Int) { many(first: $n) { name } }", { n: "4" }, page * 2],
+    ["query($n: Int) { many(first: $n) { name } }", { n: Number.NaN }, page * 2],
+    ["{ x: many(first: 1) { name } y: many(first: 1) { name } }", {}, 4],
+    ["{ many(first: 2) { ...F } } fragment F on A { a { name } }", {}, 6],
+    ["{ __schema { types { name } } }", {}, 0],
+    ["{ unknown { name } }", {}, 2],
+  ] as const;
+  for (const [source, variables, total] of cases) {
+    it(`of ${source} with ${JSON.stringify(variables)} is ${total}`, () => {
+      assert.equal(of(source, cost({ page, variables })), total);
+    });
+  }
+
+  it("of fragments that double again and again is found at once, and beyond every limit", () => {
+    assert.ok(of(`{ a { ...F0 } } ${doubling(400)}`, cost({ page, variables: {} })) > 1e100);
+  });
+});
+
+describe("variables", () => {
+  const nest = (levels: number): unknown => (levels === 0 ? 1 : { a: [nest(levels - 1)] });
+  const cases = [
+    [{}, 1, false],
+    [{ a: 1 }, 1, false],
+    [{ a: [] }, 1, true],
+    [nest(4), 8, false],
+    [nest(5), 8, true],
+  ] as const;
+  for (const [value, limit, deeper] of cases) {
+    it(`${JSON.stringify(value)} nest ${deeper ? "" : "not "}deeper than ${limit}`, () => {
+      assert.equal(nestsDeeper(value, limit), deeper);
+    });
+  }
+});
