@@ -1,7 +1,7 @@
 /** Puts a node together: source -> intake -> compile -> runtime -> proxy, and the listener that tells how it fares. */
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { emptySnapshot, type NodeState, type Snapshot } from "@sluice/model";
+import { emptySnapshot, type NodeState, type Snapshot } from "@sluice/model/serving";
 import type { Logger } from "pino";
 import type { Turn } from "./balance/balancer.ts";
 import { reportOf, shownTargets } from "./balance/report.ts";
@@ -15,8 +15,6 @@ import { createIntake } from "./runtime/intake.ts";
 import { SettingsError } from "./settings/error.ts";
 import { type GatewaySettings, gatewaySettings as names } from "./settings/gateway.ts";
 import { accessLogFile, tracesUrl } from "./settings/observers.ts";
-import { createFileSource } from "./sources/file.ts";
-import { createPushSource } from "./sources/push.ts";
 import type { NodeFacts, Source } from "./sources/source.ts";
 import { startStatusListener } from "./status/listener.ts";
 import { version } from "./version.ts";
@@ -62,9 +60,11 @@ interface Origin {
   readonly clusterCounters?: Counters;
 }
 
+/** Only what reads from there is loaded. */
 async function originOf(settings: GatewaySettings, log: Logger, node: NodeFacts): Promise<Origin> {
   if (settings.source === "file") {
     if (!settings.file) throw new SettingsError(`${names.file.variable} must be set: the declarative file to serve`);
+    const { createFileSource } = await import("./sources/file.ts");
     return { source: createFileSource({ file: settings.file, log }) };
   }
   if (settings.source === "database") {
@@ -75,6 +75,7 @@ async function originOf(settings: GatewaySettings, log: Logger, node: NodeFacts)
 }
 
 async function pushSourceOf(settings: GatewaySettings): Promise<Source> {
+  const { createPushSource } = await import("./sources/push.ts");
   const { push: listen, pushToken, pushCert, pushKey, pushAuthority, pushClient } = settings;
   const given = [pushCert, pushKey, pushAuthority].filter((file) => file !== null);
   if (given.length === 3) {

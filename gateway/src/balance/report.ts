@@ -1,5 +1,6 @@
 /** What a node tells of its upstreams' targets: on the status listener and in the metrics. */
 import type { Balancer } from "./balancer.ts";
+import type { Member } from "./member.ts";
 
 /** Kong's words (GET /upstreams/{upstream}/health). */
 export type Health = "HEALTHY" | "UNHEALTHY" | "HEALTHCHECKS_OFF";
@@ -25,7 +26,7 @@ export function reportOf(balancers: ReadonlyMap<string, Balancer>): UpstreamsRep
       id,
       Object.fromEntries(
         entries.map(({ member, weight }) => {
-          const health = watched ? (member.health.healthy ? "HEALTHY" : "UNHEALTHY") : "HEALTHCHECKS_OFF";
+          const health = healthOf(member, watched);
           const { host: ip, port } = member;
           return [member.id, { health, weight, addresses: [{ ip, port, weight, health }] }];
         }),
@@ -44,14 +45,14 @@ export interface ShownTarget {
   readonly health: Health;
 }
 
-export function shownTargets(balancers: ReadonlyMap<string, Balancer>): readonly ShownTarget[] {
-  const reports = reportOf(balancers);
-  return [...balancers].flatMap(([id, { upstream, entries }]) =>
-    entries.map(({ member }) => ({
-      upstream: upstream.name,
-      target: member.address,
-      address: member.address,
-      health: reports[id]?.[member.id]?.health ?? "HEALTHCHECKS_OFF",
-    })),
-  );
+/** Of several targets of an upstream that have one address the last one. */
+export function* shownTargets(balancers: ReadonlyMap<string, Balancer>): Generator<ShownTarget> {
+  for (const { upstream, entries, watched } of balancers.values()) {
+    const byAddress = new Map(entries.map(({ member }) => [member.address, member]));
+    for (const [address, member] of byAddress)
+      yield { upstream: upstream.name, target: address, address, health: healthOf(member, watched) };
+  }
 }
+
+const healthOf = ({ health }: Member, watched: boolean): Health =>
+  watched ? (health.healthy ? "HEALTHY" : "UNHEALTHY") : "HEALTHCHECKS_OFF";

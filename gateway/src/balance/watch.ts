@@ -2,7 +2,7 @@
  * Active health checks: a node's own requests to targets, at the pace that the upstream asks for. Healthy and unhealthy
  * targets have each a pace of their own. What carries a check, and the clock, come from outside.
  */
-import { type Certificate, differences, type Upstream } from "@sluice/model";
+import { type Certificate, differences, type Upstream } from "@sluice/model/serving";
 import type { Balancer } from "./balancer.ts";
 import type { Sign } from "./health.ts";
 import type { Member } from "./member.ts";

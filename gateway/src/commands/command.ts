@@ -1,5 +1,5 @@
 /** What a command of `sluice` is. */
-import { type Checked, type Declarations, readSettings, type Settings } from "@sluice/model";
+import { type Checked, type Declarations, readSettings, type Settings } from "@sluice/model/serving";
 import type { Logger } from "pino";
 
 /** Something that goes on until it is told to stop. */

@@ -8,7 +8,7 @@ import {
   type Snapshot,
   type Target,
   type Upstream,
-} from "@sluice/model";
+} from "@sluice/model/serving";
 import { Balancer, type HealthNews, type Turn } from "../balance/balancer.ts";
 import { Groups } from "./groups.ts";
 

@@ -7,7 +7,7 @@ import {
   emptySnapshot,
   type Snapshot,
   type Sni,
-} from "@sluice/model";
+} from "@sluice/model/serving";
 import type { CertificateIndex } from "../runtime/runtime.ts";
 
 /** The certificate for every name, and for clients that name none. */

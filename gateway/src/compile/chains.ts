@@ -15,7 +15,7 @@ import {
   plugins,
   type SnapshotPlugin,
   type SnapshotRoute,
-} from "@sluice/model";
+} from "@sluice/model/serving";
 import type { PluginHandlers, PluginInstance, PluginServices } from "../plugins/plugin.ts";
 import type { Chain, RouteChains, Scheme, Step } from "../runtime/runtime.ts";
 import { Groups } from "./groups.ts";

@@ -2,7 +2,7 @@
  * Compile: from a snapshot to a runtime, sharing with the runtime before what did not change. It costs what differs
  * between the two snapshots; what a request needs beyond that is made when the first one needs it.
  */
-import { differences, type Snapshot } from "@sluice/model";
+import { differences, type Snapshot } from "@sluice/model/serving";
 import type { Balancer } from "../balance/balancer.ts";
 import type { Match, MatchRequest, RoutePart, Runtime } from "../runtime/runtime.ts";
 import { Balancers, type BalancerTools } from "./balancers.ts";

@@ -1,5 +1,5 @@
 /** Items that have something in common, found by it. Versions share all that a change does not touch. */
-import { BucketMap, byHash, type Difference } from "@sluice/model";
+import { BucketMap, byHash, type Difference } from "@sluice/model/serving";
 import { insertSorted } from "./router/radix.ts";
 
 interface Member {

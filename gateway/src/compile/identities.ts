@@ -8,7 +8,7 @@ import {
   type Snapshot,
   type SnapshotCredential,
   type SnapshotRoute,
-} from "@sluice/model";
+} from "@sluice/model/serving";
 import type { IdentityIndex } from "../runtime/runtime.ts";
 import { Groups } from "./groups.ts";
 

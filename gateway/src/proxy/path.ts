@@ -1,5 +1,5 @@
 /** The request target: from what the client sent to the one normal form that routes match on (kong-contract 2.1). */
-import { normalizePath } from "@sluice/model";
+import { normalizePath } from "@sluice/model/serving";
 
 export interface RequestTarget {
   /** Normalised, without the query. */

@@ -1,6 +1,6 @@
 /** The one way into a node: the next snapshot is made, compiled and swapped in, or refused with every fault. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Checked, emptySnapshot, type NodeState, type Snapshot } from "@sluice/model";
+import { type Checked, emptySnapshot, type NodeState, type Snapshot } from "@sluice/model/serving";
 import type { Intake } from "../sources/source.ts";
 
 export interface IntakeOptions {

@@ -1,5 +1,5 @@
 /** Start-up settings of who may use the admin listener. */
-import { defineSettings, type Settings } from "@sluice/model";
+import { defineSettings, type Settings } from "@sluice/model/serving";
 
 export const accessSettings = defineSettings({
   access: {

@@ -1,5 +1,5 @@
 /** Start-up settings of `sluice config`: those of the stores that it reads and writes. */
-import { defineSettings, type Settings } from "@sluice/model";
+import { defineSettings, type Settings } from "@sluice/model/serving";
 import { adminSettings } from "./admin.ts";
 import { databaseSettings } from "./database.ts";
 import { logLevel } from "./gateway.ts";

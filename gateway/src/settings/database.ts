@@ -1,5 +1,5 @@
 /** Start-up settings of whatever reads or writes a database. Names and defaults as Kong's `pg_*` where it has them. */
-import { defineSettings, type Settings } from "@sluice/model";
+import { defineSettings, type Settings } from "@sluice/model/serving";
 
 export const databaseSettings = defineSettings({
   database: {

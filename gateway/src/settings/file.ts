@@ -1,5 +1,5 @@
 /** Start-up settings of whatever reads or writes a declarative file. */
-import { defineSettings, type Settings } from "@sluice/model";
+import { defineSettings, type Settings } from "@sluice/model/serving";
 
 export const fileSettings = defineSettings({
   file: {

@@ -1,5 +1,5 @@
 /** Start-up settings of `sluice gateway`. */
-import { defineSettings, type Settings } from "@sluice/model";
+import { defineSettings, type Settings } from "@sluice/model/serving";
 import { databaseSettings } from "./database.ts";
 import { fileSettings } from "./file.ts";
 import { observerSettings } from "./observers.ts";

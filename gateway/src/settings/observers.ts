@@ -1,5 +1,5 @@
 /** Start-up settings of what looks on while requests are served. */
-import { defineSettings, type Settings } from "@sluice/model";
+import { defineSettings, type Settings } from "@sluice/model/serving";
 import { SettingsError } from "./error.ts";
 
 export const observerSettings = defineSettings({

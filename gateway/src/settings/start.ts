@@ -1,5 +1,5 @@
 /** Start-up settings of `sluice start`: those of a node and of an admin listener, over one database or file. */
-import { type Declarations, defineSettings, readSettings, type Settings } from "@sluice/model";
+import { type Declarations, defineSettings, readSettings, type Settings } from "@sluice/model/serving";
 import { adminSettings } from "./admin.ts";
 import { gatewaySettings } from "./gateway.ts";
 

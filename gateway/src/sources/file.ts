@@ -4,17 +4,17 @@
  */
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname } from "node:path";
+import type { loadText } from "@sluice/model";
 import {
   adoptChange,
   type Change,
   type Checked,
   collections,
   describeViolation,
-  loadText,
   type NodeState,
   type Snapshot,
   type Violation,
-} from "@sluice/model";
+} from "@sluice/model/serving";
 import { SettingsError } from "../settings/error.ts";
 import { createFileText } from "./file-text.ts";
 import { createAsideReader } from "./read-aside.ts";
@@ -79,17 +79,20 @@ function withoutOthers(change: Change, previous: Snapshot): Change {
   };
 }
 
-function takenText(text: string, known?: LoadedData): Taken {
+function takenText(text: string, load: typeof loadText, known?: LoadedData): Taken {
   let loaded = known;
   return {
     text,
     loaded() {
-      loaded ??= loadText(text).value;
+      loaded ??= load(text).value;
       if (!loaded) throw new Error("a text that was found good is not good any more");
       return loaded;
     },
   };
 }
+
+/** A node that reads its file aside has no use for it, nor for the memory that it takes. */
+const loadLoader = async (): Promise<typeof loadText> => (await import("@sluice/model")).loadText;
 
 export function createFileSource({ file, log, interval = 1000, keep = false }: FileOptions): FileSource {
   let into: Intake | undefined;
@@ -127,14 +130,15 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
     revision += 1;
     trouble = null;
     hash = value.state.hash;
-    if (keep) taken = takenText(text, value.loaded);
+    if (keep) taken = takenText(text, await loadLoader(), value.loaded);
     log.info({ file, hash, revision }, "serving the file");
   }
 
   async function takeHere(intake: Intake, text: string): Promise<Checked<Delivered>> {
+    const load = await loadLoader();
     let loaded: LoadedData | undefined;
     const { violations, value: state } = await intake.update(revision + 1, (previous) => {
-      const read = loadText(text, { file, previous });
+      const read = load(text, { file, previous });
       if (read.violations) return read;
       const { positionOf: _, ...data } = read.value;
       loaded = data;
@@ -204,7 +208,7 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
       if (saved) fileText.know(text);
       trouble = null;
       hash = snapshot.hash;
-      if (keep) taken = takenText(text);
+      if (keep) taken = takenText(text, await loadLoader());
     },
     async stop() {
       clearInterval(timer);

@@ -3,7 +3,7 @@
  * among them. The control thread checks documents, hands over what changed, and keeps the health of targets; what a
  * worker finds out about a target it tells the control thread, which tells the others.
  */
-import { changeBetween, emptySnapshot, type Snapshot } from "@sluice/model";
+import { changeBetween, emptySnapshot, type Snapshot } from "@sluice/model/serving";
 import type { HealthNews } from "../balance/balancer.ts";
 import { healthy } from "../balance/health.ts";
 import { Balancers } from "../compile/balancers.ts";

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { pid } from "node:process";
 import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
-import { adoptChange, emptySnapshot } from "@sluice/model";
+import { adoptChange, emptySnapshot } from "@sluice/model/serving";
 import { pino } from "pino";
 import { createCounters, createMetrics, partsOf } from "../plugins/index.ts";
 import { SharedCounters } from "../plugins/rate-limiting/shared.ts";

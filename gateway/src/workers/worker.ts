@@ -1,5 +1,5 @@
 /** A worker: snapshot -> compile -> runtime -> proxy. It is the same in the control thread and in a thread of its own. */
-import { emptySnapshot, type Snapshot } from "@sluice/model";
+import { emptySnapshot, type Snapshot } from "@sluice/model/serving";
 import type { BalancerTools } from "../compile/balancers.ts";
 import { compile } from "../compile/compile.ts";
 import { handlers, type PluginServices } from "../plugins/index.ts";

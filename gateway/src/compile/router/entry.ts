@@ -1,5 +1,5 @@
 /** Entries: what the router sorts and tries. A route has one for each of its paths, so that paths compete one by one. */
-import { compileRegex, type Regex, type SnapshotRoute } from "@sluice/model";
+import { compileRegex, type Regex, type SnapshotRoute } from "@sluice/model/serving";
 import type { MatchRequest } from "../../runtime/runtime.ts";
 import { parseHostPattern } from "./host.ts";
 

@@ -5,7 +5,7 @@
  * request's host and at the prefixes of its path; only regular expressions and routes without a path are tried one by
  * one. A new version of the router shares the tables and tree nodes that a change did not touch.
  */
-import { BucketMap, byHash, byId, type SnapshotRoute } from "@sluice/model";
+import { BucketMap, byHash, byId, type SnapshotRoute } from "@sluice/model/serving";
 import type { MatchRequest } from "../../runtime/runtime.ts";
 import { type Entry, entriesOf } from "./entry.ts";
 import { type HostKinds, parseHostPattern, visitHostKeys } from "./host.ts";

@@ -1,5 +1,5 @@
 /** Which origins a cors config allows (kong-contract 3.4). */
-import { compileRegex } from "@sluice/model";
+import { compileRegex } from "@sluice/model/serving";
 
 /** What a response says about who may read it. */
 export type AllowedOrigin =

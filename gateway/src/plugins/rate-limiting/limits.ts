@@ -1,5 +1,5 @@
 /** The limits of a config, with all that is the same for each request. */
-import { type Period, periods, type RateLimitingConfig } from "@sluice/model";
+import { type Period, periods, type RateLimitingConfig } from "@sluice/model/serving";
 import type { HeaderEdit } from "../../proxy/exchange.ts";
 import { settingHeader } from "../../proxy/header-edits.ts";
 import { type Window, windowOf } from "./windows.ts";

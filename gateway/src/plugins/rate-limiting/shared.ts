@@ -7,7 +7,7 @@
  * long ones, and never stops anybody. A limit above 4,294,967,295 counts as none.
  */
 import { getRandomValues } from "node:crypto";
-import { type Period, periods } from "@sluice/model";
+import { type Period, periods } from "@sluice/model/serving";
 import { Recent } from "../recent.ts";
 import type { Counter, Counters, Taken } from "./counters.ts";
 import { HASH_KEY_WORDS, keyedHash } from "./keyed-hash.ts";

@@ -1,0 +1,16 @@
+/**
+ * `@sluice/model/serving`: what serving needs of the model. Every worker has its own copy of what it imports, and most of
+ * the model is for those who check, read and write: with Ajv and the YAML library it takes 10 MB.
+ */
+export { describeViolation } from "./document/describe.ts";
+export { collections } from "./entities/index.ts";
+export type * from "./index.ts";
+export { normalizePath } from "./path.ts";
+export { plugins } from "./plugins/index.ts";
+export { periods } from "./plugins/rate-limiting.ts";
+export { compileRegex } from "./regex.ts";
+export * from "./settings/index.ts";
+export { adoptChange } from "./snapshot/adopt.ts";
+export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";
+export { changeBetween } from "./snapshot/change.ts";
+export { emptySnapshot } from "./snapshot/make.ts";
