@@ -17,6 +17,7 @@ export class StreamedBody implements RequestBody {
   #whole: Buffer | null = null;
   #seen: readonly Buffer[] = [];
   #stream: ForwardedBody | null = null;
+  #dropped = false;
 
   constructor(source: Readable, declaredLength: number | null) {
     this.#source = source;
@@ -45,10 +46,15 @@ export class StreamedBody implements RequestBody {
     if (!this.#source.readableEnded) this.#source.resume();
   }
 
-  /** What to give to an HTTP client. The same at every call, as long as `begun` is false. */
+  /** What to give to an HTTP client at every try. One that is still there is the same again. */
   open(writeTimeout: number): Buffer | Readable {
     if (this.#whole !== null) return this.#whole;
-    this.#stream ??= new ForwardedBody(this.#source, { seen: this.#seen, writeTimeout });
+    if (this.#stream === null || this.#stream.destroyed)
+      this.#stream = new ForwardedBody(this.#source, {
+        seen: this.#seen,
+        writeTimeout,
+        onRelease: () => this.#release(),
+      });
     return this.#stream;
   }
 
@@ -77,18 +83,43 @@ export class StreamedBody implements RequestBody {
       source.on("data", onData).on("end", onEnd).on("close", onClose);
     });
   }
+
+  /** There will be no other try: what is still to come is read away, so that the client gets to read its answer. */
+  drop(): void {
+    this.#dropped = true;
+    if (this.#stream === null || this.#stream.destroyed) this.#release();
+  }
+
+  /** Nobody reads the client now. */
+  #release(): void {
+    const source = this.#source;
+    if (source.destroyed || source.readableEnded) return;
+    if (this.#dropped) source.resume();
+    else source.pause();
+  }
+}
+
+interface ForwardedOptions {
+  readonly seen: readonly Buffer[];
+  readonly writeTimeout: number;
+  /** It reads no more. */
+  readonly onRelease: () => void;
 }
 
 /** Reads the client only as fast as the upstream takes. Destroying it leaves the client's connection alone. */
 class ForwardedBody extends Readable {
+  /** Whether anything has left. */
   begun = false;
+  #isAttached = false;
   readonly #source: Readable;
   readonly #seen: readonly Buffer[];
   readonly #writeTimeout: number;
+  readonly #onRelease: () => void;
   #stalled: NodeJS.Timeout | undefined;
 
-  constructor(source: Readable, options: { readonly seen: readonly Buffer[]; readonly writeTimeout: number }) {
+  constructor(source: Readable, options: ForwardedOptions) {
     super();
+    this.#onRelease = options.onRelease;
     this.#source = source;
     this.#seen = options.seen;
     this.#writeTimeout = options.writeTimeout;
@@ -96,9 +127,9 @@ class ForwardedBody extends Readable {
 
   override _read(): void {
     clearTimeout(this.#stalled);
-    if (!this.begun) {
-      this.begun = true;
-      for (const chunk of this.#seen) this.push(chunk);
+    if (!this.#isAttached) {
+      this.#isAttached = true;
+      for (const chunk of this.#seen) this.#give(chunk);
       this.#source.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose);
       if (this.#source.readableEnded) this.#onEnd();
     }
@@ -108,13 +139,12 @@ class ForwardedBody extends Readable {
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     clearTimeout(this.#stalled);
     this.#source.off("data", this.#onData).off("end", this.#onEnd).off("close", this.#onClose);
-    // An answer may come before the body ended; the rest is read away so that the client gets to read it.
-    if (!this.#source.destroyed && !this.#source.readableEnded) this.#source.resume();
+    this.#onRelease();
     done(error);
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    if (this.push(chunk)) return;
+    if (this.#give(chunk)) return;
     this.#source.pause();
     clearTimeout(this.#stalled);
     this.#stalled = setTimeout(
@@ -122,6 +152,11 @@ class ForwardedBody extends Readable {
       this.#writeTimeout,
     );
   };
+
+  #give(chunk: Buffer): boolean {
+    this.begun = true;
+    return this.push(chunk);
+  }
 
   readonly #onEnd = (): void => {
     this.push(null);

@@ -94,12 +94,14 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     this.#pools.of(target).dispatch(request, this);
   }
 
-  /** The same body at every try. */
   #openBody(): void {
-    if (this.#body !== null) return;
     const { body } = this.#exchange;
-    if (body instanceof StreamedBody) this.#body = body.open(this.#forward.upstream.service.write_timeout);
-    if (this.#body instanceof Readable) this.#body.once("end", () => this.#silence?.refresh());
+    if (!(body instanceof StreamedBody)) return;
+    const before = this.#body;
+    this.#body = body.open(this.#forward.upstream.service.write_timeout);
+    if (this.#body !== before && this.#body instanceof Readable) {
+      this.#body.once("end", () => this.#silence?.refresh());
+    }
   }
 
   resume(): void {
@@ -120,6 +122,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     this.#attempts.done();
     clearTimeout(this.#silence);
     this.#silence = undefined;
+    const { body } = this.#exchange;
+    if (body instanceof StreamedBody) body.drop();
   }
 
   /** While the client has not sent all, or takes nothing, the upstream owes nothing. */
