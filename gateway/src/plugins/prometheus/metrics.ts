@@ -3,7 +3,7 @@ import { Gauge, type MetricObject, Registry } from "prom-client";
 import type { ShownTarget } from "../../balance/report.ts";
 import { naming } from "./names.ts";
 import { Recorder, type RequestLabels } from "./recorder.ts";
-import { CounterTable, HistogramTable, type Table } from "./table.ts";
+import { HistogramTable, ReadTable, type Table, ValueTable } from "./table.ts";
 
 /** Connections of clients to the proxy listener since start (accepted, handled) and now, and requests since start. */
 export interface Connections {
@@ -30,14 +30,14 @@ export interface Metrics {
   /** Where to read at every scrape what the heaps of other threads take; none are added when nobody asked for them. */
   readHeap(read: () => Heap): void;
   /** Where to read the health of upstreams' targets from at every scrape; none are shown when nobody asked for them. */
-  readTargets(read: () => readonly ShownTarget[]): void;
+  readTargets(read: () => Iterable<ShownTarget>): void;
   /** Where to ask at every scrape whether documents can be read from where the node reads them. */
   readDatastore(read: () => boolean): void;
   /** Where to read at every scrape how many entities are served, by collection. */
   readEntities(read: () => Readonly<Record<string, number>>): void;
   /** Which document the node runs. */
   setConfig(config: { readonly hash: string; readonly revision: number }): void;
-  /** What requests are counted in: many series, see slices.ts. */
+  /** What has many series: what requests are counted in, and the health of targets. See slices.ts. */
   readonly tables: readonly Table[];
   /** Everything else, in Prometheus' text format. */
   gauges(): Promise<string>;
@@ -66,8 +66,9 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
   const registers = [registry];
   const { name, source } = naming(compat);
 
-  const requests = new CounterTable(
+  const requests = new ValueTable(
     {
+      type: "counter",
       name: name("requests"),
       help: "HTTP requests by service, route, status and who made the response",
       labelNames: ["service", "route", "code", "source", "workspace", "consumer"],
@@ -75,8 +76,9 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     },
     maxSeries,
   );
-  const bandwidth = new CounterTable(
+  const bandwidth = new ValueTable(
     {
+      type: "counter",
       name: name("bandwidth"),
       help: "Bytes of requests (ingress) and responses (egress) by service and route",
       labelNames: ["service", "route", "direction", "workspace", "consumer"],
@@ -86,7 +88,13 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
   );
   const histogram = (metric: "gatewayLatency" | "upstreamLatency" | "requestLatency", help: string) => {
     const bounds = metric === "gatewayLatency" ? gatewayBuckets : upstreamBuckets;
-    const shape = { name: name(metric), help, labelNames: ["service", "route", "workspace"], bounds };
+    const shape = {
+      type: "histogram" as const,
+      name: name(metric),
+      help,
+      labelNames: ["service", "route", "workspace"],
+      bounds,
+    };
     // A histogram's series has a line for every bucket, but 10,000 routes have theirs.
     return new HistogramTable(shape, bounds, Math.ceil(maxSeries / 5));
   };
@@ -158,21 +166,22 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     },
   });
 
-  let targets: (() => readonly ShownTarget[]) | undefined;
-  new Gauge({
-    name: name("targets"),
-    help: "Health of upstreams' targets: 1 for the state that each is in, 0 for the others",
-    labelNames: ["upstream", "target", "address", "state", "subsystem"],
-    registers,
-    collect() {
-      this.reset();
-      for (const { health, ...labels } of targets?.() ?? []) {
-        for (const state of HEALTH_STATES) {
-          this.set({ ...labels, state, subsystem: "http" }, state === health.toLowerCase() ? 1 : 0);
-        }
+  let targets: () => Iterable<ShownTarget> = () => [];
+  const health = new ReadTable(
+    {
+      type: "gauge",
+      name: name("targets"),
+      help: "Health of upstreams' targets: 1 for the state that each is in, 0 for the others",
+      labelNames: ["upstream", "target", "address", "state", "subsystem"],
+      bounds: null,
+    },
+    function* () {
+      for (const { upstream, target, address, health: now } of targets()) {
+        const is = now.toLowerCase();
+        for (const state of HEALTH_STATES) yield [[upstream, target, address, state, "http"], state === is ? 1 : 0];
       }
     },
-  });
+  );
 
   let reachable: (() => boolean) | undefined;
   new Gauge({
@@ -217,7 +226,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
       config.reset();
       config.set({ node_id: nodeId, hash }, revision);
     },
-    tables: [requests, bandwidth, latencies.gateway, latencies.upstream, latencies.request],
+    tables: [requests, bandwidth, latencies.gateway, latencies.upstream, latencies.request, health],
     gauges: () => registry.metrics(),
     gaugeValues: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,

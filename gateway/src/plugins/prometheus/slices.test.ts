@@ -1,19 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { Counter, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { readData, writeData } from "./data-lines.ts";
 import { partsOf, Sum, textOf } from "./slices.ts";
-import { CounterTable, HistogramTable, type Table } from "./table.ts";
+import { HistogramTable, ReadTable, type Table, ValueTable } from "./table.ts";
 
 const labelNames = ["service", "route"];
 const bounds = [1, 2.5, 10];
 const shapes = {
-  counter: { name: "c_total", help: 'a "help"\\ of\ntwo lines', labelNames, bounds: null },
-  histogram: { name: "h_ms", help: "of milliseconds", labelNames, bounds },
-};
+  counter: { type: "counter", name: "c_total", help: 'a "help"\\ of\ntwo lines', labelNames, bounds: null },
+  histogram: { type: "histogram", name: "h_ms", help: "of milliseconds", labelNames, bounds },
+  gauge: { type: "gauge", name: "g", help: "of now", labelNames, bounds: null },
+} as const;
 const empty = () => ({
-  counter: new CounterTable(shapes.counter, 1000),
+  counter: new ValueTable(shapes.counter, 1000),
   histogram: new HistogramTable(shapes.histogram, bounds, 1000),
 });
 const textFor = async (tables: readonly Table[]) => (await Array.fromAsync(textOf(tables))).join("");
@@ -64,6 +65,26 @@ describe("the text of tables", () => {
       assert.equal(await textFor(record(list)), await wanted.text());
     });
     await fc.assert(check, { numRuns: 300 });
+  });
+
+  it("tells gauges that are read as they are at that moment, as prom-client does", async () => {
+    let value = 1;
+    const table = new ReadTable(shapes.gauge, () => [
+      [["a", "b"], value],
+      [["a", "c"], 0],
+    ]);
+    const registry = new Registry();
+    const gauge = new Gauge({ ...shapes.gauge, labelNames, registers: [registry] });
+    gauge.set({ service: "a", route: "c" }, 0);
+    for (value of [2, 3]) {
+      gauge.remove({ service: "a", route: "c" });
+      gauge.set({ service: "a", route: "b" }, value);
+      gauge.set({ service: "a", route: "c" }, 0);
+      assert.equal(await textFor([table]), await registry.metrics());
+    }
+    const sum = new Sum();
+    for (const _node of [1, 2]) await sum.addAll(partsOf([table]));
+    assert.match(await textFor(sum.tables), /^# TYPE g gauge\ng\{service="a",route="b"\} 6$/m);
   });
 
   it("comes in slices, with turns of the event loop between them, whatever is used meanwhile", async () => {

@@ -24,7 +24,7 @@ export interface Part {
 export async function* textOf(tables: readonly Table[]): AsyncGenerator<string> {
   for (const [at, table] of tables.entries()) {
     let text = `${at === 0 ? "" : "\n"}${table.head}`;
-    for (const cell of [...table.series.cells()]) {
+    for (const cell of table.cells()) {
       text += table.lines(cell);
       if (text.length < SLICE_CHARACTERS) continue;
       yield text;
@@ -38,11 +38,15 @@ export async function* textOf(tables: readonly Table[]): AsyncGenerator<string> 
 /** Also of a metric without series, so that it is known. */
 export async function* partsOf(tables: readonly Table[]): AsyncGenerator<Part> {
   for (const table of tables) {
-    const cells = [...table.series.cells()];
-    for (let at = 0; at === 0 || at < cells.length; at += SLICE_SERIES) {
-      yield partOf(table, cells.slice(at, at + SLICE_SERIES));
+    let some: Cell[] = [];
+    for (const cell of table.cells()) {
+      some.push(cell);
+      if (some.length < SLICE_SERIES) continue;
+      yield partOf(table, some);
+      some = [];
       await nextTurn();
     }
+    yield partOf(table, some);
   }
 }
 

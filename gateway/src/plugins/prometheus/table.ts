@@ -8,16 +8,18 @@ import { type Cell, Series } from "./series.ts";
 
 /** What a metric is; plain data. */
 export interface Shape {
+  readonly type: "counter" | "gauge" | "histogram";
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
-  /** Upper bounds of a histogram's buckets; null: a counter. */
+  /** Upper bounds of a histogram's buckets; null for others. */
   readonly bounds: readonly number[] | null;
 }
 
 export abstract class Table<Kind extends Cell = Cell> {
   readonly shape: Shape;
   readonly series: Series<Kind>;
+
   /** How many numbers a series has. */
   abstract readonly width: number;
 
@@ -28,9 +30,14 @@ export abstract class Table<Kind extends Cell = Cell> {
 
   /** With the end of the last line. */
   get head(): string {
-    const { name, help, bounds } = this.shape;
+    const { name, help, type } = this.shape;
     const text = help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
-    return `# HELP ${name} ${text}\n# TYPE ${name} ${bounds ? "histogram" : "counter"}\n`;
+    return `# HELP ${name} ${text}\n# TYPE ${name} ${type}\n`;
+  }
+
+  /** Those that are there now, each once, also when others come or go while they are looked at. */
+  cells(): Iterable<Kind> {
+    return [...this.series.cells()];
   }
 
   /** The lines of one series, with the end of the last one. */
@@ -43,10 +50,11 @@ export abstract class Table<Kind extends Cell = Cell> {
 
 /** @param limit How many series it has at most. */
 export function createTable(shape: Shape, limit: number): Table {
-  return shape.bounds === null ? new CounterTable(shape, limit) : new HistogramTable(shape, shape.bounds, limit);
+  return shape.bounds === null ? new ValueTable(shape, limit) : new HistogramTable(shape, shape.bounds, limit);
 }
 
-export class CounterTable extends Table<CountCell> {
+/** Of counters, and of gauges. */
+export class ValueTable extends Table<CountCell> {
   readonly width = 1;
 
   constructor(shape: Shape, limit: number) {
@@ -64,6 +72,25 @@ export class CounterTable extends Table<CountCell> {
 
   add(cell: CountCell, from: ArrayLike<number>, at: number): void {
     cell.value += from[at] ?? 0;
+  }
+}
+
+/** Gauges that are read when they are asked for, one by one. */
+export class ReadTable extends ValueTable {
+  /** Labels and value of each series. */
+  readonly #read: () => Iterable<readonly [labels: readonly string[], value: number]>;
+
+  constructor(shape: Shape, read: () => Iterable<readonly [labels: readonly string[], value: number]>) {
+    super(shape, 0);
+    this.#read = read;
+  }
+
+  override *cells(): Generator<CountCell> {
+    for (const [labels, value] of this.#read()) {
+      const cell = new CountCell(labels);
+      cell.value = value;
+      yield cell;
+    }
   }
 }
 
