@@ -69,7 +69,7 @@ describe("a request that cannot be executed", () => {
       "a body that is too large",
       { method: "POST", url: "/graphql", payload: { query: " ".repeat(defaultLimits.bytes) } },
       413,
-      "BAD_REQUEST",
+      "LIMIT_EXCEEDED",
     ],
     ["a mutation by GET", get('mutation { createUser(name: "a", email: "a@b.cd") { id } }'), 405, "BAD_REQUEST"],
     ["two operations and no name by GET", get(TWO), 400, "GRAPHQL_VALIDATION_FAILED"],

@@ -1,6 +1,7 @@
 /** The HTTP answer for a request of which nothing was executed. */
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { isCode, type Occasion, present, statuses, unwrapped } from "../errors.ts";
+import type { Limits } from "../limits/limits.ts";
 import { JSON_TYPE, type MediaType } from "./negotiate.ts";
 
 /** A fault of the request with a status that is finer than its code's. */
@@ -35,6 +36,14 @@ const answeredByJson: ReadonlySet<unknown> = new Set([
 const asGraphQL = (error: Error): GraphQLError =>
   error instanceof GraphQLError ? error : new GraphQLError(error.message, { originalError: error });
 
+/** Fastify's fault for a body that is too large, as ours. */
+export function largeBody(error: Error, limits: Pick<Limits, "bytes">): Error {
+  if (!("code" in error) || error.code !== "FST_ERR_CTP_BODY_TOO_LARGE") return error;
+  const extensions = { code: "LIMIT_EXCEEDED", limit: "bytes", maximum: limits.bytes };
+  const message = `The request is too large; the limit is ${limits.bytes}`;
+  return new GraphQLError(message, { originalError: new HttpFault(413, message), extensions });
+}
+
 /** @param faults what Fastify, mercurius or our own checks threw or found; at least one. */
 export function refusalFor(faults: readonly Error[], mediaType: MediaType, occasion: Occasion): Refusal {
   const errors = faults.map(asGraphQL);
@@ -44,7 +53,7 @@ export function refusalFor(faults: readonly Error[], mediaType: MediaType, occas
   const own = cause !== undefined && "statusCode" in cause ? cause.statusCode : undefined;
   const byCode = statuses[isCode(code) ? code : "INTERNAL_SERVER_ERROR"];
   // The transport's own statuses are finer than a code (405, 413, 415); never one that hides a fault of ours.
-  const precise = code === "BAD_REQUEST" && typeof own === "number" ? own : byCode;
+  const precise = (code === "BAD_REQUEST" || code === "LIMIT_EXCEEDED") && typeof own === "number" ? own : byCode;
   const status = mediaType === JSON_TYPE && precise === 400 && answeredByJson.has(code) ? 200 : precise;
   return { status, body: { errors: presented } };
 }

@@ -7,7 +7,7 @@ import type { Ask, Documents, Operation } from "../limits/documents.ts";
 import type { Limits } from "../limits/limits.ts";
 import { TooManyRequests } from "../limits/rate.ts";
 import { inTime } from "../limits/time.ts";
-import { HttpFault, refusalFor } from "./answer.ts";
+import { HttpFault, largeBody, refusalFor } from "./answer.ts";
 import { asAsk, asAskOfUrl } from "./ask.ts";
 import { CONTENT_TYPES, parseBodies } from "./body.ts";
 import { isCrossSite } from "./cross-site.ts";
@@ -64,7 +64,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
   }
 
   scope.setErrorHandler((error: Error, request, reply) => {
-    if (!(error instanceof TooManyRequests)) return refuse([error], request, reply);
+    if (!(error instanceof TooManyRequests)) return refuse([largeBody(error, limits)], request, reply);
     // Before anything was read of it: an answer of HTTP, not of GraphQL.
     return send(reply.code(429).header("retry-after", error.seconds), JSON_TYPE, { error: error.message });
   });

@@ -1,0 +1,231 @@
+/** What nobody should send: an error with a code, in time, and a server that lives on. */
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { after, afterEach, before, describe, it } from "node:test";
+import type { FastifyInstance } from "fastify";
+import { ask, codesOf, testApp } from "./testing.ts";
+
+const USER = "query One($id: ID!) { user(id: $id) { id } }";
+const levels = (count: number): string => `{ users ${"{ posts ".repeat(count)} ${"}".repeat(count)} }`;
+const times = (count: number, make: (n: number) => string): string =>
+  Array.from({ length: count }, (_, n) => make(n)).join(" ");
+
+describe("bad input over HTTP", () => {
+  let app: FastifyInstance;
+  let port: number;
+  const unhandled: unknown[] = [];
+  const onUnhandled = (reason: unknown): void => void unhandled.push(reason);
+
+  before(async () => {
+    process.on("unhandledRejection", onUnhandled);
+    ({ app } = await testApp());
+    const address = await app.listen({ host: "127.0.0.1", port: 0 });
+    port = Number(new URL(address).port);
+  });
+  afterEach(async () => {
+    const { data } = await ask(app, { query: "{ users { id } }" });
+    assert.deepEqual(data, { users: [] });
+    assert.deepEqual(unhandled, []);
+  });
+  after(async () => {
+    await app.close();
+    process.off("unhandledRejection", onUnhandled);
+  });
+
+  const refused: readonly (readonly [string, object, number, string])[] = [
+    ["a query of 1 MB", { query: `{ users { ${"id ".repeat(350_000)} } }` }, 413, "LIMIT_EXCEEDED"],
+    [
+      "variables of 1 MB",
+      { query: "{ users { id } }", variables: { a: "x".repeat(1_000_000) } },
+      413,
+      "LIMIT_EXCEEDED",
+    ],
+    ["as many tokens as fit into a request", { query: `{ users { ${"a ".repeat(60_000)} } }` }, 400, "LIMIT_EXCEEDED"],
+    ["a comment of 100 kB without a query", { query: `#${"x".repeat(100_000)}` }, 400, "GRAPHQL_PARSE_FAILED"],
+    [
+      "a string of 100 kB that does not end",
+      { query: `{ user(id: "${"x".repeat(100_000)}` },
+      400,
+      "GRAPHQL_PARSE_FAILED",
+    ],
+    ["1,000 levels", { query: levels(990) }, 400, "LIMIT_EXCEEDED"],
+    ["50,000 levels that never end", { query: "{a".repeat(50_000) }, 400, "LIMIT_EXCEEDED"],
+    [
+      "1,000 levels of lists in an argument",
+      { query: `{ user(id: ${"[".repeat(900)}${"]".repeat(900)}) { id } }` },
+      400,
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
+    [
+      "1,000 levels of lists in a type",
+      { query: `query($a: ${"[".repeat(900)}ID${"]".repeat(900)}) { users { id } }` },
+      400,
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
+    ["10,000 aliases", { query: `{ users { ${times(10_000, (n) => `a${n}:id`)} } }` }, 400, "LIMIT_EXCEEDED"],
+    ["600 aliases", { query: `{ users { ${times(600, (n) => `a${n}:id`)} } }` }, 400, "LIMIT_EXCEEDED"],
+    ["1,900 times one field", { query: `{ ${"users ".repeat(1_900)} }` }, 400, "LIMIT_EXCEEDED"],
+    [
+      "900 unknown directives",
+      { query: `{ users ${times(900, (n) => `@a${n}`)} { id } }` },
+      400,
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
+    [
+      "fragments in a circle",
+      { query: "{ users { ...A } } fragment A on User { ...B } fragment B on User { ...A }" },
+      400,
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
+    [
+      "a fragment within itself",
+      { query: "{ users { ...A } } fragment A on User { id ...A }" },
+      400,
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
+    [
+      "fragments that double a hundred times",
+      {
+        query: `{ users { ...F0 } } ${times(100, (n) => `fragment F${n} on User { ...F${n + 1} ...F${n + 1} }`)} fragment F100 on User { id }`,
+      },
+      400,
+      "LIMIT_EXCEEDED",
+    ],
+    [
+      "two fragments of one name",
+      { query: "{ users { ...A } } fragment A on User { id } fragment A on User { name }" },
+      400,
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
+    ["an unknown fragment", { query: "{ users { ...Nobody } }" }, 400, "GRAPHQL_VALIDATION_FAILED"],
+    ["a fragment of a prototype's name", { query: "{ users { ...constructor } }" }, 400, "GRAPHQL_VALIDATION_FAILED"],
+    ["a missing variable", { query: USER }, 400, "BAD_USER_INPUT"],
+    ["a variable of null", { query: USER, variables: { id: null } }, 400, "BAD_USER_INPUT"],
+    ["an object for an id", { query: USER, variables: { id: { toString: "x" } } }, 400, "BAD_USER_INPUT"],
+    ["a list for an id", { query: USER, variables: { id: ["x"] } }, 400, "BAD_USER_INPUT"],
+    ["a broken number for an id", { query: USER, variables: { id: 1.5 } }, 400, "BAD_USER_INPUT"],
+    [
+      "a text for a number",
+      { query: "query($n: Int) { users(first: $n) { id } }", variables: { n: "5" } },
+      400,
+      "BAD_USER_INPUT",
+    ],
+    [
+      "a number beyond 32 bits",
+      { query: "query($n: Int) { users(first: $n) { id } }", variables: { n: 2 ** 40 } },
+      400,
+      "BAD_USER_INPUT",
+    ],
+    [
+      "a literal number beyond 32 bits",
+      { query: "{ users(first: 99999999999) { id } }" },
+      400,
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
+    [
+      "a variable of an unknown type",
+      { query: "query($a: Nobody) { users { id } }" },
+      400,
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
+    ["a variable of an output type", { query: "query($a: User) { users { id } }" }, 400, "GRAPHQL_VALIDATION_FAILED"],
+    [
+      "variables that nest 1,000 times",
+      { query: "{ users { id } }", variables: { a: JSON.parse(`${"[".repeat(1_000)}${"]".repeat(1_000)}`) } },
+      400,
+      "LIMIT_EXCEEDED",
+    ],
+    ...["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "prototype", "__defineGetter__"].flatMap(
+      (name): (readonly [string, object, number, string])[] => [
+        [`the field ${name} of the root`, { query: `{ ${name} }` }, 400, "GRAPHQL_VALIDATION_FAILED"],
+        [`the field ${name} of a user`, { query: `{ users { ${name} } }` }, 400, "GRAPHQL_VALIDATION_FAILED"],
+        [`the argument ${name}`, { query: `{ users(${name}: 1) { id } }` }, 400, "GRAPHQL_VALIDATION_FAILED"],
+        [`the directive ${name}`, { query: `{ users @${name} { id } }` }, 400, "GRAPHQL_VALIDATION_FAILED"],
+        [`the type ${name}`, { query: `{ users { ... on ${name} { id } } }` }, 400, "GRAPHQL_VALIDATION_FAILED"],
+        [
+          `the operation ${name}`,
+          { query: "query A { users { id } }", operationName: name },
+          400,
+          "GRAPHQL_VALIDATION_FAILED",
+        ],
+      ],
+    ),
+  ];
+  for (const [name, payload, status, code] of refused) {
+    it(`${name}: ${status} ${code}, twice`, async () => {
+      for (let n = 0; n < 2; n++) {
+        const response = await app.inject({
+          method: "POST",
+          url: "/graphql",
+          headers: { accept: "application/graphql-response+json" },
+          payload,
+        });
+        assert.equal(response.statusCode, status, response.body.slice(0, 300));
+        const codes = codesOf(response.json());
+        assert.ok(codes.includes(code), codes.join());
+        assert.ok(!("data" in response.json()));
+        assert.ok(response.body.length < 100_000, "the answer is as long as the question");
+      }
+    });
+  }
+
+  const harmless: readonly (readonly [string, object, object])[] = [
+    [
+      "aliases of prototypes' names",
+      { query: "{ __proto__: users { id } constructor: users { id } }" },
+      { constructor: [] },
+    ],
+    [
+      "variables that nobody declared",
+      { query: "{ users { id } }", variables: { constructor: 1, toString: 2 } },
+      { users: [] },
+    ],
+    [
+      "an operation called constructor",
+      { query: "query constructor { users { id } }", operationName: "constructor" },
+      { users: [] },
+    ],
+  ];
+  for (const [name, payload, data] of harmless) {
+    it(`${name}: an answer, and no prototype is touched`, async () => {
+      const { statusCode, body } = await app.inject({ method: "POST", url: "/graphql", payload });
+      assert.equal(statusCode, 200);
+      const answer = JSON.parse(body, (key, value) => (key === "__proto__" ? undefined : value));
+      assert.deepEqual(Object.entries(answer.data), Object.entries(data));
+      assert.equal(Object.hasOwn(Object.prototype, "users"), false);
+    });
+  }
+
+  const raw: readonly (readonly [string, string | Buffer, RegExp])[] = [
+    ["no HTTP at all", "hello\r\n\r\n", /^HTTP\/1.1 400 /],
+    ["a head of 100 kB", `GET /graphql HTTP/1.1\r\nx: ${"x".repeat(100_000)}\r\n\r\n`, /^HTTP\/1.1 431 /],
+    [
+      "a URL with broken escapes",
+      "GET /graphql?query=%ff%zz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n",
+      /^HTTP\/1.1 200 .*GRAPHQL_PARSE_FAILED/s,
+    ],
+    [
+      "a body that is shorter than it says",
+      'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 5\r\nconnection: close\r\n\r\n{"q"}',
+      /^HTTP\/1.1 400 .*BAD_REQUEST/s,
+    ],
+    [
+      "a body in broken chunks",
+      "POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+      /^HTTP\/1.1 400 /,
+    ],
+  ];
+  for (const [name, bytes, answer] of raw) {
+    it(`${name}: ${answer.source.slice(0, 30)}`, async () => {
+      const socket = connect(port, "127.0.0.1");
+      let told = "";
+      socket.on("data", (chunk) => {
+        told += chunk;
+      });
+      socket.on("error", () => {});
+      socket.write(bytes);
+      await new Promise((resolve) => socket.once("close", resolve));
+      assert.match(told, answer);
+    });
+  }
+});

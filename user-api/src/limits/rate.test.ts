@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { FastifyInstance } from "fastify";
+import { fromGateway, testApp } from "../testing.ts";
+
+const get = (app: FastifyInstance, headers: Record<string, string> = {}) =>
+  app.inject({ url: "/graphql?query={users{id}}", headers });
+
+describe("the rate of a client", () => {
+  it("is answered 429 beyond it, with the one word error and when to retry", async () => {
+    const { app } = await testApp({ requestsPerMinute: 2 });
+    const statuses = [];
+    for (let n = 0; n < 3; n++) statuses.push((await get(app)).statusCode);
+    assert.deepEqual(statuses, [200, 200, 429]);
+    const response = await get(app);
+    const seconds = Number(response.headers["retry-after"]);
+    assert.ok(seconds >= 1 && seconds <= 60, `${seconds}`);
+    assert.deepEqual(response.json(), { error: `Too many requests. Retry in ${seconds} seconds` });
+    assert.match(String(response.headers["content-type"]), /^application\/json/);
+    const { body } = await app.inject("/metrics");
+    assert.match(body, /^sluice_user_api_rate_limited_total 2$/m);
+    await app.close();
+  });
+
+  it("is counted by consumer, else by the address that the gateway names, and asks for no more than /graphql", async () => {
+    const { app } = await testApp({ requestsPerMinute: 1 });
+    const { "x-gateway-secret": secret } = fromGateway;
+    const clients: readonly Record<string, string>[] = [
+      {},
+      fromGateway,
+      { ...fromGateway, "x-consumer-id": "2" },
+      { "x-gateway-secret": secret, "x-real-ip": "1.1.1.1" },
+      { "x-gateway-secret": secret, "x-real-ip": "2.2.2.2" },
+    ];
+    for (const status of [200, 429]) {
+      for (const headers of clients) assert.equal((await get(app, headers)).statusCode, status);
+    }
+    // An address that the client names itself is nobody's.
+    assert.equal((await get(app, { "x-real-ip": "3.3.3.3" })).statusCode, 429);
+    for (let n = 0; n < 3; n++) assert.equal((await app.inject("/healthz")).statusCode, 200);
+    await app.close();
+  });
+
+  it("has no end with 0", async () => {
+    const { app } = await testApp({ requestsPerMinute: 0 });
+    for (let n = 0; n < 50; n++) assert.equal((await get(app)).statusCode, 200);
+    await app.close();
+  });
+});

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { arrayStore, ask, fromGateway, testApp } from "../testing.ts";
+
+const USERS = "query All { users { id name } }";
+
+/** The value of a sample in Prometheus' text. */
+function sampleIn(text: string, sample: string): number | undefined {
+  const line = text.split("\n").find((one) => one.startsWith(`${sample} `));
+  return line === undefined ? undefined : Number(line.slice(sample.length + 1));
+}
+
+describe("the metrics", () => {
+  it("count operations by name, type and outcome, fields, and errors by code", async () => {
+    const { app } = await testApp();
+    for (let n = 0; n < 3; n++) await ask(app, { query: USERS });
+    await ask(app, { query: '{ user(id: "x") { id } }' });
+    await ask(app, { query: "{ nobody }" });
+    const { body, headers } = await app.inject("/metrics");
+    await app.close();
+    assert.match(String(headers["content-type"]), /^text\/plain/);
+    const expected = {
+      'sluice_user_api_operations_total{operation="All",type="query",outcome="ok"}': 3,
+      'sluice_user_api_operations_total{operation="",type="query",outcome="error"}': 1,
+      'sluice_user_api_operation_seconds_count{type="query"}': 4,
+      'sluice_user_api_fields_total{field="Query.users"}': 3,
+      'sluice_user_api_fields_total{field="User.id"}': 4,
+      'sluice_user_api_errors_total{code="NOT_FOUND"}': 1,
+      'sluice_user_api_errors_total{code="GRAPHQL_VALIDATION_FAILED"}': 1,
+      'sluice_user_api_live{kind="socket"}': 0,
+      sluice_user_api_events_connected: 1,
+    };
+    for (const [sample, value] of Object.entries(expected)) assert.equal(sampleIn(body, sample), value, sample);
+    assert.equal(sampleIn(body, 'sluice_user_api_fields_total{field="Query.nobody"}'), undefined);
+  });
+
+  it("have no label that clients can make without end", async () => {
+    const { app } = await testApp();
+    for (let n = 0; n < 150; n++) await ask(app, { query: `query Name${n} { users { id } }` });
+    const { body } = await app.inject("/metrics");
+    await app.close();
+    assert.equal(body.match(/^sluice_user_api_operations_total\{/gm)?.length, 101);
+    assert.equal(sampleIn(body, 'sluice_user_api_operations_total{operation="other",type="query",outcome="ok"}'), 50);
+  });
+
+  for (const [how, headers] of [
+    ["the gateway's secret", fromGateway],
+    ["an address that it was forwarded for", { "x-forwarded-for": "1.2.3.4" }],
+  ] as const) {
+    it(`are not there for a request with ${how}`, async () => {
+      const { app } = await testApp();
+      assert.equal((await app.inject({ url: "/metrics", headers })).statusCode, 404);
+      await app.close();
+    });
+  }
+});
+
+describe("the log", () => {
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const cases = [
+    ["the gateway's id and trace", { "x-request-id": "from-gateway", traceparent }, "from-gateway", true],
+    ["an id of its own for one that is none", { "x-request-id": "a b", traceparent: "00-x-y-01" }, null, false],
+    ["no trace that is all zeros", { traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` }, null, false],
+    ["no trace of the version that is none", { traceparent: traceparent.replace("00-", "ff-") }, null, false],
+  ] as const;
+  for (const [name, headers, id, traced] of cases) {
+    it(`has ${name} in each line of a request`, async () => {
+      const store = arrayStore({ users: () => Promise.reject(new Error("gone")) });
+      const { app, logged } = await testApp({ store });
+      await ask(app, { query: USERS, headers });
+      await app.close();
+      const lines = logged.filter(({ msg }) => msg === "a request failed" || msg === "answered");
+      assert.equal(lines.length, 2);
+      const [first, second] = lines;
+      assert.equal(first?.requestId, second?.requestId);
+      if (id !== null) assert.equal(first?.requestId, id);
+      else assert.match(String(first?.requestId), /^[\da-f-]{36}$/);
+      for (const { traceId, spanId } of lines) {
+        const expected = traced ? ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"] : [undefined, undefined];
+        assert.deepEqual([traceId, spanId], expected);
+      }
+    });
+  }
+
+  it("tells of a request what was answered, in one line", async () => {
+    const { app, logged } = await testApp();
+    await ask(app, { query: USERS });
+    await app.inject("/healthz");
+    await app.close();
+    const lines = logged.filter(({ msg }) => msg === "answered");
+    assert.equal(lines.length, 1);
+    const { status, operation, type, milliseconds, req } = lines[0] ?? {};
+    assert.deepEqual([status, operation, type, typeof milliseconds], [200, "All", "query", "number"]);
+    assert.deepEqual(req, { method: "POST", path: "/graphql", remoteAddress: "127.0.0.1" });
+  });
+});
+
+describe("health", () => {
+  it("is told with the events, and readiness needs the store", async () => {
+    const store = arrayStore({ ping: () => Promise.reject(new Error("gone")) });
+    const { app } = await testApp({ store });
+    const events = { through: "process", connected: true };
+    assert.deepEqual((await app.inject("/healthz")).json(), { status: "ok", events });
+    const ready = await app.inject("/readyz");
+    assert.deepEqual([ready.statusCode, ready.json()], [503, { status: "the store does not answer", events }]);
+    await app.close();
+  });
+});
