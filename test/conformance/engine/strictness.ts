@@ -147,16 +147,22 @@ export function strictnessSuite(engine: Engine): void {
     });
 
     it("breaks off when a chunk of the request is none, and tells the upstream by closing", async (test) => {
-      const gone = signal();
+      const [came, gone] = [signal(), signal()];
       const { port } = await startRig(test, engine, {
         upstream: (incoming) => {
           incoming.on("error", () => {}).resume();
           incoming.socket.once("close", () => gone.fire());
+          came.fire();
         },
       });
-      const all = await sendRaw(test, port, head("Transfer-Encoding: chunked\r\n", "3\r\nabc\r\nzz\r\n"));
-      assert.match(all, /^HTTP\/1\.1 400 /);
-      await gone.seen;
+      const socket = await dial(test, port);
+      const answer = until(socket, "\r\n\r\n");
+      socket.write(head("Transfer-Encoding: chunked\r\n", "3\r\nabc\r\n"));
+      await came.seen;
+      const closed = once(socket, "close");
+      socket.write("zz\r\n");
+      assert.match(await answer, /^HTTP\/1\.1 400 /);
+      await Promise.all([gone.seen, closed]);
     });
 
     it("passes no field on that a request's trailers may not have", async (test) => {

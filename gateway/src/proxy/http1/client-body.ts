@@ -83,14 +83,16 @@ export class ClientBody implements RequestBody {
     this.drop();
   }
 
-  /** Streams to the sink from now on; to another one only as long as `begun` is false. */
+  /**
+   * Streams to the sink from now on; to another one only as long as `begun` is false. The sink has yet to send what it is
+   * given now.
+   */
   forwardTo(sink: BodySink): void {
     this.#sink = sink;
     this.#use = "forwarded";
     const seen = this.#seen;
     this.#seen = [];
     for (const piece of seen) this.#give(piece, null);
-    this.flush();
     if (this.#ended) sink.finish(this.#trailers);
     else if (this.wanted) this.#onWanted();
   }

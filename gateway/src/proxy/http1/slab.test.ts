@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Inlet } from "./inlet.ts";
+import { shared, slabOf, takeSlab, WORTHWHILE } from "./slab.ts";
+
+test("frees what Node has read when the last one lets go", () => {
+  const chunk = Buffer.allocUnsafeSlow(65_536);
+  const slab = slabOf(chunk.subarray(0, 60_000));
+  slab?.hold();
+  slab?.letGo();
+  assert.equal(chunk.buffer.byteLength, 65_536);
+  slab?.letGo();
+  assert.equal(chunk.buffer.byteLength, 0);
+});
+
+test("leaves alone what is small, or lies in memory of others", () => {
+  const mine = Buffer.allocUnsafeSlow(65_536);
+  const pooled = Buffer.from("x".repeat(Buffer.poolSize / 2 - 1));
+  const chunks = [mine.subarray(0, 1000), mine.subarray(1), mine.subarray(0, 32_000), pooled];
+  assert.deepEqual(chunks.map(slabOf), [null, null, null, null]);
+});
+
+test("gives a slab to the next one who wants one, and not while somebody holds it", () => {
+  const slab = takeSlab();
+  slab.hold();
+  slab.letGo();
+  const other = takeSlab();
+  assert.notEqual(other, slab);
+  slab.letGo();
+  assert.equal(takeSlab(), slab);
+});
+
+/** Node's side of it: asks for a buffer, and again after every read. */
+function reading(inlet: Inlet): (size: number) => Uint8Array {
+  const { buffer, callback } = inlet.onread;
+  const next = () => (buffer instanceof Uint8Array ? buffer : buffer());
+  let current = next();
+  return (size) => {
+    callback(size, current);
+    current = next();
+    return current;
+  };
+}
+
+test("reads where all read unless much is to come, and never into what somebody still holds", () => {
+  const inlet = new Inlet();
+  const read = reading(inlet);
+  let held = takeSlab();
+  inlet.read = (slab) => {
+    held = slab;
+  };
+  assert.equal(read(100), shared.bytes);
+  inlet.isLong = true;
+  const own = read(WORTHWHILE);
+  assert.notEqual(own, shared.bytes);
+  assert.equal(read(WORTHWHILE), own);
+  held.hold();
+  assert.equal(held.bytes, own);
+  const second = read(WORTHWHILE);
+  assert.notEqual(second, own);
+  inlet.isLong = false;
+  assert.equal(read(100), shared.bytes);
+  assert.equal(takeSlab().bytes, second, "what nobody holds is free again");
+});
