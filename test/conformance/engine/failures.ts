@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import { createServer as createTlsServer, type ServerOptions } from "node:https";
 import { createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
+import { certificateNamed } from "../../../gateway/src/compile/testing-entities.ts";
 import { makeAuthority } from "../../tools/certificates.ts";
 import { dial, send, until } from "./client.ts";
 import { closedPort, type Engine, listen, portOf, type Rig, type RigOptions, startRig, startUpstream } from "./rig.ts";
@@ -215,6 +216,59 @@ export function failureSuite(engine: Engine): void {
       const misnamed = await answerOf(test, { upstream, service: { ...service, host: "127.0.0.1" } });
       assert.equal(misnamed.status, 502);
       assert.deepEqual(names, ["localhost", "localhost"], "the server name is the service's, not the client's");
+    });
+  });
+
+  describe(`resumed TLS to the upstream (${engine.name})`, () => {
+    /** An upstream that ends each connection with its answer, which says whether it was resumed. */
+    async function startResumable(test: TestContext, options: ServerOptions = {}) {
+      const authority = await makeAuthority();
+      const issue = (name: string) => authority.issue({ name, sans: ["localhost"], usage: "server" });
+      const { certificate: cert, key } = await issue("up");
+      const server = createTlsServer({ cert, key, ca: authority.certificate, ...options }, ({ socket }, response) => {
+        const { subject } = (socket as TLSSocket).getPeerCertificate();
+        const resumed = (socket as TLSSocket).isSessionReused() ? "resumed" : "whole";
+        response.setHeader("Connection", "close").end(`${resumed} ${subject?.CN ?? "nobody"}`);
+      });
+      return { upstream: portOf(await listen(test, server)), issue };
+    }
+    // undici may not have yet what it would resume with.
+    const isOurs = engine.name === "http1";
+    const careless = { protocol: "https", host: "localhost", retries: 0, tls_verify: false } as const;
+
+    for (const maxVersion of isOurs ? (["TLSv1.2", "TLSv1.3"] as const) : []) {
+      it(`makes one whole handshake with a target and resumes the others (${maxVersion})`, async (test) => {
+        const { upstream } = await startResumable(test, { maxVersion });
+        const { port } = await startRig(test, engine, { upstream, service: careless });
+        const bodies = [];
+        for (let turn = 0; turn < 4; turn++) bodies.push((await send(port)).body);
+        assert.deepEqual(bodies, ["whole nobody", "resumed nobody", "resumed nobody", "resumed nobody"]);
+      });
+    }
+
+    it("resumes nothing that was agreed on with another name, another certificate or without verifying", async (test) => {
+      const { upstream, issue } = await startResumable(test, { requestCert: true, rejectUnauthorized: false });
+      const certificates = { one: await issue("one"), two: await issue("two") };
+      const showing = (name: "one" | "two") => ({
+        ...careless,
+        client_certificate: { id: certificateNamed(name, certificates[name]).certificate.id },
+      });
+      const rig = await startRig(test, engine, { upstream, service: careless, certificates });
+      const second = async () => {
+        const { body } = await send(rig.port);
+        return isOurs ? body : body.replace("whole", "resumed");
+      };
+      const twice = async () => [(await send(rig.port)).body, await second()];
+      const agreed = (name: string) => [`whole ${name}`, `resumed ${name}`];
+      assert.deepEqual(await twice(), agreed("nobody"));
+      await rig.swap({ certificates, service: showing("one") });
+      assert.deepEqual(await twice(), agreed("one"));
+      await rig.swap({ certificates, service: showing("two") });
+      assert.deepEqual(await twice(), agreed("two"));
+      await rig.swap({ certificates, service: { ...careless, host: "127.0.0.1" } });
+      assert.deepEqual(await twice(), agreed("nobody"));
+      await rig.swap({ certificates, service: { ...careless, tls_verify: true } });
+      assert.equal((await send(rig.port)).status, 502, "nobody knows the authority");
     });
   });
 

@@ -4,6 +4,7 @@ import type { Runtime, Target } from "../../runtime/runtime.ts";
 import { dial } from "../upstream/dial.ts";
 import type { Guard } from "../upstream/guard.ts";
 import { Retirement } from "../upstream/retirement.ts";
+import { TlsSessions } from "../upstream/tls-sessions.ts";
 import { Inlet } from "./inlet.ts";
 import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.ts";
 
@@ -43,6 +44,7 @@ export class UpstreamPool implements ConnectionOwner {
     },
   });
   readonly #open = new Set<UpstreamConnection>();
+  readonly #sessions = new TlsSessions();
   readonly #sweeper: NodeJS.Timeout;
   #closed = false;
 
@@ -77,7 +79,12 @@ export class UpstreamPool implements ConnectionOwner {
       },
       refused: (error: Error) => waiter.refused(error),
     };
-    return dial(target, dialler, { guard, protocol: "http/1.1", ...(inlet !== null && { onread: inlet.onread }) });
+    return dial(target, dialler, {
+      guard,
+      sessions: this.#sessions,
+      protocol: "http/1.1",
+      ...(inlet !== null && { onread: inlet.onread }),
+    });
   }
 
   release(connection: UpstreamConnection): void {

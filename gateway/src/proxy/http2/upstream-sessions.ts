@@ -8,6 +8,7 @@ import { Watchdog } from "../http1/watchdog.ts";
 import { dial } from "../upstream/dial.ts";
 import type { Guard } from "../upstream/guard.ts";
 import { Retirement } from "../upstream/retirement.ts";
+import { TlsSessions } from "../upstream/tls-sessions.ts";
 import { upstreamSessionOptions, WINDOW_OF_CONNECTION } from "./limits.ts";
 
 /** Who wants a connection. */
@@ -101,6 +102,7 @@ export class UpstreamSessions {
       for (const session of open) session.retire();
     },
   });
+  readonly #tlsSessions = new TlsSessions();
   #closed = false;
 
   constructor(options: UpstreamSessionsOptions) {
@@ -164,7 +166,11 @@ export class UpstreamSessions {
         refuse(unreadable("it does not speak HTTP/2"));
       } else this.#greet(place, socket, refuse);
     };
-    place.giveUp = dial(place.target, { connected, refused: refuse }, { guard, protocol: "h2" });
+    place.giveUp = dial(
+      place.target,
+      { connected, refused: refuse },
+      { guard, sessions: this.#tlsSessions, protocol: "h2" },
+    );
   }
 
   /** What the other side allows stands in its settings, and that it speaks HTTP/2 at all. */

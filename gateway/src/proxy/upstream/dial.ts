@@ -1,9 +1,10 @@
 /** Connections to targets: behind the guard, within the time given, and with TLS where the target wants it. */
 import { connect as connectPlain, type OnReadOpts, type Socket } from "node:net";
-import { connect as connectTls, type TLSSocket } from "node:tls";
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
 import type { Target } from "../../runtime/runtime.ts";
 import { closedEarly, connectTimeout } from "../http1/upstream-errors.ts";
 import type { Guard } from "./guard.ts";
+import type { TlsSessions } from "./tls-sessions.ts";
 
 /** Who wants a connection. Told once, and never before `dial` has returned. */
 export interface Dialler {
@@ -15,21 +16,26 @@ export interface DialOptions {
   readonly guard: Guard;
   /** What an https target is asked to speak (ALPN). */
   readonly protocol: "http/1.1" | "h2";
+  /** Of targets that are asked to speak that. */
+  readonly sessions: TlsSessions;
   /** Where a connection without TLS reads to. Default: it tells by "data". */
   readonly onread?: OnReadOpts;
 }
 
 /** Makes a connection. Returns how to give up. */
-export function dial(target: Target, dialler: Dialler, { guard, protocol, onread }: DialOptions): () => void {
-  const { host, port, scheme, certificate, serverName } = target;
+export function dial(target: Target, dialler: Dialler, options: DialOptions): () => void {
+  const { guard, sessions, onread } = options;
+  const { host, port, scheme, key } = target;
   let over = false;
   let socket: Socket | null = null;
   const end = (error: Error | null) => {
     if (over) return;
     over = true;
     clearTimeout(timer);
-    if (error !== null) socket?.destroy();
-    if (error !== null) dialler.refused(error);
+    if (error === null) return;
+    sessions.forget(key);
+    socket?.destroy();
+    dialler.refused(error);
   };
   const timer = setTimeout(() => end(connectTimeout()), target.connectTimeout);
   try {
@@ -41,13 +47,7 @@ export function dial(target: Target, dialler: Dialler, { guard, protocol, onread
   const common = { host, port, lookup: guard.lookup(port), noDelay: true, allowHalfOpen: true };
   socket =
     scheme === "https"
-      ? connectTls({
-          ...common,
-          ALPNProtocols: [protocol],
-          rejectUnauthorized: target.verify,
-          servername: serverName ?? "",
-          ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
-        })
+      ? dialTls(target, common, options)
       : connectPlain(onread === undefined ? common : { ...common, onread });
   const opened = socket;
   const failed = (error: Error) => end(error);
@@ -68,4 +68,19 @@ export function dial(target: Target, dialler: Dialler, { guard, protocol, onread
     clearTimeout(timer);
     opened.destroy();
   };
+}
+
+function dialTls(target: Target, common: ConnectionOptions, { protocol, sessions }: DialOptions): TLSSocket {
+  const { certificate, serverName, key } = target;
+  const session = sessions.of(key);
+  const socket = connectTls({
+    ...common,
+    ALPNProtocols: [protocol],
+    rejectUnauthorized: target.verify,
+    servername: serverName ?? "",
+    ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
+    ...(session !== undefined && { session }),
+  });
+  sessions.learn(key, socket);
+  return socket;
 }
