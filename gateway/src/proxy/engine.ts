@@ -11,7 +11,7 @@ export interface ProxyOptions {
   readonly listenTls?: ListenAddress;
   /** Whether other threads listen on the same addresses: the system shares the connections out among them. Default false. */
   readonly reusePort?: boolean;
-  /** Places for connections of clients. Default: `maxConnections` of this listener's own. */
+  /** Places for connections of clients. Default: this listener's own, as many as the settings say. */
   readonly places?: Places;
   readonly settings: ProxySettings;
   readonly log: ProxyLog;
@@ -21,12 +21,12 @@ export interface ProxyOptions {
   readonly runtime: () => Runtime;
 }
 
-/** How many connections of clients there may be, over all who share the places. */
+/** How many connections of clients there may be, together and of one address, over all who share the places. */
 export interface Places {
-  /** False: there are none left. */
-  take(): boolean;
+  /** False: there are none left, or the address has as many as it may have. */
+  take(address: string): boolean;
   /** Gives one back that was taken. */
-  leave(): void;
+  leave(address: string): void;
 }
 
 export interface ProxyListener {

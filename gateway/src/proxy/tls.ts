@@ -14,6 +14,8 @@ export interface TlsOptions {
   readonly reusePort: boolean;
   /** What clients may choose to speak (ALPN), the best first. */
   readonly protocols: readonly ("h2" | "http/1.1")[];
+  /** Asked before a handshake begins; false: nothing more is done with the connection. Default: all may come. */
+  readonly admit?: (raw: Socket) => boolean;
   /** Gets the connections whose handshake is done. */
   readonly onConnection: (socket: TLSSocket) => void;
   /** What to show to clients that ask for a name (null: for none); undefined ends the handshake. */
@@ -43,7 +45,7 @@ function contextOf(certificate: Certificate): SecureContext {
 
 /** Rejects when the address cannot be listened on. */
 export async function startTls(options: TlsOptions): Promise<TlsListener> {
-  const { listen, reusePort, protocols, onConnection, certificate, handshakeTimeout } = options;
+  const { listen, reusePort, protocols, onConnection, certificate, handshakeTimeout, admit = () => true } = options;
   const context = (serverName: string | null) => {
     const found = certificate(serverName);
     return found && contextOf(found);
@@ -53,6 +55,7 @@ export async function startTls(options: TlsOptions): Promise<TlsListener> {
   const handshaking = new Set<Socket>();
 
   const front = createServer({ noDelay: true }, (raw) => {
+    if (!admit(raw)) return;
     const socket = new TLSSocket(raw, {
       isServer: true,
       secureContext: context(null) ?? nothing,

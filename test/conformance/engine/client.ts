@@ -49,16 +49,16 @@ export async function sendRaw(test: TestContext, port: number, text: string): Pr
   const socket = await dial(test, port);
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => chunks.push(chunk)).write(text, "latin1");
-  await new Promise((resolve) => socket.once("close", resolve));
+  if (!socket.closed) await new Promise((resolve) => socket.once("close", resolve));
   return Buffer.concat(chunks).toString("latin1");
 }
 
-/** A bare connection; destroyed when the test ends. */
+/** A bare connection; destroyed when the test ends. It may have been reset before it was known to be there. */
 export async function dial(test: TestContext, port: number): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
   test.after(() => socket.destroy());
-  await new Promise((resolve) => socket.once("connect", resolve));
+  await new Promise((resolve) => socket.once("connect", resolve).once("close", resolve));
   return socket;
 }
 

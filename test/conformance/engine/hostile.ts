@@ -82,6 +82,19 @@ export function hostileSuite(engine: Engine): void {
       assert.deepEqual(all.match(/\r\nConnection: [a-z-]+/g), ["\r\nConnection: keep-alive", "\r\nConnection: close"]);
     });
 
+    it("counts connections that have not finished a handshake of TLS", async (test) => {
+      const { port, tlsPort, proxy } = await startRig(test, engine, {
+        certificates: {},
+        settings: { maxConnectionsPerAddress: 2 },
+      });
+      const [first] = [await dial(test, tlsPort), await dial(test, tlsPort)];
+      await becomes(() => proxy.connections().accepted === 2);
+      const last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+      assert.equal(await sendRaw(test, port, last), "");
+      first.destroy();
+      while ((await sendRaw(test, port, last)) === "");
+    });
+
     it("closes connections beyond the limit at once, in total and of one address", async (test) => {
       for (const settings of [{ maxConnections: 2 }, { maxConnectionsPerAddress: 2 }]) {
         const { port, proxy } = await startRig(test, engine, {

@@ -7,7 +7,7 @@ import { FirstBytes } from "../http2/first-bytes.ts";
 import { UpstreamSessions } from "../http2/upstream-sessions.ts";
 import { createUpstreamTexts } from "../http2/upstream-text.ts";
 import { Pipeline } from "../pipeline.ts";
-import type { ListenAddress } from "../settings.ts";
+import type { ListenAddress, ProxySettings } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { AddressCounts } from "./address-counts.ts";
@@ -27,7 +27,7 @@ interface Held {
 }
 
 export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
-  const { settings, log, runtime, observer, places = ownPlaces(settings.maxConnections) } = options;
+  const { settings, log, runtime, observer, places = ownPlaces(settings) } = options;
   const own: ListenAddress[] = [...settings.ownListeners];
   const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
   const pool = new UpstreamPool({ guard, keepAlive: settings.upstreamKeepAlive });
@@ -35,7 +35,6 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   const pipeline = new Pipeline({ runtime, settings, log, observer });
   const connections = new Set<Held>();
   let draining = false;
-  const addresses = new AddressCounts(settings.maxConnectionsPerAddress);
   let accepted = 0;
   let dropped = 0;
   let requests = 0;
@@ -69,28 +68,24 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     if (connections.size === 0) tellEmpty();
   }
 
-  function serve(socket: Socket): void {
+  /** A handshake of TLS takes a place too. */
+  function admit(socket: Socket): boolean {
     accepted++;
-    const peer = peerOf(socket);
-    if (draining || !enter(peer.peerAddress)) {
+    const address = socket.remoteAddress ?? "";
+    if (draining || !places.take(address)) {
       dropped++;
       socket.on("error", () => {}).resetAndDestroy();
-      return;
+      return false;
     }
-    socket.once("close", () => {
-      places.leave();
-      addresses.leave(peer.peerAddress);
-    });
-    if (socket instanceof TLSSocket) carry(socket, peer, socket.alpnProtocol === "h2");
-    else if (settings.cleartextHttp2) tellApart(socket, peer);
-    else carry(socket, peer, false);
+    socket.once("close", () => places.leave(address));
+    return true;
   }
 
-  function enter(address: string): boolean {
-    if (!places.take()) return false;
-    if (addresses.enter(address)) return true;
-    places.leave();
-    return false;
+  function serve(socket: Socket): void {
+    if (!admit(socket)) return;
+    const peer = peerOf(socket);
+    if (settings.cleartextHttp2) tellApart(socket, peer);
+    else carry(socket, peer, false);
   }
 
   function tellApart(socket: Socket, peer: Peer): void {
@@ -161,7 +156,8 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
         listen: address,
         reusePort,
         protocols: ["h2", "http/1.1"],
-        onConnection: serve,
+        admit,
+        onConnection: (socket) => carry(socket, peerOf(socket), socket.alpnProtocol === "h2"),
         certificate: (serverName) => runtime().certificates.find(serverName),
         handshakeTimeout: settings.handshakeTimeout,
       });
@@ -174,11 +170,19 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   }
 };
 
-function ownPlaces(limit: number): Places {
-  let left = limit;
+function ownPlaces({ maxConnections, maxConnectionsPerAddress }: ProxySettings): Places {
+  const addresses = new AddressCounts(maxConnectionsPerAddress);
+  let left = maxConnections;
   return {
-    take: () => left > 0 && left-- > 0,
-    leave: () => void left++,
+    take(address) {
+      if (left === 0 || !addresses.enter(address)) return false;
+      left--;
+      return true;
+    },
+    leave(address) {
+      left++;
+      addresses.leave(address);
+    },
   };
 }
 
