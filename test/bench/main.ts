@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- [proxy [case ...]] [swap] [apply] [admin]`: measures, prints, and writes
+ * `npm run bench -- [proxy [case ...]] [user-api [case ...]] [swap] [apply] [admin]`: measures, prints, and writes
  * test/bench/results/<bench>.{md,json}; everything when nothing is named. A missed bound is reported as it is; nothing
- * fails because of it. `--seconds` and `--rounds` make the proxy's cases shorter or longer, and then nothing is written.
+ * fails because of it. `--seconds` and `--rounds` make cases shorter or longer, and then nothing is written.
  */
 import { parseArgs } from "node:util";
 import { benchAdmin } from "./admin.ts";
@@ -10,6 +10,7 @@ import { benchProxy, type ProxyCase, proxyCases } from "./proxy/index.ts";
 import { type BenchReport, renderReport } from "./report.ts";
 import { keepCase, keepReport } from "./results.ts";
 import { benchSwap } from "./swap.ts";
+import { benchUserApi, type UserApiCase, userApiCases } from "./user-api/index.ts";
 
 const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   admin: () => benchAdmin({ services: 1000, rows: 100_000, writes: 100 }),
@@ -22,25 +23,31 @@ const { positionals, values } = parseArgs({
   options: { seconds: { type: "string" }, rounds: { type: "string" } },
 });
 const isCase = (name: string): name is ProxyCase => (proxyCases as readonly string[]).includes(name);
-const unknown = positionals.filter((name) => name !== "proxy" && !isCase(name) && !(name in benches));
+const isUserApiCase = (name: string): name is UserApiCase => (userApiCases as readonly string[]).includes(name);
+const known = ["proxy", ...proxyCases, "user-api", ...userApiCases, ...Object.keys(benches)];
+const unknown = positionals.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
-  const known = ["proxy", ...proxyCases, ...Object.keys(benches)].join(", ");
-  throw new Error(`no bench '${unknown.join("', '")}': choose of ${known}`);
+  throw new Error(`no bench '${unknown.join("', '")}': choose of ${known.join(", ")}`);
 }
 
 const all = positionals.length === 0;
+const effort = {
+  ...(values.seconds !== undefined && { seconds: Number(values.seconds) }),
+  ...(values.rounds !== undefined && { rounds: Number(values.rounds) }),
+};
+const trial = Object.keys(effort).length > 0;
+const keep = (bench: string, order: readonly string[]) => (name: string, report: BenchReport) => {
+  console.log(`\n${renderReport(report)}`);
+  if (!trial) keepCase(bench, { name, report, order });
+};
+
 const cases = positionals.filter(isCase);
 if (all || cases.length > 0 || positionals.includes("proxy")) {
-  const effort = {
-    ...(values.seconds !== undefined && { seconds: Number(values.seconds) }),
-    ...(values.rounds !== undefined && { rounds: Number(values.rounds) }),
-  };
-  const trial = Object.keys(effort).length > 0;
-  const done = (name: string, report: BenchReport) => {
-    console.log(`\n${renderReport(report)}`);
-    if (!trial) keepCase("proxy", { name, report, order: proxyCases });
-  };
-  await benchProxy(cases.length > 0 ? cases : proxyCases, done, effort);
+  await benchProxy(cases.length > 0 ? cases : proxyCases, keep("proxy", proxyCases), effort);
+}
+const ofUserApi = positionals.filter(isUserApiCase);
+if (all || ofUserApi.length > 0 || positionals.includes("user-api")) {
+  await benchUserApi(ofUserApi.length > 0 ? ofUserApi : userApiCases, keep("user-api", userApiCases), effort);
 }
 for (const [name, bench] of Object.entries(benches)) {
   if (!all && !positionals.includes(name)) continue;

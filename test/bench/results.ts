@@ -29,7 +29,7 @@ export function keepCase(
   const cases: Record<string, Kept> = { ...before.cases, [name]: { machine: machine(), at, ...report } };
   const kept = order.flatMap((each) => (cases[each] ? [[each, cases[each]] as const] : []));
   const sections = kept.map(
-    ([each, one]) => `${renderReport(one)}\n\`npm run bench -- proxy ${each}\`, ${one.at}Z: ${one.machine}\n`,
+    ([each, one]) => `${renderReport(one)}\n\`npm run bench -- ${bench} ${each}\`, ${one.at}Z: ${one.machine}\n`,
   );
   const text = `# Results of \`npm run bench -- ${bench}\`\n\n${sections.join("\n")}`;
   write(bench, text, { cases: Object.fromEntries(kept) });

@@ -13,7 +13,7 @@ export interface WrkOptions {
   /** Default 64. */
   readonly connections?: number;
   /** Default GET; with `body` a POST. */
-  readonly body?: { readonly bytes: number };
+  readonly body?: { readonly bytes: number } | { readonly json: string };
   /** Mean milliseconds that each connection waits between two requests. Default: none. */
   readonly pause?: number;
   /** Requests go to so many routes, one after the other, without the one in the middle (sluice.ts). Default: to the URL. */
@@ -30,11 +30,15 @@ export interface WrkResult {
   readonly p99: number;
 }
 
+const bytesBody = (bytes: number) => [`wrk.body = string.rep("x", ${bytes})`];
+/** Lua's long brackets take any text but their own end. */
+const jsonBody = (json: string) => ['wrk.headers["content-type"] = "application/json"', `wrk.body = [==[${json}]==]`];
+
 const script = ({ body, pause, spread }: WrkOptions): string =>
   [
     'wrk.headers["Host"] = "bench.test"',
     'wrk.headers["apikey"] = "key-5"',
-    ...(body ? ['wrk.method = "POST"', `wrk.body = string.rep("x", ${body.bytes})`] : []),
+    ...(body ? ['wrk.method = "POST"', ...("json" in body ? jsonBody(body.json) : bytesBody(body.bytes))] : []),
     ...(pause === undefined ? [] : [`function delay() return math.random(0, ${2 * pause}) end`]),
     ...(spread === undefined
       ? []

@@ -1,0 +1,46 @@
+/** What GraphQL Yoga and Apollo Server serve in the bench: our schema, resolvers, store and limits. */
+import { buildSchema, type GraphQLError, type GraphQLObjectType, type GraphQLSchema } from "graphql";
+import { makePostLoader } from "../../../user-api/src/directory/post-loader.ts";
+import { makeResolvers } from "../../../user-api/src/directory/resolvers.ts";
+import { schema as typeDefs } from "../../../user-api/src/directory/schema.ts";
+import { makeDocuments } from "../../../user-api/src/limits/documents.ts";
+import { defaultLimits } from "../../../user-api/src/limits/limits.ts";
+import { openPostgres } from "../../../user-api/src/store/postgres.ts";
+import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
+
+export interface Directory {
+  readonly schema: GraphQLSchema;
+  /** The resolvers' context of one request. */
+  readonly context: () => object;
+  /** The faults of a request by our limits, none when it may be executed. */
+  readonly faults: (request: Request) => readonly GraphQLError[];
+  readonly tokens: number;
+}
+
+export interface Request {
+  readonly query: string;
+  readonly operationName?: string | undefined;
+  readonly variables?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** @param url of the database. */
+export async function openDirectory(url: string): Promise<Directory> {
+  const onLost = (error: Error): void => console.error(error);
+  const store = await openUserStore(openPostgres({ url, onLost }));
+  const schema = buildSchema(typeDefs);
+  const resolvers = makeResolvers({ store, page: 1000, created: () => undefined });
+  for (const [type, fields] of Object.entries(resolvers)) {
+    const known = (schema.getType(type) as GraphQLObjectType).getFields();
+    for (const [name, resolve] of Object.entries(fields)) Object.assign(known[name] ?? {}, { resolve });
+  }
+  const documents = makeDocuments({ schema, limits: defaultLimits, introspection: true });
+  return {
+    schema,
+    context: () => ({ consumer: null, postsOf: makePostLoader(store) }),
+    faults(request) {
+      const checked = documents.bounded(request);
+      return "errors" in checked ? checked.errors : [];
+    },
+    tokens: defaultLimits.tokens,
+  };
+}

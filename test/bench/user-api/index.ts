@@ -1,0 +1,58 @@
+/** The cases of `npm run bench -- user-api [case ...]`, and how they are run. */
+import { temporaryFolder } from "../../process/index.ts";
+import { startPostgres } from "../../tools/postgres.ts";
+import type { Effort } from "../proxy/field.ts";
+import type { BenchReport } from "../report.ts";
+import { fill } from "./directory.ts";
+import { user, users } from "./queries.ts";
+import { subscriptions } from "./subscriptions.ts";
+
+/** What a case works with. */
+export interface Scene {
+  /** Of a database with users and posts (directory.ts). */
+  readonly databaseUrl: string;
+  /** One of its users. */
+  readonly userId: string;
+  readonly folder: string;
+  readonly effort: Effort;
+}
+
+interface Case extends Effort {
+  readonly run: (scene: Scene) => Promise<BenchReport>;
+}
+
+/** The whole takes about four minutes. */
+const cases = {
+  users: { run: users, rounds: 7, seconds: 4 },
+  user: { run: user, rounds: 7, seconds: 4 },
+  subscriptions: { run: subscriptions, rounds: 9, seconds: 0 },
+} satisfies Record<string, Case>;
+
+export type UserApiCase = keyof typeof cases;
+export const userApiCases = Object.keys(cases) as readonly UserApiCase[];
+
+/** @param effort in place of each case's own. */
+export async function benchUserApi(
+  chosen: readonly UserApiCase[],
+  onReport: (name: UserApiCase, report: BenchReport) => void,
+  effort: Partial<Effort> = {},
+): Promise<void> {
+  const folder = temporaryFolder("bench-user-api");
+  try {
+    for (const name of chosen) {
+      const { run, ...own } = cases[name];
+      console.log(`\n${name}`);
+      // A database for each: subscriptions create users.
+      const postgres = await startPostgres();
+      try {
+        const userId = await fill(postgres.url);
+        const scene = { databaseUrl: postgres.url, userId, folder: folder.path, effort: { ...own, ...effort } };
+        onReport(name, await run(scene));
+      } finally {
+        await postgres.stop();
+      }
+    }
+  } finally {
+    folder.remove();
+  }
+}

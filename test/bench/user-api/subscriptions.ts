@@ -1,0 +1,114 @@
+/** 5,000 subscriptions: what they take while nothing happens, and how long one event takes to reach all. */
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { WebSocket } from "ws";
+import { atMost, type BenchReport } from "../report.ts";
+import { median } from "../rounds.ts";
+import { startOurs } from "./directory.ts";
+import type { Scene } from "./index.ts";
+
+const SUBSCRIPTIONS = 5_000;
+/** Sockets that are opened at a time. */
+const AT_ONCE = 100;
+
+const megabytesOf = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]) / 1024;
+
+interface Following {
+  readonly sockets: readonly WebSocket[];
+  /** Resolves once every socket has had one more event. */
+  told(): Promise<void>;
+}
+
+const query = "subscription { userCreated { id name email posts { title } } }";
+
+async function followOne(url: string): Promise<WebSocket> {
+  const socket = new WebSocket(url, "graphql-transport-ws", { perMessageDeflate: false, skipUTF8Validation: true });
+  await once(socket, "open");
+  socket.send('{"type":"connection_init"}');
+  await once(socket, "message");
+  socket.send(JSON.stringify({ id: "1", type: "subscribe", payload: { query } }));
+  // Messages are answered in their order.
+  socket.send('{"type":"ping"}');
+  await once(socket, "message");
+  return socket;
+}
+
+async function follow(url: string): Promise<Following> {
+  const sockets: WebSocket[] = [];
+  while (sockets.length < SUBSCRIPTIONS) {
+    sockets.push(...(await Promise.all(Array.from({ length: AT_ONCE }, () => followOne(url)))));
+  }
+  let missing = 0;
+  let done = (): void => undefined;
+  for (const socket of sockets) {
+    socket.on("message", () => {
+      missing -= 1;
+      if (missing === 0) done();
+    });
+  }
+  return {
+    sockets,
+    told: () =>
+      new Promise((resolve) => {
+        missing = SUBSCRIPTIONS;
+        done = resolve;
+      }),
+  };
+}
+
+async function create(url: string, name: string): Promise<void> {
+  const document = `mutation { createUser(name: "${name}", email: "${name}@bench.example") { id } }`;
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify({ query: document }) });
+  const answer = (await response.json()) as { errors?: unknown };
+  if (answer.errors !== undefined) throw new Error(JSON.stringify(answer));
+}
+
+export async function subscriptions({ databaseUrl, effort }: Scene): Promise<BenchReport> {
+  const { process: server, port } = await startOurs(databaseUrl);
+  const sockets: WebSocket[] = [];
+  try {
+    const url = `http://127.0.0.1:${port}/graphql`;
+    // Requests before, so that what they alone bring into memory is not counted for subscriptions.
+    const run = `${Date.now()}`;
+    for (let n = 0; n < 50; n++) await create(url, `before${n}x${run}`);
+    const before = megabytesOf(server.pid);
+    const following = await follow(url.replace("http", "ws"));
+    sockets.push(...following.sockets);
+    const after = megabytesOf(server.pid);
+    const times: number[] = [];
+    for (let round = 0; round <= effort.rounds; round++) {
+      const told = following.told();
+      const began = performance.now();
+      await create(url, `round${round}x${run}`);
+      await told;
+      // The first one warms up.
+      if (round > 0) times.push(performance.now() - began);
+    }
+    return {
+      title: `${SUBSCRIPTIONS} subscriptions`,
+      method:
+        "One WebSocket each, all opened by one other process on the same machine, all of the same document with " +
+        "posts. Memory is what is resident more than before they came, while nothing happens. The time is from the " +
+        "beginning of the request that creates a user, over HTTP, to the last socket's event.",
+      rows: [
+        {
+          "MB before": Math.round(before),
+          "MB with them": Math.round(after),
+          "kB each": Math.round(((after - before) * 1024) / SUBSCRIPTIONS),
+          "ms to all, median": Math.round(median(times)),
+          "ms to all, least - most": `${Math.round(Math.min(...times))} - ${Math.round(Math.max(...times))}`,
+        },
+      ],
+      verdicts: [
+        atMost("idle subscriptions take", after - before, { bound: 150, unit: " MB" }),
+        `the process with them: ${Math.round(after)} MB`,
+        atMost("one createUser reaches all in", median(times), { bound: 500, unit: " ms" }),
+      ],
+    };
+  } finally {
+    for (const socket of sockets) socket.terminate();
+    await server.stop();
+  }
+}
