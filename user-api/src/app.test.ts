@@ -35,6 +35,11 @@ describe("the user directory", () => {
     return data?.createUser as { id: string; name: string; email: string };
   }
 
+  async function everybody() {
+    const { data } = await ask(app, { query: "{ users { id } }" });
+    return data?.users as { readonly id: string }[];
+  }
+
   it("creates a user with an id of its own and shows it to the next query", async () => {
     const ann = await create(" Ann ", "ann@example.org");
     assert.match(ann.id, UUID_V7);
@@ -90,6 +95,15 @@ describe("the user directory", () => {
     const query = "{ users { name posts { title } } }";
     const { data } = await ask(app, { query });
     assert.equal(queries.length, 2, queries.join("\n"));
+    // The third time a query is executed by its plan.
+    for (let n = 0; n < 3; n++) {
+      queries.length = 0;
+      assert.deepEqual(await ask(app, { query }), { status: 200, data });
+      assert.equal(queries.length, 2, queries.join("\n"));
+    }
+    queries.length = 0;
+    await ask(app, { query: "{ a: users { posts { title } } b: users { posts { title } } }" });
+    assert.ok(queries.filter((text) => text.includes("from posts")).length <= 2, queries.join("\n"));
     const users = data?.users as { name: string; posts: unknown }[];
     assert.ok(users.length > 20);
     assert.deepEqual(users.find(({ name }) => name === "Eve")?.posts, [{ title: "Hello" }]);
@@ -97,6 +111,64 @@ describe("the user directory", () => {
     await add("Again");
     const one = await ask(app, { query: `{ user(id: "${eve.id}") { posts { title } } }` });
     assert.deepEqual(one.data, { user: { posts: [{ title: "Hello" }, { title: "Again" }] } });
+  });
+
+  it("gives pages of users, each behind the last user of the one before", async () => {
+    const all = (await everybody()).map(({ id }) => id);
+    const paged: string[] = [];
+    const query = "query Page($after: ID) { users(first: 7, after: $after) { id } }";
+    for (;;) {
+      const page = (await ask(app, { query, variables: { after: paged.at(-1) } })).data?.users as { id: string }[];
+      if (page.length === 0) break;
+      assert.ok(page.length <= 7);
+      paged.push(...page.map(({ id }) => id));
+    }
+    assert.deepEqual(paged, all);
+    const rest = await ask(app, { query: `{ users(after: "${all[2]}") { id } }` });
+    assert.deepEqual(rest.data, { users: all.slice(3).map((id) => ({ id })) });
+  });
+
+  it("gives as many users as a list may have, and beyond it an error that says how to page", async () => {
+    const users = await everybody();
+    const count = users.length;
+    const store = { ...(await openUserStore({ ...database, close: async () => undefined })) };
+    for (const [page, fits] of [
+      [count, true],
+      [count - 1, false],
+    ] as const) {
+      const own = await testApp({ store, limits: { page } });
+      // The third time a query is executed by its plan.
+      for (let n = 0; n < 3; n++) {
+        const reply = await ask(own.app, { query: "{ users { id } }" });
+        assert.equal(reply.status, 200);
+        if (fits) assert.deepEqual(reply, { status: 200, data: { users } });
+        else {
+          assert.deepEqual(reply.data, { users: null });
+          assert.deepEqual(reply.errors?.[0]?.extensions, { code: "LIMIT_EXCEEDED", limit: "page", maximum: page });
+          assert.match(reply.errors?.[0]?.message ?? "", /ask for a page by users\(first: \d+\).*adding after:/);
+        }
+      }
+      await own.app.close();
+    }
+  });
+
+  it("refuses pages that are none, with all their faults", async () => {
+    const codes = { code: "BAD_USER_INPUT" };
+    const first = { path: ["first"], message: "must be a whole number from 1 to 1000" };
+    const after = { path: ["after"], message: "must be the id of the last user of the page before" };
+    const cases = [
+      ["first: 0", [first]],
+      ["first: -5", [first]],
+      ["first: 1001", [first]],
+      ['after: "x"', [after]],
+      ['first: 0, after: ""', [first, after]],
+    ] as const;
+    for (const [page, violations] of cases) {
+      const reply = await ask(app, { query: `{ users(${page}) { id } }` });
+      assert.deepEqual(reply.data, { users: null });
+      assert.deepEqual(reply.errors?.[0]?.extensions, { ...codes, violations });
+    }
+    assert.equal((await ask(app, { query: "{ users(first: null, after: null) { id } }" })).errors, undefined);
   });
 
   it("describes itself to the standard introspection query", async () => {

@@ -122,10 +122,13 @@ describe("access", () => {
   for (const [access, who, headers, query, codes] of cases) {
     it(`${access}: ${query.split(" ", 1)[0] === "{" ? "users" : "createUser"} for ${who} gives ${codes[0] ?? "an answer"}`, async () => {
       const { app } = await testApp({ policy: { access, rules: {} } });
-      const reply = await ask(app, { query, headers });
+      // The third time a query is executed by its plan.
+      for (let n = 0; n < 3; n++) {
+        const reply = await ask(app, { query, headers });
+        assert.equal(reply.status, 200);
+        assert.deepEqual(codesOf(reply), codes);
+      }
       await app.close();
-      assert.equal(reply.status, 200);
-      assert.deepEqual(codesOf(reply), codes);
     });
   }
 

@@ -35,14 +35,14 @@ const COMMAND_TIMEOUT = 500;
 export async function countRequests(app: FastifyInstance, options: RateOptions): Promise<CountRequest> {
   const { requestsPerMinute, redisUrl, log } = options;
   if (requestsPerMinute === 0) return async () => null;
-  const redis = redisUrl === undefined ? undefined : connect(redisUrl, log);
-  if (redis !== undefined) app.addHook("onClose", async () => redis.disconnect());
+  const connection = redisUrl === undefined ? undefined : connect(redisUrl, log);
+  app.addHook("onClose", async () => connection?.close());
   await app.register(rateLimit, {
     global: false,
     max: requestsPerMinute,
     timeWindow: 60_000,
     keyGenerator: ({ asker }) => asker?.client ?? "",
-    redis,
+    redis: connection?.redis,
     nameSpace: "sluice-user-api:rate:",
     skipOnError: true,
   });
@@ -53,7 +53,7 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
   };
 }
 
-function connect(url: string, log: FastifyBaseLogger): Redis {
+function connect(url: string, log: FastifyBaseLogger): { readonly redis: Redis; close(): void } {
   const redis = new Redis(url, {
     connectTimeout: COMMAND_TIMEOUT,
     commandTimeout: COMMAND_TIMEOUT,
@@ -63,13 +63,25 @@ function connect(url: string, log: FastifyBaseLogger): Redis {
     retryStrategy: (attempt) => Math.min(1_000, 50 * attempt),
   });
   let away = false;
+  let closing = false;
+  let cause: Error | undefined;
   redis.on("error", (error) => {
-    if (!away) log.warn({ err: error }, "requests are not counted: Redis does not answer");
+    cause = error;
+  });
+  redis.on("close", () => {
+    if (away || closing) return;
     away = true;
+    log.warn({ err: cause }, "requests are not counted: Redis does not answer");
   });
   redis.on("ready", () => {
     if (away) log.info("requests are counted again");
     away = false;
   });
-  return redis;
+  return {
+    redis,
+    close() {
+      closing = true;
+      redis.disconnect();
+    },
+  };
 }
