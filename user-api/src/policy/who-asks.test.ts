@@ -69,6 +69,24 @@ describe("who asks", () => {
     });
   }
 
+  const pages = [
+    ["localhost:4000", { origin: "http://localhost:4000" }, true],
+    ["app.localhost", { "sec-fetch-site": "same-origin" }, true],
+    ["[::1]:4000", { "sec-fetch-site": "same-origin" }, true],
+    ["127.0.0.1:4000", { origin: "http://127.0.0.1:4000" }, true],
+    ["evil.example:4000", { origin: "http://evil.example:4000" }, false],
+    ["127.0.0.1.evil.example", { "sec-fetch-site": "same-origin" }, false],
+    ["10.0.0.1:4000", { "sec-fetch-site": "same-origin" }, false],
+    ["a b", { "sec-fetch-site": "same-origin" }, false],
+    ["evil.example:4000", {}, true],
+  ] as const;
+  for (const [host, headers, answered] of pages) {
+    it(`${answered ? "may be" : "is not"} a ${Object.keys(headers).length > 0 ? "page" : "program"} of ${host} on this machine`, () => {
+      const whoAsks = makeWhoAsks({ gatewaySecret: undefined, directCalls: true });
+      assert.equal("refusal" in whoAsks({ headers: { host, ...headers }, remoteAddress: near }), !answered);
+    });
+  }
+
   it("knows this machine in all its forms", () => {
     for (const address of ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"])
       assert.ok(isLoopback(address), address);

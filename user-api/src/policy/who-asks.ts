@@ -1,7 +1,7 @@
 /** Who asks, as the gateway says in the headers that it adds (and that it removes when a client sends them). */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { BlockList, isIPv6 } from "node:net";
+import { BlockList, isIP, isIPv6 } from "node:net";
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 import { type Consumer, consumerOf, single } from "./consumer.ts";
@@ -45,6 +45,16 @@ export function isLoopback(address: string | undefined): boolean {
   return address !== undefined && loopback.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
+/**
+ * Whether a browser asks for a page of another name than this machine's. Its owner may have pointed that name here
+ * (DNS rebinding): to the browser such a page is one of ours.
+ */
+function isRebound({ host = "", origin, "sec-fetch-site": site }: IncomingHttpHeaders): boolean {
+  if (origin === undefined && site === undefined) return false;
+  const name = URL.parse(`http://${host}`)?.hostname.replace(/^\[(.*)\]$/, "$1") ?? "";
+  return name !== "localhost" && !name.endsWith(".localhost") && !(isIP(name) > 0 && isLoopback(name));
+}
+
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
 export function makeWhoAsks({ gatewaySecret, directCalls }: TrustOptions): WhoAsks {
@@ -60,6 +70,8 @@ export function makeWhoAsks({ gatewaySecret, directCalls }: TrustOptions): WhoAs
     if (expected !== null && shown !== undefined) return refused("The secret in X-Gateway-Secret is not ours");
     // Without the secret nothing that the headers say of a consumer is believed.
     if (directCalls && isLoopback(remoteAddress)) {
+      if (isRebound(headers))
+        return { refusal: failure("FORBIDDEN", "Only pages of this machine may ask without a gateway") };
       return { consumer: null, client: `address ${remoteAddress}`, gateway: false };
     }
     return refused("Requests are answered through the gateway only");
