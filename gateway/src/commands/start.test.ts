@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { pino } from "pino";
+import { send as ask } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/rig.ts";
 import { temporaryFolder } from "../../../test/process/index.ts";
 import { SettingsError } from "../settings/error.ts";
@@ -113,6 +114,41 @@ for (const [what, envOf] of forms) {
     const second = await start(context, env);
     assert.equal((await send(`${second.proxy}/x`)).text, "got /");
     assert.equal((await send(`${second.admin}/routes/r`)).text, route);
+  });
+}
+
+for (const [what, envOf] of forms) {
+  test(`one process with ${what} and two workers: what is written is served by both when it is answered`, async (context) => {
+    const { admin, proxy, status, upstream } = await start(context, { ...(await envOf(context)), SLUICE_WORKERS: "2" });
+    const port = Number(new URL(proxy).port);
+    // Each on a connection of its own, so that both workers get some.
+    const answers = async () => Promise.all(Array.from({ length: 24 }, () => ask(port, { path: "/x/y" })));
+    const statuses = async () => new Set((await answers()).map((answer) => answer.status));
+    const target = new URL(upstream).host;
+    const checks = { passive: { unhealthy: { http_failures: 1 } } };
+    for (const [path, body] of [
+      ["/upstreams", { name: "up", healthchecks: checks }],
+      ["/upstreams/up/targets", { target }],
+      ["/services", { name: "a", url: "http://up" }],
+      ["/services/a/routes", { name: "r", paths: ["/x"] }],
+    ] as const) {
+      const { status: made, headers, text } = await send(`${admin}${path}`, body);
+      assert.deepEqual([made, headers.get("x-sluice-programmed")], [201, "true"], text);
+    }
+    assert.deepEqual(new Set((await answers()).map(({ body }) => body)), new Set(["got /y"]));
+    const limited = { name: "rate-limiting", config: { year: 10, policy: "local" } };
+    const { id } = JSON.parse((await send(`${admin}/services/a/plugins`, limited)).text);
+    assert.equal((await answers()).filter((answer) => answer.status === 200).length, 10);
+    assert.equal((await send(`${admin}/plugins/${id}`, undefined, "DELETE")).status, 204);
+    assert.deepEqual(await statuses(), new Set([200]));
+    const turn = (to: string) => send(`${admin}/upstreams/up/targets/${target}/${to}`, undefined, "PUT");
+    assert.equal((await turn("unhealthy")).status, 204);
+    assert.deepEqual(await statuses(), new Set([503]));
+    assert.equal((await turn("healthy")).status, 204);
+    assert.deepEqual(await statuses(), new Set([200]));
+    assert.equal((await send(`${admin}/routes/r`, undefined, "DELETE")).status, 204);
+    assert.deepEqual(await statuses(), new Set([404]));
+    assert.equal(JSON.parse((await send(`${status}/status`)).text).server.connections_accepted, 24 * 6);
   });
 }
 
