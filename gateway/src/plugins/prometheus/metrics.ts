@@ -22,6 +22,11 @@ export interface Heap {
   readonly used: number;
 }
 
+export interface Config {
+  readonly hash: string;
+  readonly revision: number;
+}
+
 export interface Metrics {
   /** Where requests are counted that a route matched. Keep it: to make one costs more than to count. */
   recorder(labels: RequestLabels): Recorder;
@@ -36,7 +41,7 @@ export interface Metrics {
   /** Where to read at every scrape how many entities are served, by collection. */
   readEntities(read: () => Readonly<Record<string, number>>): void;
   /** Which document the node runs. */
-  setConfig(config: { readonly hash: string; readonly revision: number }): void;
+  setConfig(config: Config): void;
   /** What has many series: what requests are counted in, and the health of targets. See slices.ts. */
   readonly tables: readonly Table[];
   /** Everything else, in Prometheus' text format. */
@@ -135,11 +140,16 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     },
   });
 
-  const config = new Gauge({
+  let config: Config | undefined;
+  new Gauge({
     name: name("config"),
     help: "The document that the node runs; its revision is the value",
     labelNames: ["node_id", "hash"],
     registers,
+    collect() {
+      this.reset();
+      if (config !== undefined) this.set({ node_id: nodeId, hash: config.hash }, config.revision);
+    },
   });
 
   let connections: (() => Connections) | undefined;
@@ -222,9 +232,8 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     readEntities(read) {
       entities = read;
     },
-    setConfig({ hash, revision }) {
-      config.reset();
-      config.set({ node_id: nodeId, hash }, revision);
+    setConfig(now) {
+      config = now;
     },
     tables: [requests, bandwidth, latencies.gateway, latencies.upstream, latencies.request, health],
     gauges: () => registry.metrics(),
