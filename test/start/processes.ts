@@ -61,7 +61,7 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Layo
   const node = (name: PartName, proxy: string, pushListen: string, status: string): Part => ({
     name,
     // As the command's first line has it.
-    args: ["--min-semi-space-size=16", gateway, "gateway"],
+    args: ["--min-semi-space-size=8", "--max-semi-space-size=8", gateway, "gateway"],
     env: {
       SLUICE_PROXY_LISTEN: proxy,
       SLUICE_PUSH_LISTEN: pushListen,

@@ -6,6 +6,7 @@ import type { HealthNews } from "../balance/balancer.ts";
 import type { Part } from "../plugins/prometheus/slices.ts";
 import type { Counter, Counters } from "../plugins/rate-limiting/counters.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
+import { Answers } from "./answers.ts";
 import { errorOf, type Order, type Step, type ThreadReport, type ThreadStart, type Word } from "./messages.ts";
 
 export interface ThreadOptions {
@@ -21,14 +22,12 @@ export interface Addresses {
   readonly tlsAddress: ListenAddress | null;
 }
 
-/** Milliseconds that a thread may take to report; one that takes longer is told of by its last report. */
+/** Milliseconds that a thread may be silent when it is to report; then it is told of by its last report. */
 const REPORT_PATIENCE = 1000;
-/** The same for what it has counted, which it tells in many turns. */
-const COUNT_PATIENCE = 5000;
 
 /**
- * Megabytes of a thread's young generation, which V8 cuts in three: half of what the command gives to its
- * main thread. The larger one took 40 MB more of memory for every worker, and no less CPU.
+ * Megabytes of a thread's young generation, which V8 cuts in three: halves of 8 MB, as in the command's first line. A
+ * first line that begins with more (`--min-semi-space-size`) takes this limit away from threads, too.
  */
 const YOUNG = 24;
 
@@ -62,7 +61,7 @@ export class ThreadHandle {
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG },
     });
     this.#reports = new Answers(() => this.#tell({ kind: "report" }), REPORT_PATIENCE);
-    this.#counts = new Answers(() => this.#tell({ kind: "count" }), COUNT_PATIENCE);
+    this.#counts = new Answers(() => this.#tell({ kind: "count" }), REPORT_PATIENCE);
     this.started = this.#began.promise;
     // Not everybody who makes one waits for it.
     this.started.catch(() => undefined);
@@ -160,6 +159,7 @@ export class ThreadHandle {
         return;
       case "part":
         this.#counted.push(word.part);
+        this.#counts.sign();
         return;
       case "counted":
         this.parts = this.#counted;
@@ -182,35 +182,5 @@ export class ThreadHandle {
     } catch (error) {
       this.#tell({ kind: "untaken", id, message: error instanceof Error ? error.message : String(error) });
     }
-  }
-}
-
-/** Answers to one question, for all who ask it before it is answered. */
-class Answers {
-  readonly #put: () => void;
-  readonly #patience: number;
-  #awaited: PromiseWithResolvers<void> | null = null;
-
-  /** @param patience Milliseconds. */
-  constructor(put: () => void, patience: number) {
-    this.#put = put;
-    this.#patience = patience;
-  }
-
-  /** Resolves when the answer has come, or has taken too long. */
-  async ask(): Promise<void> {
-    if (this.#awaited === null) {
-      this.#awaited = Promise.withResolvers();
-      this.#put();
-    }
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, this.#patience);
-    await Promise.race([this.#awaited.promise, late.promise]);
-    clearTimeout(timer);
-  }
-
-  arrive(): void {
-    this.#awaited?.resolve();
-    this.#awaited = null;
   }
 }

@@ -172,7 +172,8 @@ export const goReverseProxy: StartPeer = async (stage) => {
 /** With the same young generation as Sluice. */
 export const replyFrom: StartPeer = (stage) =>
   startOurs("reply-from", [
-    "--min-semi-space-size=16",
+    "--min-semi-space-size=8",
+    "--max-semi-space-size=8",
     join(import.meta.dirname, "../peers/reply-from.ts"),
     `http://127.0.0.1:${stage.upstream}`,
   ]);

@@ -12,7 +12,7 @@ export async function plain(field: Field): Promise<BenchReport> {
     title: "A plain route",
     method:
       "GET of a 100-byte JSON answer. reply-from is a bare handler of @fastify/reply-from with the same young " +
-      "generation (16 MB) as Sluice; Go runs with GOMAXPROCS=1.",
+      "generation (2 x 8 MB) as Sluice; Go runs with GOMAXPROCS=1.",
     samples: await field.run(),
     ratios: [
       { name: "sluice / nginx", of: "sluice", to: "nginx", bound: 1.45 },

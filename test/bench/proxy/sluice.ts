@@ -1,6 +1,7 @@
 /** Sluice as its command runs, over a file with so many routes. */
 import { join } from "node:path";
 import { type Document, deriveId } from "@sluice/model";
+import { emitAll } from "../../build/emit.ts";
 import { freePort, startProcess } from "../../process/index.ts";
 import type { Stage, Started } from "./stage.ts";
 
@@ -78,11 +79,20 @@ export interface SluiceStarted extends Started {
 
 const root = join(import.meta.dirname, "../../..");
 
+let emitted = false;
+
+/** What is measured is the built form, as it is now; once in a run. */
+function emit(): void {
+  if (!emitted) emitAll();
+  emitted = true;
+}
+
 /** Answers when its status listener does; `ready` is another path there to wait for. */
 export async function startNode(env: Readonly<Record<string, string>>, ready = "/status"): Promise<SluiceStarted> {
   const [port, tlsPort, statusPort] = [await freePort(), await freePort(), await freePort()];
+  emit();
   // The command itself, so that its first line chooses Node's flags.
-  const started = await startProcess(join(root, "gateway/src/main.ts"), ["gateway"], {
+  const started = await startProcess(join(root, "gateway/build/main.js"), ["gateway"], {
     name: "sluice",
     ready: `http://127.0.0.1:${statusPort}${ready}`,
     timeout: 120_000,

@@ -1,9 +1,9 @@
 /** Heads of responses on their way to the client. */
-import { STATUS_CODES } from "node:http";
 import { tellClient } from "../client-headers.ts";
 import { type HeaderStyle, hopByHop } from "../header-names.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { OwnResponse } from "../own-response.ts";
+import { STATUS_CODES } from "../status-texts.ts";
 import { dateLine } from "./date.ts";
 import { type DropTable, ownLines, passedLines } from "./head-text.ts";
 import { headerOf, indexOf } from "./parse/access.ts";

@@ -1,8 +1,9 @@
 /** Requests that Node's parser gave up on: there is no request object, only a socket. */
-import { STATUS_CODES } from "node:http";
+
 import type { Socket } from "node:net";
 import type { FaultName } from "../faults.ts";
 import type { OwnResponse } from "../own-response.ts";
+import { STATUS_CODES } from "../status-texts.ts";
 import { codeOf } from "../upstream/failure.ts";
 
 const faultNames: Readonly<Record<string, FaultName>> = {

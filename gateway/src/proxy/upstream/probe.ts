@@ -1,10 +1,12 @@
 /** One active health check over the network, behind the guard that stands in front of every upstream connection. */
-import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { connect, isIP } from "node:net";
 import { hostHeader } from "../../balance/host-header.ts";
 import type { Probe, ProbeRequest, ProbeResult } from "../../balance/watch.ts";
 import type { Guard } from "./guard.ts";
+
+/** Not by an import; see status-texts.ts. */
+const { request: requestHttp } = process.getBuiltinModule("node:http");
 
 /** What can be stopped, be it a bare connection or a request. */
 interface Attempt {
