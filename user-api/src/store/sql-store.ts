@@ -1,5 +1,6 @@
 /** The store over a database: the same SQL whether a server or PGlite runs it. */
 import type { Database, Row } from "./database.ts";
+import { type GatherOptions, gather } from "./gather.ts";
 import { migrations, requireMigrated } from "./migrations.ts";
 import type { Post, User, UserStore } from "./store.ts";
 
@@ -11,6 +12,12 @@ const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 const emailKey = (email: string): string => email.normalize("NFC").toLowerCase();
 
 const userOf = (row: Row): User => ({ id: String(row.id), name: String(row.name), email: String(row.email) });
+
+type Titles = readonly (string | null)[];
+const postOf = (title: string | null): Post => ({ title });
+
+/** Two, so that one slow question does not hold up all others. */
+const GATHERED: GatherOptions = { parallel: 2, most: 2_000 };
 
 export interface UserStoreOptions {
   /** Default true. False: a database that is not up to date is refused with NotMigrated. */
@@ -26,6 +33,20 @@ export async function openUserStore(database: Database, { migrate = true }: User
     await database.close();
     throw error;
   }
+
+  const usersById = gather<User>(async (ids) => {
+    const rows = await database.query("select id, name, email from users where id = any($1::uuid[])", [ids]);
+    return new Map(rows.map((row) => [String(row.id), userOf(row)]));
+  }, GATHERED);
+
+  const postsByUser = gather<readonly Post[]>(async (userIds) => {
+    // A row for each user: three posts would be three rows, each with the user's id.
+    const rows = await database.query(
+      `select user_id, json_agg(title order by id) as titles from posts where user_id = any($1::uuid[]) group by user_id`,
+      [userIds],
+    );
+    return new Map(rows.map(({ user_id, titles }) => [String(user_id), (titles as Titles).map(postOf)]));
+  }, GATHERED);
 
   return {
     async users({ after, first } = {}) {
@@ -43,8 +64,8 @@ export async function openUserStore(database: Database, { migrate = true }: User
     async user(id) {
       // The server refuses to compare a uuid with anything else; here that is just an id that nobody has.
       if (!UUID.test(id)) return null;
-      const [row] = await database.query("select id, name, email from users where id = $1", [id]);
-      return row === undefined ? null : userOf(row);
+      const key = id.toLowerCase();
+      return (await usersById([key])).get(key) ?? null;
     },
 
     async add({ id, name, email }) {
@@ -57,15 +78,8 @@ export async function openUserStore(database: Database, { migrate = true }: User
     },
 
     async postsOf(userIds) {
-      const rows = await database.query(
-        "select user_id, title from posts where user_id = any($1::uuid[]) order by user_id, id",
-        [userIds],
-      );
-      const byUser = new Map<string, Post[]>(userIds.map((id) => [id, []]));
-      for (const { user_id, title } of rows) {
-        byUser.get(String(user_id))?.push({ title: typeof title === "string" ? title : null });
-      }
-      return userIds.map((id) => byUser.get(id) ?? []);
+      const found = await postsByUser(userIds);
+      return userIds.map((id) => found.get(id) ?? []);
     },
 
     async ping() {
