@@ -173,7 +173,7 @@ describe("bad input over HTTP", () => {
     [
       "aliases of prototypes' names",
       { query: "{ __proto__: users { id } constructor: users { id } }" },
-      { constructor: [] },
+      JSON.parse('{"__proto__":[],"constructor":[]}'),
     ],
     [
       "variables that nobody declared",
@@ -187,11 +187,15 @@ describe("bad input over HTTP", () => {
     ],
   ];
   for (const [name, payload, data] of harmless) {
-    it(`${name}: an answer, and no prototype is touched`, async () => {
-      const { statusCode, body } = await app.inject({ method: "POST", url: "/graphql", payload });
-      assert.equal(statusCode, 200);
-      const answer = JSON.parse(body, (key, value) => (key === "__proto__" ? undefined : value));
-      assert.deepEqual(Object.entries(answer.data), Object.entries(data));
+    it(`${name}: the same answer each time, and no prototype is touched`, async () => {
+      // The third time a query is executed by its plan.
+      const bodies = new Set<string>();
+      for (let n = 0; n < 3; n++) {
+        const { statusCode, body } = await app.inject({ method: "POST", url: "/graphql", payload });
+        assert.equal(statusCode, 200);
+        bodies.add(body);
+      }
+      assert.deepEqual([...bodies], [JSON.stringify({ data })]);
       assert.equal(Object.hasOwn(Object.prototype, "users"), false);
     });
   }

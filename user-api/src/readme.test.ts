@@ -1,0 +1,69 @@
+/** The README names what there is. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe, it } from "node:test";
+import { buildSchema } from "graphql";
+import { schema } from "./directory/schema.ts";
+import { statuses } from "./errors.ts";
+import { defaultLimits } from "./limits/limits.ts";
+import { readSettings } from "./settings.ts";
+import { testApp } from "./testing.ts";
+
+const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+/** The names in the first cells of a chapter's tables. */
+function namesIn(chapter: string, form: RegExp): readonly string[] {
+  const [, text = ""] = readme.split(`\n## ${chapter}\n`);
+  const [own = ""] = text.split("\n## ");
+  return [...own.matchAll(/^\| `(\w+)` \|/gm)]
+    .map(([, name = ""]) => name)
+    .filter((name) => form.test(name))
+    .toSorted();
+}
+
+describe("the README", () => {
+  it("has every setting, and no other", () => {
+    const asked = new Set<string>();
+    readSettings(
+      new Proxy<Record<string, string>>(
+        {},
+        {
+          get(_target, name) {
+            asked.add(String(name));
+            return undefined;
+          },
+        },
+      ),
+    );
+    assert.deepEqual(namesIn("Settings", /^SLUICE_/), [...asked].toSorted());
+  });
+
+  it("has every code, and no other", () => {
+    assert.deepEqual(namesIn("Errors", /^[A-Z]/), Object.keys(statuses).toSorted());
+  });
+
+  it("has every limit", () => {
+    const [row = ""] = /^\| `LIMIT_EXCEEDED`.*$/m.exec(readme) ?? [];
+    for (const limit of Object.keys(defaultLimits)) {
+      if (limit !== "milliseconds") assert.ok(row.includes(`\`${limit}\``), limit);
+    }
+  });
+
+  it("has every metric, and no other", async () => {
+    const { app } = await testApp();
+    const { body } = await app.inject("/metrics");
+    await app.close();
+    const metrics = [...body.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name).toSorted();
+    assert.deepEqual(namesIn("Operations", /^sluice_/), metrics);
+  });
+
+  it("has the schema", () => {
+    const [, text = ""] = /```graphql\n([\s\S]*?)```/.exec(readme) ?? [];
+    const fieldsOf = (source: string) =>
+      Object.values(buildSchema(source).getTypeMap()).flatMap((type) =>
+        "getFields" in type && !type.name.startsWith("__")
+          ? Object.values(type.getFields()).map((field) => `${type.name}.${field.name}: ${field.type}`)
+          : [],
+      );
+    assert.deepEqual(fieldsOf(text).toSorted(), fieldsOf(schema).toSorted());
+  });
+});
