@@ -9,7 +9,9 @@ import { headerSuite } from "./headers.ts";
 import { healthSuite } from "./health.ts";
 import { hostileSuite } from "./hostile.ts";
 import { http2Suite } from "./http2.ts";
+import { http2FloodSuite } from "./http2-floods.ts";
 import { http2LimitSuite } from "./http2-limits.ts";
+import { interimSuite } from "./interims.ts";
 import { largeBodySuite } from "./large-bodies.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
 import type { Engine } from "./rig.ts";
@@ -26,6 +28,7 @@ export function engineSuite(engine: Engine): void {
   largeBodySuite(engine);
   failureSuite(engine);
   slowBodySuite(engine);
+  interimSuite(engine);
   upgradeSuite(engine);
   tlsSuite(engine);
   balancingSuite(engine);
@@ -36,6 +39,7 @@ export function engineSuite(engine: Engine): void {
   slowClientSuite(engine);
   http2Suite(engine);
   http2LimitSuite(engine);
+  http2FloodSuite(engine);
   grpcSuite(engine);
   grpcPeerSuite(engine);
 }
