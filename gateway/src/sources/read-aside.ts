@@ -6,6 +6,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";
 import type { Checked } from "@sluice/model";
+import { type Message, Parts } from "./parts.ts";
 import type { Reading, ReadRequest } from "./read-file.ts";
 
 export interface AsideReader {
@@ -40,7 +41,11 @@ export function createAsideReader(): AsideReader {
       reader = undefined;
       waiting?.reject(error);
     };
-    started.on("message", (read) => waiting?.resolve(read as unknown as Checked<Reading>));
+    const parts = new Parts();
+    started.on("message", (message) => {
+      const read = parts.take(message as unknown as Message);
+      if (read !== null) waiting?.resolve(read);
+    });
     started.on("error", fail);
     started.once("exit", () => fail(new Error(ENDED)));
     return started;

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Checked } from "@sluice/model";
+import { inParts, Parts } from "./parts.ts";
+import { type Reading, readFileText } from "./read-file.ts";
+
+const file = "sluice.yaml";
+const head = '_format_version: "3.0"\n';
+const routes = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `- name: r${at}\n  paths: [/p${at}]\n`).join("");
+
+const texts: readonly (readonly [what: string, text: string])[] = [
+  ["nothing", head],
+  ["one entity", `${head}routes:\n${routes(1)}`],
+  ["more entities than go into a message", `${head}consumers: [{username: bob}]\nroutes:\n${routes(450)}`],
+  ["faults", `${head}routes: [{name: [a]}]\n`],
+];
+
+const read = (text: string): Checked<Reading> => readFileText({ text, file, before: null, keep: false });
+
+for (const [what, text] of texts) {
+  test(`what was read of ${what} is the same after it was told in parts`, () => {
+    const parts = new Parts();
+    // Twice: nothing of one is left to the next.
+    for (let turn = 0; turn < 2; turn++) {
+      const messages = [...inParts(read(text))];
+      const taken = messages.map((message) => parts.take(message));
+      assert.ok(taken.slice(0, -1).every((before) => before === null));
+      assert.deepEqual(withoutEmpty(taken.at(-1)), withoutEmpty(read(text)));
+    }
+  });
+}
+
+/** A collection without entities and one that is not there say the same. */
+function withoutEmpty(told: Checked<Reading> | null | undefined): unknown {
+  if (!told || told.violations) return told;
+  const { change } = told.value;
+  const put = Object.fromEntries(Object.entries(change.put).filter(([, list]) => list.length > 0));
+  return { ...told.value, change: { ...change, put } };
+}

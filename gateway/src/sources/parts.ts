@@ -1,0 +1,45 @@
+/**
+ * What was read of a file, on its way from the process that reads it. In one piece it would be a message of megabytes,
+ * and what Node makes of that stays in the node's memory until the next collection of old garbage, which may be long.
+ */
+import type { Change, Checked, Collection } from "@sluice/model";
+import { collections } from "@sluice/model/serving";
+import type { Reading } from "./read-file.ts";
+
+/** Some of the entities that a change puts; or what was read, without what came before it. */
+export type Message =
+  | { readonly collection: Collection; readonly entities: readonly object[] }
+  | { readonly read: Checked<Reading> };
+
+/** Entities in a message. */
+const PART = 200;
+
+export function* inParts(read: Checked<Reading>): Iterable<Message> {
+  if (read.violations) return yield { read };
+  const { change, ...rest } = read.value;
+  for (const collection of collections) {
+    const entities = (change.put[collection] ?? []) as readonly object[];
+    for (let at = 0; at < entities.length; at += PART) yield { collection, entities: entities.slice(at, at + PART) };
+  }
+  yield { read: { value: { change: { ...change, put: {} }, ...rest } } };
+}
+
+/** Puts messages together again. */
+export class Parts {
+  #put: Partial<Record<Collection, object[]>> = {};
+
+  /** What was read, when that was the last message; null: there are others to come. */
+  take(message: Message): Checked<Reading> | null {
+    if ("collection" in message) {
+      const { collection, entities } = message;
+      this.#put[collection] ??= [];
+      this.#put[collection].push(...entities);
+      return null;
+    }
+    const { read } = message;
+    if (read.violations) return read;
+    const put = this.#put as Change["put"];
+    this.#put = {};
+    return { value: { ...read.value, change: { ...read.value.change, put } } };
+  }
+}
