@@ -163,8 +163,8 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     if (this.#sending) this.#body?.drained();
   }
 
+  /** Puts nothing off: an upstream could say so for ever. */
   interim(head: ResponseHead): void {
-    this.#touch();
     this.#options.listener.interim(head);
   }
 
@@ -180,7 +180,7 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
   }
 
   flush(): boolean {
-    if (this.#state !== OVER) this.#touch();
+    if (this.#state === ANSWERED) this.#touch();
     this.#paused = !this.#options.listener.flush();
     return !this.#paused;
   }

@@ -49,7 +49,7 @@ export function createResponseHeads(style: HeaderStyle) {
 
   /** An interim response (RFC 9110 section 15.2) as it came. */
   const interim = ({ fields, status, reasonStart, reasonEnd }: ResponseHead): string =>
-    `${statusLine(status, fields.bytes.toString("latin1", reasonStart, reasonEnd))}${passedLines(fields, dropped, null)}\r\n`;
+    `${statusLine(status, fields.bytes.toString("latin1", reasonStart, reasonEnd))}${passedLines(fields, droppedWithLength, null)}\r\n`;
 
   return { response, interim };
 }

@@ -1,6 +1,7 @@
 /** One connection to a target: a request and its response at a time, both as bytes. */
 import type { Socket } from "node:net";
 import type { Target } from "../../runtime/runtime.ts";
+import { InterimLimit } from "../upstream/interims.ts";
 import type { Inlet } from "./inlet.ts";
 import { Outbox } from "./outbox.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
@@ -10,7 +11,7 @@ import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
 import { methodId } from "./parse/methods.ts";
 import { ResponseHead } from "./parse/response-head.ts";
 import { type Slab, slabOf, WORTHWHILE } from "./slab.ts";
-import { closedEarly, unreadable } from "./upstream-errors.ts";
+import { closedEarly, tooManyInterims, unreadable } from "./upstream-errors.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** Who gets the response. Heads and fields hold only during the call. */
@@ -77,6 +78,7 @@ export class UpstreamConnection {
   readonly #owner: ConnectionOwner;
   readonly #outbox: Outbox;
   readonly #head = new ResponseHead();
+  readonly #interims = new InterimLimit();
   #chunks: ChunkedScanner | null = null;
   #listener: ResponseListener | null = null;
   #phase = IDLE;
@@ -124,6 +126,7 @@ export class UpstreamConnection {
     this.#sent = false;
     this.#phase = HEAD;
     this.#head.reset(idOf(method));
+    this.#interims.reset();
     this.#outbox.text(head);
   }
 
@@ -188,12 +191,20 @@ export class UpstreamConnection {
     }
     while (this.#phase === HEAD) {
       const next = this.#readHead(listener, { bytes, at, end });
-      if (next <= 0) return;
+      if (next <= 0) {
+        // What has come before it does not wait for it.
+        if (at > 0) this.#flushTo(listener);
+        return;
+      }
       at = next;
     }
     this.#readBody(listener, { bytes, at, end });
     if (!listener.flush() && this.#listener === listener) this.socket.pause();
     if (this.#inlet !== null) this.#inlet.isLong = size >= WORTHWHILE && this.#mayBeLong;
+  }
+
+  #flushTo(listener: ResponseListener): void {
+    if (this.#listener === listener && !listener.flush()) this.socket.pause();
   }
 
   /** Whether much of the body may be missing. */
@@ -227,6 +238,10 @@ export class UpstreamConnection {
       // It agrees to something else than what was asked for.
       if (head.status === 101) {
         this.#fail(unreadable("it switches to a protocol that nobody asked for"));
+        return 0;
+      }
+      if (!this.#interims.allows(next - at)) {
+        this.#fail(tooManyInterims());
         return 0;
       }
       listener.interim(head);

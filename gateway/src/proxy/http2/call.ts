@@ -5,13 +5,14 @@ import type { Target } from "../../runtime/runtime.ts";
 import { isGrpc } from "../grpc.ts";
 import type { BodySink, ClientBody } from "../http1/client-body.ts";
 import type { Slab } from "../http1/slab.ts";
-import { readTimeout, writeTimeout } from "../http1/upstream-errors.ts";
+import { readTimeout, tooManyInterims, writeTimeout } from "../http1/upstream-errors.ts";
 import { Watchdog } from "../http1/watchdog.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward, Pipeline } from "../pipeline.ts";
 import { faultOf, mayRetry, signOf } from "../upstream/failure.ts";
 import { headersFor } from "../upstream/host.ts";
-import { fieldsOf, passedTrailers, regularFields } from "./fields.ts";
+import { InterimLimit } from "../upstream/interims.ts";
+import { fieldsOf, passedTrailers, regularFields, sizeOf } from "./fields.ts";
 import type { Call, ResponseListener } from "./response-listener.ts";
 import { isUnprocessed, streamError } from "./stream-errors.ts";
 import type { SessionWaiter, UpstreamSession, UpstreamSessions } from "./upstream-sessions.ts";
@@ -52,6 +53,7 @@ export class StreamCall implements Call, SessionWaiter, BodySink {
   #sending = false;
   #paused = false;
   #error: Error | null = null;
+  #interims: InterimLimit | null = null;
   #requestTrailers = NO_TRAILERS;
   #trailers: readonly string[] | null = null;
 
@@ -166,8 +168,11 @@ export class StreamCall implements Call, SessionWaiter, BodySink {
 
   readonly #onInterim = (headers: IncomingHttpHeaders, _flags: number, flat: readonly string[]): void => {
     const status = Number(headers[":status"]);
+    if (this.#state !== WAITING) return;
+    this.#interims ??= new InterimLimit();
+    if (!this.#interims.allows(sizeOf(flat))) this.#fail(tooManyInterims());
     // The client's expectation was ours to meet.
-    if (this.#state === WAITING && status > CONTINUE) this.#options.listener.interim(status, regularFields(flat));
+    else if (status > CONTINUE) this.#options.listener.interim(status, regularFields(flat));
   };
 
   readonly #onResponse = (headers: IncomingHttpHeaders, flags: number, flat: readonly string[]): void => {

@@ -1,0 +1,121 @@
+/** Interim responses (RFC 9110 section 15.2): they pass at once, and an upstream that sends nothing else is given up. */
+import assert from "node:assert/strict";
+import { createServer, type Socket } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { dial, send, signal, until } from "./client.ts";
+import { startHttp2 } from "./http2.ts";
+import { ask, startHttp2Upstream } from "./http2-client.ts";
+import { type Engine, listen, portOf, startRig } from "./rig.ts";
+
+const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const hints = (size: number): string => `HTTP/1.1 103 Early Hints\r\nLink: ${"x".repeat(size)}\r\n\r\n`;
+
+/** An upstream that does so with each connection once it is asked. */
+async function startAsked(test: TestContext, serve: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {}).once("data", () => serve(socket));
+  });
+  return portOf(await listen(test, server));
+}
+
+/** Writes as fast as it is taken, without end. */
+function flood(socket: Socket, piece: string): void {
+  const go = () => {
+    while (!socket.destroyed && socket.write(piece));
+  };
+  socket.on("drain", go);
+  go();
+}
+
+export function interimSuite(engine: Engine): void {
+  describe(`interim responses (${engine.name})`, () => {
+    it("put off no answer that is due", async (test) => {
+      const upstream = await startAsked(test, (socket) => {
+        const timer = setInterval(() => socket.write(hints(1)), 20);
+        socket.once("close", () => clearInterval(timer));
+      });
+      const { port } = await startRig(test, engine, { upstream, service: { read_timeout: 300, retries: 0 } });
+      assert.equal((await send(port)).status, 504);
+    });
+
+    it("come between an answer and its head in pieces of any size", async (test) => {
+      const upstream = await startAsked(test, (socket) => {
+        socket.setNoDelay(true);
+        for (const piece of `${hints(5)}${hints(50)}${OK}`) socket.write(piece);
+      });
+      const { port } = await startRig(test, engine, { upstream });
+      assert.equal((await send(port)).body, "ok");
+    });
+  });
+
+  // @fastify/reply-from passes none of them.
+  if (engine.name !== "http1") return;
+  describe(`interim responses on their way (${engine.name})`, () => {
+    it("pass when they come, without a length", async (test) => {
+      const asked = signal<Socket>();
+      const upstream = await startAsked(test, (socket) => {
+        socket.write("HTTP/1.1 103 Early Hints\r\nContent-Length: 0\r\nLink: </a>\r\n\r\n");
+        asked.fire(socket);
+      });
+      const { port } = await startRig(test, engine, { upstream });
+      const client = await dial(test, port);
+      client.write(GET);
+      assert.equal(await until(client, "\r\n\r\n"), "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
+      (await asked.seen).write(OK);
+      await until(client, "ok");
+    });
+
+    it("pass as many as are usual", async (test) => {
+      const upstream = await startAsked(test, (socket) => socket.write(hints(100).repeat(100) + OK));
+      const { port } = await startRig(test, engine, { upstream });
+      const client = await dial(test, port);
+      client.write(GET);
+      assert.equal((await until(client, "\r\n\r\nok")).match(/ 103 /g)?.length, 100);
+    });
+
+    for (const [says, size] of [
+      ["many", 1],
+      ["large", 10_000],
+    ] as const) {
+      it(`are answered 502 when they are too ${says}, and the upstream is given up`, async (test) => {
+        const gone = signal();
+        const upstream = await startAsked(test, (socket) => {
+          socket.once("close", () => gone.fire());
+          flood(socket, hints(size));
+        });
+        const { port, log } = await startRig(test, engine, { upstream });
+        const client = await dial(test, port);
+        client.write(GET);
+        const all = await until(client, "request_id");
+        assert.match(all, /HTTP\/1\.1 502 /);
+        assert.ok(all.length < 200_000, `${all.length}`);
+        await gone.seen;
+        assert.match(JSON.stringify(log), /interim/);
+      });
+
+      it(`are answered 502 to a client of HTTP/2 when they are too ${says}`, async (test) => {
+        const upstream = await startAsked(test, (socket) => flood(socket, hints(size)));
+        const { session } = await startHttp2(test, engine, { upstream });
+        const { status, interims } = await ask(session);
+        assert.equal(status, 502);
+        assert.ok(interims.length <= 100, `${interims.length}`);
+      });
+    }
+
+    it("are answered 502 when an upstream of HTTP/2 sends too many", async (test) => {
+      const upstream = await startHttp2Upstream(test, (stream) => {
+        for (let at = 0; at < 200; at++) stream.additionalHeaders({ ":status": 103, link: "x" });
+      });
+      const { session } = await startHttp2(test, engine, {
+        upstream,
+        route: { protocols: ["grpc"] },
+        service: { protocol: "grpc" },
+      });
+      const headers = { ":method": "POST", "content-type": "application/grpc", te: "trailers" };
+      const { interims, headers: answer } = await ask(session, { headers, body: "" });
+      assert.ok(interims.length <= 100, `${interims.length}`);
+      assert.ok(Number(answer["grpc-status"]) > 0, JSON.stringify(answer));
+    });
+  });
+}
