@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { get, type IncomingMessage } from "node:http";
 import { test } from "node:test";
+import { waitFor } from "../../../test/process/index.ts";
 import { notReady, type StatusFacts, startStatusListener, statusBody } from "./listener.ts";
 
 const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
@@ -74,6 +76,45 @@ test("the listener answers status, readiness, metrics, the health of targets and
     assert.deepEqual(await health.json(), { u: { t: { health: "HEALTHY", weight: 100, addresses: [] } } });
     const missing = await at("/nothing");
     assert.deepEqual([missing.status, await missing.json()], [404, { message: "Not found" }]);
+  } finally {
+    await listener.close();
+  }
+});
+
+test("metrics are made as they are read, and no further once their reader has gone", async () => {
+  let [made, isOver] = [0, false];
+  const slice = "x".repeat(100_000);
+  async function* text() {
+    try {
+      for (; made < 1000; made++) {
+        yield slice;
+        await new Promise(setImmediate);
+      }
+    } finally {
+      isOver = true;
+    }
+  }
+  const metrics = { ...facts().metrics, text };
+  const listener = await startStatusListener(facts({ metrics }), { host: "127.0.0.1", port: 0 });
+  try {
+    const url = `http://127.0.0.1:${listener.address.port}/metrics`;
+    const response = await new Promise<IncomingMessage>((resolve) => get(url, { agent: false }, resolve));
+    response.once("readable", () => response.read(1));
+    let before = -1;
+    // What the sockets hold between the two is all that is made for one who does not read.
+    await waitFor(
+      () => {
+        const stands = made === before;
+        before = made;
+        return stands && made > 0;
+      },
+      { what: "no more is made", interval: 100 },
+    );
+    assert.ok(made < 500, `${made} slices are made`);
+    response.destroy();
+    await waitFor(() => isOver, { what: "the end of what is made" });
+    assert.ok(made < 1000);
+    assert.equal((await fetch(`http://127.0.0.1:${listener.address.port}/status`)).status, 200);
   } finally {
     await listener.close();
   }
