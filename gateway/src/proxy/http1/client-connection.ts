@@ -6,34 +6,18 @@ import type { OwnResponse } from "../own-response.ts";
 import { ClientBody } from "./client-body.ts";
 import { ClientHead, isWebSocket, type Peer } from "./client-head.ts";
 import { ClientInput } from "./client-input.ts";
-import { type ClientSide, Delivery, type DeliveryContext } from "./delivery.ts";
+import type { ConnectionContext } from "./connection-context.ts";
+import { type ClientSide, Delivery } from "./delivery.ts";
 import { headFault } from "./head-fault.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
 import { Outbox } from "./outbox.ts";
-import { Pace, type PaceLimits } from "./pace.ts";
+import { Pace } from "./pace.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
-import { type HeadLimits, RequestHead } from "./parse/request-head.ts";
+import { RequestHead } from "./parse/request-head.ts";
 import { ownResponseText } from "./response-text.ts";
 import { joinSockets, type Tunnel, type TunnelOptions } from "./tunnel.ts";
 import { Watchdog } from "./watchdog.ts";
-
-export interface ConnectionContext extends DeliveryContext {
-  readonly limits: HeadLimits;
-  /** Milliseconds in which a head must have arrived. */
-  readonly headersTimeout: number;
-  /** Milliseconds that an idle connection is kept. */
-  readonly keepAliveTimeout: number;
-  /** In which a client must send its body. */
-  readonly bodyPace: PaceLimits;
-  /** In which a client must take what was written to it. */
-  readonly sendPace: PaceLimits;
-  /** Requests that one connection carries. */
-  readonly maxRequests: number;
-  /** Told of every request, before anything is looked up for it. */
-  readonly onRequest: () => void;
-  readonly onClose: (connection: ClientConnection) => void;
-}
 
 /** Between requests, or in the middle of a head. */
 const HEAD = 0;
@@ -78,6 +62,8 @@ export class ClientConnection implements ClientSide, Traffic {
   #delivery: Delivery | null = null;
   #tunnel: Tunnel | null = null;
   #awaitsContinue = false;
+  /** While a head is served that has just been read. */
+  #isBeginning = false;
   #requests = 0;
   /** Bytes of the request so far. */
   bytesIn = 0;
@@ -118,8 +104,9 @@ export class ClientConnection implements ClientSide, Traffic {
 
   /** Ends as soon as nothing is under way. */
   drain(): void {
-    if (this.#tunnel !== null) this.#tunnel.end();
-    else if (this.isIdle) this.#close();
+    // Behind an early answer nothing is under way but a body that nobody reads.
+    const isAnswered = this.#state === BODY && this.#delivery === null;
+    if (this.isIdle || isAnswered) this.#close();
   }
 
   destroy(): void {
@@ -140,13 +127,11 @@ export class ClientConnection implements ClientSide, Traffic {
       body.drop();
       return;
     }
-    // Whoever does not read its answers is given no more of them.
-    if (this.#socket.writableNeedDrain) this.full();
-    else this.#goOn();
+    this.#goOnWhenTaken();
   }
 
   full(): void {
-    if (this.#slowRequest !== this.#requests) this.#taking.begin(this.#writtenBefore);
+    if (this.#slowRequest !== this.#requests) this.#taking.begin(this.#taken);
     this.#slowRequest = this.#requests;
     this.#taking.run(this.#taken);
   }
@@ -174,6 +159,12 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#advance();
   };
 
+  /** Whoever does not read its answers is given no more of them. */
+  #goOnWhenTaken(): void {
+    if (this.#socket.writableNeedDrain) this.full();
+    else this.#goOn();
+  }
+
   #goOn(): void {
     this.#next();
     // Not at once: the call that led here may be in the middle of reading.
@@ -185,7 +176,8 @@ export class ClientConnection implements ClientSide, Traffic {
   #advance(): void {
     while (this.#input.length > 0) {
       if (this.#state === HEAD) {
-        if (!this.#readHead()) break;
+        // Of a request that ends while it begins: who called reads on, else a pipeline of them would fill the stack.
+        if (this.#isBeginning || !this.#readHead()) break;
       } else if (this.#state === BODY && this.#body?.wanted) {
         if (!this.#readBody(this.#body)) break;
       } else break;
@@ -208,6 +200,8 @@ export class ClientConnection implements ClientSide, Traffic {
   #readHead(): boolean {
     const input = this.#input;
     const parsed = this.#parsed;
+    this.#dropEmptyLines();
+    if (input.length === 0) return false;
     const behind = parsed.parse(input.bytes, 0, input.length);
     if (behind === 0) {
       if (this.#requests > 0 && this.bytesIn === 0) this.#watchdog.start(this.#context.headersTimeout);
@@ -220,8 +214,18 @@ export class ClientConnection implements ClientSide, Traffic {
     }
     input.skipHead(behind);
     this.bytesIn = behind;
+    this.#isBeginning = true;
     this.#begin(parsed);
+    this.#isBeginning = false;
     return true;
+  }
+
+  /** Some clients send one behind a body: it begins nothing (RFC 9112 section 2.2). */
+  #dropEmptyLines(): void {
+    const size = this.#input.skipEmptyLines();
+    if (size === 0) return;
+    this.#parsed.reset();
+    this.bytesIn = 0;
   }
 
   #begin(parsed: RequestHead): void {
@@ -241,7 +245,8 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#body = body;
     const head = new ClientHead(parsed, this.#peer, body);
     if (parsed.expectUnknown) {
-      this.#reject("unknownExpectation");
+      const response = this.#context.pipeline.refuse("unknownExpectation", this.#peer.peerAddress);
+      this.#refuse(response, { isLast: true, bodiless: head.method === "HEAD" });
       return;
     }
     const opened = this.#context.pipeline.open(head, this);
@@ -308,7 +313,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#state = RESPONSE;
     this.#watchdog.stop();
     body.end(trailers);
-    if (isAnswered && this.#state === RESPONSE) this.#goOn();
+    if (isAnswered && this.#state === RESPONSE) this.#goOnWhenTaken();
   }
 
   /** Ready for the next request. */
@@ -320,6 +325,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#writtenBefore = this.out.written;
     this.#parsed.fields.release();
     this.#input.releaseHead();
+    this.#dropEmptyLines();
     this.#watchdog.start(this.#context.keepAliveTimeout);
     if (this.#socket.isPaused()) this.#socket.resume();
     if (this.#context.draining() && this.#input.length === 0) this.#close();
@@ -356,7 +362,7 @@ export class ClientConnection implements ClientSide, Traffic {
     // Only then it has been given all.
     this.#socket.end(this.#onFinish);
     this.#socket.resume();
-    this.full();
+    if (this.#socket.writableLength > 0) this.full();
   }
 
   /** Nobody has been heard of for too long. */
@@ -375,7 +381,7 @@ export class ClientConnection implements ClientSide, Traffic {
 
   readonly #onDrain = (): void => {
     this.#taking.pause(this.#taken);
-    if (this.#state === RESPONSE && this.#delivery?.isOver) this.#goOn();
+    if (this.#state === RESPONSE && (this.#delivery === null || this.#delivery.isOver)) this.#goOn();
     else this.#delivery?.drained();
   };
 
