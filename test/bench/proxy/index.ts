@@ -4,6 +4,7 @@ import { bodies } from "./bodies.ts";
 import { changes } from "./changes.ts";
 import { type Effort, Field } from "./field.ts";
 import { h2 } from "./h2.ts";
+import { idle } from "./idle.ts";
 import { memory } from "./memory.ts";
 import { plain } from "./plain.ts";
 import { plugins, tls } from "./plugins.ts";
@@ -30,6 +31,7 @@ const cases = {
   changes: { run: changes, rounds: 5, seconds: 3 },
   scrape: { run: scraped, rounds: 5, seconds: 3 },
   memory: { run: memory, rounds: 1, seconds: 3 },
+  idle: { run: idle, rounds: 1, seconds: 1 },
 } satisfies Record<string, Case>;
 
 export type ProxyCase = keyof typeof cases;

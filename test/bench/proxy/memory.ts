@@ -10,7 +10,7 @@ const MB = 1024;
 const WORKERS = [1, 2, 4];
 
 /** Megabytes that the process has in memory, now and at most. */
-function memoryOf(pid: number): { readonly now: number; readonly most: number } {
+export function memoryOf(pid: number): { readonly now: number; readonly most: number } {
   const status = readFileSync(`/proc/${pid}/status`, "latin1");
   const member = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) / MB;
   return { now: member("VmRSS"), most: member("VmHWM") };

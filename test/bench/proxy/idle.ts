@@ -1,0 +1,79 @@
+/** Memory of a node that 10,000 clients stay connected to after a request each. */
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { atMost, type BenchReport } from "../report.ts";
+import type { Field } from "./field.ts";
+import { memoryOf } from "./memory.ts";
+import { content } from "./plugins.ts";
+import { startSluice } from "./sluice.ts";
+
+const CONNECTIONS = 10_000;
+/** That are opened at a time: fewer than what the system lets wait at a listener. */
+const AT_A_TIME = 100;
+/** Addresses of this machine that clients come from, so that no one's ports run out. */
+const ADDRESSES = 8;
+/** Milliseconds in which a node comes to rest. */
+const REST = 3000;
+
+const REQUEST = "GET /api/x HTTP/1.1\r\nHost: localhost\r\napikey: key-0\r\n\r\n";
+
+export async function idle(field: Field): Promise<BenchReport> {
+  const { stage } = field;
+  const started = await stage.keep(startSluice(stage, content, { SLUICE_KEEPALIVE_TIMEOUT: "10m" }));
+  const { pid } = started.process;
+  const sockets: Socket[] = [];
+  try {
+    await openMore(sockets, AT_A_TIME, started.port);
+    await sleep(REST);
+    const few = memoryOf(pid).now;
+    await openMore(sockets, CONNECTIONS, started.port);
+    await sleep(REST);
+    const { now, most } = memoryOf(pid);
+    const alive = sockets.filter(({ readyState }) => readyState === "open").length;
+    if (alive < CONNECTIONS) throw new Error(`only ${alive} of ${CONNECTIONS} connections stayed open`);
+    return {
+      title: "10,000 idle connections",
+      method:
+        "Resident memory of a node with one worker, four plugins, 10,000 routes and 1,000 consumers from a file, with " +
+        `${AT_A_TIME} and with 10,000 connections on which a request was answered, ${REST / 1000} s after the last.`,
+      rows: [
+        { connections: AT_A_TIME, MB: Math.round(few) },
+        { connections: CONNECTIONS, MB: Math.round(now), "MB at most": Math.round(most) },
+      ],
+      verdicts: [
+        atMost("10,000 idle connections", now, { bound: 200, unit: " MB" }),
+        `each takes ${(((now - few) * 1024) / (CONNECTIONS - AT_A_TIME)).toFixed(1)} kB`,
+      ],
+    };
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+}
+
+/** Until there are `count` that have had their answer. */
+async function openMore(sockets: Socket[], count: number, port: number): Promise<void> {
+  while (sockets.length < count) {
+    const more = Math.min(AT_A_TIME, count - sockets.length);
+    const opened = Array.from({ length: more }, (_, index) => openOne(port, `127.0.0.${2 + (index % ADDRESSES)}`));
+    sockets.push(...(await Promise.all(opened)));
+  }
+}
+
+function openOne(port: number, localAddress: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: "127.0.0.1", port, localAddress }, () => socket.write(REQUEST));
+    let head = "";
+    socket.setEncoding("latin1");
+    socket.once("error", reject);
+    socket.once("close", () => reject(new Error("a connection was closed before its answer")));
+    socket.on("data", (piece: string) => {
+      head += piece;
+      if (!head.includes("\r\n\r\n")) return;
+      if (!head.startsWith("HTTP/1.1 200")) reject(new Error(`not answered: ${head.slice(0, 100)}`));
+      socket.removeAllListeners("data");
+      // What is left of the answer.
+      socket.resume();
+      resolve(socket);
+    });
+  });
+}
