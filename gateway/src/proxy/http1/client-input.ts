@@ -1,4 +1,5 @@
 /** What a client has sent and nobody has used yet. */
+import { CR, LF } from "./parse/bytes.ts";
 import { type Slab, slabOf } from "./slab.ts";
 
 const NOTHING = Buffer.alloc(0);
@@ -50,6 +51,16 @@ export class ClientInput {
     const slab = this.#slab;
     this.clear();
     return slab;
+  }
+
+  /** Empty lines are used up. Answers how many bytes they were. */
+  skipEmptyLines(): number {
+    const { bytes } = this;
+    if (bytes[0] !== CR) return 0;
+    let size = 0;
+    while (bytes[size] === CR && bytes[size + 1] === LF) size += 2;
+    if (size > 0) this.skip(size)?.letGo();
+    return size;
   }
 
   /** Nobody wants them. */

@@ -1,0 +1,22 @@
+/** What all clients' connections of a listener share. */
+import type { ClientConnection } from "./client-connection.ts";
+import type { DeliveryContext } from "./delivery.ts";
+import type { PaceLimits } from "./pace.ts";
+import type { HeadLimits } from "./parse/request-head.ts";
+
+export interface ConnectionContext extends DeliveryContext {
+  readonly limits: HeadLimits;
+  /** Milliseconds in which a head must have arrived. */
+  readonly headersTimeout: number;
+  /** Milliseconds that an idle connection is kept. */
+  readonly keepAliveTimeout: number;
+  /** In which a client must send its body. */
+  readonly bodyPace: PaceLimits;
+  /** In which a client must take what was written to it. */
+  readonly sendPace: PaceLimits;
+  /** Requests that one connection carries. */
+  readonly maxRequests: number;
+  /** Told of every request, before anything is looked up for it. */
+  readonly onRequest: () => void;
+  readonly onClose: (connection: ClientConnection) => void;
+}

@@ -1,0 +1,71 @@
+/** Clients that send the next requests before they have read the answers to the first. */
+import assert from "node:assert/strict";
+import type { Socket } from "node:net";
+import { describe, it } from "node:test";
+import { dial, sendRaw } from "./client.ts";
+import { type Engine, startRig } from "./rig.ts";
+
+const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const LAST = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+
+/** Counts what comes until the connection closes; after each piece nothing is read for so many milliseconds. */
+async function countAnswers(client: Socket, pause: number): Promise<number> {
+  let count = 0;
+  let rest = "";
+  client.on("data", (chunk: Buffer) => {
+    const text = rest + chunk.toString("latin1");
+    count += text.split("HTTP/1.1 ").length - 1;
+    rest = text.slice(-8);
+    if (pause === 0) return;
+    client.pause();
+    setTimeout(() => client.resume(), pause);
+  });
+  await new Promise((resolve) => client.resume().once("close", resolve));
+  return count;
+}
+
+/** What a client of this engine waits for that sends nothing. */
+const later = async (test: Parameters<typeof startRig>[0], engine: Engine, milliseconds: number): Promise<void> => {
+  const { port } = await startRig(test, engine, { settings: { headersTimeout: milliseconds } });
+  await sendRaw(test, port, "GET");
+};
+
+export function pipelineSuite(engine: Engine): void {
+  describe(`pipelines (${engine.name})`, () => {
+    it("are answered to the end for a client that is slower than they are, and not too slow", async (test) => {
+      const body = Buffer.alloc(60_000);
+      const { port } = await startRig(test, engine, { upstream: (_incoming, response) => response.end(body) });
+      const client = await dial(test, port);
+      client.write(GET.repeat(299) + LAST);
+      assert.equal(await countAnswers(client, 2), 300);
+    });
+
+    it("go on when a client reads again what the gateway answered by itself", async (test) => {
+      const { port } = await startRig(test, engine, {
+        route: { paths: ["/other"] },
+        settings: { maxRequests: 100_000, sendMinRate: 0 },
+      });
+      const client = await dial(test, port);
+      client.pause().write(GET.repeat(19_999) + LAST);
+      await later(test, engine, 500);
+      assert.equal(await countAnswers(client, 0), 20_000);
+    });
+  });
+
+  if (engine.name !== "http1") return;
+  describe(`pipelines of who reads nothing (${engine.name})`, () => {
+    it("are answered no further, with bodies that nobody wants as well", async (test) => {
+      for (const request of [GET, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx"]) {
+        const { port, proxy } = await startRig(test, engine, {
+          route: { paths: ["/other"] },
+          settings: { maxRequests: 100_000 },
+        });
+        const client = await dial(test, port);
+        client.pause().write(request.repeat(40_000));
+        await later(test, engine, 1000);
+        const { requests } = proxy.connections();
+        assert.ok(requests > 100 && requests < 40_000, `${requests}`);
+      }
+    });
+  });
+}
