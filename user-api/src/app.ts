@@ -24,7 +24,8 @@ import { RequestLog } from "./operations/request-log.ts";
 import { applyPolicy, type Policy } from "./policy/policy.ts";
 import { type Asker, claimsIdentity, makeWhoAsks } from "./policy/who-asks.ts";
 import type { UserStore } from "./store/store.ts";
-import { defaultLiveLimits, type Live, type LiveLimits, makeLive } from "./subscriptions/live.ts";
+import { type Live, makeLive } from "./subscriptions/live.ts";
+import { defaultLiveLimits, type LiveLimits } from "./subscriptions/live-limits.ts";
 import { refusalOf } from "./subscriptions/upgrade.ts";
 
 export interface AppOptions {
@@ -49,6 +50,7 @@ export interface AppOptions {
   readonly requestsPerMinute: number;
   /** Where requests are counted. Undefined: in this process. */
   readonly redisUrl: string | undefined;
+  readonly redisPrefix: string;
   readonly live?: Partial<LiveLimits>;
   /** Where metrics are. Default: a new one. */
   readonly registry?: Registry;
@@ -158,7 +160,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     const live = await makeLive(scope, {
       schema,
       events,
-      limits: { ...defaultLiveLimits, frameBytes: limits.bytes, ...options.live },
+      limits: { ...defaultLiveLimits, ...options.live },
+      frameBytes: limits.bytes,
       path: PATH,
       callerOf: (request) => ({
         ...occasionOf(request),

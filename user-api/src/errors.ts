@@ -18,6 +18,7 @@ export const statuses = {
   RATE_LIMITED: 429,
   INTERNAL_SERVER_ERROR: 500,
   TIMEOUT: 503,
+  UNAVAILABLE: 503,
 } as const satisfies Record<string, number>;
 
 export type ErrorCode = keyof typeof statuses;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defaultLimits } from "./limits/limits.ts";
 import { readSettings, type Settings } from "./settings.ts";
+import { defaultLiveLimits } from "./subscriptions/live-limits.ts";
 
 const defaults: Settings = {
   mode: "development",
@@ -11,6 +12,7 @@ const defaults: Settings = {
   dataFolder: undefined,
   migrate: true,
   redisUrl: undefined,
+  redisPrefix: "sluice-user-api",
   gatewaySecret: undefined,
   policy: { access: "open", rules: {} },
   origins: [],
@@ -18,6 +20,7 @@ const defaults: Settings = {
   graphiql: true,
   trustedDocuments: undefined,
   limits: defaultLimits,
+  live: defaultLiveLimits,
   requestsPerMinute: 0,
   logLevel: "info",
   drainSeconds: 10,
@@ -56,6 +59,13 @@ describe("settings", () => {
       },
     ],
     ["REDIS_URL", "rediss://redis:6380", { redisUrl: "rediss://redis:6380" }],
+    ["REDIS_PREFIX", "staging", { redisPrefix: "staging" }],
+    ["CONNECTIONS", "0", { live: { ...defaultLiveLimits, connections: 0 } }],
+    ["SOCKET_OPERATIONS", "1", { live: { ...defaultLiveLimits, operations: 1 } }],
+    ["OPERATION_QUEUE_BYTES", "1024", { live: { ...defaultLiveLimits, operationBytes: 1024 } }],
+    ["QUEUE_BYTES", "2048", { live: { ...defaultLiveLimits, connectionBytes: 2048 } }],
+    ["INIT_MILLISECONDS", "500", { live: { ...defaultLiveLimits, initMilliseconds: 500 } }],
+    ["HEARTBEAT_MILLISECONDS", "500", { live: { ...defaultLiveLimits, heartbeatMilliseconds: 500 } }],
     ["GATEWAY_SECRET", GATEWAY_SECRET, { gatewaySecret: GATEWAY_SECRET }],
     ["INTROSPECTION", "off", { introspection: false }],
     ["GRAPHIQL", "off", { graphiql: false }],
@@ -97,6 +107,7 @@ describe("settings", () => {
     ["COST", "0", /from 1 to/],
     ["DEPTH", "0", /whole number from 1 to 100/],
     ["DEPTH", "1e1", /whole number/],
+    ["SOCKET_OPERATIONS", "0", /from 1 to 10000/],
     ["LOG_LEVEL", "loud", /one of trace, debug, info, warn, error, fatal, silent/],
     ["DRAIN_SECONDS", "-1", /from 0 to 3600/],
   ] as const;

@@ -15,6 +15,7 @@ import {
   rules,
   secret,
 } from "./setting-readers.ts";
+import { defaultLiveLimits, type LiveLimits } from "./subscriptions/live-limits.ts";
 
 /** `production`: only the gateway is answered, nothing of ours is told. `development`: programs of this machine too. */
 export type Mode = "production" | "development";
@@ -31,6 +32,8 @@ export interface Settings {
   readonly migrate: boolean;
   /** What replicas share besides the database: events and counters of rates. */
   readonly redisUrl: string | undefined;
+  /** What the names of channels and counters in Redis begin with. */
+  readonly redisPrefix: string;
   /** What the gateway shows in X-Gateway-Secret. */
   readonly gatewaySecret: string | undefined;
   readonly policy: Policy;
@@ -41,6 +44,8 @@ export interface Settings {
   /** File with the only documents that are executed. Unset: all are. */
   readonly trustedDocuments: string | undefined;
   readonly limits: Limits;
+  /** Bounds on what those may hold who follow. */
+  readonly live: LiveLimits;
   /** Requests of one client in a minute; 0: any number. */
   readonly requestsPerMinute: number;
   readonly logLevel: string;
@@ -61,6 +66,16 @@ const ranges = {
   milliseconds: ["TIMEOUT_MILLISECONDS", 1, 600_000],
   page: ["PAGE", 1, 100_000],
 } as const satisfies Record<keyof Limits, readonly [string, number, number]>;
+
+/** The same for sockets and event streams. */
+const liveRanges = {
+  connections: ["CONNECTIONS", 0, 1_000_000],
+  operations: ["SOCKET_OPERATIONS", 1, 10_000],
+  operationBytes: ["OPERATION_QUEUE_BYTES", 1_024, 1024 * 1024 * 1024],
+  connectionBytes: ["QUEUE_BYTES", 1_024, 1024 * 1024 * 1024],
+  initMilliseconds: ["INIT_MILLISECONDS", 1, 600_000],
+  heartbeatMilliseconds: ["HEARTBEAT_MILLISECONDS", 100, 600_000],
+} as const satisfies Record<keyof LiveLimits, readonly [string, number, number]>;
 
 export interface ReadOptions {
   /** Whether requests will be answered, so that it matters who asks. */
@@ -86,12 +101,18 @@ export function readSettings(
 
   const mode = read("MODE", "production", oneOf<Mode>(["production", "development"]));
   const development = mode === "development";
-  const limits = Object.fromEntries(
-    Object.entries(ranges).map(([limit, [name, min, max]]) => [
-      limit,
-      read(name, defaultLimits[limit as keyof Limits], integer(min, max)),
-    ]),
-  ) as unknown as Limits;
+  function readNumbers<Name extends string>(
+    table: Readonly<Record<Name, readonly [string, number, number]>>,
+    defaults: Readonly<Record<Name, number>>,
+  ): Record<Name, number> {
+    const readOne = ([name, min, max]: readonly [string, number, number], fallback: number): number =>
+      read(name, fallback, integer(min, max));
+    const names = Object.keys(table) as Name[];
+    return Object.fromEntries(names.map((name) => [name, readOne(table[name], defaults[name])])) as Record<
+      Name,
+      number
+    >;
+  }
   const postgres = address(["postgres", "postgresql"], "postgres://user:password@host:port/database");
   const redis = address(["redis", "rediss"], "redis://host:port, or rediss:// for TLS");
 
@@ -102,6 +123,7 @@ export function readSettings(
     dataFolder: read("DATA", undefined, anyText),
     migrate: read("MIGRATE", true, onOrOff),
     redisUrl: read("REDIS_URL", undefined, redis),
+    redisPrefix: read("REDIS_PREFIX", "sluice-user-api", anyText),
     gatewaySecret: read("GATEWAY_SECRET", undefined, secret),
     policy: {
       access: read<Access, Access>("ACCESS", development ? "open" : "authenticated", access),
@@ -111,7 +133,8 @@ export function readSettings(
     introspection: read("INTROSPECTION", development, onOrOff),
     graphiql: read("GRAPHIQL", development, onOrOff),
     trustedDocuments: read("TRUSTED_DOCUMENTS", undefined, anyText),
-    limits,
+    limits: readNumbers(ranges, defaultLimits),
+    live: readNumbers(liveRanges, defaultLiveLimits),
     requestsPerMinute: read("REQUESTS_PER_MINUTE", development ? 0 : 600, integer(0, 1_000_000)),
     logLevel: read("LOG_LEVEL", "info", oneOf([...Object.values(levels.labels), "silent"])),
     drainSeconds: read("DRAIN_SECONDS", 10, integer(0, 3_600)),

@@ -58,6 +58,7 @@ export async function testApp(options: TestOptions = {}): Promise<TestApp> {
     graphiql: false,
     requestsPerMinute: 0,
     redisUrl: undefined,
+    redisPrefix: "test",
     drainMilliseconds: 2_000,
     ...options,
     limits: { ...defaultLimits, ...options.limits },

@@ -38,9 +38,9 @@ function faultsOf({ byId }: TrustedDocuments, known: GraphQLSchema): readonly st
   });
 }
 
-function eventsOf({ redisUrl, databaseUrl }: Settings, store: UserStore, log: FastifyBaseLogger): Events {
+function eventsOf({ redisUrl, redisPrefix, databaseUrl }: Settings, store: UserStore, log: FastifyBaseLogger): Events {
   if (redisUrl !== undefined) {
-    const open = openRedis({ url: redisUrl, channel: "sluice-user-api" });
+    const open = openRedis({ url: redisUrl, channel: `${redisPrefix}:events` });
     return openEvents({ through: "redis", open, store, log });
   }
   if (databaseUrl !== undefined) {

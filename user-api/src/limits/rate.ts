@@ -8,6 +8,8 @@ export interface RateOptions {
   readonly requestsPerMinute: number;
   /** Undefined: each process counts for itself. */
   readonly redisUrl: string | undefined;
+  /** Of the counters' names in Redis. */
+  readonly redisPrefix: string;
   readonly log: FastifyBaseLogger;
 }
 
@@ -33,7 +35,7 @@ const COMMAND_TIMEOUT = 500;
  * too, and a directory that answers nobody because of a counter would be worse than one that answers too many.
  */
 export async function countRequests(app: FastifyInstance, options: RateOptions): Promise<CountRequest> {
-  const { requestsPerMinute, redisUrl, log } = options;
+  const { requestsPerMinute, redisUrl, redisPrefix, log } = options;
   if (requestsPerMinute === 0) return async () => null;
   const connection = redisUrl === undefined ? undefined : connect(redisUrl, log);
   app.addHook("onClose", async () => connection?.close());
@@ -43,7 +45,7 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
     timeWindow: 60_000,
     keyGenerator: ({ asker }) => asker?.client ?? "",
     redis: connection?.redis,
-    nameSpace: "sluice-user-api:rate:",
+    nameSpace: `${redisPrefix}:rate:`,
     skipOnError: true,
   });
   const count = app.createRateLimit();

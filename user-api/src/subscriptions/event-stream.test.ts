@@ -129,6 +129,12 @@ describe("an event stream", () => {
     assert.match(response.headers["content-type"] ?? "", /^application\/graphql-response\+json/);
   });
 
+  it("is refused with 503 when there are as many connections as there may be", async () => {
+    const { port } = await listening({ live: { connections: 1 } });
+    await open(port, { body: bodyOf(FOLLOW) });
+    assert.equal((await open(port, { body: bodyOf(FOLLOW) })).response.statusCode, 503);
+  });
+
   it("shows by comments that it lives", async () => {
     const { app, port } = await listening({ live: { heartbeatMilliseconds: 20 } });
     const { text } = await open(port, { body: bodyOf(FOLLOW) });

@@ -7,40 +7,18 @@ import type { Events } from "../events/events.ts";
 import type { Ask } from "../limits/documents.ts";
 import { makeEventStreams } from "./event-stream.ts";
 import { makeFeed } from "./feed.ts";
+import type { LiveLimits } from "./live-limits.ts";
 import { type Caller, makeOperations, type OperationsOptions } from "./operations.ts";
 import type { Receiver } from "./receiver.ts";
 import { makeSockets, SLOW } from "./sockets.ts";
 import { SUBPROTOCOL } from "./upgrade.ts";
 
-/** Bounds on what clients may hold. */
-export interface LiveLimits {
-  /** Operations that one socket may have under way. */
-  readonly operations: number;
-  /** Bytes that may wait for one operation of a socket. */
-  readonly operationBytes: number;
-  /** Bytes that may wait for one socket or event stream. */
-  readonly connectionBytes: number;
-  /** Bytes of one frame of a client. */
-  readonly frameBytes: number;
-  /** How long a client may take for `connection_init`. */
-  readonly initMilliseconds: number;
-  /** How often a client must show that it is there, and is shown that we are. */
-  readonly heartbeatMilliseconds: number;
-}
-
-export const defaultLiveLimits: LiveLimits = {
-  operations: 100,
-  operationBytes: 256 * 1024,
-  connectionBytes: 1024 * 1024,
-  frameBytes: 128 * 1024,
-  initMilliseconds: 3_000,
-  heartbeatMilliseconds: 30_000,
-};
-
 export interface LiveOptions extends Pick<OperationsOptions, "check" | "execute" | "contextOf"> {
   readonly schema: GraphQLSchema;
   readonly events: Events;
   readonly limits: LiveLimits;
+  /** Bytes of one frame of a client. */
+  readonly frameBytes: number;
   /** Where sockets are opened. A GET route of this path must be registered later. */
   readonly path: string;
   /** Who asks by a request or by the socket that began as one. */
@@ -69,8 +47,8 @@ export interface LiveCounts {
 
 /** Call before the routes are registered: sockets share the GET route of the path, with all its hooks. */
 export async function makeLive(app: FastifyInstance, options: LiveOptions): Promise<Live> {
-  const { schema, events, limits, path, callerOf, permits } = options;
-  const { connectionBytes, frameBytes, heartbeatMilliseconds } = limits;
+  const { schema, events, limits, frameBytes, path, callerOf, permits } = options;
+  const { connectionBytes, heartbeatMilliseconds } = limits;
   const own = { log: app.log, requestId: "none" };
   let slow = 0;
 
@@ -96,6 +74,7 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
     overrun: () => presented(failure("SLOW_CONSUMER", "More users are created than this subscription can be told of")),
   });
   const operations = makeOperations({ ...options, feed });
+  const isFull = (): boolean => sockets.size() + streams.size() >= limits.connections;
   const sockets = makeSockets({
     ...limits,
     socketBytes: connectionBytes,
@@ -118,7 +97,10 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
   // Before the plugin's own hook, which turns what it finds on a route into a handler of sockets.
   app.addHook("onRoute", (route) => {
     if (route.url === path && route.method === "GET") {
-      route.wsHandler = (socket, request) => sockets.opened(socket, request);
+      route.wsHandler = (socket, request) => {
+        if (isFull()) socket.close(1013, "There are as many connections as there may be");
+        else sockets.opened(socket, request);
+      };
     }
   });
   await app.register(fastifyWebsocket, {
@@ -137,6 +119,12 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
 
   return {
     stream(ask, request, reply) {
+      if (isFull()) {
+        throw failure("UNAVAILABLE", "There are as many connections as there may be", {
+          limit: "connections",
+          maximum: limits.connections,
+        });
+      }
       const caller = { ...callerOf(request), safe: request.method !== "POST" };
       reply.hijack();
       for (const [name, value] of Object.entries(reply.getHeaders())) {

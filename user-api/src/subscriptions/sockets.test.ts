@@ -131,6 +131,16 @@ describe("a socket", () => {
     assert.equal(app.live.counts().subscriptions, 2);
   });
 
+  it("is closed with 1013 when there are as many connections as there may be", async () => {
+    const { app, url } = await listening({ live: { connections: 2 } });
+    const first = await bareSocket(url);
+    await bareSocket(url);
+    assert.equal((await once(await bareSocket(url), "close"))[0], 1013);
+    first.terminate();
+    await until(() => app.live.counts().sockets === 1);
+    await acknowledged(url);
+  });
+
   it("has its consumer from the gateway's headers, and none from the payload of init", async () => {
     const { url } = await listening({ policy: { access: "authenticated", rules: {} } });
     const consumer = await acknowledged(url, { headers: fromGateway });
