@@ -79,8 +79,8 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#taking = new Pace(this.#stall, context.sendPace);
     socket.on("data", this.#onData);
     socket.on("drain", this.#onDrain);
-    socket.on("end", this.#onEnd);
-    socket.on("error", this.#onError);
+    socket.on("end", this.#onGone);
+    socket.on("error", this.#onGone);
     socket.on("close", this.#onClose);
     this.#watchdog.start(context.headersTimeout);
   }
@@ -127,7 +127,7 @@ export class ClientConnection implements ClientSide, Traffic {
       body.drop();
       return;
     }
-    this.#goOnWhenTaken();
+    this.#goOn();
   }
 
   full(): void {
@@ -146,7 +146,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#state = TUNNEL;
     this.#watchdog.close();
     this.#stall.close();
-    socket.off("data", this.#onData).off("drain", this.#onDrain).off("end", this.#onEnd);
+    socket.off("data", this.#onData).off("drain", this.#onDrain).off("end", this.#onGone);
     if (this.#input.length > 0) tunnel.upstream.write(this.#input.bytes);
     this.#input.clear();
     this.#parsed.fields.release();
@@ -159,13 +159,12 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#advance();
   };
 
-  /** Whoever does not read its answers is given no more of them. */
-  #goOnWhenTaken(): void {
-    if (this.#socket.writableNeedDrain) this.full();
-    else this.#goOn();
-  }
-
   #goOn(): void {
+    // Whoever does not read its answers is given no more of them.
+    if (this.#socket.writableNeedDrain) {
+      this.full();
+      return;
+    }
     this.#next();
     // Not at once: the call that led here may be in the middle of reading.
     if (this.#input.length > 0) setImmediate(this.#resume);
@@ -245,8 +244,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#body = body;
     const head = new ClientHead(parsed, this.#peer, body);
     if (parsed.expectUnknown) {
-      const response = this.#context.pipeline.refuse("unknownExpectation", this.#peer.peerAddress);
-      this.#refuse(response, { isLast: true, bodiless: head.method === "HEAD" });
+      this.#reject("unknownExpectation", head.method === "HEAD");
       return;
     }
     const opened = this.#context.pipeline.open(head, this);
@@ -313,7 +311,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#state = RESPONSE;
     this.#watchdog.stop();
     body.end(trailers);
-    if (isAnswered && this.#state === RESPONSE) this.#goOnWhenTaken();
+    if (isAnswered && this.#state === RESPONSE) this.#goOn();
   }
 
   /** Ready for the next request. */
@@ -332,8 +330,8 @@ export class ClientConnection implements ClientSide, Traffic {
   }
 
   /** Nothing that follows on the connection can be trusted. */
-  #reject(fault: FaultName): void {
-    this.#refuse(this.#context.pipeline.refuse(fault, this.#peer.peerAddress), { isLast: true, bodiless: false });
+  #reject(fault: FaultName, bodiless = false): void {
+    this.#refuse(this.#context.pipeline.refuse(fault, this.#peer.peerAddress), { isLast: true, bodiless });
   }
 
   #rejectBody(fault: FaultName): void {
@@ -386,11 +384,7 @@ export class ClientConnection implements ClientSide, Traffic {
   };
 
   /** A client that ends its side is gone, as for nginx. */
-  readonly #onEnd = (): void => {
-    this.#socket.destroy();
-  };
-
-  readonly #onError = (): void => {
+  readonly #onGone = (): void => {
     this.#socket.destroy();
   };
 
