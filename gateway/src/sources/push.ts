@@ -4,7 +4,8 @@
  * operator's) or by a token; there is no way to run it without one of them.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { AddressInfo, Socket } from "node:net";
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import {
   applyChange,
@@ -16,8 +17,9 @@ import {
   type PushChange,
   type PushDocument,
   type PushRefused,
+  type Violation,
 } from "@sluice/model";
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { type PushAnswer, type PushServer, startPushServer } from "./push-server.ts";
 import type { Source } from "./source.ts";
 
 export interface PushOptions {
@@ -35,20 +37,12 @@ export interface PushSource extends Source {
   address(): { readonly host: string; readonly port: number };
 }
 
-const bodySchema = (member: "document" | "change") => ({
-  body: {
-    type: "object",
-    required: ["revision", member],
-    properties: { revision: { type: "integer", minimum: 0 }, base: { type: "string" }, [member]: { type: "object" } },
-  },
-});
-
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
 export function createPushSource({ listen, token, tls, maxBytes = 256 * 1024 * 1024 }: PushOptions): PushSource {
   if (!token && !tls)
     throw new Error("the push listener needs SLUICE_PUSH_TOKEN or SLUICE_PUSH_TLS_CERT, _KEY and _CA");
-  let app: FastifyInstance | undefined;
+  let server: PushServer | undefined;
   const expected = token ? digest(`Bearer ${token}`) : undefined;
 
   /** Sockets by whether their client is the operator: to look at a certificate takes longer than to apply a change. */
@@ -64,9 +58,9 @@ export function createPushSource({ listen, token, tls, maxBytes = 256 * 1024 * 1
   }
 
   /** Why the caller is not the operator; null when it is. */
-  function stranger(request: FastifyRequest): string | null {
+  function stranger(request: IncomingMessage): string | null {
     if (tls) {
-      return isOperator(request.raw.socket, tls.client)
+      return isOperator(request.socket, tls.client)
         ? null
         : `the client certificate does not carry the name ${tls.client}`;
     }
@@ -74,52 +68,76 @@ export function createPushSource({ listen, token, tls, maxBytes = 256 * 1024 * 1
     return expected && timingSafeEqual(given, expected) ? null : "the bearer token is missing or wrong";
   }
 
-  function answer(reply: FastifyReply, taken: Checked<NodeState>): FastifyReply {
-    if (!taken.violations) return reply.send(taken.value);
-    const refused: PushRefused = { message: "the document is refused", violations: taken.violations.slice(0, 100) };
-    return reply.code(400).send(refused);
-  }
-
   return {
     async start(intake) {
-      const server = Fastify({
-        bodyLimit: maxBytes,
-        forceCloseConnections: true,
-        ...(tls ? { https: { ...tls, requestCert: true, rejectUnauthorized: true, minVersion: "TLSv1.3" } } : {}),
-      }) as unknown as FastifyInstance;
-      server.addHook("onRequest", async (request, reply) => {
-        const reason = stranger(request);
-        if (reason) await reply.code(401).send({ message: `not the operator: ${reason}` });
-      });
-      server.get("/document", async () => intake.state());
-      server.put<{ Body: PushDocument }>("/document", { schema: bodySchema("document") }, async ({ body }, reply) => {
-        const document = checkFlatDocument(body.document);
-        if (document.violations) return answer(reply, document);
-        return answer(reply, await intake.update(body.revision, (previous) => applyDocument(previous, document.value)));
-      });
-      server.patch<{ Body: PushChange }>("/document", { schema: bodySchema("change") }, async ({ body }, reply) => {
-        const isStale = () => intake.state().hash !== body.base;
-        if (isStale()) return reply.code(409).send(intake.state());
-        const change = checkChange(body.change);
-        if (change.violations) return answer(reply, change);
+      async function put(body: unknown): Promise<PushAnswer> {
+        if (!isOutline(body, "document")) return refusalOf("document");
+        const { revision, document } = body as unknown as PushDocument;
+        const checked = checkFlatDocument(document);
+        if (checked.violations) return answerOf(checked);
+        return answerOf(await intake.update(revision, (previous) => applyDocument(previous, checked.value)));
+      }
+
+      async function patch(body: unknown): Promise<PushAnswer> {
+        if (!isOutline(body, "change")) return refusalOf("change");
+        const { revision, base, change } = body as unknown as PushChange;
+        const isStale = () => intake.state().hash !== base;
+        const conflict = (): PushAnswer => ({ status: 409, body: intake.state() });
+        if (isStale()) return conflict();
+        const checked = checkChange(change);
+        if (checked.violations) return answerOf(checked);
         let overtaken = false;
-        const taken = await intake.update(body.revision, (previous) => {
+        const taken = await intake.update(revision, (previous) => {
           overtaken = isStale();
-          return overtaken ? { violations: [] } : applyChange(previous, change.value);
+          return overtaken ? { violations: [] } : applyChange(previous, checked.value);
         });
-        return overtaken ? reply.code(409).send(intake.state()) : answer(reply, taken);
+        return overtaken ? conflict() : answerOf(taken);
+      }
+
+      server = await startPushServer({
+        listen,
+        ...(tls && { tls: { cert: tls.cert, key: tls.key, ca: tls.ca } }),
+        maxBytes,
+        stranger,
+        async answer(method, body) {
+          if (method === "GET") return { status: 200, body: intake.state() };
+          return method === "PUT" ? put(body) : patch(body);
+        },
       });
-      await server.listen({ host: listen.host, port: listen.port });
-      app = server;
     },
     trouble: () => null,
     address() {
-      if (!app) throw new Error("the push source has not been started");
-      const { address, port } = app.server.address() as AddressInfo;
-      return { host: address, port };
+      if (!server) throw new Error("the push source has not been started");
+      return server.address;
     },
     async stop() {
-      await app?.close();
+      await server?.stop();
     },
   };
 }
+
+const answerOf = (taken: Checked<NodeState | object>): PushAnswer =>
+  taken.violations
+    ? { status: 400, body: refused("the document is refused", taken.violations) }
+    : { status: 200, body: taken.value };
+
+const refused = (message: string, violations: readonly Violation[]): PushRefused => ({
+  message,
+  violations: violations.slice(0, 100),
+});
+
+/** What the operator never sends. */
+const refusalOf = (member: "document" | "change"): PushAnswer => ({
+  status: 400,
+  body: refused(`the body must have a revision (a whole number) and a ${member} (an object)`, []),
+});
+
+function isOutline(body: unknown, member: "document" | "change"): boolean {
+  if (!isRecord(body)) return false;
+  const { revision, base } = body;
+  const isBase = base === undefined || typeof base === "string";
+  return Number.isInteger(revision) && Number(revision) >= 0 && isBase && isRecord(body[member]);
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import { Agent, request } from "undici";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
@@ -111,6 +112,59 @@ for (const [what, body] of [
 ] as const)
   test(`a push with ${what} is answered 400`, () =>
     withSource({ token }, async (source) => assert.equal((await send(source, "PUT", body)).status, 400)));
+
+const operator = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+const long = `{"revision":1,"document":{},"x":"${"y".repeat(2000)}"}`;
+/** What is none of the operator's requests: method, path, headers and body, and the status that answers it. */
+const strange: readonly (readonly [string, string, string, Readonly<Record<string, string>>, string, number])[] = [
+  ["another path", "GET", "/other", operator, "", 404],
+  ["another method", "DELETE", "/document", operator, "", 404],
+  ["a body that is no JSON", "PUT", "/document", operator, '{"revision":', 400],
+  ["no body", "PATCH", "/document", operator, "", 400],
+  ["a body that is a list", "PUT", "/document", operator, "[]", 400],
+  ["a revision that is a text", "PUT", "/document", operator, '{"revision":"1","document":{}}', 400],
+  ["a base that is no text", "PATCH", "/document", operator, '{"revision":1,"base":1,"change":{"put":{}}}', 400],
+  ["a form", "PUT", "/document", { ...operator, "content-type": "text/plain" }, '{"revision":1,"document":{}}', 415],
+  ["more than the limit", "PUT", "/document", operator, long, 413],
+  ["a bad token, before its body is looked at", "PUT", "/document", { authorization: "Bearer no" }, "{", 401],
+];
+for (const [what, method, path, headers, body, status] of strange)
+  test(`a request with ${what} is answered ${status}, and the next one well`, () =>
+    withSource({ token, maxBytes: 1000 }, async (source) => {
+      const url = new URL(path, base(source));
+      const sent = { method, headers, ...(body && { body }) };
+      const response = await fetch(url, sent);
+      assert.equal(response.status, status);
+      assert.equal(typeof ((await response.json()) as { message: unknown }).message, "string");
+      assert.equal((await send(source, "PUT", { revision: 1, document: documentOf(["a"]) })).status, 200);
+    }));
+
+test("a body of no known length is read no further than the limit", () =>
+  withSource({ token, maxBytes: 1000 }, async (source) => {
+    async function* body() {
+      for (let sent = 0; sent < 10; sent++) yield Buffer.from("x".repeat(500));
+    }
+    const { statusCode } = await request(base(source), {
+      method: "PUT",
+      headers: operator,
+      body: Readable.from(body()),
+    });
+    assert.equal(statusCode, 413);
+  }));
+
+test("what only a bug cannot serve is answered 500 with the reason", async () => {
+  const source = createPushSource({ listen, token });
+  const serve = () => {
+    throw new Error("cannot be compiled");
+  };
+  await source.start(createIntake({ node: "n", version: "1", serve }));
+  try {
+    const response = await send(source, "PUT", { revision: 1, document: documentOf(["a"]) });
+    assert.deepEqual([response.status, await response.json()], [500, { message: "cannot be compiled" }]);
+  } finally {
+    await source.stop();
+  }
+});
 
 test("with mutual TLS only the operator's certificate may push", async () => {
   const authority = await makeAuthority();

@@ -1,0 +1,119 @@
+/**
+ * The HTTP side of the push listener, on node:http itself: on a node of one worker it runs between requests of clients,
+ * and Fastify took twice as long for a change.
+ */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+
+export type PushMethod = "GET" | "PUT" | "PATCH";
+
+export interface PushAnswer {
+  readonly status: number;
+  readonly body: object;
+}
+
+export interface PushServerOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  /** PEM texts; clients must show a certificate that `ca` has signed. Absent: no TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
+  /** Bytes of the largest body. */
+  readonly maxBytes: number;
+  /** Why the caller may not ask; null when it may. Its body has not been read then. */
+  readonly stranger: (request: IncomingMessage) => string | null;
+  /** @param body Parsed, and nothing else; undefined with GET. */
+  readonly answer: (method: PushMethod, body: unknown) => Promise<PushAnswer>;
+}
+
+export interface PushServer {
+  readonly address: { readonly host: string; readonly port: number };
+  /** Cuts off what is under way. */
+  stop(): Promise<void>;
+}
+
+const PATH = "/document";
+/** Milliseconds; the operator's own is shorter. */
+const KEEP_ALIVE = 72_000;
+
+/** Rejects when the address cannot be listened on. */
+export async function startPushServer(options: PushServerOptions): Promise<PushServer> {
+  const { listen, tls } = options;
+  const serve: RequestListener = (request, response) => {
+    answerTo(request, options).then(
+      (answer) => send(response, answer),
+      (error: unknown) => send(response, { status: 500, body: { message: messageOf(error) } }),
+    );
+  };
+  const server = tls
+    ? createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: true, minVersion: "TLSv1.3" }, serve)
+    : createServer(serve);
+  server.keepAliveTimeout = KEEP_ALIVE;
+  server.listen({ host: listen.host, port: listen.port });
+  await once(server, "listening");
+  const { address, port } = server.address() as AddressInfo;
+  return {
+    address: { host: address, port },
+    async stop() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+const refusal = (status: number, message: string): PushAnswer => ({ status, body: { message } });
+
+async function answerTo(request: IncomingMessage, options: PushServerOptions): Promise<PushAnswer> {
+  const { stranger, maxBytes, answer } = options;
+  const reason = stranger(request);
+  if (reason !== null) return refusal(401, `not the operator: ${reason}`);
+  const { method, url = "", headers } = request;
+  if (!isMethod(method) || url.split("?", 1)[0] !== PATH) return refusal(404, "Not found");
+  if (method === "GET") return answer(method, undefined);
+  if (!/^application\/json *(;|$)/i.test(headers["content-type"] ?? "")) return refusal(415, "the body must be JSON");
+  const text = await bodyOf(request, maxBytes);
+  if (text === null) return refusal(413, `the body has more than ${maxBytes} bytes`);
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return refusal(400, "the body is no JSON");
+  }
+  return answer(method, body);
+}
+
+const isMethod = (method: string | undefined): method is PushMethod =>
+  method === "GET" || method === "PUT" || method === "PATCH";
+
+/** Null when it is too long. Rejects when it does not come to its end. */
+function bodyOf(request: IncomingMessage, maxBytes: number): Promise<string | null> {
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) return Promise.resolve(null);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) {
+        chunks.length = 0;
+        resolve(null);
+      } else chunks.push(chunk);
+    });
+    request.once("end", () => resolve(Buffer.concat(chunks).toString()));
+    request.once("error", reject);
+  });
+}
+
+function send(response: ServerResponse, { status, body }: PushAnswer): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": Buffer.byteLength(text),
+    // The rest of what is too long is not waited for.
+    ...(status === 413 && { connection: "close" }),
+  });
+  response.end(text);
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
