@@ -5,10 +5,11 @@
 import { resolve } from "node:path";
 import { differences, generate, write } from "../../crds/model/src/generate/generate.ts";
 import { settingsPage } from "./settings-page.ts";
+import { speedPage } from "./speed-page.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-// The settings stand in the workspaces that read them, which the model does not import.
-const files = [...generate(), settingsPage()];
+// Settings and results stand where the model does not look.
+const files = [...generate(), settingsPage(), speedPage()];
 const found = differences(root, files);
 if (!process.argv.includes("--check")) write(root, files);
 else if (found.length > 0) {
