@@ -2,13 +2,18 @@
 import type { Server } from "node:http";
 import type { Connections } from "../plugins/prometheus/metrics.ts";
 
-/** @returns What to ask for the counts, at any time. Upgraded connections count as active until they end. */
+/**
+ * Connections that were destroyed before the server got them are not counted.
+ *
+ * @returns What to ask for the counts, at any time. Upgraded connections count as active until they end.
+ */
 export function countConnections(server: Server): () => Connections {
   let accepted = 0;
   let active = 0;
   let requests = 0;
   let writing = 0;
   server.on("connection", (socket) => {
+    if (socket.destroyed) return;
     accepted++;
     active++;
     socket.once("close", () => active--);

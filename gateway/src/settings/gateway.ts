@@ -135,15 +135,14 @@ export const gatewaySettings = defineSettings({
     minimum: 1,
     default: 16_384,
     description:
-      "How many connections of clients there may be at a time, over all workers: those beyond are closed at once. With " +
-      "engine `http1`.",
+      "How many connections of clients there may be at a time, over all workers: those beyond are closed at once.",
   },
   maxConnectionsPerAddress: {
     variable: "SLUICE_MAX_CONNECTIONS_PER_ADDRESS",
     kind: "integer",
     minimum: 0,
     default: 0,
-    description: "The same for one address; 0 is no limit, because many clients may share one. With engine `http1`.",
+    description: "The same for one address; 0 is no limit, because many clients may share one.",
   },
   status: {
     variable: "SLUICE_STATUS_LISTEN",

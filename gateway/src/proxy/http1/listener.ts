@@ -1,16 +1,16 @@
 /** The proxy listener on bare sockets: HTTP/1.1, and HTTP/2 where a client chooses it. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { CreateProxy, Places } from "../engine.ts";
+import type { CreateProxy } from "../engine.ts";
 import { ClientSession, type SessionContext } from "../http2/client-session.ts";
 import { FirstBytes } from "../http2/first-bytes.ts";
 import { UpstreamSessions } from "../http2/upstream-sessions.ts";
 import { createUpstreamTexts } from "../http2/upstream-text.ts";
+import { ownPlaces } from "../own-places.ts";
 import { Pipeline } from "../pipeline.ts";
-import type { ListenAddress, ProxySettings } from "../settings.ts";
+import type { ListenAddress } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
 import { createGuard } from "../upstream/guard.ts";
-import { AddressCounts } from "./address-counts.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { Peer } from "./client-head.ts";
 import type { ConnectionContext } from "./connection-context.ts";
@@ -170,22 +170,6 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     }
   }
 };
-
-function ownPlaces({ maxConnections, maxConnectionsPerAddress }: ProxySettings): Places {
-  const addresses = new AddressCounts(maxConnectionsPerAddress);
-  let left = maxConnections;
-  return {
-    take(address) {
-      if (left === 0 || !addresses.enter(address)) return false;
-      left--;
-      return true;
-    },
-    leave(address) {
-      left++;
-      addresses.leave(address);
-    },
-  };
-}
 
 function peerOf(socket: Socket): Peer {
   const address = { peerAddress: socket.remoteAddress ?? "", port: socket.localPort ?? 0 };

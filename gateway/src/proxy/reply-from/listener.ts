@@ -2,11 +2,13 @@
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { TLSSocket } from "node:tls";
 import replyFrom from "@fastify/reply-from";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { countConnections } from "../connection-counts.ts";
 import type { CreateProxy } from "../engine.ts";
 import type { FaultName } from "../faults.ts";
+import { ownPlaces } from "../own-places.ts";
 import { type Opened, Pipeline } from "../pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
@@ -31,7 +33,7 @@ const DELIVERY = Symbol("delivery");
 type Marked = { readonly [DELIVERY]?: Delivery };
 
 export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
-  const { settings, log, runtime, observer } = options;
+  const { settings, log, runtime, observer, places = ownPlaces(settings) } = options;
   const own: ListenAddress[] = [...settings.ownListeners];
   const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
   const pools = new Pools({ guard, keepAlive: settings.upstreamKeepAlive });
@@ -43,6 +45,23 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   const app = createApp(settings, (error, socket) => rejectHead(error, socket, refuseOn(socket)));
   const { server } = app;
   const connections = countConnections(server);
+  let accepted = 0;
+  let dropped = 0;
+  const admit = (socket: Socket): boolean => {
+    accepted++;
+    const address = socket.remoteAddress ?? "";
+    if (places.take(address)) {
+      socket.once("close", () => places.leave(address));
+      return true;
+    }
+    dropped++;
+    socket.on("error", () => {}).destroy();
+    return false;
+  };
+  // Before Node's own listener. What comes over TLS was asked before its handshake.
+  server.prependListener("connection", (socket) => {
+    if (!(socket instanceof TLSSocket)) admit(socket);
+  });
   const context: DeliveryContext = {
     pipeline,
     pools,
@@ -104,7 +123,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   return {
     address: { host: listen.host, port },
     tlsAddress: tls?.address ?? null,
-    connections,
+    connections: () => ({ ...connections(), accepted, handled: accepted - dropped }),
     async close({ deadline = 30_000 } = {}) {
       draining = true;
       // The server does not count the connections that TLS hands over; those who took them do.
@@ -127,6 +146,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
         listen: address,
         reusePort,
         protocols: ["http/1.1"],
+        admit,
         onConnection: (socket) => server.emit("connection", socket),
         certificate: (serverName) => runtime().certificates.find(serverName),
         handshakeTimeout: settings.handshakeTimeout,

@@ -1,0 +1,27 @@
+/** Places for the connections of a listener that shares them with nobody. */
+import type { Places } from "./engine.ts";
+import type { ProxySettings } from "./settings.ts";
+
+export function ownPlaces(limits: Pick<ProxySettings, "maxConnections" | "maxConnectionsPerAddress">): Places {
+  const { maxConnections, maxConnectionsPerAddress } = limits;
+  const counts = new Map<string, number>();
+  let left = maxConnections;
+  return {
+    take(address) {
+      if (left === 0) return false;
+      if (maxConnectionsPerAddress > 0) {
+        const count = counts.get(address) ?? 0;
+        if (count >= maxConnectionsPerAddress) return false;
+        counts.set(address, count + 1);
+      }
+      left--;
+      return true;
+    },
+    leave(address) {
+      left++;
+      const count = counts.get(address) ?? 0;
+      if (count > 1) counts.set(address, count - 1);
+      else counts.delete(address);
+    },
+  };
+}
