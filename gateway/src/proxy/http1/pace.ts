@@ -39,17 +39,24 @@ export class Pace {
     this.#bytes = bytes;
   }
 
-  /** More is owed. @param bytes So far */
-  run(bytes: number): void {
-    const { silence, rate } = this.#limits;
-    if (rate === 0) {
-      this.#watchdog.start(silence);
-      return;
+  /**
+   * More is owed.
+   *
+   * @param bytes So far
+   * @param most Milliseconds of silence that are left, when some are spent
+   * @returns milliseconds that are left
+   */
+  run(bytes: number, most = this.#limits.silence): number {
+    if (this.#limits.rate === 0) {
+      this.#watchdog.start(most);
+      return most;
     }
     const now = performance.now();
     this.#settle(bytes, now);
     this.#since = now;
-    this.#watchdog.start(Math.max(this.#left, 0), now);
+    const left = Math.max(Math.min(this.#left, most), 0);
+    this.#watchdog.start(left, now);
+    return left;
   }
 
   /** Nothing is owed for now. @param bytes So far */

@@ -2,15 +2,21 @@
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { Peer } from "../http1/client-head.ts";
+import type { PaceLimits } from "../http1/pace.ts";
 import { Watchdog } from "../http1/watchdog.ts";
 import { ClientStream, type StreamContext } from "./client-stream.ts";
 import { clientSessionOptions, WINDOW_OF_CONNECTION } from "./limits.ts";
+import { Turns } from "./stream-pace.ts";
 
 export interface SessionContext extends StreamContext {
   /** Milliseconds in which the first request must have come. */
   readonly headersTimeout: number;
   /** Milliseconds that an idle connection is kept. */
   readonly keepAliveTimeout: number;
+  /** In which a client must send its bodies. */
+  readonly bodyPace: PaceLimits;
+  /** In which a client must take what was written to it. */
+  readonly sendPace: PaceLimits;
   /** Requests that one connection carries. */
   readonly maxRequests: number;
   /** Told of every request, before anything is looked up for it. */
@@ -27,6 +33,8 @@ export class ClientSession {
   readonly #peer: Peer;
   readonly #session: ServerHttp2Session;
   readonly #streams = new Set<ServerHttp2Stream>();
+  readonly #sending: Turns;
+  readonly #taking: Turns;
   /** Runs while no request is under way. */
   readonly #idle = new Watchdog(() => this.#idled());
   #requests = 0;
@@ -36,6 +44,8 @@ export class ClientSession {
     this.#context = context;
     this.#socket = socket;
     this.#peer = peer;
+    this.#sending = new Turns(context.bodyPace, socket);
+    this.#taking = new Turns(context.sendPace, socket);
     const session = performServerHandshake(socket, clientSessionOptions(context.limits));
     this.#session = session;
     session.setLocalWindowSize(WINDOW_OF_CONNECTION);
@@ -76,7 +86,8 @@ export class ClientSession {
     });
     this.#context.onRequest();
     const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
-    new ClientStream(this.#context, { stream, fields, ended, peer: this.#peer });
+    const [sending, taking] = [this.#sending, this.#taking];
+    new ClientStream(this.#context, { stream, fields, ended, peer: this.#peer, sending, taking });
     if (this.#requests >= this.#context.maxRequests) this.drain();
   };
 

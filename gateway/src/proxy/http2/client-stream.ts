@@ -2,7 +2,6 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { ClientBody } from "../http1/client-body.ts";
 import type { Peer } from "../http1/client-head.ts";
-import { Pace, type PaceLimits } from "../http1/pace.ts";
 import { knownId } from "../http1/parse/names.ts";
 import type { HeadLimits } from "../http1/parse/request-head.ts";
 import { Watchdog } from "../http1/watchdog.ts";
@@ -10,14 +9,11 @@ import type { Traffic } from "../live-exchange.ts";
 import { StreamDelivery, type StreamDeliveryContext } from "./delivery.ts";
 import { linesOf, passedTrailers, sizeOf } from "./fields.ts";
 import { StreamHead } from "./stream-head.ts";
+import { StreamPace, type Turns } from "./stream-pace.ts";
 import { StreamWriter } from "./stream-writer.ts";
 
 export interface StreamContext extends StreamDeliveryContext {
   readonly limits: HeadLimits;
-  /** In which a client must send its body. */
-  readonly bodyPace: PaceLimits;
-  /** In which a client must take what was written to it. */
-  readonly sendPace: PaceLimits;
 }
 
 export interface StreamFacts {
@@ -27,6 +23,10 @@ export interface StreamFacts {
   /** No body follows. */
   readonly ended: boolean;
   readonly peer: Peer;
+  /** Of the bodies that the connection's client has to send. */
+  readonly sending: Turns;
+  /** Of the responses that it has to take. */
+  readonly taking: Turns;
 }
 
 /** Milliseconds that a client may go on sending what nobody reads. */
@@ -38,25 +38,29 @@ export class ClientStream implements Traffic {
   readonly #writer: StreamWriter;
   readonly #body: ClientBody | null;
   readonly #delivery: StreamDelivery | null;
-  /** Runs while the client owes us something. */
-  readonly #watchdog = new Watchdog(() => this.#late());
-  readonly #sending: Pace;
+  /** Runs while the client owes us of its body; null when there is none. */
+  readonly #sending: StreamPace | null;
+  /** Runs behind an early answer. */
+  readonly #linger = new Watchdog(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
   #awaitsContinue: boolean;
   #isRead = false;
   /** An empty body ends before anybody has read it. */
   #hasEnded = false;
   #trailers = "";
 
-  constructor(context: StreamContext, { stream, fields, ended, peer }: StreamFacts) {
-    const { limits, pipeline, bodyPace } = context;
+  constructor(context: StreamContext, { stream, fields, ended, peer, sending, taking }: StreamFacts) {
+    const { limits, pipeline } = context;
     this.#stream = stream;
-    this.#sending = new Pace(this.#watchdog, bodyPace);
-    this.#writer = new StreamWriter(stream, context);
+    this.#writer = new StreamWriter(stream, taking);
     this.bytesIn = sizeOf(fields);
-    this.#sending.begin(this.bytesIn);
     const body = ended ? null : (declared: number | null) => new ClientBody(declared, this.#read);
     const head = new StreamHead(fields, { peer, limits, body });
     this.#body = head.body;
+    const owed = {
+      bytes: () => this.bytesIn,
+      onLate: () => this.#delivery?.reject("requestTimeout"),
+    };
+    this.#sending = head.body === null ? null : new StreamPace(sending, owed);
     this.#awaitsContinue = head.body !== null && head.header("expect")?.toLowerCase() === "100-continue";
     stream.on("error", () => {}).once("close", () => this.#closed());
     stream.on("trailers", (_trailers: IncomingHttpHeaders, _flags: number, flat: readonly string[]) => {
@@ -107,7 +111,7 @@ export class ClientStream implements Traffic {
     body.flush();
     if (body.wanted) this.#await();
     else {
-      this.#sending.pause(this.bytesIn);
+      this.#sending?.pause();
       this.#stream.pause();
     }
   }
@@ -118,7 +122,8 @@ export class ClientStream implements Traffic {
   }
 
   #endBody(body: ClientBody): void {
-    this.#watchdog.stop();
+    this.#sending?.close();
+    this.#linger.close();
     // A stream that breaks off ends too.
     if (this.#stream.aborted) body.lose();
     else body.end(this.#trailers);
@@ -127,24 +132,21 @@ export class ClientStream implements Traffic {
   /** Behind an early answer one time is given for all that still comes. */
   #await(): void {
     if (this.#delivery?.isOver) return;
-    if (this.#delivery?.limitsSilence) this.#sending.run(this.bytesIn);
+    if (this.#delivery?.limitsSilence) this.#sending?.run();
   }
 
   /** The response is written; what its client still sends is read away, so that it gets to read it. */
   #letGo(): void {
     const body = this.#body;
     if (body === null || body.ended || this.#stream.destroyed) return;
-    this.#watchdog.start(LINGER);
+    this.#sending?.close();
+    this.#linger.start(LINGER);
     body.drop();
   }
 
-  #late(): void {
-    if (this.#delivery === null || this.#delivery.isOver) this.#stream.close(constants.NGHTTP2_NO_ERROR);
-    else this.#delivery.reject("requestTimeout");
-  }
-
   #closed(): void {
-    this.#watchdog.close();
+    this.#sending?.close();
+    this.#linger.close();
     this.#delivery?.abort();
     this.#body?.lose();
   }

@@ -1,9 +1,8 @@
 /** The response on a client's stream, no faster than the client takes it. */
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
-import { Pace, type PaceLimits } from "../http1/pace.ts";
-import { Watchdog } from "../http1/watchdog.ts";
 import type { OwnResponse } from "../own-response.ts";
 import { passedTrailers, responseFields, sizeOf } from "./fields.ts";
+import { StreamPace, type Turns } from "./stream-pace.ts";
 
 export interface ResponseShape {
   /** No body follows. */
@@ -21,16 +20,17 @@ export class StreamWriter {
   /** Bytes so far. */
   written = 0;
   readonly #stream: ServerHttp2Stream;
-  /** Runs while the client takes nothing. */
-  readonly #stall = new Watchdog(() => this.breakOff("the client took nothing"));
-  readonly #taking: Pace;
+  readonly #turns: Turns;
+  /** Null as long as the client has taken all at once. */
+  #taking: StreamPace | null = null;
   #trailers = NO_TRAILERS;
 
-  constructor(stream: ServerHttp2Stream, { sendPace }: { readonly sendPace: PaceLimits }) {
+  /** @param turns Of the responses that clients have to take */
+  constructor(stream: ServerHttp2Stream, turns: Turns) {
     this.#stream = stream;
-    this.#taking = new Pace(this.#stall, sendPace);
-    stream.on("drain", () => this.#taking.pause(this.#taken));
-    stream.once("close", () => this.#stall.close());
+    this.#turns = turns;
+    stream.on("drain", () => this.#taking?.pause());
+    stream.once("close", () => this.#taking?.close());
     stream.once("wantTrailers", () => stream.sendTrailers(this.#trailers));
   }
 
@@ -66,7 +66,7 @@ export class StreamWriter {
     const stream = this.#stream;
     if (this.#isOver || stream.writableEnded) return;
     this.written += piece.length;
-    if (!stream.write(piece)) this.#taking.run(this.#taken);
+    if (!stream.write(piece)) this.#wait();
   }
 
   /** @param trailers Flat; sent when the head said that they may follow. */
@@ -76,8 +76,14 @@ export class StreamWriter {
       this.#trailers = passedTrailers(trailers);
       this.written += sizeOf(trailers);
     }
-    this.#stream.end();
-    this.#taking.run(this.#taken);
+    const stream = this.#stream;
+    stream.end();
+    // What has ended tells of its end only: "drain" does not come any more.
+    if (stream.writableLength === 0) this.#taking?.pause();
+    else {
+      stream.once("finish", () => this.#taking?.pause());
+      this.#wait();
+    }
   }
 
   /** A response of the gateway's own. For gRPC it is a head that is the end too ("Trailers-Only"), and 200 of it is the transport's. */
@@ -90,6 +96,15 @@ export class StreamWriter {
       if (!bodiless) this.data(Buffer.from(body, "utf8"));
     }
     this.end(null);
+  }
+
+  /** The client has to take what was written. */
+  #wait(): void {
+    this.#taking ??= new StreamPace(this.#turns, {
+      bytes: () => this.#taken,
+      onLate: () => this.breakOff("the client took nothing"),
+    });
+    this.#taking.run();
   }
 
   /** The client gets no more of the response, and is told that it was not all: `close` would end it as if it were. */

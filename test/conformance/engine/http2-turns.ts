@@ -1,0 +1,167 @@
+/** Streams of HTTP/2 that share the line of their connection: one waits while another is served. */
+import assert from "node:assert/strict";
+import { type ClientHttp2Stream, constants } from "node:http2";
+import { connect, createServer, type Socket } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import type { ProxySettings } from "../../../gateway/src/proxy/settings.ts";
+import { sendRaw, signal } from "./client.ts";
+import { startHttp2 } from "./http2.ts";
+import { answered, dialHttp2 } from "./http2-client.ts";
+import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
+import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
+
+const KILOBYTE = 1024;
+
+/** A line to the port that carries so many bytes a second each way. */
+async function startLine(test: TestContext, port: number, rate: number): Promise<number> {
+  const carry = (from: Socket, to: Socket) =>
+    from
+      .on("data", (chunk: Buffer) => {
+        to.write(chunk);
+        from.pause();
+        setTimeout(() => from.resume(), (chunk.length / rate) * 1000);
+      })
+      .on("error", () => {})
+      .on("close", () => to.destroy());
+  const server = createServer((client) => {
+    const onward = connect(port, "127.0.0.1");
+    carry(client, onward);
+    carry(onward, client);
+  });
+  return portOf(await listen(test, server));
+}
+
+/** Answers a body with its length, and anything else with as many bytes as the path says. */
+const upstream: RigOptions["upstream"] = (incoming, response) => {
+  let length = 0;
+  incoming
+    .on("error", () => {})
+    .on("data", (chunk: Buffer) => {
+      length += chunk.length;
+    });
+  incoming.on("end", () => {
+    response.end(incoming.method === "POST" ? `${length}` : Buffer.alloc(Number(incoming.url?.slice(1))));
+  });
+};
+
+/** Streams that wait for each other are silent for longer, and are given nothing for so long. */
+const strict: Partial<ProxySettings> = {
+  bodyMinRate: 240,
+  sendMinRate: 240,
+  minRateGrace: 100,
+  bodyTimeout: 400,
+  sendTimeout: 400,
+};
+
+const posting = { ":path": "/", ":method": "POST" };
+
+/** Until a clock of the gateway's has run so long. */
+async function pass(test: TestContext, engine: Engine, milliseconds: number): Promise<void> {
+  const { port } = await startRig(test, engine, { settings: { headersTimeout: milliseconds } });
+  await sendRaw(test, port, "GET");
+}
+
+const isOpen = (stream: ClientHttp2Stream): boolean => !stream.closed && !stream.destroyed;
+
+export function http2TurnSuite(engine: Engine): void {
+  if (engine.name !== "http1") return;
+  describe(`streams of one line (${engine.name})`, () => {
+    it("lets responses wait for each other", async (test) => {
+      const { rig } = await startHttp2(test, engine, { upstream, settings: strict });
+      const session = dialHttp2(test, await startLine(test, rig.port, 2000 * KILOBYTE));
+      const size = 500 * KILOBYTE;
+      const all = Array.from({ length: 8 }, () => answered(session.request({ ":path": `/${size}` })));
+      const ends = (await Promise.all(all)).map(({ body, rstCode }) => [body.length, rstCode]);
+      assert.deepEqual(
+        ends,
+        all.map(() => [size, 0]),
+      );
+    });
+
+    it("lets bodies wait for each other", async (test) => {
+      const { rig } = await startHttp2(test, engine, { upstream, settings: strict });
+      const session = dialHttp2(test, await startLine(test, rig.port, 2000 * KILOBYTE));
+      const size = 500 * KILOBYTE;
+      const all = Array.from({ length: 8 }, () => {
+        const stream = session.request(posting);
+        stream.end(Buffer.alloc(size));
+        return answered(stream);
+      });
+      const ends = (await Promise.all(all)).map(({ status, body }) => [status, body.toString()]);
+      assert.deepEqual(
+        ends,
+        all.map(() => [200, `${size}`]),
+      );
+    });
+
+    it("gives up a response that its client does not take, while those behind it are taken", async (test) => {
+      const { session } = await startHttp2(test, engine, { upstream, settings: strict });
+      const stuck = session.request({ ":path": `/${4000 * KILOBYTE}` });
+      const end = new Promise<void>((resolve) => void stuck.on("error", () => {}).once("close", resolve));
+      let taken = 0;
+      while (isOpen(stuck)) {
+        const { body } = await answered(session.request({ ":path": `/${300 * KILOBYTE}` }));
+        taken += body.length;
+      }
+      await end;
+      assert.equal(stuck.rstCode, constants.NGHTTP2_INTERNAL_ERROR);
+      assert.ok(taken > 0);
+    });
+
+    it("answers 408 to a body that does not come, while those behind it do", async (test) => {
+      const { session } = await startHttp2(test, engine, { upstream, settings: strict });
+      const silent = session.request(posting);
+      const answer = signal<number>();
+      silent.on("response", (headers) => answer.fire(Number(headers[":status"]))).on("error", () => {});
+      silent.write("hello");
+      let status = 0;
+      answer.seen.then((came) => {
+        status = came;
+      });
+      while (status === 0) {
+        const stream = session.request(posting);
+        stream.end(Buffer.alloc(300 * KILOBYTE));
+        assert.equal((await answered(stream)).status, 200);
+      }
+      assert.equal(status, 408);
+    });
+
+    it("gives up all that wait for a line on which nothing moves", async (test) => {
+      const gone = signal();
+      let left = 3;
+      const { rig } = await startHttp2(test, engine, {
+        upstream: (_incoming, response) => {
+          response.on("close", () => --left === 0 && gone.fire()).end(Buffer.alloc(32_000 * KILOBYTE));
+        },
+        settings: { ...strict, sendMinRate: 10_000 * KILOBYTE },
+      });
+      const session = dialHttp2(test, rig.port);
+      for (let count = 0; count < 3; count++) session.request({ ":path": "/" }).on("error", () => {});
+      await gone.seen;
+    });
+
+    for (const path of ["/", "/none"]) {
+      it(`lets a client go on sending that was answered early, at ${path}`, async (test) => {
+        const { rig } = await startHttp2(test, engine, {
+          upstream: (_incoming, response) => response.end("early"),
+          route: { paths: ["/only", "/$"] },
+          settings: { ...strict, sendTimeout: 100 },
+        });
+        const client = await dialFrames(test, rig.port);
+        const fields = plainRequest.map(([name, value]) => {
+          if (name === ":method") return [name, "POST"] as const;
+          return [name, name === ":path" ? path : value] as const;
+        });
+        client.send(frameBytes(frame.headers, flag.endHeaders, 1, block(fields)));
+        await client.until(({ type, flags }) => type === frame.data && flags === flag.endStream);
+        for (let turn = 0; turn < 3; turn++) {
+          client.send(frameBytes(frame.data, 0, 1, Buffer.alloc(2000)));
+          await pass(test, engine, 100);
+        }
+        client.send(frameBytes(frame.data, flag.endStream, 1), frameBytes(frame.ping, 0, 0, Buffer.alloc(8)));
+        await client.until(({ type, flags }) => type === frame.ping && flags === 1);
+        assert.ok(!client.frames.some(({ type }) => type === frame.reset || type === frame.goAway));
+      });
+    }
+  });
+}
