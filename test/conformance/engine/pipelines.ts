@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
-import { dial, sendRaw } from "./client.ts";
+import { dial, sendRaw, until } from "./client.ts";
 import { type Engine, startRig } from "./rig.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -49,6 +49,38 @@ export function pipelineSuite(engine: Engine): void {
       client.pause().write(GET.repeat(19_999) + LAST);
       await later(test, engine, 500);
       assert.equal(await countAnswers(client, 0), 20_000);
+    });
+
+    it("may hold many small bodies that nobody wants", async (test) => {
+      for (const rig of [
+        { route: { paths: ["/other"] } },
+        { plugins: { cors: { access: () => ({ status: 429, message: "enough" }) } } },
+      ]) {
+        const { port } = await startRig(test, engine, { ...rig, settings: { maxRequests: 100_000 } });
+        const client = await dial(test, port);
+        client.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx".repeat(4999) + LAST);
+        assert.equal(await countAnswers(client, 0), 5000);
+      }
+    });
+
+    it("may hold empty lines between requests, which begin none", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (_incoming, response) => response.end("ok"),
+        settings: { headersTimeout: 200 },
+      });
+      const client = await dial(test, port);
+      const first = until(client, "ok");
+      client.write(`${GET}\r\n`);
+      await first;
+      const second = until(client, "ok");
+      client.write(`\r\n\r\n${GET}`);
+      await second;
+      for (const byte of "\r\n\r\n") client.write(byte);
+      client.write("\r\n");
+      await later(test, engine, 700);
+      const third = until(client, "ok");
+      client.write(`\r\n${GET}`);
+      assert.match(await third, /^HTTP\/1\.1 200 /);
     });
   });
 

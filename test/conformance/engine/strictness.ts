@@ -104,6 +104,30 @@ export function strictnessSuite(engine: Engine): void {
       });
     }
 
+    it("gives a response its length also when the Connection header of the upstream names it", async (test) => {
+      const bytes =
+        "HTTP/1.1 200 OK\r\nConnection: Content-Length, Transfer-Encoding, Date\r\nContent-Length: 2\r\n\r\nok";
+      const { port: upstream } = await startSaying(test, bytes);
+      const { port } = await startRig(test, engine, { upstream });
+      const client = await dial(test, port);
+      client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      const all = await until(client, "ok");
+      assert.match(all, /\r\n(?:Content-Length: 2|Transfer-Encoding: chunked)\r\n/i);
+      assert.match(all, /\r\nDate: /i);
+      const { body, complete } = await send(port);
+      assert.deepEqual([body, complete], ["ok", true]);
+    });
+
+    it("answers HEAD with a head alone, also where it refuses an expectation", async (test) => {
+      const { port } = await startRig(test, engine, { upstream: (_request, response) => response.end("forwarded") });
+      const all = await sendRaw(
+        test,
+        port,
+        "HEAD / HTTP/1.1\r\nHost: a\r\nExpect: a-wonder\r\nConnection: close\r\n\r\n",
+      );
+      assert.match(all, /^HTTP\/1\.1 \d{3} .*\r\n\r\n$/s);
+    });
+
     it("answers requests that come at once one after the other, in their order", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (request, response) => response.end(`<${request.url}>`),

@@ -14,6 +14,7 @@ import { http2LimitSuite } from "./http2-limits.ts";
 import { interimSuite } from "./interims.ts";
 import { largeBodySuite } from "./large-bodies.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
+import { pipelineSuite } from "./pipelines.ts";
 import type { Engine } from "./rig.ts";
 import { slowBodySuite } from "./slow-bodies.ts";
 import { slowClientSuite } from "./slow-clients.ts";
@@ -36,6 +37,7 @@ export function engineSuite(engine: Engine): void {
   lifecycleSuite(engine);
   strictnessSuite(engine);
   hostileSuite(engine);
+  pipelineSuite(engine);
   slowClientSuite(engine);
   http2Suite(engine);
   http2LimitSuite(engine);

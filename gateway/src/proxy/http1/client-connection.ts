@@ -91,7 +91,7 @@ export class ClientConnection implements ClientSide, Traffic {
 
   /** Between two requests, or before the first. */
   get isIdle(): boolean {
-    return this.#state === HEAD && this.#input.length === 0;
+    return this.#state === HEAD && !this.#input.holdsHead;
   }
 
   get isAnswering(): boolean {
@@ -199,8 +199,8 @@ export class ClientConnection implements ClientSide, Traffic {
   #readHead(): boolean {
     const input = this.#input;
     const parsed = this.#parsed;
-    this.#dropEmptyLines();
-    if (input.length === 0) return false;
+    input.skipEmptyLines();
+    if (!input.holdsHead) return false;
     const behind = parsed.parse(input.bytes, 0, input.length);
     if (behind === 0) {
       if (this.#requests > 0 && this.bytesIn === 0) this.#watchdog.start(this.#context.headersTimeout);
@@ -217,14 +217,6 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#begin(parsed);
     this.#isBeginning = false;
     return true;
-  }
-
-  /** Some clients send one behind a body: it begins nothing (RFC 9112 section 2.2). */
-  #dropEmptyLines(): void {
-    const size = this.#input.skipEmptyLines();
-    if (size === 0) return;
-    this.#parsed.reset();
-    this.bytesIn = 0;
   }
 
   #begin(parsed: RequestHead): void {
@@ -323,10 +315,10 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#writtenBefore = this.out.written;
     this.#parsed.fields.release();
     this.#input.releaseHead();
-    this.#dropEmptyLines();
+    this.#input.skipEmptyLines();
     this.#watchdog.start(this.#context.keepAliveTimeout);
     if (this.#socket.isPaused()) this.#socket.resume();
-    if (this.#context.draining() && this.#input.length === 0) this.#close();
+    if (this.#context.draining() && this.isIdle) this.#close();
   }
 
   /** Nothing that follows on the connection can be trusted. */

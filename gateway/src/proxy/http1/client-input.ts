@@ -53,14 +53,18 @@ export class ClientInput {
     return slab;
   }
 
-  /** Empty lines are used up. Answers how many bytes they were. */
-  skipEmptyLines(): number {
+  /** Whether a head has begun: half an empty line is none. */
+  get holdsHead(): boolean {
+    return this.bytes.length > 1 || (this.bytes.length === 1 && this.bytes[0] !== CR);
+  }
+
+  /** Those before a head begin nothing; some clients send one behind a body (RFC 9112 section 2.2). */
+  skipEmptyLines(): void {
     const { bytes } = this;
-    if (bytes[0] !== CR) return 0;
+    if (bytes[0] !== CR) return;
     let size = 0;
     while (bytes[size] === CR && bytes[size + 1] === LF) size += 2;
     if (size > 0) this.skip(size)?.letGo();
-    return size;
   }
 
   /** Nobody wants them. */

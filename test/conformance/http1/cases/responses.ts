@@ -47,6 +47,11 @@ export const statusLines = cases([
 
 export const responseBodies = cases([
   ["a length", ok("Content-Length: 3\r\n", "abc") + SECOND, [abc, second]],
+  [
+    "a length that Connection names",
+    ok("Connection: content-length\r\nContent-Length: 3\r\n", "abc") + SECOND,
+    [abc, second],
+  ],
   ["a length of nothing", ok("Content-Length: 0\r\n") + SECOND, [{ body: "" }, second]],
   ["chunks", ok("Transfer-Encoding: chunked\r\n", "3\r\nabc\r\n0\r\n\r\n") + SECOND, [abc, second]],
   ["neither, up to the end of the connection", ok("A: b\r\n", "abc"), { ...abc, keepAlive: false }],
@@ -86,6 +91,7 @@ export const responseBodies = cases([
   ["an interim response with a length", `${status("100 x", "Content-Length: 3\r\n")}abc`, "interimBody"],
   ["an interim response with a length of nothing", status("100 x") + SECOND, [{ line: ["100", "x"] }, second]],
   ["101", status("101 x", "Connection: upgrade\r\nUpgrade: websocket\r\n"), { body: "", keepAlive: false }],
+  ["101 in HTTP/1.0", "HTTP/1.0 101 x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n", "switching"],
   ["101 without a protocol", status("101 x", "Connection: upgrade\r\n"), "switching"],
   ["101 without the option", status("101 x", "Upgrade: websocket\r\n"), "switching"],
   [

@@ -81,7 +81,7 @@ const described: Readonly<Record<FaultName, ParseFault>> = {
   trailer: { status: 400, reason: "Content-Length or Transfer-Encoding stands behind the body" },
   interimBody: { status: 400, reason: "an interim answer declares a body" },
   connectBody: { status: 400, reason: "CONNECT has a body" },
-  switching: { status: 400, reason: "the answer 101 does not name a protocol" },
+  switching: { status: 400, reason: "the answer 101 is not of HTTP/1.1, or does not name a protocol" },
 };
 
 const byCode: readonly ParseFault[] = (Object.keys(fault) as FaultName[])

@@ -131,12 +131,16 @@ function readOptions(section: FieldSection, start: number, end: number): number 
   return others;
 }
 
+/** Connection may not name what all recipients need (RFC 9110 section 7.6.1). */
 function dropNamed({ bytes, offsets, kinds, count }: FieldSection, start: number, end: number): void {
   for (let index = 0; index < count; index++) {
     const name = offsets[index * STRIDE] ?? 0;
     const nameEnd = offsets[index * STRIDE + 1] ?? 0;
-    if (nameEnd - name === end - start && sameText(bytes, name, nameEnd, start, end)) {
-      kinds[index] = (kinds[index] ?? 0) | DROP;
+    const kind = kinds[index] ?? 0;
+    // Without its length a message has no end; a Date that is dropped would be missing.
+    const isForAll = (kind & ID) === known["content-length"] || (kind & ID) === known.date;
+    if (!isForAll && nameEnd - name === end - start && sameText(bytes, name, nameEnd, start, end)) {
+      kinds[index] = kind | DROP;
     }
   }
 }

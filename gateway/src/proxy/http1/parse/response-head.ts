@@ -144,7 +144,7 @@ function readResponseFraming(head: ResponseHead, asked: number): number {
   if (status < FIRST_FINAL && (chunked || length > 0)) return fault.interimBody;
   head.contentLength = length;
   head.keepAlive = (connection & CLOSE) === 0 && (isNewest || (connection & KEEP_ALIVE) !== 0);
-  head.upgrade = status === SWITCHING_PROTOCOLS && found.upgrade && (connection & UPGRADE) !== 0;
+  head.upgrade = isNewest && status === SWITCHING_PROTOCOLS && found.upgrade && (connection & UPGRADE) !== 0;
   if (status === SWITCHING_PROTOCOLS && !head.upgrade) return fault.switching;
   if (asked === method.CONNECT && status >= OK && status < FIRST_REDIRECT) {
     head.bodyKind = NO_BODY;
