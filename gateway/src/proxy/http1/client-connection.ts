@@ -106,7 +106,8 @@ export class ClientConnection implements ClientSide, Traffic {
   drain(): void {
     // Behind an early answer nothing is under way but a body that nobody reads.
     const isAnswered = this.#state === BODY && this.#delivery === null;
-    if (this.isIdle || isAnswered) this.#close();
+    if (this.#tunnel !== null) this.#tunnel.end();
+    else if (this.isIdle || isAnswered) this.#close();
   }
 
   destroy(): void {
