@@ -7,6 +7,8 @@ export class Watchdog {
   #timer: NodeJS.Timeout | null = null;
   /** When the timer goes off to look. */
   #look = 0;
+  /** Whether it has waited because it was late itself: once is enough. */
+  #isExcused = false;
   /** By `performance.now()`; Infinity: nobody waits. */
   #due = Number.POSITIVE_INFINITY;
 
@@ -44,7 +46,8 @@ export class Watchdog {
     const now = performance.now();
     const left = this.#due - now;
     // What came while nobody looked is read before anybody is told that nothing came.
-    if (left > 0 || now - this.#look > LATE) {
+    this.#isExcused = left <= 0 && !this.#isExcused && now - this.#look > LATE;
+    if (left > 0 || this.#isExcused) {
       const wait = Math.max(Math.ceil(left), 1);
       this.#arm(wait, now + wait);
       return;
