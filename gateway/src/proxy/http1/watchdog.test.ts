@@ -28,12 +28,14 @@ test("a watchdog goes off once, and not when it was stopped or started again", a
 test("a watchdog that is late because the process was busy waits until what came is read, once", async () => {
   let alarms = 0;
   const watchdog = new Watchdog(() => alarms++);
+  // From here to the next immediate the event loop looks once after timers, and then once for what has come.
+  await new Promise(setImmediate);
   watchdog.start(10);
   block(600);
   await new Promise(setImmediate);
-  assert.equal(alarms, 0, "the timer has gone off, and nothing was read since");
+  assert.equal(alarms, 0, "nothing was read since");
   block(600);
-  await turn(5);
+  await new Promise(setImmediate);
   assert.equal(alarms, 1, "there was time to read");
   watchdog.close();
 });
