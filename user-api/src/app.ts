@@ -86,8 +86,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     loggerInstance: log,
     genReqId: requestIdOf,
     bodyLimit: limits.bytes,
-    requestTimeout: 30_000,
-    http: { shouldUpgradeCallback: isUpgrade },
+    requestTimeout: limits.receiveMilliseconds,
+    http: {
+      shouldUpgradeCallback: isUpgrade,
+      headersTimeout: limits.receiveMilliseconds,
+      requestTimeout: limits.receiveMilliseconds,
+      connectionsCheckingInterval: Math.min(5_000, limits.receiveMilliseconds),
+    },
     logController: new RequestLog(),
     childLoggerFactory: (logger, bindings, given, request) =>
       logger.child({ ...bindings, ...bindingsOf(request) }, given),

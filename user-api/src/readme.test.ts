@@ -44,7 +44,7 @@ describe("the README", () => {
   it("has every limit", () => {
     const [row = ""] = /^\| `LIMIT_EXCEEDED`.*$/m.exec(readme) ?? [];
     for (const limit of Object.keys(defaultLimits)) {
-      if (limit !== "milliseconds") assert.ok(row.includes(`\`${limit}\``), limit);
+      if (!/milliseconds$/i.test(limit)) assert.ok(row.includes(`\`${limit}\``), limit);
     }
   });
 

@@ -78,6 +78,7 @@ describe("settings", () => {
     ["COST", "100", { limits: { ...defaultLimits, cost: 100 } }],
     ["VARIABLES_DEPTH", "2", { limits: { ...defaultLimits, variablesDepth: 2 } }],
     ["REQUEST_BYTES", "2048", { limits: { ...defaultLimits, bytes: 2048 } }],
+    ["RECEIVE_MILLISECONDS", "500", { limits: { ...defaultLimits, receiveMilliseconds: 500 } }],
     ["TIMEOUT_MILLISECONDS", "500", { limits: { ...defaultLimits, milliseconds: 500 } }],
     ["PAGE", "50", { limits: { ...defaultLimits, page: 50 } }],
     ["ORIGINS", "https://a.org, https://b.org,", { origins: ["https://a.org", "https://b.org"] }],

@@ -63,6 +63,7 @@ const ranges = {
   cost: ["COST", 1, 1_000_000_000],
   variablesDepth: ["VARIABLES_DEPTH", 1, 100],
   bytes: ["REQUEST_BYTES", 1_024, 16 * 1024 * 1024],
+  receiveMilliseconds: ["RECEIVE_MILLISECONDS", 100, 600_000],
   milliseconds: ["TIMEOUT_MILLISECONDS", 1, 600_000],
   page: ["PAGE", 1, 100_000],
 } as const satisfies Record<keyof Limits, readonly [string, number, number]>;

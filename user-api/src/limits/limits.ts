@@ -17,6 +17,8 @@ export interface Limits {
   readonly variablesDepth: number;
   /** A request's body, or a message of a WebSocket. Documents are kept by their text, so it bounds that memory too. */
   readonly bytes: number;
+  /** Until a request has come as a whole: one that drips or falls silent ends its connection with 408. */
+  readonly receiveMilliseconds: number;
   /** Until an operation is answered. What it has begun in the database is bounded there. */
   readonly milliseconds: number;
   /** Users in one list. */
@@ -24,13 +26,14 @@ export interface Limits {
 }
 
 export const defaultLimits: Limits = {
-  tokens: 2_000,
+  tokens: 1_000,
   depth: 8,
   aliases: 30,
   rootFields: 10,
   cost: 50_000,
   variablesDepth: 8,
   bytes: 128 * 1024,
+  receiveMilliseconds: 30_000,
   milliseconds: 10_000,
   page: 1_000,
 };
