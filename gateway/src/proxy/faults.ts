@@ -16,6 +16,8 @@ export const faults = {
   unknownExpectation: { status: 417, message: "Expectation failed", transport: true },
   targetTooLong: { status: 414, message: "URI too long", transport: true },
   headTooLarge: { status: 431, message: "Request header or cookie too large", transport: true },
+  /** nginx's status for a client that went away before it was answered: only plugins and logs see it. */
+  clientGone: { status: 499, message: "Client closed request", transport: true },
   unknownCoding: { status: 501, message: "Not implemented", transport: true },
   unknownVersion: { status: 505, message: "HTTP version not supported", transport: true },
   noRoute: { status: 404, message: "no Route matched with those values" },

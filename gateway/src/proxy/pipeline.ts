@@ -16,6 +16,7 @@ import { type OwnResponse, ownResponse } from "./own-response.ts";
 import { escapePath } from "./path.ts";
 import { protocolFault } from "./protocol.ts";
 import { IncomingRequest, type RequestHead } from "./request.ts";
+import { BodyLostError } from "./request-body.ts";
 import { newRequestId } from "./request-id.ts";
 import type { ProxySettings } from "./settings.ts";
 import { createTrust } from "./trust.ts";
@@ -195,6 +196,8 @@ export class Pipeline {
   }
 
   #failed(exchange: LiveExchange, error: unknown): Outcome {
+    // Anybody could fill the log with what anybody can do.
+    if (error instanceof BodyLostError) return { answer: "clientGone" };
     this.#log.error({ err: error, requestId: exchange.id, route: exchange.route.name }, "a plugin failed");
     return { answer: "unexpected" };
   }

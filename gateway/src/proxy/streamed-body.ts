@@ -3,7 +3,7 @@
  * stands between client and upstream connection, so that the fall of one does not tear down the other.
  */
 import { Readable } from "node:stream";
-import type { RequestBody } from "./request-body.ts";
+import { BodyLostError, type RequestBody } from "./request-body.ts";
 
 export class WriteTimeoutError extends Error {
   override readonly name = "WriteTimeoutError";
@@ -79,7 +79,7 @@ export class StreamedBody implements RequestBody {
         this.#whole = Buffer.concat(chunks);
         settle(resolve);
       };
-      const onClose = () => settle(() => reject(new Error("the client went away before its body ended")));
+      const onClose = () => settle(() => reject(new BodyLostError()));
       source.on("data", onData).on("end", onEnd).on("close", onClose);
     });
   }
@@ -163,6 +163,6 @@ class ForwardedBody extends Readable {
   };
 
   readonly #onClose = (): void => {
-    if (!this.#source.readableEnded) this.destroy(new Error("the client went away before its body ended"));
+    if (!this.#source.readableEnded) this.destroy(new BodyLostError());
   };
 }

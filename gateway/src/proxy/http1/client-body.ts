@@ -2,7 +2,7 @@
  * The body of one request while its client sends it. Nothing is read from the client before somebody wants it, and no
  * faster than it is taken: the connection asks `wanted` and is told when that changes.
  */
-import type { RequestBody } from "../request-body.ts";
+import { BodyLostError, type RequestBody } from "../request-body.ts";
 import type { Slab } from "./slab.ts";
 
 /** Where the body goes. */
@@ -149,7 +149,7 @@ export class ClientBody implements RequestBody {
   lose(): void {
     this.#lost = true;
     this.#sink = null;
-    this.#reader?.reject(new Error("the client went away before its body ended"));
+    this.#reader?.reject(new BodyLostError());
   }
 
   #give(piece: Buffer, slab: Slab | null): void {
