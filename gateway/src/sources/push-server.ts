@@ -3,9 +3,12 @@
  * and Fastify took twice as long for a change.
  */
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+
+/** Not by an import; see proxy/status-texts.ts. */
+const { createServer } = process.getBuiltinModule("node:http");
 
 export type PushMethod = "GET" | "PUT" | "PATCH";
 

@@ -2,14 +2,12 @@
  * The status listener: how the node fares, whether it is ready for traffic, and its metrics (kong-contract 1.6, 3.5).
  * It tells nothing that is secret and changes nothing.
  */
-import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
 import type { NodeState } from "@sluice/model";
-import Fastify from "fastify";
 import type { UpstreamsReport } from "../balance/report.ts";
 import { DATA_LINES } from "../plugins/prometheus/data-lines.ts";
 import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
 import type { NodeMetrics } from "../workers/merge-metrics.ts";
+import { type StatusServer, startStatusServer, Text } from "./server.ts";
 
 export interface StatusFacts {
   readonly state: () => NodeState;
@@ -64,33 +62,26 @@ export function notReady(facts: StatusFacts): string | null {
   return `no configuration available (${facts.trouble() ?? "no document has arrived yet"})`;
 }
 
-export interface StatusListener {
-  readonly address: { readonly host: string; readonly port: number };
-  close(): Promise<void>;
-}
-
 /** Rejects when the address cannot be listened on. */
-export async function startStatusListener(
+export function startStatusListener(
   facts: StatusFacts,
   listen: { readonly host: string; readonly port: number },
-): Promise<StatusListener> {
-  const app = Fastify({ forceCloseConnections: true, routerOptions: { ignoreTrailingSlash: true } });
-  app.get("/status", async () => statusBody(facts));
-  app.get("/status/ready", async (_request, reply) => {
-    const reason = notReady(facts);
-    return reply.code(reason ? 503 : 200).send({ message: reason ?? "ready" });
-  });
-  app.get("/upstreams/health", async () => facts.upstreams());
-  app.get("/metrics", async (request, reply) => {
-    // The admin listener, which adds up the nodes.
-    const { metrics } = facts;
-    if (request.headers.accept === DATA_LINES) {
-      return reply.header("content-type", DATA_LINES).send(Readable.from(metrics.data()));
-    }
-    return reply.header("content-type", metrics.contentType).send(Readable.from(metrics.text()));
-  });
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
-  await app.listen({ host: listen.host, port: listen.port });
-  const { address, port } = app.server.address() as AddressInfo;
-  return { address: { host: address, port }, close: () => app.close() };
+): Promise<StatusServer> {
+  return startStatusServer(
+    {
+      "/status": async () => ({ body: await statusBody(facts) }),
+      "/status/ready"() {
+        const reason = notReady(facts);
+        return { status: reason === null ? 200 : 503, body: { message: reason ?? "ready" } };
+      },
+      "/upstreams/health": () => ({ body: facts.upstreams() }),
+      "/metrics"({ accept }) {
+        const { metrics } = facts;
+        // The admin listener, which adds up the nodes.
+        if (accept === DATA_LINES) return { body: new Text(DATA_LINES, metrics.data) };
+        return { body: new Text(metrics.contentType, metrics.text) };
+      },
+    },
+    listen,
+  );
 }

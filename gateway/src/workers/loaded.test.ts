@@ -25,6 +25,7 @@ const metrics = ["@opentelemetry/api", "bintrees", "prom-client", "tdigest"];
 
 const cases: readonly [what: string, modules: readonly string[], packages: readonly string[]][] = [
   ["a worker", ["workers/worker.ts", "proxy/http1/listener.ts", "plugins/index.ts"], [...metrics, "re2js"]],
+  ["a node", ["gateway.ts", "workers/alone.ts", "workers/crew.ts", "proxy/http1/listener.ts"], [...metrics, "re2js"]],
   ["a source that reads its file aside", ["sources/file.ts"], ["re2js"]],
 ];
 

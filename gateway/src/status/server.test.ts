@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import { test } from "node:test";
+import { type Answers, startStatusServer, Text } from "./server.ts";
+
+const answers: Answers = {
+  "/a": () => ({ body: { a: 1 } }),
+  "/busy": () => ({ status: 503, body: { message: "busy" } }),
+  "/text": () => ({
+    body: new Text("text/plain", async function* () {
+      yield* ["one ", "two"];
+    }),
+  }),
+  "/fails"() {
+    throw new Error("no");
+  },
+};
+
+interface Told {
+  readonly status: number | undefined;
+  readonly type: string | undefined;
+  readonly text: string;
+}
+
+const cases: readonly (readonly [method: string, path: string, told: Told])[] = [
+  ["GET", "/a", { status: 200, type: "application/json; charset=utf-8", text: '{"a":1}' }],
+  ["GET", "/a/", { status: 200, type: "application/json; charset=utf-8", text: '{"a":1}' }],
+  ["GET", "/a?b=c", { status: 200, type: "application/json; charset=utf-8", text: '{"a":1}' }],
+  ["HEAD", "/a", { status: 200, type: "application/json; charset=utf-8", text: "" }],
+  ["GET", "/busy", { status: 503, type: "application/json; charset=utf-8", text: '{"message":"busy"}' }],
+  ["GET", "/text", { status: 200, type: "text/plain", text: "one two" }],
+  ["HEAD", "/text", { status: 200, type: "text/plain", text: "" }],
+  ["GET", "/fails", { status: 500, type: "application/json; charset=utf-8", text: '{"message":"no"}' }],
+  ["POST", "/a", { status: 404, type: "application/json; charset=utf-8", text: '{"message":"Not found"}' }],
+  ["GET", "/", { status: 404, type: "application/json; charset=utf-8", text: '{"message":"Not found"}' }],
+  ["GET", "/constructor", { status: 404, type: "application/json; charset=utf-8", text: '{"message":"Not found"}' }],
+];
+
+test("answers at the paths that it has, and no other method", async () => {
+  const server = await startStatusServer(answers, { host: "127.0.0.1", port: 0 });
+  try {
+    for (const [method, path, told] of cases) {
+      assert.deepEqual(await ask(server.address.port, method, path), told, `${method} ${path}`);
+    }
+  } finally {
+    await server.close();
+  }
+});
+
+test("an address that is taken is refused", async () => {
+  const server = await startStatusServer(answers, { host: "127.0.0.1", port: 0 });
+  try {
+    await assert.rejects(startStatusServer(answers, server.address), { code: "EADDRINUSE" });
+  } finally {
+    await server.close();
+  }
+});
+
+function ask(port: number, method: string, path: string): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ host: "127.0.0.1", port, method, path, agent: false }, async (response) => {
+      const pieces = await response.setEncoding("utf8").toArray();
+      resolve({ status: response.statusCode, type: response.headers["content-type"], text: pieces.join("") });
+    });
+    asked.once("error", reject);
+    asked.end();
+  });
+}
