@@ -11,9 +11,11 @@ import { hostileSuite } from "./hostile.ts";
 import { http2Suite } from "./http2.ts";
 import { http2FloodSuite } from "./http2-floods.ts";
 import { http2LimitSuite } from "./http2-limits.ts";
+import { http2TurnSuite } from "./http2-turns.ts";
 import { interimSuite } from "./interims.ts";
 import { largeBodySuite } from "./large-bodies.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
+import { lostBodySuite } from "./lost-bodies.ts";
 import { pipelineSuite } from "./pipelines.ts";
 import type { Engine } from "./rig.ts";
 import { slowBodySuite } from "./slow-bodies.ts";
@@ -29,6 +31,7 @@ export function engineSuite(engine: Engine): void {
   largeBodySuite(engine);
   failureSuite(engine);
   slowBodySuite(engine);
+  lostBodySuite(engine);
   interimSuite(engine);
   upgradeSuite(engine);
   tlsSuite(engine);
@@ -42,6 +45,7 @@ export function engineSuite(engine: Engine): void {
   http2Suite(engine);
   http2LimitSuite(engine);
   http2FloodSuite(engine);
+  http2TurnSuite(engine);
   grpcSuite(engine);
   grpcPeerSuite(engine);
 }
