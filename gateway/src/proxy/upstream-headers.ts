@@ -40,10 +40,11 @@ export function upstreamHeaders(exchange: LiveExchange, style: HeaderStyle): rea
   }
   if (body !== null && body.length !== null) headers.push("Content-Length", String(body.length));
   tellUpstream(list, exchange, style);
+  if (takesTrailers(request)) list.add("TE", "trailers");
   return exchange.editUpstream(headers);
 }
 
-/** What the proxy tells of itself and of the client. */
+/** What the proxy tells of itself and of the client, without what is about one connection (TE). */
 export function tellUpstream(sink: HeaderSink, exchange: LiveExchange, { names, gateway }: HeaderStyle): void {
   const { request } = exchange;
   const before = request.header("x-forwarded-for");
@@ -62,7 +63,6 @@ export function tellUpstream(sink: HeaderSink, exchange: LiveExchange, { names, 
     sink.add("Via", hops === undefined ? own : `${hops}, ${own}`);
   } else if (hops !== undefined) sink.add("Via", hops);
   sink.add(names.requestId, exchange.id);
-  if (takesTrailers(request)) sink.add("TE", "trailers");
 }
 
 /**

@@ -158,6 +158,13 @@ export function headerSuite(engine: Engine): void {
       assert.equal((await seenBy(test, { headers: { TE: "gzip" } })).headers.te, undefined);
     });
 
+    it("says in Connection, too, that TE ends at the upstream", async (test) => {
+      // undici, which @fastify/reply-from sends with, takes no options in Connection but its own.
+      if (engine.name !== "http1") return;
+      assert.equal((await seenBy(test, { headers: { TE: "trailers" } })).headers.connection, "keep-alive, TE");
+      assert.equal((await seenBy(test, {})).headers.connection, "keep-alive");
+    });
+
     it("removes identities that a client claims, in any spelling that an upstream may take for them", async (test) => {
       const seen = await seenBy(test, {
         headers: {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { Socket } from "node:net";
+import { createServer as createNetServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { dial, signal, until } from "./client.ts";
 import { closedPort, type Engine, listen, portOf, startRig } from "./rig.ts";
@@ -10,6 +10,8 @@ import { closedPort, type Engine, listen, portOf, startRig } from "./rig.ts";
 const HANDSHAKE =
   "GET /chat?room=1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+
+const HTTP10 = "HTTP/1.0 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
 
 /** An upstream that upgrades and sends everything back. */
 async function startEcho(test: TestContext, onSocket: (socket: Socket) => void = () => {}) {
@@ -111,6 +113,37 @@ export function upgradeSuite(engine: Engine): void {
       const socket = await dial(test, rig.port);
       socket.write(HANDSHAKE);
       await until(socket, "-15");
+    });
+
+    const others: readonly (readonly [what: string, head: string])[] = [
+      ["another protocol", "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"],
+      ["several", "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket, h2c\r\n\r\n"],
+      ["a version that has none", HTTP10],
+    ];
+    for (const [what, head] of others) {
+      it(`answers 502 to an upstream that switches to ${what}, and closes its connection`, async (test) => {
+        const gone = signal();
+        const server = createNetServer((socket) => {
+          socket.on("error", () => {}).once("close", () => gone.fire());
+          socket.once("data", () => socket.write(`${head}hello`));
+        });
+        const { port } = await startRig(test, engine, { upstream: portOf(await listen(test, server)) });
+        const client = await dial(test, port);
+        client.write(HANDSHAKE);
+        assert.match(await until(client, "request_id"), /^HTTP\/1\.1 502 /);
+        await gone.seen;
+      });
+    }
+
+    it("takes the protocol in any case", async (test) => {
+      const server = createNetServer((socket) => {
+        const head = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: WebSocket\r\n\r\n";
+        socket.on("error", () => {}).once("data", () => socket.write(`${head}hello`));
+      });
+      const { port } = await startRig(test, engine, { upstream: portOf(await listen(test, server)) });
+      const client = await dial(test, port);
+      client.write(HANDSHAKE);
+      assert.match(await until(client, "hello"), /^HTTP\/1\.1 101 /);
     });
 
     it("does not tunnel when a plugin answers", async (test) => {

@@ -99,7 +99,7 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     // Not the connection's: what a target is called in the Host header is no matter of its connections.
     const target = this.#target ?? connection.target;
     const text = heads(exchange, { forward, head, target, protocol });
-    connection.begin(text, { method: forward.method, upgrades: protocol !== null, listener: this });
+    connection.begin(text, { method: forward.method, protocol, listener: this });
     const body = this.#body;
     this.#sending = body !== null && body.whole === null;
     if (body?.whole) connection.write(body.whole, null);

@@ -4,6 +4,7 @@ import type { Target } from "../../runtime/runtime.ts";
 import { InterimLimit } from "../upstream/interims.ts";
 import type { Inlet } from "./inlet.ts";
 import { Outbox } from "./outbox.ts";
+import { headerOf } from "./parse/access.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
 import { faultOf } from "./parse/faults.ts";
 import type { FieldSection } from "./parse/fields.ts";
@@ -11,7 +12,7 @@ import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
 import { methodId } from "./parse/methods.ts";
 import { ResponseHead } from "./parse/response-head.ts";
 import { type Slab, slabOf, WORTHWHILE } from "./slab.ts";
-import { closedEarly, tooManyInterims, unreadable } from "./upstream-errors.ts";
+import { closedEarly, tooManyInterims, unaskedProtocol, unreadable } from "./upstream-errors.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** Who gets the response. Heads and fields hold only during the call. */
@@ -38,8 +39,8 @@ export interface ResponseListener {
 
 export interface RequestFacts {
   readonly method: string;
-  /** Whether it asks for another protocol. */
-  readonly upgrades: boolean;
+  /** What it asks to upgrade to; null: nothing. */
+  readonly protocol: string | null;
   readonly listener: ResponseListener;
 }
 
@@ -86,8 +87,8 @@ export class UpstreamConnection {
   #left = 0;
   /** A head that is not there as a whole. */
   #kept: Buffer = NOTHING;
-  /** Whether the request asks for another protocol. */
-  #upgrades = false;
+  /** What the request asks to upgrade to; null: nothing. */
+  #protocol: string | null = null;
   /** Whether the request has been written whole. */
   #sent = false;
   #error: Error | null = null;
@@ -119,9 +120,9 @@ export class UpstreamConnection {
   }
 
   /** Begins a request. Nothing is on its way before `flush`. */
-  begin(head: string, { method, upgrades, listener }: RequestFacts): void {
+  begin(head: string, { method, protocol, listener }: RequestFacts): void {
     this.#listener = listener;
-    this.#upgrades = upgrades;
+    this.#protocol = protocol;
     this.requests++;
     this.#sent = false;
     this.#phase = HEAD;
@@ -230,14 +231,14 @@ export class UpstreamConnection {
       this.#kept = this.#copied(bytes, at, end);
       return 0;
     }
-    if (head.upgrade && this.#upgrades) {
+    if (head.upgrade && this.#protocol !== null && isAsked(head, this.#protocol)) {
       this.#giveAway(listener, this.#copied(bytes, next, end));
       return 0;
     }
     if (head.status < 200) {
       // It agrees to something else than what was asked for.
       if (head.status === 101) {
-        this.#fail(unreadable("it switches to a protocol that nobody asked for"));
+        this.#fail(unaskedProtocol());
         return 0;
       }
       if (!this.#interims.allows(next - at)) {
@@ -350,6 +351,10 @@ export class UpstreamConnection {
     if (this.#listener !== null) this.#fail(this.#error ?? closedEarly());
   };
 }
+
+/** Whether a 101 is about what the client asked for (RFC 9110 section 7.8). */
+const isAsked = (head: ResponseHead, protocol: string): boolean =>
+  headerOf(head.fields, "upgrade")?.toLowerCase() === protocol.toLowerCase();
 
 /** What the response's framing depends on (RFC 9112 section 6.3). */
 const idOf = (method: string): number => ids.get(method) ?? 0;

@@ -1,6 +1,6 @@
 /** The head of a request on its way to the upstream. */
 import type { Target } from "../../runtime/runtime.ts";
-import type { HeaderStyle } from "../header-names.ts";
+import { type HeaderStyle, takesTrailers } from "../header-names.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
 import { hostFor, isReplaced, tellUpstream } from "../upstream-headers.ts";
@@ -23,13 +23,16 @@ export function createUpstreamHeads(style: HeaderStyle): UpstreamHeads<ClientHea
     text += ownLines(edits, (sink) => tellUpstream(sink, exchange, style));
     if (protocol !== null) return `${text}Connection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
     const { body } = exchange;
-    text += "Connection: keep-alive\r\n";
+    text += takesTrailers(exchange.request) ? WITH_TRAILERS : "Connection: keep-alive\r\n";
     if (body === null) return needsLength(forward.method, head) ? `${text}Content-Length: 0\r\n\r\n` : `${text}\r\n`;
     return body.length === null
       ? `${text}Transfer-Encoding: chunked\r\n\r\n`
       : `${text}Content-Length: ${body.length}\r\n\r\n`;
   };
 }
+
+/** TE is about this connection alone, which Connection has to say (RFC 9110 section 10.1.4). */
+const WITH_TRAILERS = "TE: trailers\r\nConnection: keep-alive, TE\r\n";
 
 /** @typeParam Head the client's */
 export interface HeadParts<Head> {

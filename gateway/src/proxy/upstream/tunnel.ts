@@ -3,6 +3,7 @@ import { type ClientRequest, type IncomingMessage, request as requestHttp } from
 import { request as requestHttps } from "node:https";
 import type { Duplex } from "node:stream";
 import type { FaultName } from "../faults.ts";
+import { unaskedProtocol } from "../http1/upstream-errors.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
 import { faultOf, mayRetry, signOf } from "./failure.ts";
@@ -30,6 +31,10 @@ export interface TunnelOptions {
   readonly guard: Guard;
   readonly listener: TunnelListener;
 }
+
+/** Whether a 101 is about what the client asked for; HTTP/1.0 knows none (RFC 9110 section 7.8). */
+const isAsked = ({ httpVersion, headers }: IncomingMessage, { request }: LiveExchange): boolean =>
+  httpVersion === "1.1" && headers.upgrade?.toLowerCase() === request.header("upgrade")?.toLowerCase();
 
 /** Asks the upstream to upgrade, trying targets as `UpstreamCall` does. Returns how to give up, also a tunnel that stands. */
 export function openTunnel({ exchange, forward, headers, guard, listener }: TunnelOptions): () => void {
@@ -105,6 +110,11 @@ export function openTunnel({ exchange, forward, headers, guard, listener }: Tunn
     });
     request.once("upgrade", (response, socket, head) => {
       clearTimeout(timer);
+      if (!isAsked(response, exchange)) {
+        socket.destroy();
+        failed(unaskedProtocol(), true);
+        return;
+      }
       over = true;
       attempts.answered(101);
       listener.upgraded(response, socket, head);
