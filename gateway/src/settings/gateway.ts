@@ -86,15 +86,13 @@ export const gatewaySettings = defineSettings({
     variable: "SLUICE_CLIENT_BODY_TIMEOUT",
     kind: "duration",
     default: 60_000,
-    description:
-      "How long a client may be silent in the middle of its body: then it is answered 408. With engine `http1`.",
+    description: "How long a client may be silent in the middle of its body: then it is answered 408.",
   },
   sendTimeout: {
     variable: "SLUICE_SEND_TIMEOUT",
     kind: "duration",
     default: 60_000,
-    description:
-      "In which time a client must take what was written to it: else its connection is closed. With engine `http1`.",
+    description: "In which time a client must take what was written to it: else its connection is closed.",
   },
   bodyMinRate: {
     variable: "SLUICE_CLIENT_BODY_MIN_RATE",
@@ -104,7 +102,7 @@ export const gatewaySettings = defineSettings({
     description:
       "How many bytes a second a client must send of a request's body, on an average, while the gateway takes them: else " +
       "it is answered 408. What it sends beyond counts for later, up to SLUICE_CLIENT_BODY_TIMEOUT. 0: any. Not for " +
-      "gRPC. With engine `http1`.",
+      "gRPC.",
   },
   sendMinRate: {
     variable: "SLUICE_SEND_MIN_RATE",
@@ -114,7 +112,7 @@ export const gatewaySettings = defineSettings({
     description:
       "How many bytes a second a client must take, on an average, while there are some that wait for it: else its " +
       "connection is closed, or with HTTP/2 the stream. What it takes beyond counts for later, up to " +
-      "SLUICE_SEND_TIMEOUT. 0: any. With engine `http1`.",
+      "SLUICE_SEND_TIMEOUT. 0: any.",
   },
   minRateGrace: {
     variable: "SLUICE_MIN_RATE_GRACE",

@@ -96,8 +96,6 @@ export function slowClientSuite(engine: Engine): void {
     });
   });
 
-  // Node's own HTTP objects know no such thing: of @fastify/reply-from only the heads' time is limited.
-  if (engine.name !== "http1") return;
   describe(`minimum rates (${engine.name})`, () => {
     const drips: readonly (readonly [says: string, first: string, piece: string])[] = [
       ["a body", POST, "a"],
@@ -236,6 +234,7 @@ export function slowClientSuite(engine: Engine): void {
     });
   });
 
+  if (engine.name !== "http1") return;
   describe(`minimum rates of streams of HTTP/2 (${engine.name})`, () => {
     it("answers 408 to a body that drips, and gives its upstream up", async (test) => {
       const gone = signal();

@@ -5,11 +5,14 @@ import type { RawHeaders } from "../client-headers.ts";
 import type { Answer } from "../exchange.ts";
 import type { FaultName } from "../faults.ts";
 import { takesTrailers } from "../header-names.ts";
+import { Pace, type PaceLimits } from "../http1/pace.ts";
+import { Watchdog } from "../http1/watchdog.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward, Outcome, Pipeline, ProxyLog } from "../pipeline.ts";
 import { type CallListener, UpstreamCall } from "../upstream/call.ts";
 import { codeOf } from "../upstream/failure.ts";
 import type { Pools } from "../upstream/pools.ts";
+import { BodyWatch } from "./body-watch.ts";
 import type { SocketTraffic } from "./head.ts";
 import { linger, writeHead, writeOwn } from "./node-response.ts";
 
@@ -20,6 +23,10 @@ export interface DeliveryContext {
   readonly log: ProxyLog;
   /** True while the listener drains: connections end with their response. */
   readonly draining: () => boolean;
+  /** In which a client must send its body. */
+  readonly bodyPace: PaceLimits;
+  /** In which a client must take what was written to it. */
+  readonly sendPace: PaceLimits;
   /** Told once when the exchange is over. */
   readonly ended: () => void;
 }
@@ -42,7 +49,8 @@ export class Delivery implements CallListener {
   #answered: Answered | null = null;
   #head: { readonly status: number; readonly headers: RawHeaders; readonly statusText: string } | null = null;
   #fault: FaultName = "unexpected";
-  #drains = false;
+  /** Since the client once took less than it was sent. */
+  #taking: { readonly pace: Pace; readonly stall: Watchdog } | null = null;
   #over = false;
 
   constructor(
@@ -56,6 +64,7 @@ export class Delivery implements CallListener {
     this.#raw = options.reply.raw;
     this.#incoming = options.reply.request.raw;
     this.#raw.once("close", () => this.#close()).on("error", ignore);
+    if (options.exchange.body !== null) new BodyWatch(this.#incoming, context.bodyPace, () => this.#late());
   }
 
   /** Runs the exchange. `send` hands the request to reply-from, which calls `start`. */
@@ -96,14 +105,34 @@ export class Delivery implements CallListener {
 
   data(chunk: Buffer): boolean {
     if (this.#raw.write(chunk)) return true;
-    if (!this.#drains) this.#raw.on("drain", () => this.#call?.resume());
-    this.#drains = true;
+    this.#slow().run(this.#taken);
     return false;
+  }
+
+  #slow(): Pace {
+    if (this.#taking === null) {
+      const stall = new Watchdog(() => this.#raw.destroy());
+      const pace = new Pace(stall, this.#context.sendPace);
+      this.#taking = { pace, stall };
+      this.#raw.on("drain", () => {
+        pace.pause(this.#taken);
+        this.#call?.resume();
+      });
+    }
+    return this.#taking.pace;
+  }
+
+  /** Bytes that the client has taken so far. */
+  get #taken(): number {
+    const { bytesWritten, writableLength } = this.#incoming.socket;
+    return bytesWritten - writableLength;
   }
 
   end(trailers: RawHeaders): void {
     if (trailers.length > 0 && takesTrailers(this.#exchange.request)) this.#raw.addTrailers(pairs(trailers));
     this.#raw.end();
+    // What is less the system takes, or the client took too little before.
+    if (this.#taking !== null || this.#incoming.socket.writableLength > SMALL) this.#slow().run(this.#taken);
   }
 
   failed(fault: FaultName, error: Error | null): void {
@@ -138,14 +167,23 @@ export class Delivery implements CallListener {
     send(this.#reply);
   }
 
-  #answer(answer: Answer | FaultName): void {
+  #answer(answer: Answer | FaultName, isLast = false): void {
     if (this.#over || this.#raw.headersSent) return;
     this.#reply.hijack();
-    writeOwn(this.#raw, this.#context.pipeline.answer(this.#exchange, answer), this.#context.draining());
+    writeOwn(this.#raw, this.#context.pipeline.answer(this.#exchange, answer), isLast || this.#context.draining());
+  }
+
+  /** The body does not come: what follows on the connection is anybody's guess. */
+  #late(): void {
+    this.#call?.abort();
+    if (this.#over) this.#incoming.socket.destroy();
+    else if (this.#raw.headersSent) this.#raw.destroy();
+    else this.#answer("requestTimeout", true);
   }
 
   #close(): void {
     this.#over = true;
+    this.#taking?.stall.close();
     if (!this.#raw.writableFinished) this.#call?.abort();
     if (this.#exchange.status === 0) this.#exchange.status = CLIENT_CLOSED;
     linger(this.#incoming);
@@ -167,6 +205,9 @@ export class Delivery implements CallListener {
     this.#context.log.warn({ ...details, ...cause }, message);
   }
 }
+
+/** Bytes that wait for no longer than the turn in which they were written. */
+const SMALL = 16_384;
 
 /** What a broken connection means is told by "close". */
 const ignore = (): void => {};

@@ -67,6 +67,8 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     pools,
     log,
     draining: () => draining,
+    bodyPace: { silence: settings.bodyTimeout, rate: settings.bodyMinRate, grace: settings.minRateGrace },
+    sendPace: { silence: settings.sendTimeout, rate: settings.sendMinRate, grace: settings.minRateGrace },
     ended: () => {
       if (draining) setImmediate(() => server.closeIdleConnections());
     },
