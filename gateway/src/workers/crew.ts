@@ -63,8 +63,6 @@ class ThreadCrew implements Crew {
   #addresses: Addresses | undefined;
   #balancers = Balancers.empty;
   #wanted: Snapshot = emptySnapshot;
-  /** The last step that was worked out: all threads need the same one. */
-  #step: { readonly from: Snapshot; readonly to: Snapshot; readonly step: Step } | null = null;
   #ending = false;
 
   constructor(count: number, options: StartOptions) {
@@ -177,7 +175,7 @@ class ThreadCrew implements Crew {
         metrics: this.#options.metricsOptions,
         logging: { level: this.#options.log.level, bindings: this.#options.log.bindings() },
         countsInCluster: this.#options.clusterCounters !== undefined,
-        document: this.#stepBetween(emptySnapshot, this.#wanted),
+        document: stepBetween(emptySnapshot, this.#wanted),
         health: this.#health(),
       },
       snapshot: this.#wanted,
@@ -211,17 +209,14 @@ class ThreadCrew implements Crew {
 
   /** The first error. */
   async #follow(snapshot: Snapshot): Promise<Error | null> {
-    const errors = await Promise.all(
-      this.threads().map((thread) => thread.follow(snapshot, (from) => this.#stepBetween(from, snapshot))),
-    );
+    /** As a rule all threads need the same one. It is not kept: it may be all that there is, and all that there was. */
+    let last: { readonly from: Snapshot; readonly step: Step } | null = null;
+    const stepFrom = (from: Snapshot): Step => {
+      if (last?.from !== from) last = { from, step: stepBetween(from, snapshot) };
+      return last.step;
+    };
+    const errors = await Promise.all(this.threads().map((thread) => thread.follow(snapshot, stepFrom)));
     return errors.find((error) => error !== null) ?? null;
-  }
-
-  #stepBetween(from: Snapshot, to: Snapshot): Step {
-    if (this.#step?.from === from && this.#step.to === to) return this.#step.step;
-    const step = { change: changeBetween(from, to), hash: to.hash };
-    this.#step = { from, to, step };
-    return step;
   }
 
   /** A sign that a worker has seen counts for all. */
@@ -248,3 +243,5 @@ class ThreadCrew implements Crew {
       .toArray();
   }
 }
+
+const stepBetween = (from: Snapshot, to: Snapshot): Step => ({ change: changeBetween(from, to), hash: to.hash });

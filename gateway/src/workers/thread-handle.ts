@@ -41,7 +41,7 @@ export class ThreadHandle {
   /** What it had counted when it was last asked. */
   parts: readonly Part[] = [];
   #counted: Part[] = [];
-  readonly #options: ThreadOptions;
+  readonly #options: Pick<ThreadOptions, "onHealth" | "clusterCounters">;
   readonly #worker: Worker;
   readonly #began = Promise.withResolvers<Addresses>();
   readonly #closed = Promise.withResolvers<void>();
@@ -53,11 +53,11 @@ export class ThreadHandle {
   readonly #reports: Answers;
   readonly #counts: Answers;
 
-  constructor(options: ThreadOptions) {
+  constructor({ start, snapshot, ...options }: ThreadOptions) {
     this.#options = options;
-    this.#has = options.snapshot;
+    this.#has = snapshot;
     this.#worker = new Worker(new URL(`./thread${extname(import.meta.url)}`, import.meta.url), {
-      workerData: options.start,
+      workerData: start,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG },
     });
     this.#reports = new Answers(() => this.#tell({ kind: "report" }), REPORT_PATIENCE);

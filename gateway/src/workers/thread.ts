@@ -28,6 +28,8 @@ const counters = createCounters({
   ...(cluster && { cluster }),
 });
 let snapshot = adoptChange(emptySnapshot, start.document.change, start.document.hash);
+// What a thread begins with stays with it: without this, all that has been replaced since would be kept.
+Reflect.deleteProperty(start, "document");
 
 function take(worker: RunningWorker, order: Order): void {
   switch (order.kind) {
