@@ -82,8 +82,9 @@ export class IncomingRequest implements ExchangeRequest, MatchRequest {
   }
 }
 
-/** RFC 3986: a name or an address, and perhaps a port; it may be empty. */
-export const HOST = /^(?:\[[\da-f:.]+\]|[\w\-.~%!$&'()*+,;=]*)(?::\d*)?$/i;
+/** RFC 3986: a name or an address, and perhaps a port up to 65535, whose digits may be missing; or nothing at all. */
+export const HOST =
+  /^(?:(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})+)(?::0*(?:\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])?)?)?$/i;
 
 const forwardedScheme = (value: string | undefined): "http" | "https" | undefined =>
   value === "http" || value === "https" ? value : undefined;

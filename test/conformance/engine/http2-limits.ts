@@ -64,6 +64,9 @@ export function http2LimitSuite(engine: Engine): void {
       ["another scheme", replaced(":scheme", "ftp")],
       ["a user in the authority", replaced(":authority", "me@a")],
       ["an authority that is none", replaced(":authority", "a/b")],
+      ["a port that is none", replaced(":authority", "a:65536")],
+      ["a port without a host", replaced(":authority", ":80")],
+      ["a host with an escape that is none", replaced(":authority", "a%zz")],
       ["a host that is another", [...plainRequest, ["host", "b"]]],
       ["two hosts", [...without(":authority"), ["host", "a"], ["host", "a"]]],
       ["a pseudo-field that stands twice", [...plainRequest, [":path", "/b"]]],
@@ -95,6 +98,14 @@ export function http2LimitSuite(engine: Engine): void {
       client.send(get(last));
       await client.until(({ stream, type }) => stream === last && type === frame.data);
       assert.deepEqual(urls, ["/"]);
+    });
+
+    it("answers 417 to an expectation that nobody knows", async (test) => {
+      const { session } = await startHttp2(test, engine, { upstream: ok });
+      const status = async (expect: string) => (await ask(session, { headers: { expect } })).status;
+      assert.equal(await status("a-wonder"), 417);
+      assert.equal(await status("100-continue, a-wonder"), 417);
+      assert.equal(await status("100-Continue"), 200);
     });
 
     it("drops what is no field at all", async (test) => {

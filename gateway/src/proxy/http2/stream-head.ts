@@ -51,7 +51,12 @@ export class StreamHead implements RequestHead {
     this.serverName = peer.serverName;
     this.tlsVersion = peer.tlsVersion;
     const length = this.header("content-length");
-    this.fault = sizeFault(flat, limits) ?? fault ?? pseudoFault(pseudo, hosts) ?? lengthFault(length);
+    this.fault =
+      sizeFault(flat, limits) ??
+      fault ??
+      pseudoFault(pseudo, hosts) ??
+      lengthFault(length) ??
+      expectationFault(this.header("expect"));
     this.body = body?.(length === undefined ? null : Number(length)) ?? null;
   }
 
@@ -130,6 +135,10 @@ function pseudoFault({ method, scheme, authority, path }: PseudoFields, hosts: r
 /** That it is the body's length is looked after by nghttp2. */
 const lengthFault = (length: string | undefined): FaultName | null =>
   length === undefined || /^\d{1,15}$/.test(length) ? null : "badRequest";
+
+/** There is only one (RFC 9110 section 10.1.1). */
+const expectationFault = (expectation: string | undefined): FaultName | null =>
+  expectation === undefined || expectation.toLowerCase() === "100-continue" ? null : "unknownExpectation";
 
 function sizeFault(flat: readonly string[], { line, fields, count }: HeadLimits): FaultName | null {
   let size = 0;
