@@ -44,6 +44,10 @@ const requests: readonly Case[] = [
     binds: ["http1"],
   },
   { says: "an expectation that nobody knows", bytes: head("Expect: a-wonder\r\n"), status: 417, binds: ["http1"] },
+  { says: "a port that is none", bytes: "GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n", status: 400 },
+  { says: "a port without a host", bytes: "GET / HTTP/1.1\r\nHost: :80\r\n\r\n", status: 400 },
+  { says: "a host with an escape that is none", bytes: "GET / HTTP/1.1\r\nHost: a%zz\r\n\r\n", status: 400 },
+  { says: "an address without an end", bytes: "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", status: 400 },
   {
     says: "a target of another host",
     bytes: "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n",

@@ -39,6 +39,8 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   const pools = new Pools({ guard, keepAlive: settings.upstreamKeepAlive });
   const pipeline = new Pipeline({ runtime, settings, log, observer });
   const tunnels = new Set<Duplex>();
+  /** Of which nothing more is read: Node goes on with what came behind. */
+  const distrusted = new WeakSet<Socket>();
   let draining = false;
 
   const refuseOn = (socket: Socket) => (fault: FaultName) => pipeline.refuse(fault, socket.remoteAddress ?? "");
@@ -87,6 +89,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   // The whole of Fastify's way (body parsing, validation, serialisation) is not for a proxy: this hook never calls on.
   app.addHook("onRequest", (request, reply, _next) => {
     const incoming = request.raw;
+    if (distrusted.has(incoming.socket)) return reply.hijack();
     pools.follow(runtime());
     const traffic = new SocketTraffic(incoming.socket);
     const opened = pipeline.open(headOf(incoming), traffic);
@@ -97,7 +100,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   });
   server.on("upgrade", (incoming: IncomingMessage, _socket: Duplex, first: Buffer) => {
     if (draining) incoming.socket.destroy();
-    else serveUpgrade({ pipeline, guard, log, tunnels }, incoming, first);
+    else if (!distrusted.has(incoming.socket)) serveUpgrade({ pipeline, guard, log, tunnels }, incoming, first);
   });
 
   // Else Node hangs up without a word.
@@ -106,6 +109,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   );
 
   function refuse(reply: FastifyReply, { refusal, last }: Refused, traffic: SocketTraffic): void {
+    if (last) distrusted.add(reply.request.raw.socket);
     reply.hijack();
     reply.raw.once("close", () => {
       linger(reply.request.raw);
