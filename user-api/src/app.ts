@@ -7,7 +7,7 @@ import { Registry } from "prom-client";
 import { makePostLoader } from "./directory/post-loader.ts";
 import { type Context, makeResolvers, subscribers } from "./directory/resolvers.ts";
 import { schema as text } from "./directory/schema.ts";
-import { failure, type Occasion, present } from "./errors.ts";
+import { codeOf, codesOf, failure, type Occasion, present } from "./errors.ts";
 import type { Events } from "./events/events.ts";
 import { makeQuick } from "./execution/quick.ts";
 import { serveGraphiql } from "./http/graphiql.ts";
@@ -174,12 +174,20 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         ...(isUpgrade(request.raw) ? { count: () => countOperation(request) } : {}),
       }),
       permits: (payload) => !claimsIdentity(payload),
-      check: (ask) => documents.valid(ask),
+      check(ask) {
+        const operation = documents.valid(ask);
+        if ("errors" in operation) metrics.refused(operation.errors.map(codeOf));
+        return operation;
+      },
+      onFollow: (operation, errors) => metrics.answered(operation, null, codesOf(errors)),
       async execute({ operation, variables, operationName }, caller) {
+        const began = performance.now();
         const context = contextOf(caller) as unknown as Record<string, unknown>;
         const work = app.graphql(operation.source, context, variables, operationName);
         const { data, errors } = (await inTime(work, limits.milliseconds)) as ExecutionResult;
-        return { data, errors: errors?.map((error) => present(error, caller)) };
+        const presented = errors?.map((error) => present(error, caller));
+        metrics.answered(operation, (performance.now() - began) / 1_000, codesOf(presented));
+        return { data, errors: presented };
       },
       contextOf: ({ consumer }) => contextOf({ consumer }),
     });

@@ -51,6 +51,9 @@ export function codeOf(error: GraphQLError): ErrorCode | null {
   return typeof status === "number" && status >= 400 && status < 500 ? "BAD_REQUEST" : null;
 }
 
+export const codesOf = (errors: readonly GraphQLFormattedError[] | undefined): readonly unknown[] =>
+  (errors ?? []).map(({ extensions }) => extensions?.code);
+
 /** Whom and where an error concerns. */
 export interface Occasion {
   /** Its lines have the request's id. */

@@ -1,7 +1,7 @@
 /** The GraphQL endpoint: GET, POST and QUERY, by the specification of GraphQL over HTTP. mercurius executes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { type ExecutionResult, GraphQLError, type GraphQLFormattedError, OperationTypeNode } from "graphql";
-import { failure, present } from "../errors.ts";
+import { type ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
+import { codesOf, failure, present } from "../errors.ts";
 import type { Quick } from "../execution/quick.ts";
 import type { Ask, Documents, Operation } from "../limits/documents.ts";
 import type { Limits } from "../limits/limits.ts";
@@ -46,9 +46,6 @@ interface Exchange {
 const METHODS = "GET, POST, QUERY";
 /** What a client may send by QUERY (RFC 10008, section 3). */
 const QUERY_TYPES = CONTENT_TYPES.join(", ");
-
-const codesOf = (errors: readonly GraphQLFormattedError[] | undefined): readonly unknown[] =>
-  (errors ?? []).map(({ extensions }) => extensions?.code);
 
 /** Registers the endpoint with parsers and error answers of its own; call it in a scope of its own. */
 export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOptions): void {

@@ -16,7 +16,8 @@ export interface MetricsOptions {
 }
 
 export interface Metrics {
-  answered(operation: Operation, seconds: number, codes: readonly unknown[]): void;
+  /** `seconds` is null for a subscription, which has no end to wait for. */
+  answered(operation: Operation, seconds: number | null, codes: readonly unknown[]): void;
   /** A request of which nothing was executed. */
   refused(codes: readonly unknown[]): void;
   limited(): void;
@@ -104,7 +105,7 @@ export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics
     answered({ node, fields: asked }, took, codes) {
       const type = node.operation;
       operations.inc({ operation: nameOf(node.name?.value), type, outcome: codes.length === 0 ? "ok" : "error" });
-      seconds.observe({ type }, took);
+      if (took !== null) seconds.observe({ type }, took);
       for (const field of asked) fields.set(field, (fields.get(field) ?? 0) + 1);
       count(codes);
     },

@@ -13,7 +13,7 @@ import type { Receiver } from "./receiver.ts";
 import { makeSockets, SLOW } from "./sockets.ts";
 import { SUBPROTOCOL } from "./upgrade.ts";
 
-export interface LiveOptions extends Pick<OperationsOptions, "check" | "execute" | "contextOf"> {
+export interface LiveOptions extends Pick<OperationsOptions, "check" | "execute" | "onFollow" | "contextOf"> {
   readonly schema: GraphQLSchema;
   readonly events: Events;
   readonly limits: LiveLimits;

@@ -44,6 +44,8 @@ export interface OperationsOptions {
   readonly check: Documents["valid"];
   /** Executes a query or a mutation, as a request would. */
   readonly execute: (operation: Asked, caller: Caller) => Promise<FormattedExecutionResult>;
+  /** Told of each subscription that begins, or with the errors why it does not. */
+  readonly onFollow: (operation: Operation, errors: readonly GraphQLFormattedError[]) => void;
   /** The resolvers' context. `event` is the same object for all who are told of one event. */
   readonly contextOf: (caller: Caller, event: object) => object;
 }
@@ -61,7 +63,7 @@ function errorsIn(fault: unknown): readonly GraphQLError[] {
   return [new GraphQLError(originalError.message, { originalError })];
 }
 
-export function makeOperations({ schema, feed, check, execute, contextOf }: OperationsOptions): Operations {
+export function makeOperations({ schema, feed, check, execute, onFollow, contextOf }: OperationsOptions): Operations {
   const single = new Set<Promise<void>>();
 
   /** Whether the subscription may begin: its variables fit and its resolver has no objection. */
@@ -84,8 +86,10 @@ export function makeOperations({ schema, feed, check, execute, contextOf }: Oper
       async function follow(asked: Asked): Promise<void> {
         const refusal = await refusalOf(asked, caller);
         if (over) return;
+        const errors = formatted(refusal ?? [], caller);
+        onFollow(asked.operation, errors);
         if (refusal !== null) {
-          receiver.fail(formatted(refusal, caller));
+          receiver.fail(errors);
           return;
         }
         const { operation, operationName, variables } = asked;
@@ -102,6 +106,9 @@ export function makeOperations({ schema, feed, check, execute, contextOf }: Oper
       }
 
       async function run(): Promise<void> {
+        const tooMany = (await caller.count?.()) ?? null;
+        if (tooMany !== null) throw tooMany;
+        if (over) return;
         const operation = check(ask);
         if ("errors" in operation) {
           receiver.fail(formatted(operation.errors, caller));

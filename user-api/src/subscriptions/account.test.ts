@@ -1,0 +1,71 @@
+/** Operations of sockets and streams are counted and bound as requests are. */
+import assert from "node:assert/strict";
+import { on } from "node:events";
+import { afterEach, describe, it } from "node:test";
+import type { WebSocket } from "ws";
+import { fromGateway } from "../testing.ts";
+import { acknowledged, endAll, FOLLOW_NAMES, following, listening, subscribe } from "./testing.ts";
+
+const USERS = "query All { users { name } }";
+
+/** What a socket is told, one by one, however quickly it comes. */
+function heard(socket: WebSocket): () => Promise<{ readonly type: string; readonly payload?: unknown }> {
+  const messages = on(socket, "message");
+  return async () => {
+    const { value } = await messages.next();
+    return JSON.parse(String(value?.[0]));
+  };
+}
+
+describe("an operation of a socket", () => {
+  afterEach(endAll);
+
+  it("counts for the rate of its client like a request, and the socket stays", async () => {
+    const { app, url, http } = await listening({ requestsPerMinute: 3 });
+    // The upgrade is the first.
+    const socket = await acknowledged(url, { headers: fromGateway });
+    const next = heard(socket);
+    const answers = [];
+    for (const id of ["1", "2", "3"]) {
+      socket.send(subscribe(id, USERS));
+      const first = await next();
+      answers.push(first.type);
+      if (first.type === "next") assert.equal((await next()).type, "complete");
+      else {
+        const [error] = first.payload as readonly { extensions: { code: string; seconds: number } }[];
+        assert.equal(error?.extensions.code, "RATE_LIMITED");
+        assert.ok(Number(error?.extensions.seconds) >= 1);
+      }
+    }
+    assert.deepEqual(answers, ["next", "next", "error"]);
+    assert.equal((await fetch(`${http}?query={users{id}}`, { headers: fromGateway })).status, 429);
+    // Another client has a rate of its own.
+    assert.equal((await fetch(`${http}?query={users{id}}`)).status, 200);
+    assert.equal(socket.readyState, socket.OPEN);
+    assert.match((await app.inject("/metrics")).body, /^sluice_user_api_rate_limited_total 2$/m);
+  });
+
+  it("is in the metrics: queries, subscriptions, and what is refused", async () => {
+    const { app, url } = await listening();
+    const socket = await acknowledged(url);
+    const next = heard(socket);
+    socket.send(subscribe("1", USERS));
+    await next();
+    await next();
+    socket.send(subscribe("2", "{ nobody }"));
+    assert.equal((await next()).type, "error");
+    socket.send(subscribe("3", FOLLOW_NAMES));
+    await following(app, 1);
+    const { body } = await app.inject("/metrics");
+    for (const line of [
+      'sluice_user_api_operations_total{operation="All",type="query",outcome="ok"} 1',
+      'sluice_user_api_operations_total{operation="",type="subscription",outcome="ok"} 1',
+      'sluice_user_api_fields_total{field="Subscription.userCreated"} 1',
+      'sluice_user_api_errors_total{code="GRAPHQL_VALIDATION_FAILED"} 1',
+      'sluice_user_api_live{kind="socket"} 1',
+      'sluice_user_api_live{kind="subscription"} 1',
+    ]) {
+      assert.ok(body.split("\n").includes(line), line);
+    }
+  });
+});
