@@ -86,13 +86,17 @@ export const gatewaySettings = defineSettings({
     variable: "SLUICE_CLIENT_BODY_TIMEOUT",
     kind: "duration",
     default: 60_000,
-    description: "How long a client may be silent in the middle of its body: then it is answered 408.",
+    description:
+      "How long a client may be silent in the middle of its body: then it is answered 408. With HTTP/2 time does not " +
+      "count in which other bodies of its connection come.",
   },
   sendTimeout: {
     variable: "SLUICE_SEND_TIMEOUT",
     kind: "duration",
     default: 60_000,
-    description: "In which time a client must take what was written to it: else its connection is closed.",
+    description:
+      "In which time a client must take what was written to it: else its connection is closed, or with HTTP/2 the " +
+      "stream. There time does not count in which other responses of the connection are taken.",
   },
   bodyMinRate: {
     variable: "SLUICE_CLIENT_BODY_MIN_RATE",
@@ -102,7 +106,7 @@ export const gatewaySettings = defineSettings({
     description:
       "How many bytes a second a client must send of a request's body, on an average, while the gateway takes them: else " +
       "it is answered 408. What it sends beyond counts for later, up to SLUICE_CLIENT_BODY_TIMEOUT. 0: any. Not for " +
-      "gRPC.",
+      "gRPC. With HTTP/2 all that passes on the connection counts for each of its streams.",
   },
   sendMinRate: {
     variable: "SLUICE_SEND_MIN_RATE",
@@ -112,7 +116,7 @@ export const gatewaySettings = defineSettings({
     description:
       "How many bytes a second a client must take, on an average, while there are some that wait for it: else its " +
       "connection is closed, or with HTTP/2 the stream. What it takes beyond counts for later, up to " +
-      "SLUICE_SEND_TIMEOUT. 0: any.",
+      "SLUICE_SEND_TIMEOUT. 0: any. With HTTP/2 all that passes on the connection counts for each of its streams.",
   },
   minRateGrace: {
     variable: "SLUICE_MIN_RATE_GRACE",

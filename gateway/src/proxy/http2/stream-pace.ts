@@ -1,6 +1,6 @@
 /**
  * How long a stream may go on whose client owes bytes of a body, or has to take those of a response. Streams share the line
- * of their connection and wait for each other, in an order that is the sender's to choose (RFC 9218 section 10): what passes
+ * of their connection and wait for each other, in an order that is the sender's to choose (RFC 9218 sections 9 and 10): what passes
  * on the connection, either way and of whatever stream, buys time for all of them. Of a stream by itself only silence is
  * limited, and that runs while no other one moves that owes the same.
  */
