@@ -147,6 +147,43 @@ describe("sluice-user-api", () => {
     await line(/^SLUICE_USER_API_GATEWAY_SECRET must be set/);
   });
 
+  it("answers in production whom the gateway vouches for, tells nothing of itself, and executes trusted documents", async () => {
+    const file = join(folder, "trusted.json");
+    await writeFile(
+      file,
+      JSON.stringify({ all: "query All { users { id } }", schema: "{ __schema { types { name } } }" }),
+    );
+    const secret = "0123456789abcdef";
+    const { child, line, lines, exit } = start({
+      SLUICE_USER_API_MODE: "production",
+      SLUICE_USER_API_GATEWAY_SECRET: secret,
+      SLUICE_USER_API_TRUSTED_DOCUMENTS: file,
+    });
+    const url = (await line(/^GraphQL at /)).replace("GraphQL at ", "");
+    const accept = { accept: "application/graphql-response+json" };
+    const vouched = { ...accept, "x-gateway-secret": secret };
+    const consumer = { ...vouched, "x-consumer-id": "1" };
+    const cases = [
+      ["/graphql?documentId=all", accept, 401, /UNAUTHENTICATED/],
+      ["/graphql?documentId=all", { ...consumer, "x-gateway-secret": "another-secret-1" }, 401, /UNAUTHENTICATED/],
+      ["/graphql?documentId=all", vouched, 200, /"data":\{"users":null\}|UNAUTHENTICATED/],
+      ["/graphql?documentId=all", consumer, 200, /^\{"data":\{"users":\[\]\}\}$/],
+      ["/graphql?documentId=schema", consumer, 400, /introspection has been disabled/i],
+      ["/graphql?query={users{name}}", consumer, 400, /PERSISTED_QUERY_NOT_FOUND/],
+      ["/graphiql", consumer, 404, /./],
+      ["/healthz", {}, 200, /"status":"ok"/],
+      ["/metrics", {}, 200, /process_cpu_seconds_total/],
+    ] as const;
+    for (const [path, headers, status, text] of cases) {
+      const response = await fetch(new URL(path, url), { headers });
+      assert.equal(response.status, status, path);
+      assert.match(await response.text(), text);
+    }
+    child.kill("SIGTERM");
+    assert.deepEqual(await exit, [0, null]);
+    assert.doesNotMatch(JSON.stringify(lines), new RegExp(secret));
+  });
+
   const manifests = [
     ["is missing", null, /^cannot read the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: ENOENT/],
     ["is no JSON", "{", /^the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: it is no JSON/],
