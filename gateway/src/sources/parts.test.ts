@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Checked } from "@sluice/model";
+import type { Checked, Route } from "@sluice/model";
 import { inParts, Parts } from "./parts.ts";
 import { type Reading, readFileText } from "./read-file.ts";
 
@@ -30,6 +30,19 @@ for (const [what, text] of texts) {
     }
   });
 }
+
+test("entities that have equal lists have the same one", () => {
+  const text = `${head}services: [{name: up, host: up.test}]\nroutes:\n${routes(3).replaceAll("  paths", "  service: {name: up}\n  paths")}`;
+  const [first, ...others] = [...inParts(read(text))].flatMap((message) =>
+    "collection" in message && message.collection === "routes" ? (message.entities as readonly Route[]) : [],
+  );
+  assert.equal(others.length, 2);
+  for (const other of others) {
+    assert.equal(other.protocols, first?.protocols);
+    assert.equal(other.service, first?.service);
+    assert.notEqual(other.paths, first?.paths);
+  }
+});
 
 /** A collection without entities and one that is not there say the same. */
 function withoutEmpty(told: Checked<Reading> | null | undefined): unknown {

@@ -19,9 +19,28 @@ export function* inParts(read: Checked<Reading>): Iterable<Message> {
   const { change, ...rest } = read.value;
   for (const collection of collections) {
     const entities = (change.put[collection] ?? []) as readonly object[];
-    for (let at = 0; at < entities.length; at += PART) yield { collection, entities: entities.slice(at, at + PART) };
+    for (let at = 0; at < entities.length; at += PART) {
+      yield { collection, entities: sharing(entities.slice(at, at + PART)) };
+    }
   }
   yield { read: { value: { change: { ...change, put: {} }, ...rest } } };
+}
+
+/**
+ * The same entities, with one list or record where several are equal. As a copy keeps who is who, the node and each of
+ * its workers have one, too: the references and protocols of 10,000 routes take megabytes.
+ */
+function sharing(entities: readonly object[]): readonly object[] {
+  const known = new Map<string, unknown>();
+  const shared = (value: unknown): unknown => {
+    if (typeof value !== "object" || value === null) return value;
+    const text = JSON.stringify(value);
+    if (!known.has(text)) known.set(text, value);
+    return known.get(text);
+  };
+  return entities.map((entity) =>
+    Object.fromEntries(Object.entries(entity).map(([name, value]) => [name, shared(value)])),
+  );
 }
 
 /** Puts messages together again. */
