@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { openPostgres } from "../../../user-api/src/store/postgres.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
 import { userStoreSuite } from "../../../user-api/src/store/suite.ts";
+import { ask, codesOf, testApp } from "../../../user-api/src/testing.ts";
 import { type Postgres, startPostgres } from "../../tools/postgres.ts";
 
 describe("Postgres", () => {
@@ -22,6 +23,40 @@ describe("Postgres", () => {
     const database = await open();
     assert.deepEqual(await database.query("select step from user_api_migrations"), [{ step: 1 }]);
     await Promise.all([database.close(), ...stores.map((store) => store.close())]);
+  });
+
+  it("answers all users with their posts by two statements, however many there are", async () => {
+    const real = await open();
+    const statements: string[] = [];
+    const store = await openUserStore({
+      ...real,
+      query(text, values) {
+        statements.push(text);
+        return real.query(text, values);
+      },
+    });
+    const { app } = await testApp({ store });
+    await real.query("delete from users");
+    await real.query(
+      `insert into users (id, name, email, email_key)
+       select gen_random_uuid(), 'User ' || n, n || '@example.org', n || '@example.org' from generate_series(1, 1000) n`,
+    );
+    await real.query("insert into posts (id, user_id, title) select gen_random_uuid(), id, 'Hello' from users");
+    // The third time a query is executed by its plan.
+    for (let n = 0; n < 3; n++) {
+      statements.length = 0;
+      const { data } = await ask(app, { query: "{ users { id posts { title } } }" });
+      const users = data?.users as readonly { readonly posts: unknown }[];
+      assert.equal(users.length, 1_000);
+      for (const { posts } of users) assert.deepEqual(posts, [{ title: "Hello" }]);
+      assert.equal(statements.length, 2, statements.join("\n"));
+    }
+    await real.query("insert into users (id, name, email, email_key) values (gen_random_uuid(), 'x', 'x', 'x')");
+    const beyond = await ask(app, { query: "{ users { id } }" });
+    assert.deepEqual(codesOf(beyond), ["LIMIT_EXCEEDED"]);
+    const page = await ask(app, { query: "{ users(first: 1000) { id } }" });
+    assert.equal((page.data?.users as readonly unknown[] | undefined)?.length, 1_000);
+    await app.close();
   });
 
   it("loses its connections without ending the process, and has new ones", async () => {
