@@ -36,7 +36,7 @@ export interface ProxyListener {
   /** Of both listeners. */
   readonly connections: () => Connections;
   /**
-   * Drains: no new connections, idle ones and tunnels end, requests under way get their response. After `deadline`
+   * Drains: no new connections, idle ones end, requests under way get their response, tunnels go on. After `deadline`
    * milliseconds (default 30 s) what is left is cut off.
    */
   close(options?: { readonly deadline?: number }): Promise<void>;

@@ -224,7 +224,9 @@ export const gatewaySettings = defineSettings({
     variable: "SLUICE_DRAIN_TIMEOUT",
     kind: "duration",
     default: 30_000,
-    description: "How long requests under way may take after the node was told to stop.",
+    description:
+      "How long requests under way may take, and tunnels (WebSocket) go on, after the node was told to stop. What is left " +
+      "then is cut off: give the process some seconds more before it is killed.",
   },
   compat,
   logLevel,

@@ -1,8 +1,6 @@
 /** Plugins, swaps and the drain, as the wire shows them. */
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import type { Server, ServerResponse } from "node:http";
-import { connect } from "node:net";
 import { describe, it } from "node:test";
 import type { Exchange } from "../../../gateway/src/proxy/exchange.ts";
 import { dial, send, signal, until } from "./client.ts";
@@ -186,46 +184,6 @@ export function lifecycleSuite(engine: Engine): void {
       over = true;
       await swapping;
       assert.deepEqual([...new Set(bodies)], ["ok"]);
-    });
-  });
-
-  describe(`the drain (${engine.name})`, () => {
-    it("lets requests under way end, ends idle connections and tunnels, and takes no more", async (test) => {
-      const held = signal<ServerResponse>();
-      const upstream = await startUpstream(test, (_request, response) => held.fire(response));
-      upstream.on("upgrade", (_request, socket) => {
-        socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
-        socket.resume().on("end", () => socket.end());
-      });
-      const { port, proxy } = await startRig(test, engine, { upstream: portOf(upstream) });
-      const [idle, busy, tunnel] = [await dial(test, port), await dial(test, port), await dial(test, port)];
-      tunnel.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
-      await until(tunnel, "101 Switching");
-      const idleEnds = Promise.all([once(idle, "close"), once(tunnel, "close")]);
-      idle.resume();
-      tunnel.resume();
-      busy.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-      const response = await held.seen;
-      const drained = proxy.close({ deadline: 10_000 });
-      await idleEnds;
-      const late = connect(port, "127.0.0.1");
-      const [error] = await once(late, "error");
-      assert.equal(error.code, "ECONNREFUSED");
-      const answer = until(busy, "done");
-      response.end("done");
-      assert.match(await answer, /\r\nConnection: close\r\n/i);
-      await drained;
-    });
-
-    it("cuts off what has not ended at the deadline", async (test) => {
-      const asked = signal();
-      const { port, proxy } = await startRig(test, engine, { upstream: () => asked.fire() });
-      const socket = await dial(test, port);
-      socket.resume().write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-      await asked.seen;
-      const cut = once(socket, "close");
-      await proxy.close({ deadline: 50 });
-      await cut;
     });
   });
 }

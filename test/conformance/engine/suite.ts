@@ -2,6 +2,7 @@
 import { answerSuite } from "./answers.ts";
 import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";
+import { drainSuite } from "./drain.ts";
 import { failureSuite } from "./failures.ts";
 import { grpcSuite } from "./grpc.ts";
 import { grpcPeerSuite } from "./grpc-peers.ts";
@@ -38,6 +39,7 @@ export function engineSuite(engine: Engine): void {
   balancingSuite(engine);
   healthSuite(engine);
   lifecycleSuite(engine);
+  drainSuite(engine);
   strictnessSuite(engine);
   hostileSuite(engine);
   pipelineSuite(engine);

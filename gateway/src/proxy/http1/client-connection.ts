@@ -102,12 +102,11 @@ export class ClientConnection implements ClientSide, Traffic {
     return this.#parsed.keepAlive && !this.#awaitsContinue && this.#requests < this.#context.maxRequests;
   }
 
-  /** Ends as soon as nothing is under way. */
+  /** Ends as soon as nothing is under way. A tunnel goes on until `destroy`: no byte of ours can tell its ends to leave. */
   drain(): void {
     // Behind an early answer nothing is under way but a body that nobody reads.
     const isAnswered = this.#state === BODY && this.#delivery === null;
-    if (this.#tunnel !== null) this.#tunnel.end();
-    else if (this.isIdle || isAnswered) this.#close();
+    if (this.isIdle || isAnswered) this.#close();
   }
 
   destroy(): void {

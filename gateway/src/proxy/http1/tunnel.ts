@@ -6,8 +6,6 @@
 import type { Socket } from "node:net";
 
 export interface Tunnel {
-  /** Both sides end once what is under way has left. */
-  end(): void;
   destroy(): void;
 }
 
@@ -50,11 +48,5 @@ export function joinSockets({ client, upstream, silence, onClose }: TunnelOption
     from.once("close", closed);
     from.resume();
   }
-  return {
-    end() {
-      client.end();
-      upstream.end();
-    },
-    destroy,
-  };
+  return { destroy };
 }

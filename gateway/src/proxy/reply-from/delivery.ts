@@ -23,6 +23,8 @@ export interface DeliveryContext {
   readonly log: ProxyLog;
   /** True while the listener drains: connections end with their response. */
   readonly draining: () => boolean;
+  /** Answered requests whose bodies still come. */
+  readonly lingering: Set<IncomingMessage>;
   /** In which a client must send its body. */
   readonly bodyPace: PaceLimits;
   /** In which a client must take what was written to it. */
@@ -186,7 +188,7 @@ export class Delivery implements CallListener {
     this.#taking?.stall.close();
     if (!this.#raw.writableFinished) this.#call?.abort();
     if (this.#exchange.status === 0) this.#exchange.status = CLIENT_CLOSED;
-    linger(this.#incoming);
+    linger(this.#incoming, this.#context.lingering);
     this.#context.pipeline.finish(this.#exchange);
     this.#traffic.end();
     this.#context.ended();

@@ -39,6 +39,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   const pools = new Pools({ guard, keepAlive: settings.upstreamKeepAlive });
   const pipeline = new Pipeline({ runtime, settings, log, observer });
   const tunnels = new Set<Duplex>();
+  const lingering = new Set<IncomingMessage>();
   /** Of which nothing more is read: Node goes on with what came behind. */
   const distrusted = new WeakSet<Socket>();
   let draining = false;
@@ -69,6 +70,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     pools,
     log,
     draining: () => draining,
+    lingering,
     bodyPace: { silence: settings.bodyTimeout, rate: settings.bodyMinRate, grace: settings.minRateGrace },
     sendPace: { silence: settings.sendTimeout, rate: settings.sendMinRate, grace: settings.minRateGrace },
     ended: () => {
@@ -99,8 +101,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     delivery.run(send);
   });
   server.on("upgrade", (incoming: IncomingMessage, _socket: Duplex, first: Buffer) => {
-    if (draining) incoming.socket.destroy();
-    else if (!distrusted.has(incoming.socket)) serveUpgrade({ pipeline, guard, log, tunnels }, incoming, first);
+    if (!distrusted.has(incoming.socket)) serveUpgrade({ pipeline, guard, log, tunnels }, incoming, first);
   });
 
   // Else Node hangs up without a word.
@@ -112,7 +113,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     if (last) distrusted.add(reply.request.raw.socket);
     reply.hijack();
     reply.raw.once("close", () => {
-      linger(reply.request.raw);
+      linger(reply.request.raw, lingering);
       traffic.end();
       context.ended();
     });
@@ -134,7 +135,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
       draining = true;
       // The server does not count the connections that TLS hands over; those who took them do.
       const closed = Promise.all([tls?.close(), new Promise<void>((resolve) => server.close(() => resolve()))]);
-      for (const tunnel of tunnels) tunnel.end();
+      for (const incoming of lingering) incoming.socket.end();
       const timer = setTimeout(() => {
         server.closeAllConnections();
         for (const tunnel of tunnels) tunnel.destroy();

@@ -30,9 +30,15 @@ export function writeOwn(raw: ServerResponse, response: OwnResponse, last: boole
 /**
  * After an early answer Node reads the rest of the body away, so that the client gets to see the answer. Who never
  * stops sending is cut off.
+ *
+ * @param lingering Holds the request as long as it lasts
  */
-export function linger(incoming: IncomingMessage): void {
+export function linger(incoming: IncomingMessage, lingering: Set<IncomingMessage>): void {
   if (incoming.complete || incoming.destroyed) return;
   const timer = setTimeout(() => incoming.socket.destroy(), LINGER).unref();
-  incoming.once("close", () => clearTimeout(timer));
+  lingering.add(incoming);
+  incoming.once("close", () => {
+    clearTimeout(timer);
+    lingering.delete(incoming);
+  });
 }

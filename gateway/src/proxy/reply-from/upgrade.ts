@@ -17,7 +17,7 @@ export interface UpgradeContext {
   readonly pipeline: Pipeline;
   readonly guard: Guard;
   readonly log: ProxyLog;
-  /** Tunnels that stand, for the drain to end. */
+  /** Tunnels, and connections that are to become some: the server knows nothing of them any more. */
   readonly tunnels: Set<Duplex>;
 }
 
@@ -33,9 +33,11 @@ export const wantsWebSocket = ({ method, headers, httpVersion }: IncomingMessage
   (headers["content-length"] ?? "0") === "0";
 
 export function serveUpgrade(context: UpgradeContext, incoming: IncomingMessage, first: Buffer): void {
-  const { pipeline } = context;
+  const { pipeline, tunnels } = context;
   const { socket } = incoming;
   socket.on("error", () => socket.destroy());
+  tunnels.add(socket);
+  socket.once("close", () => tunnels.delete(socket));
   const traffic = new SocketTraffic(socket);
   const { exchange, refusal } = pipeline.open(headOf(incoming), traffic);
   if (refusal) {
@@ -88,7 +90,7 @@ function tunnel(context: UpgradeContext, { exchange, incoming, first, forward, a
         socket.write(switchingHead(headers, response.headers.upgrade ?? "websocket"), "latin1");
         if (head.length > 0) socket.write(head);
         if (first.length > 0) upstream.write(first);
-        join(context, { client: socket, upstream, silence: forward.upstream.service.read_timeout });
+        join({ client: socket, upstream, silence: forward.upstream.service.read_timeout });
       },
       refused(response) {
         const headers = pipeline.clientHeaders(exchange, response.statusCode ?? 502, response.rawHeaders);
@@ -125,17 +127,13 @@ interface Sides {
  * Bytes go both ways until one side is gone, or both are silent for long, as in Kong: a side that was left half open
  * would else count as one of the target's connections for ever. What means to be silent for longer pings.
  */
-function join({ tunnels }: UpgradeContext, { client, upstream, silence }: Sides): void {
-  tunnels.add(client);
+function join({ client, upstream, silence }: Sides): void {
   // What comes from the upstream is written here: the client's socket sees both ways.
   client.setTimeout(silence, () => client.destroy());
   client.setNoDelay(true);
   client.setKeepAlive(true, 60_000);
   upstream.on("error", () => upstream.destroy());
-  client.once("close", () => {
-    tunnels.delete(client);
-    upstream.destroy();
-  });
+  client.once("close", () => upstream.destroy());
   upstream.once("close", () => client.destroySoon());
   client.pipe(upstream);
   upstream.pipe(client);
