@@ -41,6 +41,16 @@ describe("the rate of a client", () => {
     await app.close();
   });
 
+  it("is one for all addresses of a network of IPv6 that one client has", async () => {
+    const { app } = await testApp({ requestsPerMinute: 1 });
+    const { "x-gateway-secret": secret } = fromGateway;
+    const from = (address: string) => get(app, { "x-gateway-secret": secret, "x-real-ip": address });
+    assert.equal((await from("2001:db8::1")).statusCode, 200);
+    assert.equal((await from("2001:db8::ffff:2")).statusCode, 429);
+    assert.equal((await from("2001:db8:0:1::1")).statusCode, 200);
+    await app.close();
+  });
+
   it("has no end with 0", async () => {
     const { app } = await testApp({ requestsPerMinute: 0 });
     for (let n = 0; n < 50; n++) assert.equal((await get(app)).statusCode, 200);

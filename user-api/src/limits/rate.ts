@@ -1,7 +1,8 @@
 /** How many requests a client may send in a minute. Counted in Redis when there are several replicas. */
-import rateLimit from "@fastify/rate-limit";
+import rateLimit, { normalizeIP } from "@fastify/rate-limit";
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
 import { Redis } from "ioredis";
+import type { Asker } from "../policy/who-asks.ts";
 
 export interface RateOptions {
   /** 0: any number. */
@@ -43,7 +44,7 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
     global: false,
     max: requestsPerMinute,
     timeWindow: 60_000,
-    keyGenerator: ({ asker }) => asker?.client ?? "",
+    keyGenerator: ({ asker }) => keyOf(asker),
     redis: connection?.redis,
     nameSpace: `${redisPrefix}:rate:`,
     skipOnError: true,
@@ -53,6 +54,13 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
     const counted = await count(request);
     return counted.isAllowed || !counted.isExceeded ? null : Math.max(1, counted.ttlInSeconds);
   };
+}
+
+/** What a rate is counted by. Who has one address of IPv6 has all of its /64. */
+function keyOf(asker: Asker | null): string {
+  if (asker === null) return "";
+  const { consumer, address } = asker;
+  return consumer === null ? `address ${normalizeIP(address)}` : `consumer ${consumer.id}`;
 }
 
 function connect(url: string, log: FastifyBaseLogger): { readonly redis: Redis; close(): void } {

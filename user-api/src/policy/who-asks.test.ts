@@ -16,7 +16,7 @@ describe("who asks", () => {
   const consumer = { id: "1", username: "demo", tags: [] };
   const far = "10.0.0.9";
   const near = "127.0.0.1";
-  const nobodyNear: Asker = { consumer: null, client: `address ${near}`, gateway: false };
+  const nobodyNear: Asker = { consumer: null, address: near, gateway: false };
   const with_ = (shown: string) => ({ "x-gateway-secret": shown });
 
   const cases: readonly Case[] = [
@@ -25,14 +25,14 @@ describe("who asks", () => {
       { gatewaySecret: secret },
       { ...claims, ...with_(secret) },
       far,
-      { consumer, client: "consumer 1", gateway: true },
+      { consumer, address: far, gateway: true },
     ],
     [
       "is nobody of the client's address without a consumer",
       { gatewaySecret: secret },
       { ...with_(secret), "x-real-ip": "1.2.3.4" },
       far,
-      { consumer: null, client: "address 1.2.3.4", gateway: true },
+      { consumer: null, address: "1.2.3.4", gateway: true },
     ],
     ["is refused with another secret", { gatewaySecret: secret }, { ...claims, ...with_("x") }, far, /is not ours/],
     [

@@ -20,8 +20,8 @@ export interface Asking {
 export interface Asker {
   /** Null for nobody: no gateway, no credential, or the gateway's anonymous consumer. */
   readonly consumer: Consumer | null;
-  /** What is counted against a client's rate: its consumer, else its address. */
-  readonly client: string;
+  /** Where the client is: what the gateway says, else the connection's other end. */
+  readonly address: string;
   /** Whether the gateway has shown its secret. */
   readonly gateway: boolean;
 }
@@ -63,16 +63,15 @@ export function makeWhoAsks({ gatewaySecret, directCalls }: TrustOptions): WhoAs
     const shown = headers[SECRET_HEADER];
     // Digests have one length, and comparing them takes the same time wherever they differ.
     if (expected !== null && typeof shown === "string" && timingSafeEqual(digest(shown), expected)) {
-      const consumer = consumerOf(headers);
       const address = single(headers["x-real-ip"]) ?? remoteAddress ?? "";
-      return { consumer, client: consumer === null ? `address ${address}` : `consumer ${consumer.id}`, gateway: true };
+      return { consumer: consumerOf(headers), address, gateway: true };
     }
     if (expected !== null && shown !== undefined) return refused("The secret in X-Gateway-Secret is not ours");
     // Without the secret nothing that the headers say of a consumer is believed.
     if (directCalls && isLoopback(remoteAddress)) {
       if (isRebound(headers))
         return { refusal: failure("FORBIDDEN", "Only pages of this machine may ask without a gateway") };
-      return { consumer: null, client: `address ${remoteAddress}`, gateway: false };
+      return { consumer: null, address: remoteAddress ?? "", gateway: false };
     }
     return refused("Requests are answered through the gateway only");
   };
