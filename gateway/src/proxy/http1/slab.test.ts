@@ -20,14 +20,31 @@ test("leaves alone what is small, or lies in memory of others", () => {
   assert.deepEqual(chunks.map(slabOf), [null, null, null, null]);
 });
 
-test("gives a slab to the next one who wants one, and not while somebody holds it", () => {
+test("gives memory to the next one who wants some, and not while somebody holds it", () => {
   const slab = takeSlab();
   slab.hold();
   slab.letGo();
-  const other = takeSlab();
-  assert.notEqual(other, slab);
+  assert.notEqual(takeSlab().bytes, slab.bytes);
   slab.letGo();
-  assert.equal(takeSlab(), slab);
+  assert.equal(takeSlab().bytes, slab.bytes);
+});
+
+test("lets nobody hold or let go of what is over, whoever has its memory now", () => {
+  const slab = takeSlab();
+  slab.letGo();
+  assert.throws(slab.letGo, /over/);
+  assert.throws(() => slab.hold(), /over/);
+  const next = takeSlab();
+  assert.equal(next.bytes, slab.bytes);
+  assert.throws(slab.letGo, /over/);
+  assert.notEqual(takeSlab().bytes, next.bytes);
+  next.letGo();
+});
+
+test("never gives away what all read into", () => {
+  for (let time = 0; time < 3; time++) shared.letGo();
+  assert.notEqual(takeSlab().bytes, shared.bytes);
+  assert.ok(shared.bytes.length > 0);
 });
 
 /** Node's side of it: asks for a buffer, and again after every read. */

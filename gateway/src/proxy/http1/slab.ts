@@ -13,17 +13,21 @@ const SMALLEST = 16_384;
 /** Free slabs that are kept. */
 const MOST_FREE = 32;
 
-const free: Slab[] = [];
+/** The memory alone: a slab has one life, so that whoever holds it too long never holds the next one's. */
+const free: Buffer[] = [];
 
 export class Slab {
   readonly bytes: Buffer;
-  /** Whether it is used again. */
+  /** Whether its memory is used again. */
   readonly #isPooled: boolean;
-  #holders = 1;
+  /** 0: it is over, and its memory somebody else's. */
+  #holders: number;
 
-  constructor(bytes: Buffer, isPooled: boolean) {
+  /** @param holders Infinity: for ever */
+  constructor(bytes: Buffer, { isPooled, holders = 1 }: { readonly isPooled: boolean; readonly holders?: number }) {
     this.bytes = bytes;
     this.#isPooled = isPooled;
+    this.#holders = holders;
   }
 
   /** Whether somebody beside its owner needs what lies in it. */
@@ -31,35 +35,45 @@ export class Slab {
     return this.#holders > 1;
   }
 
+  /** Throws when it is over. */
   hold(): void {
+    if (this.#holders === 0) throw new SlabOverError();
     this.#holders++;
   }
 
-  /** For each `hold`, and once for the owner. Whoever never lets go leaves the slab to the garbage collector. */
+  /**
+   * For each `hold`, and once for the owner. Whoever never lets go leaves the slab to the garbage collector; whoever does
+   * so once too often may have given away what another holds: that throws, for bodies of two clients may be mixed.
+   */
   readonly letGo = (): void => {
+    if (this.#holders === 0) throw new SlabOverError();
     this.#holders--;
     if (this.#holders > 0) return;
     const { buffer } = this.bytes;
     if (this.#isPooled) {
-      if (free.length < MOST_FREE) free.push(this);
+      if (free.length < MOST_FREE) free.push(this.bytes);
     } else if (buffer instanceof ArrayBuffer) buffer.transfer(0);
   };
+}
 
-  /** Taken by its owner as new. */
-  reuse(): this {
-    this.#holders = 1;
-    return this;
+class SlabOverError extends Error {
+  override readonly name = "SlabOverError";
+
+  constructor() {
+    super("a slab was held or let go of that is over");
   }
 }
 
-export const takeSlab = (): Slab => free.pop()?.reuse() ?? new Slab(Buffer.allocUnsafeSlow(SIZE), true);
+export const takeSlab = (): Slab => new Slab(free.pop() ?? Buffer.allocUnsafeSlow(SIZE), { isPooled: true });
 
 /** What Node has read, to be freed early; null where that is not worth it, or the memory is not the chunk's alone. */
 export function slabOf(chunk: Buffer): Slab | null {
   if (chunk.length < SMALLEST) return null;
   // Node does not cut what is nearly full. What it takes from a pool is less than half of that.
-  return chunk.byteOffset === 0 && chunk.length * 2 >= chunk.buffer.byteLength ? new Slab(chunk, false) : null;
+  return chunk.byteOffset === 0 && chunk.length * 2 >= chunk.buffer.byteLength
+    ? new Slab(chunk, { isPooled: false })
+    : null;
 }
 
 /** What everybody reads into who awaits nothing long: what is kept of it is copied. */
-export const shared = new Slab(Buffer.allocUnsafeSlow(SIZE), true);
+export const shared = new Slab(Buffer.allocUnsafeSlow(SIZE), { isPooled: false, holders: Number.POSITIVE_INFINITY });

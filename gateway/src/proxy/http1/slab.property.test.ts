@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { after, test } from "node:test";
+import fc from "fast-check";
+import { Outbox } from "./outbox.ts";
+import { type Slab, slabOf, takeSlab, WORTHWHILE } from "./slab.ts";
+
+/** More than are kept free. */
+const MANY = 40;
+
+test("two who hold memory never hold the same, however it is held and let go of", () => {
+  const step = fc.record({ what: fc.constantFrom("take", "hold", "let go", "too often"), which: fc.nat() });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const held: { readonly slab: Slab; holders: number }[] = [];
+      const over: Slab[] = [];
+      for (const { what, which } of steps) {
+        const entry = held[which % Math.max(held.length, 1)];
+        if (what === "take" || entry === undefined) held.push({ slab: takeSlab(), holders: 1 });
+        else if (what === "hold") {
+          entry.slab.hold();
+          entry.holders++;
+        } else if (what === "let go") {
+          entry.slab.letGo();
+          if (--entry.holders > 0) continue;
+          held.splice(held.indexOf(entry), 1);
+          over.push(entry.slab);
+        } else for (const slab of over) assert.throws(slab.letGo);
+        assert.equal(new Set(held.map(({ slab }) => slab.bytes)).size, held.length);
+      }
+      for (const { slab, holders } of held) for (let left = holders; left > 0; left--) slab.letGo();
+      const all = Array.from({ length: MANY }, takeSlab);
+      assert.equal(new Set(all.map(({ bytes }) => bytes)).size, MANY);
+      for (const slab of all) slab.letGo();
+    }),
+    { numRuns: 300 },
+  );
+});
+
+const server = createServer({ allowHalfOpen: true }, (socket) => socket.on("error", () => {}));
+await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+after(() => new Promise((resolve) => server.close(resolve)));
+
+test("a socket lets go of each slab once, also when it is destroyed in the middle", async () => {
+  const piece = fc.record({
+    size: fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: WORTHWHILE, max: 131_072 })),
+    isPooled: fc.boolean(),
+    flushes: fc.boolean(),
+    text: fc.boolean(),
+  });
+  const plan = fc.record({
+    pieces: fc.array(piece, { minLength: 1, maxLength: 60 }),
+    // Who reads nothing makes pieces wait in the socket.
+    reads: fc.boolean(),
+    end: fc.constantFrom("ends", "is destroyed", "is destroyed by the other side"),
+    at: fc.nat(60),
+    waits: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(plan, async ({ pieces, reads, end, at, waits }) => {
+      const accepting = once(server, "connection");
+      const socket = connect((server.address() as AddressInfo).port, "127.0.0.1").on("error", () => {});
+      const closed = new Promise((resolve) => socket.once("close", resolve));
+      const [other]: Socket[] = await accepting;
+      await (socket.connecting ? once(socket, "connect") : null);
+      if (reads) other?.resume();
+      const outbox = new Outbox(socket);
+      const slabs: Slab[] = [];
+      for (const [index, { size, isPooled, flushes, text }] of pieces.entries()) {
+        if (index === at && end === "is destroyed") socket.destroy();
+        if (index === at && end === "is destroyed by the other side") other?.resetAndDestroy();
+        if (text) outbox.text("some text");
+        const slab = isPooled ? takeSlab() : slabOf(Buffer.allocUnsafeSlow(Math.max(size, 16_384)));
+        assert.ok(slab !== null);
+        slabs.push(slab);
+        outbox.bytes(slab.bytes.subarray(0, size), slab);
+        slab.letGo();
+        if (flushes) outbox.flush();
+        if (waits) await new Promise(setImmediate);
+      }
+      outbox.flush();
+      other?.resume().on("end", () => other.end());
+      if (end === "ends") socket.end();
+      else socket.destroy();
+      socket.resume();
+      await closed;
+      other?.destroy();
+      // Whatever is told later than "close" is told by then.
+      await new Promise(setImmediate);
+      await new Promise(setImmediate);
+      for (const slab of slabs) assert.throws(slab.letGo, /over/, "it is held yet");
+    }),
+    { numRuns: 150 },
+  );
+});
