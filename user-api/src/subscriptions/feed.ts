@@ -76,6 +76,8 @@ export function makeFeed({ schema, events, present, overrun }: FeedOptions): Fee
   }
 
   async function send({ following, receivers }: Group, user: User): Promise<void> {
+    // They may all have gone while earlier users were sent.
+    if (receivers.size === 0) return;
     const result = await resultOf(following, user);
     let served = 0;
     for (const receiver of receivers) {

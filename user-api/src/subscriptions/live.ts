@@ -1,4 +1,5 @@
 /** Subscriptions of an application: its sockets, event streams and their end. */
+import { randomUUID } from "node:crypto";
 import fastifyWebsocket from "@fastify/websocket";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
@@ -49,10 +50,11 @@ export interface LiveCounts {
 export async function makeLive(app: FastifyInstance, options: LiveOptions): Promise<Live> {
   const { schema, events, limits, frameBytes, path, callerOf, permits } = options;
   const { connectionBytes, heartbeatMilliseconds } = limits;
-  const own = { log: app.log, requestId: "none" };
+  // Events belong to no request; whoever is told of a fault finds its line by an id all the same.
+  const occasion = () => ({ log: app.log, requestId: randomUUID() });
   let slow = 0;
 
-  const presented = (error: GraphQLError) => [present(error, own)];
+  const presented = (error: GraphQLError) => [present(error, occasion())];
   const refusals = {
     operations: () =>
       failure("LIMIT_EXCEEDED", `A socket may have ${limits.operations} operations under way`, {
@@ -70,7 +72,7 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
     schema,
     events,
     present: ({ data, errors }: ExecutionResult) =>
-      errors === undefined ? { data } : { data, errors: errors.map((error) => present(error, own)) },
+      errors === undefined ? { data } : { data, errors: errors.map((error) => present(error, occasion())) },
     overrun: () => presented(failure("SLOW_CONSUMER", "More users are created than this subscription can be told of")),
   });
   const operations = makeOperations({ ...options, feed });

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it, mock } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { Page, User } from "../store/store.ts";
+import { firstIdAt, makeRepair, momentOf } from "./repair.ts";
+
+const NOW = Date.UTC(2026, 10, 21);
+const idAt = (milliseconds: number, n = 0): string =>
+  firstIdAt(milliseconds).replace(/0{12}$/, n.toString(16).padStart(12, "0"));
+const userAt = (milliseconds: number, n = 0): User => {
+  const id = idAt(milliseconds, n);
+  return { id, name: `at ${milliseconds - NOW}`, email: `${id}@example.org` };
+};
+
+function rig(users: readonly User[] = []) {
+  const delivered: string[] = [];
+  const announced: string[] = [];
+  const warnings: unknown[] = [];
+  const state = { reachable: true, storeFails: 0, announceFails: 0 };
+  const repair = makeRepair({
+    store: {
+      async users({ after = "", first = Number.POSITIVE_INFINITY }: Page = {}) {
+        if (state.storeFails-- > 0) throw new Error("the store is away");
+        return users.filter(({ id }) => id > after).slice(0, first);
+      },
+    },
+    log: { warn: (_what: unknown, message?: unknown) => void warnings.push(message) },
+    deliver: ({ name }) => delivered.push(name),
+    async announce(after) {
+      if (state.announceFails-- > 0) throw new Error("Redis is away");
+      announced.push(after);
+    },
+    reachable: () => state.reachable,
+  });
+  return { repair, delivered, announced, warnings, state };
+}
+
+const settle = async (): Promise<void> => {
+  for (let n = 0; n < 50; n++) await setImmediate();
+};
+
+describe("what was not carried", () => {
+  beforeEach(() => mock.timers.enable({ apis: ["Date", "setTimeout"], now: NOW }));
+  afterEach(() => mock.timers.reset());
+
+  it("is read from a little before the connection was lost, once it is back", async () => {
+    const users = [userAt(NOW - 60_000), userAt(NOW - 10_000), userAt(NOW), userAt(NOW + 5_000)];
+    const { repair, delivered } = rig(users);
+    repair.lost();
+    mock.timers.tick(30_000);
+    await settle();
+    assert.deepEqual(delivered, []);
+    repair.back();
+    await settle();
+    assert.deepEqual(delivered, ["at -10000", "at 0", "at 5000"]);
+    repair.back();
+    await settle();
+    assert.equal(delivered.length, 3, "nothing was lost since");
+  });
+
+  it("is announced to the others from the first user of whom they were not told, when they can be reached", async () => {
+    const { repair, announced, state } = rig();
+    state.reachable = false;
+    for (const moment of [NOW + 2_000, NOW + 1_000, NOW + 3_000]) repair.unsent(idAt(moment));
+    await settle();
+    assert.deepEqual(announced, []);
+    state.reachable = true;
+    repair.back();
+    await settle();
+    assert.deepEqual(announced, [idAt(NOW + 1_000)]);
+  });
+
+  it("is announced at once when a single message failed", async () => {
+    const { repair, announced } = rig();
+    repair.unsent(idAt(NOW));
+    await settle();
+    assert.deepEqual(announced, [idAt(NOW)]);
+  });
+
+  it("is read when another replica announces it", async () => {
+    const { repair, delivered } = rig([userAt(NOW - 60_000), userAt(NOW)]);
+    repair.read(idAt(NOW));
+    await settle();
+    assert.deepEqual(delivered, ["at 0"]);
+  });
+
+  it("is tried again every second while the store or the others do not answer", async () => {
+    const { repair, delivered, announced, warnings, state } = rig([userAt(NOW)]);
+    Object.assign(state, { storeFails: 2, announceFails: 1 });
+    repair.unsent(idAt(NOW));
+    repair.read(idAt(NOW));
+    for (let n = 0; n < 4; n++) {
+      await settle();
+      mock.timers.tick(1_000);
+    }
+    await settle();
+    assert.deepEqual([delivered, announced], [["at 0"], [idAt(NOW)]]);
+    assert.equal(warnings.length, 3);
+  });
+
+  it("is told up to a bound, and the log says so", async () => {
+    const users = Array.from({ length: 12_000 }, (_, n) => userAt(NOW, n + 1));
+    const { repair, delivered, warnings } = rig(users);
+    repair.read(idAt(NOW));
+    await settle();
+    assert.equal(delivered.length, 10_000);
+    assert.deepEqual(warnings, ["more users were created meanwhile than subscribers are told of"]);
+  });
+
+  it("is left alone once it is closed", async () => {
+    const { repair, delivered } = rig([userAt(NOW)]);
+    repair.close();
+    repair.read(idAt(NOW));
+    await settle();
+    assert.deepEqual(delivered, []);
+  });
+
+  it("knows the moment of an id", () => {
+    for (const moment of [0, 1, NOW, NOW + 1]) assert.equal(momentOf(firstIdAt(moment)), moment);
+    assert.equal(firstIdAt(-5), "00000000-0000-7000-8000-000000000000");
+  });
+});

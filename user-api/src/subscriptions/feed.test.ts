@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { buildSchema, parse } from "graphql";
+import type { User } from "../store/store.ts";
+import { type Following, makeFeed } from "./feed.ts";
+import type { Receiver } from "./receiver.ts";
+
+const schema = buildSchema("type Query { a: Int } type User { name: String } type Subscription { userCreated: User }");
+const user = (name: string): User => ({ id: name, name, email: name });
+
+function rig(hold: Promise<void> = Promise.resolve()) {
+  let tell: (user: User) => void = () => assert.fail("nobody listens");
+  let executions = 0;
+  const feed = makeFeed({
+    schema,
+    events: {
+      subscribe(listener) {
+        tell = listener;
+        return () => {
+          tell = () => undefined;
+        };
+      },
+    },
+    present(result) {
+      executions += 1;
+      return result;
+    },
+    overrun: () => [{ message: "too many" }],
+  });
+  const following = (key: string): Following => ({
+    document: parse("subscription { userCreated { name } }"),
+    operationName: undefined,
+    variables: undefined,
+    key,
+    contextOf: () => ({}),
+  });
+  const names: string[][] = [];
+  const failed: string[] = [];
+  function follow(key: string): () => void {
+    const own: string[] = [];
+    names.push(own);
+    const receiver: Receiver = {
+      next: (result) => void own.push(JSON.parse(result).data.userCreated.name),
+      fail: (errors) => void failed.push(errors[0]?.message ?? ""),
+      complete: () => assert.fail("a feed has no end"),
+    };
+    return feed.follow(following(key), receiver);
+  }
+  const slow = schema.getType("User") as unknown as { getFields(): Record<string, { resolve?: unknown }> };
+  const field = slow.getFields().name;
+  assert.ok(field);
+  field.resolve = async (source: User) => {
+    await hold;
+    return source.name;
+  };
+  return { feed, follow, names, failed, tell: (name: string) => tell(user(name)), executions: () => executions };
+}
+
+describe("the feed", () => {
+  it("executes once for all who ask the same, however many they are, and serves each", async () => {
+    const { feed, follow, names, tell, executions } = rig();
+    for (let n = 0; n < 1_000; n++) follow("a");
+    follow("b");
+    assert.equal(feed.size(), 1_001);
+    tell("ann");
+    tell("bob");
+    await feed.settled();
+    assert.equal(executions(), 4);
+    for (const own of names) assert.deepEqual(own, ["ann", "bob"]);
+  });
+
+  it("serves nobody who has ended, and has nothing left of them", async () => {
+    const { feed, follow, names, tell, executions } = rig();
+    const ends = [follow("a"), follow("a"), follow("b")];
+    ends[0]?.();
+    ends[2]?.();
+    tell("ann");
+    await feed.settled();
+    assert.deepEqual(names, [[], ["ann"], []]);
+    ends[1]?.();
+    ends[1]?.();
+    tell("bob");
+    await feed.settled();
+    assert.deepEqual([feed.size(), executions()], [0, 1]);
+  });
+
+  it("fails those for whom too many users wait, and begins anew for who comes then", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { feed, follow, names, failed, tell } = rig(gate.promise);
+    follow("a");
+    follow("a");
+    for (let n = 0; n <= 1_000; n++) tell(`user${n}`);
+    assert.deepEqual(failed, ["too many", "too many"]);
+    assert.equal(feed.size(), 0);
+    follow("a");
+    tell("next");
+    gate.resolve();
+    await feed.settled();
+    for (let n = 0; n < 5; n++) await setImmediate();
+    assert.deepEqual(names[2], ["next"]);
+  });
+
+  it("tells nobody once it is closed", async () => {
+    const { feed, follow, names, tell } = rig();
+    follow("a");
+    feed.close();
+    tell("ann");
+    await feed.settled();
+    assert.deepEqual(names, [[]]);
+  });
+});
