@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { on } from "node:events";
 import { afterEach, describe, it } from "node:test";
 import type { WebSocket } from "ws";
-import { fromGateway } from "../testing.ts";
+import { arrayStore, fromGateway } from "../testing.ts";
 import { acknowledged, endAll, FOLLOW_NAMES, following, listening, subscribe } from "./testing.ts";
 
 const USERS = "query All { users { name } }";
@@ -67,5 +67,18 @@ describe("an operation of a socket", () => {
     ]) {
       assert.ok(body.split("\n").includes(line), line);
     }
+  });
+
+  it("that takes too long ends with TIMEOUT, and the socket stays", async () => {
+    const store = arrayStore({ users: () => new Promise<never>(() => {}) });
+    const { url } = await listening({ store, limits: { milliseconds: 20 } });
+    const socket = await acknowledged(url);
+    const next = heard(socket);
+    socket.send(subscribe("1", USERS));
+    const { type, payload } = await next();
+    assert.equal(type, "error");
+    assert.match(JSON.stringify(payload), /"code":"TIMEOUT"/);
+    socket.send('{"type":"ping"}');
+    assert.equal((await next()).type, "pong");
   });
 });
