@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { type GatherOptions, gather } from "./gather.ts";
+
+function rig(options: Partial<GatherOptions> = {}) {
+  const asked: (readonly string[])[] = [];
+  const open: PromiseWithResolvers<void>[] = [];
+  const find = gather<string>(
+    async (keys) => {
+      asked.push(keys);
+      const gate = Promise.withResolvers<void>();
+      open.push(gate);
+      await gate.promise;
+      return new Map(keys.map((key) => [key, `value of ${key}`]));
+    },
+    { parallel: 1, most: 10, ...options },
+  );
+  const valueOf = async (key: string): Promise<string | undefined> => (await find([key])).get(key);
+  return { asked, open, find, valueOf };
+}
+
+describe("what is gathered", () => {
+  it("is asked by one question when it comes at the same time, each key once", async () => {
+    const { asked, open, valueOf } = rig();
+    const values = ["a", "b", "a", "c"].map(valueOf);
+    await setImmediate();
+    assert.deepEqual(asked, [["a", "b", "c"]]);
+    open[0]?.resolve();
+    assert.deepEqual(await Promise.all(values), ["value of a", "value of b", "value of a", "value of c"]);
+  });
+
+  it("never has the answer of a question that was asked before", async () => {
+    const { asked, open, valueOf } = rig();
+    const first = valueOf("a");
+    await setImmediate();
+    const later = [valueOf("a"), valueOf("b")];
+    await setImmediate();
+    assert.deepEqual(asked, [["a"]]);
+    open[0]?.resolve();
+    await first;
+    await setImmediate();
+    assert.deepEqual(asked, [["a"], ["a", "b"]]);
+    open[1]?.resolve();
+    assert.deepEqual(await Promise.all(later), ["value of a", "value of b"]);
+  });
+
+  it("does not wait for a question that takes long, while there may be another", async () => {
+    const { asked, open, valueOf } = rig({ parallel: 2 });
+    void valueOf("slow");
+    await setImmediate();
+    const quick = valueOf("quick");
+    await setImmediate();
+    assert.deepEqual(asked, [["slow"], ["quick"]]);
+    open[1]?.resolve();
+    assert.equal(await quick, "value of quick");
+  });
+
+  it("is divided between callers when it is too much, and never within one", async () => {
+    const { asked, open, find } = rig({ most: 3 });
+    const values = [["a", "b"], ["c"], ["d"], ["e", "f", "g", "h"], ["i"]].map((keys) => find(keys));
+    const expected = [["a", "b", "c"], ["d"], ["e", "f", "g", "h"], ["i"]];
+    for (const [index] of expected.entries()) {
+      while (open[index] === undefined) await setImmediate();
+      open[index]?.resolve();
+    }
+    await Promise.all(values);
+    assert.deepEqual(asked, expected);
+  });
+
+  it("fails for all who asked, and for nobody else", async () => {
+    const { open, valueOf } = rig();
+    const failing = [valueOf("a"), valueOf("b")];
+    await setImmediate();
+    const next = valueOf("c");
+    open[0]?.reject(new Error("gone"));
+    for (const one of failing) await assert.rejects(one, /gone/);
+    while (open[1] === undefined) await setImmediate();
+    open[1]?.resolve();
+    assert.equal(await next, "value of c");
+  });
+});
