@@ -16,14 +16,14 @@ function rig(options: Partial<GatherOptions> = {}) {
     },
     { parallel: 1, most: 10, ...options },
   );
-  const valueOf = async (key: string): Promise<string | undefined> => (await find([key])).get(key);
-  return { asked, open, find, valueOf };
+  const read = async (key: string): Promise<string | undefined> => (await find([key])).get(key);
+  return { asked, open, find, read };
 }
 
 describe("what is gathered", () => {
   it("is asked by one question when it comes at the same time, each key once", async () => {
-    const { asked, open, valueOf } = rig();
-    const values = ["a", "b", "a", "c"].map(valueOf);
+    const { asked, open, read } = rig();
+    const values = ["a", "b", "a", "c"].map(read);
     await setImmediate();
     assert.deepEqual(asked, [["a", "b", "c"]]);
     open[0]?.resolve();
@@ -31,10 +31,10 @@ describe("what is gathered", () => {
   });
 
   it("never has the answer of a question that was asked before", async () => {
-    const { asked, open, valueOf } = rig();
-    const first = valueOf("a");
+    const { asked, open, read } = rig();
+    const first = read("a");
     await setImmediate();
-    const later = [valueOf("a"), valueOf("b")];
+    const later = [read("a"), read("b")];
     await setImmediate();
     assert.deepEqual(asked, [["a"]]);
     open[0]?.resolve();
@@ -46,10 +46,10 @@ describe("what is gathered", () => {
   });
 
   it("does not wait for a question that takes long, while there may be another", async () => {
-    const { asked, open, valueOf } = rig({ parallel: 2 });
-    void valueOf("slow");
+    const { asked, open, read } = rig({ parallel: 2 });
+    void read("slow");
     await setImmediate();
-    const quick = valueOf("quick");
+    const quick = read("quick");
     await setImmediate();
     assert.deepEqual(asked, [["slow"], ["quick"]]);
     open[1]?.resolve();
@@ -69,10 +69,10 @@ describe("what is gathered", () => {
   });
 
   it("fails for all who asked, and for nobody else", async () => {
-    const { open, valueOf } = rig();
-    const failing = [valueOf("a"), valueOf("b")];
+    const { open, read } = rig();
+    const failing = [read("a"), read("b")];
     await setImmediate();
-    const next = valueOf("c");
+    const next = read("c");
     open[0]?.reject(new Error("gone"));
     for (const one of failing) await assert.rejects(one, /gone/);
     while (open[1] === undefined) await setImmediate();
