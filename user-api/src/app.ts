@@ -167,6 +167,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       events,
       limits: { ...defaultLiveLimits, ...options.live },
       frameBytes: limits.bytes,
+      milliseconds: limits.milliseconds,
       path: PATH,
       callerOf: (request) => ({
         ...occasionOf(request),

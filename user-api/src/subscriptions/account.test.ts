@@ -4,7 +4,7 @@ import { on } from "node:events";
 import { afterEach, describe, it } from "node:test";
 import type { WebSocket } from "ws";
 import { arrayStore, fromGateway } from "../testing.ts";
-import { acknowledged, endAll, FOLLOW_NAMES, following, listening, subscribe } from "./testing.ts";
+import { acknowledged, create, endAll, FOLLOW_NAMES, following, listening, subscribe } from "./testing.ts";
 
 const USERS = "query All { users { name } }";
 
@@ -80,5 +80,28 @@ describe("an operation of a socket", () => {
     assert.match(JSON.stringify(payload), /"code":"TIMEOUT"/);
     socket.send('{"type":"ping"}');
     assert.equal((await next()).type, "pong");
+  });
+
+  it("that follows is told of an event that takes too long, and of the next ones", async () => {
+    let calls = 0;
+    const postsOf = (ids: readonly string[]) => {
+      calls += 1;
+      return calls === 1 ? new Promise<never>(() => {}) : Promise.resolve(ids.map(() => []));
+    };
+    const { app, url, http } = await listening({ store: arrayStore({ postsOf }), limits: { milliseconds: 50 } });
+    const socket = await acknowledged(url);
+    const next = heard(socket);
+    socket.send(subscribe("1", "subscription { userCreated { name posts { title } } }"));
+    await following(app, 1);
+    for (const name of ["ann", "bob"]) {
+      const headers = { "content-type": "application/json" };
+      await fetch(http, { method: "POST", headers, body: JSON.stringify(create(name)) });
+    }
+    const first = (await next()).payload as { readonly errors: readonly { extensions: { code: string } }[] };
+    assert.deepEqual(
+      first.errors.map(({ extensions }) => extensions.code),
+      ["TIMEOUT"],
+    );
+    assert.deepEqual((await next()).payload, { data: { userCreated: { name: "bob", posts: [] } } });
   });
 });

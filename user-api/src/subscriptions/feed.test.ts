@@ -26,6 +26,7 @@ function rig(hold: Promise<void> = Promise.resolve()) {
       executions += 1;
       return result;
     },
+    milliseconds: 60_000,
     overrun: () => [{ message: "too many" }],
   });
   const following = (key: string): Following => ({

@@ -4,11 +4,13 @@ import {
   type DocumentNode,
   type ExecutionResult,
   execute,
+  GraphQLError,
   type GraphQLFormattedError,
   type GraphQLSchema,
 } from "graphql";
 import type { Created } from "../directory/resolvers.ts";
 import type { Events } from "../events/events.ts";
+import { inTime } from "../limits/time.ts";
 import type { User } from "../store/store.ts";
 import type { Receiver } from "./receiver.ts";
 
@@ -38,6 +40,8 @@ export interface FeedOptions {
   readonly events: Pick<Events, "subscribe">;
   /** The result for clients: codes in place of causes. */
   readonly present: (result: ExecutionResult) => object;
+  /** What one event may take; one that takes longer is told as an error. */
+  readonly milliseconds: number;
   /** The error for those who cannot be told of a user, because earlier ones are not through. */
   readonly overrun: () => readonly GraphQLFormattedError[];
 }
@@ -58,12 +62,13 @@ const MOST_WAITING = 1_000;
 const SLICE = 256;
 
 /** Executes a subscription once for each event and group, however many follow. Users come in the order of the events. */
-export function makeFeed({ schema, events, present, overrun }: FeedOptions): Feed {
+export function makeFeed({ schema, events, present, milliseconds, overrun }: FeedOptions): Feed {
   const groups = new Map<string, Group>();
 
-  async function resultOf({ document, operationName, variables, contextOf }: Following, user: User): Promise<string> {
+  async function executed(following: Following, user: User): Promise<ExecutionResult> {
+    const { document, operationName, variables, contextOf } = following;
     const rootValue: Created = { userCreated: user };
-    const result = await execute({
+    return execute({
       schema,
       document,
       rootValue,
@@ -72,6 +77,12 @@ export function makeFeed({ schema, events, present, overrun }: FeedOptions): Fee
       variableValues: variables,
       operationName,
     });
+  }
+
+  async function resultOf(following: Following, user: User): Promise<string> {
+    const result = await inTime(executed(following, user), milliseconds).catch((fault: Error) => ({
+      errors: [fault instanceof GraphQLError ? fault : new GraphQLError(fault.message, { originalError: fault })],
+    }));
     return JSON.stringify(present(result));
   }
 

@@ -18,6 +18,8 @@ export interface LiveOptions extends Pick<OperationsOptions, "check" | "execute"
   readonly schema: GraphQLSchema;
   readonly events: Events;
   readonly limits: LiveLimits;
+  /** What an event may take for those who follow. */
+  readonly milliseconds: number;
   /** Bytes of one frame of a client. */
   readonly frameBytes: number;
   /** Where sockets are opened. A GET route of this path must be registered later. */
@@ -51,7 +53,10 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
   const { schema, events, limits, frameBytes, path, callerOf, permits } = options;
   const { connectionBytes, heartbeatMilliseconds } = limits;
   // Events belong to no request; whoever is told of a fault finds its line by an id all the same.
-  const occasion = () => ({ log: app.log, requestId: randomUUID() });
+  const occasion = () => {
+    const requestId = randomUUID();
+    return { log: app.log.child({ requestId }), requestId };
+  };
   let slow = 0;
 
   const presented = (error: GraphQLError) => [present(error, occasion())];
@@ -71,6 +76,7 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
   const feed = makeFeed({
     schema,
     events,
+    milliseconds: options.milliseconds,
     present: ({ data, errors }: ExecutionResult) =>
       errors === undefined ? { data } : { data, errors: errors.map((error) => present(error, occasion())) },
     overrun: () => presented(failure("SLOW_CONSUMER", "More users are created than this subscription can be told of")),
