@@ -1,10 +1,12 @@
 /** Interim responses (RFC 9110 section 15.2): they pass at once, and an upstream that sends nothing else is given up. */
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { dial, send, signal, until } from "./client.ts";
+import { dial, send, sendRaw, signal, until } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask, startHttp2Upstream } from "./http2-client.ts";
+import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
 import { type Engine, listen, portOf, startRig } from "./rig.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -102,6 +104,30 @@ export function interimSuite(engine: Engine): void {
         assert.ok(interims.length <= 100, `${interims.length}`);
       });
     }
+
+    it("stay behind where a client of HTTP/2 takes nothing, and its answers do not", async (test) => {
+      const [streams, each] = [80, 90];
+      const hint = () => `HTTP/1.1 103 Early Hints\r\nLink: ${randomBytes(650).toString("hex")}\r\n\r\n`;
+      const all = `${Array.from({ length: each }, hint).join("")}${OK}`;
+      const upstream = await startAsked(test, (socket) => socket.write(all));
+      const { port } = await startRig(test, engine, { upstream, settings: { cleartextHttp2: true } });
+      const client = await dialFrames(test, port);
+      client.socket.pause();
+      const requests = Array.from({ length: streams }, (_, at) =>
+        frameBytes(frame.headers, flag.endStream | flag.endHeaders, 2 * at + 1, block(plainRequest)),
+      );
+      client.send(...requests);
+      const clock = await startRig(test, engine, { settings: { headersTimeout: 1000 } });
+      await sendRaw(test, clock.port, "GET");
+      client.socket.resume();
+      for (let at = 0; at < streams; at++) {
+        await client.until(
+          ({ stream, type, flags }) => stream === 2 * at + 1 && type === frame.data && (flags & 1) === 1,
+        );
+      }
+      const heads = client.frames.filter(({ type }) => type === frame.headers).length;
+      assert.ok(heads > streams && heads < streams * each, `${heads}`);
+    });
 
     it("are answered 502 when an upstream of HTTP/2 sends too many", async (test) => {
       const upstream = await startHttp2Upstream(test, (stream) => {

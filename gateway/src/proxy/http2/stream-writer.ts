@@ -11,6 +11,8 @@ export interface ResponseShape {
   readonly trailers: boolean;
 }
 
+/** Frames of a connection that wait for its client while interim responses join them. */
+const MOST_WAITING = 256;
 const NO_TRAILERS: OutgoingHttpHeaders = {};
 const OK = 200;
 /** Every head begins with `HTTP/1.1 200 `, as it were: sizes compare with those of the other engine. */
@@ -50,6 +52,8 @@ export class StreamWriter {
 
   interim(status: number, headers: readonly string[]): void {
     if (this.#isOver || this.#stream.headersSent) return;
+    // They flow as they like, whether the client takes anything or not; it can do without them.
+    if ((this.#stream.session?.state.outboundQueueSize ?? 0) > MOST_WAITING) return;
     const fields: OutgoingHttpHeaders = { ...passedTrailers(headers), ":status": status };
     this.#stream.additionalHeaders(fields);
   }
