@@ -65,7 +65,7 @@ export function request(shown: Shown = {}): RequestView & { readonly cookies: re
     match: { captures },
     consumer: consumer === undefined ? null : ({ id: consumer } as RequestView["consumer"]),
     credential: null,
-    responseHeaders: { set() {}, append: (_name, value) => cookies.push(value), remove() {} },
+    responseHeaders: { set() {}, append: (_name, value) => cookies.push(value), remove() {}, apply() {} },
     cookies,
   };
 }
