@@ -99,7 +99,8 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { method, headers } = request;
-    const events = wantsEvents(headers.accept);
+    // A stream without a body would never end.
+    const events = method !== "HEAD" && wantsEvents(headers.accept);
     const mediaType = mediaTypeOf(headers.accept);
     if (mediaType === null && !events)
       throw new HttpFault(406, "Answers are application/graphql-response+json or application/json");

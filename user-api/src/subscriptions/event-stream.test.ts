@@ -112,6 +112,7 @@ describe("an event stream", () => {
       },
       403,
     ],
+    ["HEAD, which has no body", { method: "HEAD", path: urlOf(FOLLOW) }, 406],
     ["a body that is too large", { body: bodyOf(" ".repeat(200_000)) }, 413],
   ];
   for (const [name, options, status] of refused) {
