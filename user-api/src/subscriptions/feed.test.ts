@@ -34,7 +34,7 @@ function rig(hold: Promise<void> = Promise.resolve()) {
     operationName: undefined,
     variables: undefined,
     key,
-    contextOf: () => ({}),
+    context: () => ({}),
   });
   const names: string[][] = [];
   const failed: string[] = [];

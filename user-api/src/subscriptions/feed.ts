@@ -22,7 +22,7 @@ export interface Following {
   /** Operations with the same key get the same result: one text, one operation, one set of variables, one asker. */
   readonly key: string;
   /** The resolvers' context for one event. */
-  readonly contextOf: (event: object) => object;
+  readonly context: () => object;
 }
 
 export interface Feed {
@@ -72,8 +72,7 @@ export function makeFeed({ schema, events, present, milliseconds, overrun }: Fee
       schema,
       document,
       rootValue,
-      // Whatever follows shares what is read for one event.
-      contextValue: contextOf(user),
+      contextValue: context(),
       variableValues: variables,
       operationName,
     });

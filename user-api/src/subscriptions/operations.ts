@@ -46,8 +46,8 @@ export interface OperationsOptions {
   readonly execute: (operation: Asked, caller: Caller) => Promise<FormattedExecutionResult>;
   /** Told of each subscription that begins, or with the errors why it does not. */
   readonly onFollow: (operation: Operation, errors: readonly GraphQLFormattedError[]) => void;
-  /** The resolvers' context. `event` is the same object for all who are told of one event. */
-  readonly contextOf: (caller: Caller, event: object) => object;
+  /** The resolvers' context, new for each execution. */
+  readonly contextOf: (caller: Caller) => object;
 }
 
 const formatted = (errors: readonly GraphQLError[], caller: Caller): readonly GraphQLFormattedError[] =>
@@ -71,7 +71,7 @@ export function makeOperations({ schema, feed, check, execute, onFollow, context
     const stream = await createSourceEventStream({
       schema,
       document: operation.document,
-      contextValue: contextOf(caller, {}),
+      contextValue: contextOf(caller),
       variableValues: variables,
       operationName,
     });
@@ -99,7 +99,7 @@ export function makeOperations({ schema, feed, check, execute, onFollow, context
             operationName,
             variables,
             key: JSON.stringify([operation.source, operationName, variables, caller.consumer]),
-            contextOf: (event) => contextOf(caller, event),
+            context: () => contextOf(caller),
           },
           receiver,
         );
