@@ -66,7 +66,7 @@ export function makeFeed({ schema, events, present, milliseconds, overrun }: Fee
   const groups = new Map<string, Group>();
 
   async function executed(following: Following, user: User): Promise<ExecutionResult> {
-    const { document, operationName, variables, contextOf } = following;
+    const { document, operationName, variables, context } = following;
     const rootValue: Created = { userCreated: user };
     return execute({
       schema,
