@@ -78,7 +78,7 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
     await store.close();
     throw error;
   });
-  if (directCalls) log.warn("development mode: programs of this machine are answered without the gateway's secret");
+  if (directCalls) log.info("development mode: programs of this machine are answered without the gateway's secret");
   const { host, port } = settings;
   try {
     await app.listen({ host, port, listenTextResolver: (address) => `GraphQL at ${address}/graphql` });
