@@ -4,13 +4,13 @@ import type { DeliveryContext } from "./delivery.ts";
 import type { PaceLimits } from "./pace.ts";
 import type { HeadLimits } from "./parse/request-head.ts";
 
-export interface ConnectionContext extends DeliveryContext {
-  readonly limits: HeadLimits;
-  /** Milliseconds in which a head must have arrived. */
+/** What a client's connection is held to, whatever it speaks. */
+export interface ConnectionTerms {
+  /** Milliseconds in which a head, or the first request of HTTP/2, must have come. */
   readonly headersTimeout: number;
   /** Milliseconds that an idle connection is kept. */
   readonly keepAliveTimeout: number;
-  /** In which a client must send its body. */
+  /** In which a client must send its bodies. */
   readonly bodyPace: PaceLimits;
   /** In which a client must take what was written to it. */
   readonly sendPace: PaceLimits;
@@ -18,5 +18,9 @@ export interface ConnectionContext extends DeliveryContext {
   readonly maxRequests: number;
   /** Told of every request, before anything is looked up for it. */
   readonly onRequest: () => void;
+}
+
+export interface ConnectionContext extends DeliveryContext, ConnectionTerms {
+  readonly limits: HeadLimits;
   readonly onClose: (connection: ClientConnection) => void;
 }

@@ -2,25 +2,13 @@
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { Peer } from "../http1/client-head.ts";
-import type { PaceLimits } from "../http1/pace.ts";
+import type { ConnectionTerms } from "../http1/connection-context.ts";
 import { Watchdog } from "../http1/watchdog.ts";
 import { ClientStream, type StreamContext } from "./client-stream.ts";
 import { clientSessionOptions, WINDOW_OF_CONNECTION } from "./limits.ts";
 import { Turns } from "./stream-pace.ts";
 
-export interface SessionContext extends StreamContext {
-  /** Milliseconds in which the first request must have come. */
-  readonly headersTimeout: number;
-  /** Milliseconds that an idle connection is kept. */
-  readonly keepAliveTimeout: number;
-  /** In which a client must send its bodies. */
-  readonly bodyPace: PaceLimits;
-  /** In which a client must take what was written to it. */
-  readonly sendPace: PaceLimits;
-  /** Requests that one connection carries. */
-  readonly maxRequests: number;
-  /** Told of every request, before anything is looked up for it. */
-  readonly onRequest: () => void;
+export interface SessionContext extends StreamContext, ConnectionTerms {
   readonly onClose: (session: ClientSession) => void;
 }
 
