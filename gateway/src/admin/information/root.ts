@@ -2,9 +2,8 @@
 import { hostname } from "node:os";
 import { type Declaration, pluginNames, plugins } from "@sluice/model";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
-import { readCollection } from "../../stores/read-all.ts";
-import type { Store } from "../../stores/store.ts";
 import { type Facts, isWritable, KONG_VERSION, type Listening } from "./facts.ts";
+import { pluginsInUse } from "./plugins-in-use.ts";
 
 export async function rootBody({ node, version, settings, store, address, proxies }: Facts): Promise<object> {
   const { host, port } = address();
@@ -56,11 +55,4 @@ function shownSettings(settings: AdminSettings): Readonly<Record<string, unknown
       secret && values[name] !== null ? "******" : values[name],
     ]),
   );
-}
-
-/** Empty while nothing can be read: this answer tells that the listener runs, whatever else does not. */
-async function pluginsInUse(store: Store): Promise<readonly string[]> {
-  if (store.unready().length > 0) return [];
-  const used = await readCollection(store, "plugins").catch(() => []);
-  return [...new Set(used.map(({ name }) => name))].sort();
 }
