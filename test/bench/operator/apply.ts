@@ -1,0 +1,38 @@
+/** One new Route after the other, each until both nodes answer by it. */
+import { atMost, type BenchReport } from "../report.ts";
+import { untilServed } from "./ask.ts";
+import { MANAGER, resource } from "./population.ts";
+import { atShare } from "./shares.ts";
+import type { OperatorStage } from "./stage.ts";
+
+export async function apply(stage: OperatorStage, { applies }: { readonly applies: number }): Promise<BenchReport> {
+  const { nodes, operator } = await stage.running();
+  const times: number[] = [];
+  const before = operator.cpu();
+  for (let at = 0; at < applies; at++) {
+    const path = `/fresh-${at}`;
+    const made = resource("Route", `fresh-${at}`, { serviceRef: { name: "service-0" }, paths: [path] });
+    await stage.client.apply("Route", made, { manager: MANAGER });
+    const since = performance.now();
+    times.push(Math.max(...(await Promise.all(nodes.map(({ proxy }) => untilServed(proxy, path))))) - since);
+  }
+  const cpu = ((operator.cpu() - before) * 1000) / applies;
+  times.sort((one, other) => one - other);
+  const [p50, p99] = [atShare(times, 0.5), atShare(times, 0.99)];
+  const { routes, services, consumers } = stage.size;
+  return {
+    title: "From an applied Route to an answered request",
+    method: `${applies} Routes applied one after the other, with ${routes} Routes, ${services} Services and ${consumers} Consumers present; from the API server's answer until both nodes answer 200. They are asked every millisecond. API server, etcd, operator and nodes share the machine with who asks.`,
+    rows: [
+      {
+        name: "both nodes answer",
+        "p50 ms": p50,
+        "p95 ms": atShare(times, 0.95),
+        "p99 ms": p99,
+        "most ms": atShare(times, 1),
+        "operator CPU ms/change": Number(cpu.toFixed(1)),
+      },
+    ],
+    verdicts: [atMost("p50", p50, { bound: 30, unit: " ms" }), atMost("p99", p99, { bound: 150, unit: " ms" })],
+  };
+}

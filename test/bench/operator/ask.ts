@@ -1,0 +1,40 @@
+/** Requests to a node's proxy that cost the machine little: it has two cores for all. */
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+
+const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+
+/** Status of the answer to a GET. */
+export async function ask(port: number, path: string): Promise<number> {
+  const outgoing = request({ host: "127.0.0.1", port, path, agent });
+  outgoing.end();
+  const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
+  answer.resume();
+  await once(answer, "end");
+  return answer.statusCode ?? 0;
+}
+
+export interface UntilOptions {
+  /** Milliseconds between two requests. Default 1. */
+  readonly interval?: number;
+  /** Milliseconds. Default 30,000. */
+  readonly timeout?: number;
+}
+
+/** Asks until the proxy answers 200; the time of that answer, as `performance.now` tells it. */
+export async function untilServed(port: number, path: string, options: UntilOptions = {}): Promise<number> {
+  const { interval = 1, timeout = 30_000 } = options;
+  const end = performance.now() + timeout;
+  for (;;) {
+    const status = await ask(port, path);
+    const now = performance.now();
+    if (status === 200) return now;
+    if (now > end) throw new Error(`${path} was answered ${status} for ${timeout / 1000} s`);
+    await pause(interval);
+  }
+}
+
+export function endAsking(): void {
+  agent.destroy();
+}

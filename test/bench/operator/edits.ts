@@ -1,0 +1,73 @@
+/** A Route is edited again and again while requests go through it. */
+import { setTimeout as pause } from "node:timers/promises";
+import { runWrk } from "../proxy/wrk.ts";
+import { atMost, type BenchReport } from "../report.ts";
+import { MANAGER, resource } from "./population.ts";
+import type { OperatorStage } from "./stage.ts";
+
+export interface EditsOptions {
+  /** At least. */
+  readonly requests: number;
+}
+
+const PER_SECOND = 10;
+const NAME = "edited";
+
+/** What a Route may say of the same requests: none of it changes their answer. */
+const editions: readonly ((turn: number) => Readonly<Record<string, unknown>>)[] = [
+  (turn) => ({ paths: ["/edited", `/edited-${turn}`] }),
+  (turn) => ({ serviceRef: { name: `service-${turn % 2}` } }),
+  (turn) => ({ preserveHost: turn % 2 === 0 }),
+  (turn) => ({ methods: turn % 2 === 0 ? ["GET"] : ["GET", "POST"] }),
+  (turn) => ({ tags: [`turn-${turn}`] }),
+];
+
+export async function edits(stage: OperatorStage, { requests }: EditsOptions): Promise<BenchReport> {
+  const { nodes, operator } = await stage.running();
+  const edit = (spec: Readonly<Record<string, unknown>>) =>
+    stage.client.apply(
+      "Route",
+      resource("Route", NAME, { serviceRef: { name: "service-0" }, paths: ["/edited"], ...spec }),
+      {
+        manager: MANAGER,
+      },
+    );
+  await edit({});
+  await operator.untilAcknowledged(nodes.length);
+  const revision = await operator.metric("sluice_operator_revision");
+  let [sent, failures, turns, over] = [0, 0, 0, false];
+
+  async function load(proxy: number): Promise<void> {
+    const url = `http://127.0.0.1:${proxy}/edited`;
+    const result = await runWrk({ url, seconds: 5, folder: stage.folder, connections: 32 });
+    sent += result.requests;
+    failures += result.failures;
+  }
+
+  async function keepEditing(): Promise<void> {
+    const began = performance.now();
+    for (; !over; turns++) {
+      await edit(editions[turns % editions.length]?.(turns) ?? {});
+      await pause(Math.max(0, began + ((turns + 1) * 1000) / PER_SECOND - performance.now()));
+    }
+  }
+
+  const editing = keepEditing();
+  try {
+    while (sent < requests) {
+      await Promise.all(nodes.map(({ proxy }) => load(proxy)));
+      console.log(`${sent} requests, ${failures} failed, ${turns} edits`);
+    }
+  } finally {
+    over = true;
+    await editing;
+  }
+  const published = (await operator.metric("sluice_operator_revision")) - revision;
+  const { routes, services, consumers } = stage.size;
+  return {
+    title: "A Route is edited under load",
+    method: `wrk with 32 connections at each of two nodes, while the Route of all these requests is applied with other paths, another Service, host, methods and tags, ${PER_SECOND} times a second, with ${routes} Routes, ${services} Services and ${consumers} Consumers present. A failure is a connection that failed, broke off or timed out, or an answer of 400 and above.`,
+    rows: [{ requests: sent, failed: failures, edits: turns, "documents published": published }],
+    verdicts: [atMost(`failed requests of ${sent}`, failures, { bound: 0, unit: "" })],
+  };
+}

@@ -1,0 +1,138 @@
+/** One change for very many nodes: when the last of them has it, and what each costs the operator. */
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Process, startProcess } from "../../process/index.ts";
+import { atMost, type BenchReport } from "../report.ts";
+import { memoryOf } from "./memory.ts";
+import { MANAGER, resource } from "./population.ts";
+import type { RunningOperator } from "./running-operator.ts";
+import { atShare } from "./shares.ts";
+import type { OperatorStage } from "./stage.ts";
+
+export interface FleetOptions {
+  readonly nodes: number;
+  readonly changes: number;
+}
+
+const PROCESSES = 4;
+/** Milliseconds. */
+const IDLE = 10_000;
+const REST = 1000;
+/** Milliseconds until all nodes have their first document. */
+const START = 300_000;
+
+interface All {
+  readonly hash: string;
+  readonly at: number;
+}
+
+async function startSimulated(stage: OperatorStage, nodes: number): Promise<readonly Process[]> {
+  const main = join(import.meta.dirname, "simulated-nodes.ts");
+  return Promise.all(
+    Array.from({ length: PROCESSES }, (_, index) => {
+      const share = Math.floor((nodes + index) / PROCESSES);
+      return startProcess(process.execPath, [main, `${share}`], {
+        name: `simulated nodes ${index}`,
+        ready: /^ports .*\n/m,
+        env: stage.certificates.node,
+      });
+    }),
+  );
+}
+
+const portsOf = (simulated: Process): readonly number[] =>
+  JSON.parse(/^ports (.*)\n/m.exec(simulated.output())?.[1] ?? "[]");
+
+/** When the last of all nodes came to the same hash, after `since` and at another one than `but`. */
+async function untilAll(
+  simulated: readonly Process[],
+  { but, timeout }: { but: string | null; timeout: number },
+): Promise<All> {
+  const end = performance.now() + timeout;
+  for (;;) {
+    const last = simulated.map((each) => {
+      const told = [...each.output().matchAll(/^all (.*)\n/gm)].at(-1)?.[1];
+      return told === undefined ? null : (JSON.parse(told) as All);
+    });
+    const [first] = last;
+    if (first && first.hash !== but && last.every((each) => each?.hash === first.hash))
+      return { hash: first.hash, at: Math.max(...last.map((each) => each?.at ?? 0)) };
+    if (performance.now() > end) throw new Error(`not all simulated nodes had the document after ${timeout / 1000} s`);
+    await pause(10);
+  }
+}
+
+async function measure(
+  stage: OperatorStage,
+  operator: RunningOperator,
+  simulated: readonly Process[],
+  options: FleetOptions,
+) {
+  const { changes } = options;
+  const first = await untilAll(simulated, { but: null, timeout: START });
+  const startTook = (first.at - performance.timeOrigin - operator.startedAt) / 1000;
+  const startCpu = operator.cpu();
+  await operator.untilSettled();
+  const idleFrom = operator.cpu();
+  await pause(IDLE);
+  const idle = (operator.cpu() - idleFrom) / (IDLE / 1000);
+  const times: number[] = [];
+  let { hash } = await untilAll(simulated, { but: null, timeout: REST });
+  const [began, before] = [performance.now(), operator.cpu()];
+  for (let at = 0; at < changes; at++) {
+    const spec = { serviceRef: { name: "service-0" }, paths: [`/fleet-${at}-${operator.process.pid}`] };
+    await stage.client.apply("Route", resource("Route", "of-the-fleet", spec), { manager: MANAGER });
+    const since = performance.timeOrigin + performance.now();
+    const all = await untilAll(simulated, { but: hash, timeout: 30_000 });
+    hash = all.hash;
+    times.push(all.at - since);
+    await pause(REST);
+  }
+  const took = (performance.now() - began) / 1000;
+  const cpu = ((operator.cpu() - before - idle * took) * 1000) / changes;
+  return {
+    startTook,
+    startCpu,
+    idle,
+    times: times.sort((one, other) => one - other),
+    cpu,
+    memory: memoryOf(operator.process.pid),
+  };
+}
+
+export async function fleet(stage: OperatorStage, options: FleetOptions): Promise<BenchReport> {
+  await stage.clear();
+  const simulated = await startSimulated(stage, options.nodes);
+  try {
+    const ports = simulated.flatMap(portsOf);
+    const operator = await stage.startOperator(ports.map((port) => `https://127.0.0.1:${port}`));
+    const { startTook, startCpu, idle, times, cpu, memory } = await measure(stage, operator, simulated, options);
+    const { nodes, changes } = options;
+    const { routes, services, consumers } = stage.size;
+    const latest = atShare(times, 1);
+    return {
+      title: `One change to ${nodes} nodes`,
+      method: `${nodes} simulated nodes in ${PROCESSES} processes: each is the gateway's own push listener with mutual TLS on a port of its own and with a state of its own, but nodes of one process share the work on the same document. ${changes} changes of one Route, one a second or slower, with ${routes} Routes, ${services} Services and ${consumers} Consumers present; from the API server's answer until the last node has acknowledged. CPU of a change: what the operator took beyond what it takes while nothing changes.`,
+      rows: [
+        {
+          nodes,
+          "p50 ms": atShare(times, 0.5),
+          "most ms": latest,
+          "operator CPU, ms/change": Number(cpu.toFixed(1)),
+          "ms/change and node": Number((cpu / nodes).toFixed(3)),
+          "idle CPU, % of a core": Number((idle * 100).toFixed(1)),
+          "start until all have all, s": Number(startTook.toFixed(1)),
+          "CPU until then, s": Number(startCpu.toFixed(1)),
+          "operator's memory, most, MB": Math.round(memory.peak),
+        },
+      ],
+      verdicts: [
+        atMost("until all have acknowledged, the slowest change", latest / 1000, { bound: 1, unit: " s" }),
+        atMost("operator CPU per node and change", cpu / nodes, { bound: 1, unit: " ms" }),
+      ],
+    };
+  } finally {
+    await stage.clear();
+    for (const each of simulated) await each.stop();
+  }
+}

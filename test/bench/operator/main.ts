@@ -1,0 +1,69 @@
+/**
+ * `npm run bench:operator -- [start] [apply] [storm] [edits] [fleet]`: the operator against a real API server; every case
+ * when none is named. Prints, and writes test/bench/results/operator.{md,json}; a missed bound is reported as it is.
+ * The sizes are options, and a run with any of them is a trial that writes nothing. The whole takes about twelve
+ * minutes on two idle cores, a third of which fills the API server.
+ */
+import { parseArgs } from "node:util";
+import { type BenchReport, renderReport } from "../report.ts";
+import { keepCase } from "../results.ts";
+import { apply } from "./apply.ts";
+import { edits } from "./edits.ts";
+import { fleet } from "./fleet.ts";
+import { createOperatorStage, type OperatorStage } from "./stage.ts";
+import { start } from "./start.ts";
+import { storm } from "./storm.ts";
+
+const sizes = {
+  routes: 10_000,
+  services: 10_000,
+  consumers: 1000,
+  applies: 300,
+  rate: 100,
+  seconds: 60,
+  requests: 1_000_000,
+  nodes: 500,
+  changes: 20,
+};
+type SizeName = keyof typeof sizes;
+
+const cases: Readonly<Record<string, (stage: OperatorStage, size: typeof sizes) => Promise<BenchReport>>> = {
+  start: (stage) => start(stage),
+  apply: (stage, { applies }) => apply(stage, { applies }),
+  storm: (stage, { rate, seconds }) => storm(stage, { perSecond: rate, seconds }),
+  edits: (stage, { requests }) => edits(stage, { requests }),
+  fleet: (stage, { nodes, changes }) => fleet(stage, { nodes, changes }),
+};
+const order = Object.keys(cases);
+
+const names = Object.keys(sizes) as SizeName[];
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: Object.fromEntries(names.map((name) => [name, { type: "string" as const }])),
+});
+const unknown = positionals.filter((name) => !order.includes(name));
+if (unknown.length > 0) throw new Error(`no case '${unknown.join("', '")}': choose of ${order.join(", ")}`);
+
+const size = { ...sizes };
+for (const name of names) {
+  const given = values[name];
+  if (given === undefined) continue;
+  size[name] = Number(given);
+  if (!Number.isInteger(size[name]) || size[name] < 1) throw new Error(`--${name} ${given}: expected a whole number`);
+}
+const isTrial = Object.keys(values).length > 0;
+
+const filling = performance.now();
+const stage = await createOperatorStage(size);
+console.log(`ready after ${((performance.now() - filling) / 1000).toFixed(0)} s`);
+try {
+  for (const name of order) {
+    if (positionals.length > 0 && !positionals.includes(name)) continue;
+    const report = await cases[name]?.(stage, size);
+    if (!report) continue;
+    console.log(`\n${renderReport(report)}`);
+    if (!isTrial) keepCase("operator", { name, report, order });
+  }
+} finally {
+  await stage.close();
+}

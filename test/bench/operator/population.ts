@@ -1,0 +1,46 @@
+/** The resources that are there before anything is measured. */
+import type { Resource, ResourceClient, SluiceKind } from "@sluice/crds";
+
+export interface Size {
+  readonly routes: number;
+  readonly services: number;
+  readonly consumers: number;
+}
+
+export const NAMESPACE = "default";
+/** Field manager of what this bench writes. */
+export const MANAGER = "bench";
+const AT_ONCE = 32;
+
+export const resource = (kind: SluiceKind, name: string, spec: Resource["spec"]): Resource => ({
+  apiVersion: "sluice.dev/v1alpha1",
+  kind,
+  metadata: { name, namespace: NAMESPACE },
+  spec,
+});
+
+export const routeName = (at: number): string => `route-${at}`;
+
+/** A Route of the population; each has a Service of its own while there are enough. */
+export const route = (at: number, services: number, paths: readonly string[] = [`/route-${at}`]): Resource =>
+  resource("Route", routeName(at), { serviceRef: { name: `service-${at % services}` }, paths });
+
+/** Writes them as `kubectl apply --server-side` would, many at once. */
+export async function populate(client: ResourceClient, size: Size, url: string): Promise<void> {
+  function* all(): Generator<Resource> {
+    for (let at = 0; at < size.services; at++) yield resource("Service", `service-${at}`, { url });
+    for (let at = 0; at < size.routes; at++) yield route(at, size.services);
+    for (let at = 0; at < size.consumers; at++)
+      yield resource("Consumer", `consumer-${at}`, { username: `consumer-${at}` });
+  }
+  const made = all();
+  let written = 0;
+  const total = size.services + size.routes + size.consumers;
+  const write = async () => {
+    for (const one of made) {
+      await client.apply(one.kind as SluiceKind, one, { manager: MANAGER });
+      if (++written % 5000 === 0) console.log(`${written} of ${total} resources written`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, write));
+}

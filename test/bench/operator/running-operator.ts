@@ -1,0 +1,92 @@
+/** The operator as a process of its own, and what its listener tells. */
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { root } from "../../check/source-files.ts";
+import type { PushCertificates } from "../../cluster/push-certificates.ts";
+import { freePort, type Process, startProcess, waitFor } from "../../process/index.ts";
+import { cpuSeconds } from "../cpu.ts";
+import { NAMESPACE } from "./population.ts";
+
+export interface OperatorProcessOptions {
+  readonly kubeconfig: string;
+  readonly certificates: PushCertificates;
+  /** Base addresses of push listeners. */
+  readonly nodes: readonly string[];
+}
+
+export interface RunningOperator {
+  readonly process: Process;
+  /** As `performance.now` told it, when the process was started. */
+  readonly startedAt: number;
+  /** Waits until so many nodes run what was published last. */
+  untilAcknowledged(nodes: number, timeout?: number): Promise<void>;
+  /** Waits until no status has been written for two seconds. */
+  untilSettled(): Promise<void>;
+  /** The sum of a metric's values, whatever its labels. */
+  metric(name: string): Promise<number>;
+  /** Seconds of CPU so far. */
+  cpu(): number;
+  stop(): Promise<unknown>;
+}
+
+interface Status {
+  readonly revision: number;
+  readonly acknowledged: readonly string[];
+}
+
+export async function startOperatorProcess(options: OperatorProcessOptions): Promise<RunningOperator> {
+  const { kubeconfig, certificates, nodes } = options;
+  const port = await freePort();
+  const startedAt = performance.now();
+  const started = await startProcess(process.execPath, [...flags(), join(root, "operator/src/main.ts")], {
+    name: "operator",
+    ready: `http://127.0.0.1:${port}/healthz`,
+    env: {
+      KUBECONFIG: kubeconfig,
+      SLUICE_HOME_NAMESPACE: NAMESPACE,
+      SLUICE_DIRECTORY: undefined,
+      SLUICE_OPERATOR_LISTEN: `127.0.0.1:${port}`,
+      SLUICE_NODES: nodes.join(","),
+      SLUICE_LOG_LEVEL: "warn",
+      ...certificates.operator,
+    },
+    onOutput: (piece) => process.stderr.write(piece),
+  });
+
+  async function get(path: string): Promise<string> {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`);
+    return response.text();
+  }
+
+  async function metric(name: string): Promise<number> {
+    const lines = (await get("/metrics")).split("\n");
+    const own = lines.filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+    return own.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
+  }
+
+  return {
+    process: started,
+    startedAt,
+    async untilAcknowledged(count, timeout = 120_000) {
+      const told = async () => {
+        const { revision, acknowledged } = JSON.parse(await get("/status")) as Status;
+        return revision > 0 && acknowledged.length >= count;
+      };
+      await waitFor(told, { what: `${count} nodes to have the document`, timeout, interval: 50 });
+    },
+    async untilSettled() {
+      for (let last = -1; ; ) {
+        const now = await metric("sluice_operator_status_writes_total");
+        if (now === last) return;
+        last = now;
+        await pause(2000);
+      }
+    },
+    metric,
+    cpu: () => cpuSeconds(started.pid),
+    stop: () => started.stop(),
+  };
+}
+
+/** What Node is to do besides, such as `--cpu-prof`. */
+const flags = (): readonly string[] => process.env.BENCH_OPERATOR_FLAGS?.split(" ").filter(Boolean) ?? [];

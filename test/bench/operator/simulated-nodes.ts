@@ -1,0 +1,97 @@
+/**
+ * A process of simulated nodes: `simulated-nodes.ts <count>`, with the settings of a node's certificate. Each is a node's
+ * own push listener on a port of its own, with a hash of its own; the work on the same document is done once for all of
+ * them. Prints `ports [...]`, and whenever all have come to the same hash `all {"hash", "at"}` (Unix milliseconds).
+ */
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import {
+  applyChange,
+  applyDocument,
+  type Checked,
+  emptySnapshot,
+  type NodeState,
+  type PushChange,
+  type PushDocument,
+  type Snapshot,
+} from "@sluice/model";
+import { type PushAnswer, type PushServer, startPushServer } from "../../../gateway/src/sources/push-server.ts";
+
+const file = (variable: string): string => readFileSync(process.env[variable] ?? "", "utf8");
+const tls = {
+  cert: file("SLUICE_PUSH_TLS_CERT"),
+  key: file("SLUICE_PUSH_TLS_KEY"),
+  ca: file("SLUICE_PUSH_TLS_CA"),
+};
+const count = Number(process.argv[2]);
+
+/** Snapshots by the push that made them. Nodes are at most a few documents apart. */
+const made = new Map<string, Checked<Snapshot>>();
+const REMEMBERED = 32;
+
+function once(name: string, make: () => Checked<Snapshot>): Checked<Snapshot> {
+  const known = made.get(name);
+  if (known) return known;
+  const checked = make();
+  made.set(name, checked);
+  for (const old of made.keys()) {
+    if (made.size <= REMEMBERED) break;
+    made.delete(old);
+  }
+  return checked;
+}
+
+/** How many nodes run a hash. */
+const runs = new Map<string, number>();
+
+function noteRun(before: string | null, hash: string): void {
+  if (before === hash) return;
+  if (before !== null) {
+    const left = (runs.get(before) ?? 0) - 1;
+    if (left > 0) runs.set(before, left);
+    else runs.delete(before);
+  }
+  const now = (runs.get(hash) ?? 0) + 1;
+  runs.set(hash, now);
+  if (now === count) console.log(`all ${JSON.stringify({ hash, at: performance.timeOrigin + performance.now() })}`);
+}
+
+function startNode(): Promise<PushServer> {
+  let snapshot = emptySnapshot;
+  let state: NodeState = { node: randomUUID(), hash: null, revision: 0, version: "simulated" };
+
+  function take(revision: number, taken: Checked<Snapshot>): PushAnswer {
+    if (taken.violations) return { status: 400, body: { message: "refused", violations: taken.violations } };
+    noteRun(state.hash, taken.value.hash);
+    snapshot = taken.value;
+    state = { ...state, revision, hash: taken.value.hash };
+    return { status: 200, body: state };
+  }
+
+  return startPushServer({
+    listen: { host: "127.0.0.1", port: 0 },
+    tls,
+    maxBytes: 256 * 2 ** 20,
+    stranger: () => null,
+    async answer(method, body) {
+      if (method === "GET") return { status: 200, body: state };
+      if (method === "PUT") {
+        const { revision, document } = body as PushDocument;
+        return take(
+          revision,
+          once(`put ${revision}`, () => applyDocument(emptySnapshot, document)),
+        );
+      }
+      const { revision, base, change } = body as PushChange;
+      if (base !== state.hash) return { status: 409, body: state };
+      return take(
+        revision,
+        once(`${base} ${revision}`, () => applyChange(snapshot, change)),
+      );
+    },
+  });
+}
+
+const servers = await Promise.all(Array.from({ length: count }, startNode));
+console.log(`ports ${JSON.stringify(servers.map(({ address }) => address.port))}`);
+process.once("SIGTERM", () => process.exit());

@@ -1,0 +1,145 @@
+/** What all cases work on: a real etcd and API server with the CRDs and roles, the population, two nodes, an operator. */
+import { join } from "node:path";
+import { createClusterClient, type ResourceClient } from "@sluice/crds";
+import { root } from "../../check/source-files.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { type PushCertificates, writePushCertificates } from "../../cluster/push-certificates.ts";
+import { roleManifests, users } from "../../cluster/rbac.ts";
+import { freePort, type Process, startProcess, waitFor } from "../../process/index.ts";
+import { createStage, type Stage } from "../proxy/stage.ts";
+import { endAsking } from "./ask.ts";
+import { NAMESPACE, populate, type Size } from "./population.ts";
+import { type RunningOperator, startOperatorProcess } from "./running-operator.ts";
+
+export interface BenchNode {
+  readonly process: Process;
+  readonly proxy: number;
+  /** Base address of its push listener. */
+  readonly push: string;
+}
+
+export interface OperatorStage {
+  readonly folder: string;
+  readonly plane: ControlPlane;
+  readonly client: ResourceClient;
+  readonly certificates: PushCertificates;
+  readonly size: Size;
+  /** The operator's own access, by the chart's role. */
+  readonly kubeconfig: string;
+  /** Where all Services point to. */
+  readonly url: string;
+  /** Two nodes and an operator that has told every resource's status; started when they are first needed. */
+  running(): Promise<Running>;
+  /** Ends nodes and operator. */
+  clear(): Promise<void>;
+  /** Two nodes that have no document. The caller, or `clear`, ends them. */
+  startNodes(): Promise<readonly BenchNode[]>;
+  startOperator(nodes: readonly string[]): Promise<RunningOperator>;
+  close(): Promise<void>;
+}
+
+export interface Running {
+  readonly nodes: readonly BenchNode[];
+  readonly operator: RunningOperator;
+}
+
+async function startNode(name: string, certificates: PushCertificates): Promise<BenchNode> {
+  const [proxy, push, status] = [await freePort(), await freePort(), await freePort()];
+  const main = join(root, "gateway/src/main.ts");
+  const args = ["--min-semi-space-size=8", "--max-semi-space-size=8", main, "gateway"];
+  const started = await startProcess(process.execPath, args, {
+    name,
+    ready: `http://127.0.0.1:${status}/status`,
+    env: {
+      SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
+      SLUICE_PROXY_TLS_LISTEN: "127.0.0.1:0",
+      SLUICE_PUSH_LISTEN: `127.0.0.1:${push}`,
+      SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
+      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+      SLUICE_LOG_LEVEL: "warn",
+      ...certificates.node,
+    },
+  });
+  return { process: started, proxy, push: `https://127.0.0.1:${push}` };
+}
+
+async function preparePlane(plane: ControlPlane): Promise<string> {
+  const [kubeconfig] = await Promise.all([
+    plane.kubeconfigFor(users.operator),
+    plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]),
+    plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests(NAMESPACE)),
+  ]);
+  await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+  await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
+  return kubeconfig;
+}
+
+export async function createOperatorStage(size: Size): Promise<OperatorStage> {
+  const machine: Stage = await createStage();
+  const ends: (() => Promise<unknown>)[] = [machine.close];
+  const kept: { stop(): Promise<unknown> }[] = [];
+  let running: Promise<Running> | undefined;
+  const keep = <Kind extends { stop(): Promise<unknown> }>(one: Kind): Kind => {
+    kept.push(one);
+    return one;
+  };
+  const clear = async () => {
+    running = undefined;
+    for (const one of kept.splice(0).reverse()) await one.stop();
+  };
+  const close = async () => {
+    await clear();
+    endAsking();
+    for (const end of ends.toReversed()) await end();
+  };
+  try {
+    const plane = await startControlPlane();
+    ends.push(plane.stop);
+    const [kubeconfig, certificates] = await Promise.all([
+      preparePlane(plane),
+      writePushCertificates(join(machine.folder, "push")),
+    ]);
+    const log = { info() {}, warn: console.warn, error: console.error };
+    const client = createClusterClient({ kubeconfig: plane.kubeconfig, log });
+    ends.push(client.close);
+    const url = `http://127.0.0.1:${machine.upstream}`;
+    await populate(client, size, url);
+    const startNodes = async () =>
+      Promise.all(
+        ["node-1", "node-2"].map(async (name) => {
+          const node = await startNode(name, certificates);
+          keep(node.process);
+          return node;
+        }),
+      );
+    const startOperator = async (nodes: readonly string[]) =>
+      keep(await startOperatorProcess({ kubeconfig, certificates, nodes }));
+    const start = async (): Promise<Running> => {
+      const nodes = await startNodes();
+      const operator = await startOperator(nodes.map(({ push }) => push));
+      await operator.untilAcknowledged(2);
+      await operator.untilSettled();
+      return { nodes, operator };
+    };
+    return {
+      folder: machine.folder,
+      plane,
+      client,
+      certificates,
+      size,
+      kubeconfig,
+      url,
+      running() {
+        running ??= start();
+        return running;
+      },
+      clear,
+      startNodes,
+      startOperator,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

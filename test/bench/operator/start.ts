@@ -1,0 +1,55 @@
+/** From the start of the operator until both nodes serve all that is there, and what it takes in memory. */
+import { atMost, type BenchReport } from "../report.ts";
+import { untilServed } from "./ask.ts";
+import { memoryOf } from "./memory.ts";
+import { routeName } from "./population.ts";
+import type { RunningOperator } from "./running-operator.ts";
+import type { BenchNode, OperatorStage } from "./stage.ts";
+
+const BOUND = 15;
+const MEMORY_BOUND = 350;
+
+/** Seconds from the operator's start until both nodes have acknowledged the document and answer by its last route. */
+async function untilAll({ size }: OperatorStage, operator: RunningOperator, nodes: readonly BenchNode[]) {
+  await operator.untilAcknowledged(nodes.length);
+  const served = nodes.map(({ proxy }) => untilServed(proxy, `/${routeName(size.routes - 1)}`));
+  return (Math.max(...(await Promise.all(served))) - operator.startedAt) / 1000;
+}
+
+export async function start(stage: OperatorStage): Promise<BenchReport> {
+  const rows: Record<string, string | number>[] = [];
+  const seconds: number[] = [];
+  const peaks: number[] = [];
+  for (const name of ["no status told yet", "every status told"]) {
+    const nodes = await stage.startNodes();
+    const operator = await stage.startOperator(nodes.map(({ push }) => push));
+    const took = await untilAll(stage, operator, nodes);
+    const cpu = operator.cpu();
+    const { resident } = memoryOf(operator.process.pid);
+    await operator.untilSettled();
+    const settled = memoryOf(operator.process.pid);
+    seconds.push(took);
+    peaks.push(settled.peak);
+    rows.push({
+      name,
+      "until both nodes serve all, s": Number(took.toFixed(1)),
+      "CPU until then, s": Number(cpu.toFixed(1)),
+      "statuses written": await operator.metric("sluice_operator_status_writes_total"),
+      "resident then, MB": Math.round(resident),
+      "resident when settled, MB": Math.round(settled.resident),
+      "most, MB": Math.round(settled.peak),
+      "heap in use, MB": Math.round((await operator.metric("nodejs_heap_size_used_bytes")) / 2 ** 20),
+    });
+    await stage.clear();
+  }
+  const { routes, services, consumers } = stage.size;
+  return {
+    title: "Start and memory",
+    method: `${routes} Routes, ${services} Services and ${consumers} Consumers; two nodes without a document and the operator are started, once before any status was told and once after. Until both nodes have acknowledged the document and answer a request by its last Route; then until every status is written.`,
+    rows,
+    verdicts: [
+      atMost("start, the slower one", Math.max(...seconds), { bound: BOUND, unit: " s" }),
+      atMost("operator's memory, the most that it ever took", Math.max(...peaks), { bound: MEMORY_BOUND, unit: " MB" }),
+    ],
+  };
+}

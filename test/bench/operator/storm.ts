@@ -1,0 +1,123 @@
+/** Changes at a steady rate for a while: how late the latest is, and what the operator takes for it. */
+import { setTimeout as pause } from "node:timers/promises";
+import { atMost, type BenchReport } from "../report.ts";
+import { untilServed } from "./ask.ts";
+import { memoryOf } from "./memory.ts";
+import { MANAGER, route } from "./population.ts";
+import { atShare } from "./shares.ts";
+import type { OperatorStage } from "./stage.ts";
+
+export interface StormOptions {
+  readonly perSecond: number;
+  readonly seconds: number;
+}
+
+interface Applied {
+  readonly path: string;
+  /** When the API server had answered. */
+  readonly at: number;
+}
+
+/** A list that grows, read from its start by several, each at its own pace. */
+class Feed {
+  readonly #list: Applied[] = [];
+  #more = Promise.withResolvers<void>();
+  #ended = false;
+
+  add(one: Applied): void {
+    this.#list.push(one);
+    this.#wake();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
+  #wake(): void {
+    const { resolve } = this.#more;
+    this.#more = Promise.withResolvers();
+    resolve();
+  }
+
+  async *read(): AsyncGenerator<Applied> {
+    for (let at = 0; ; at++) {
+      while (at === this.#list.length) {
+        if (this.#ended) return;
+        await this.#more.promise;
+      }
+      yield this.#list[at] as Applied;
+    }
+  }
+}
+
+export async function storm(stage: OperatorStage, { perSecond, seconds }: StormOptions): Promise<BenchReport> {
+  const { nodes, operator } = await stage.running();
+  const { routes, services, consumers } = stage.size;
+  const feed = new Feed();
+  const late: number[] = [];
+  const counts = Math.round(perSecond * seconds);
+  const pid = operator.process.pid;
+
+  /** A node's changes in the order in which they were answered. One that it has not is asked for every 5 ms. */
+  async function watch(proxy: number): Promise<void> {
+    for await (const { path, at } of feed.read()) late.push((await untilServed(proxy, path, { interval: 5 })) - at);
+  }
+
+  async function change(at: number): Promise<void> {
+    const path = `/changed-${at}`;
+    const made = route(at % routes, services, [`/route-${at % routes}`, path]);
+    await stage.client.apply("Route", made, { manager: MANAGER });
+    feed.add({ path, at: performance.now() });
+  }
+
+  const began = performance.now();
+  const cpuBefore = operator.cpu();
+  const before = memoryOf(pid).resident;
+  const watching = Promise.all(nodes.map(({ proxy }) => watch(proxy)));
+  const under: Promise<void>[] = [];
+  const memories: number[] = [];
+  for (let at = 0; at < counts; at++) {
+    const wait = began + (at * 1000) / perSecond - performance.now();
+    if (wait > 1) await pause(wait);
+    under.push(change(at));
+    if (at % perSecond === 0) memories.push(memoryOf(pid).resident);
+  }
+  await Promise.all(under);
+  const took = (performance.now() - began) / 1000;
+  const cpu = (operator.cpu() - cpuBefore) / took;
+  feed.end();
+  await watching;
+  await operator.untilSettled();
+  const after = memoryOf(pid).resident;
+  const third = memories.slice(Math.floor(memories.length / 3), Math.ceil((memories.length * 2) / 3));
+  const last = memories.slice(Math.floor((memories.length * 2) / 3));
+  const mean = (list: readonly number[]) => list.reduce((sum, one) => sum + one, 0) / list.length;
+  const growth = mean(last) - mean(third);
+  late.sort((one, other) => one - other);
+  const latest = atShare(late, 1);
+  return {
+    title: `${perSecond} changes a second for ${seconds} s`,
+    method: `Each change applies other paths to a Route, with ${routes} Routes, ${services} Services and ${consumers} Consumers present; whether the nodes answer by it is asked for every change at both nodes, from the API server's answer on. Growth of memory: the mean of the last third of the time against that of the second third.`,
+    rows: [
+      {
+        changes: counts,
+        "reached/s": Number((counts / took).toFixed(0)),
+        "p50 ms": atShare(late, 0.5),
+        "p99 ms": atShare(late, 0.99),
+        "latest ms": latest,
+        "operator CPU, % of a core": Number((cpu * 100).toFixed(0)),
+        "MB before": Math.round(before),
+        "MB second third": Math.round(mean(third)),
+        "MB last third": Math.round(mean(last)),
+        "MB after": Math.round(after),
+      },
+    ],
+    verdicts: [
+      atMost("latest change", latest / 1000, { bound: 1, unit: " s" }),
+      atMost("operator CPU", cpu * 100, { bound: 40, unit: " %" }),
+      // Younger objects of one collection more or less are no growth.
+      atMost("growth of memory", growth, { bound: 10, unit: " MB" }),
+    ],
+  };
+}
