@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-/** Command `sluice-operator`: reads settings, starts the operator, stops it in order. */
-import { createClusterClient, createDirectoryClient } from "@sluice/crds";
+/** Command `sluice-operator`: reads settings, starts the operator, stops it in order; or does what its arguments say. */
+import { createClusterClient, createClusterObjects, createDirectoryClient } from "@sluice/crds";
 import { readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { startOperator } from "./operator.ts";
@@ -33,6 +33,28 @@ function fail(fault: StartFault): void {
   process.exitCode = 1;
 }
 
-const settings = readSettings(operatorSettings, process.env);
-if (settings.violations) fail({ lines: settings.violations.map(({ path, message }) => `${path[0]}: ${message}`) });
-else await run(settings.value).catch((error) => fail(startFault(error, settings.value)));
+async function serve(): Promise<void> {
+  const settings = readSettings(operatorSettings, process.env);
+  if (settings.violations) fail({ lines: settings.violations.map(({ path, message }) => `${path[0]}: ${message}`) });
+  else await run(settings.value).catch((error) => fail(startFault(error, settings.value)));
+}
+
+async function crds(args: readonly string[]): Promise<void> {
+  const { crdsCommand } = await import("./commands/crds.ts");
+  process.exitCode = await crdsCommand(args, {
+    connect: createClusterObjects,
+    tell: (line) => console.log(line),
+    warn: (line) => console.error(line),
+  }).catch((error: Error) => {
+    fail({ lines: [error.message] });
+    return 1;
+  });
+}
+
+const [command, ...args] = process.argv.slice(2);
+if (command === undefined) await serve();
+else if (command === "crds") await crds(args);
+else {
+  fail({ lines: [`there is no command ${command}; without one the operator starts, and crds apply|print is another`] });
+  process.exitCode = 2;
+}

@@ -10,6 +10,12 @@ export {
 } from "./cluster/access.ts";
 export { type ClusterClientOptions, createClusterClient } from "./cluster/client.ts";
 export { KubeconfigError } from "./cluster/credentials.ts";
+export {
+  type ClusterKind,
+  type ClusterObject,
+  type ClusterObjects,
+  createClusterObjects,
+} from "./cluster/objects.ts";
 export { mergeConditions } from "./conditions.ts";
 export { createDirectoryClient, type DirectoryClientOptions } from "./directory/client.ts";
 export { locateIn } from "./directory/locate.ts";

@@ -10,6 +10,8 @@ export * from "./entities/index.ts";
 export { type NestedList, nestedLists, type Reference, references } from "./entities/references.ts";
 export { coerce } from "./form/coerce.ts";
 export { decodeForm, type FormParts } from "./form/index.ts";
+export { crds } from "./generate/crd.ts";
+export { crdFiles } from "./generate/files.ts";
 export { canonical, deriveId, deriveNamelessId, idOf, uuidV5 } from "./ids.ts";
 export { mergeEntity } from "./merge/index.ts";
 export { toCamel, toSnake } from "./names.ts";

@@ -1,7 +1,12 @@
 /** CustomResourceDefinitions from the table of kinds: structural schemas, rules, columns. */
+import { kinds } from "../resources/index.ts";
 import { category, group, type KindFacts, type SpecNode, version } from "../resources/kind.ts";
 
 type Plain = { readonly [member: string]: unknown };
+
+/** The CRDs of all kinds, by their names, as plain data. */
+export const crds = (): ReadonlyMap<string, Plain> =>
+  new Map(Object.entries(kinds).map(([kind, facts]) => [`${facts.plural}.${group}`, crd(kind, facts)]));
 
 /** The CRD of a kind, as plain data. */
 export function crd(kind: string, facts: KindFacts): Plain {

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type ClusterObject, type ClusterObjects, Conflict, Rejected } from "@sluice/crds";
+import { crdsCommand } from "./crds.ts";
+
+const definition = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "things.sluice.dev" },
+  spec: { versions: [] },
+};
+const established = { conditions: [{ type: "Established", status: "True" }] };
+const taken = { conditions: [{ type: "NamesAccepted", status: "False", message: '"things" is already in use' }] };
+
+interface Scene {
+  /** The status that the API server gives what is applied. */
+  readonly status?: object;
+  readonly refusal?: Error;
+}
+
+/** Runs the command on an API server that keeps what it is given. What happens in a real one: test/product/cluster. */
+async function run(args: readonly string[], { status = established, refusal }: Scene = {}) {
+  let stored: ClusterObject | null = null;
+  let connections = 0;
+  const objects: ClusterObjects = {
+    get: async () => stored,
+    apply: async (_kind, object) => {
+      if (refusal) throw refusal;
+      stored = { ...object, status };
+      return stored;
+    },
+    close: async () => void connections--,
+  };
+  const lines: string[] = [];
+  const options = { tell: (line: string) => lines.push(line), warn: (line: string) => lines.push(`! ${line}`) };
+  const connect = () => {
+    connections++;
+    return objects;
+  };
+  const definitions = new Map([[definition.metadata.name, definition]]);
+  const code = await crdsCommand(args, { ...options, connect, definitions, timeout: 0 });
+  assert.equal(connections, 0, "a connection is left open");
+  return { code, lines };
+}
+
+describe("sluice-operator crds", () => {
+  test("tells what it did", async () => {
+    assert.deepEqual(await run(["apply"]), { code: 0, lines: ["things.sluice.dev created", "all are served"] });
+  });
+
+  for (const args of [[], ["remove"], ["apply", "now"], ["print", "all"]])
+    test(`with '${args.join(" ")}' says how it is used`, async () => {
+      const { code, lines } = await run(args);
+      assert.equal(code, 2);
+      assert.match(lines.join("\n"), /^! usage: sluice-operator crds apply\|print/);
+    });
+
+  for (const [what, scene, message] of [
+    ["the API server refuses", { refusal: new Rejected("spec.group: Invalid value") }, /^! spec\.group: Invalid/],
+    [
+      "somebody else changes at the same time",
+      { refusal: new Conflict("changed", "has been modified") },
+      /^! has been/,
+    ],
+    ["has names that another has", { status: taken }, /its names are taken: "things" is already in use/],
+    ["is not served in time", { status: {} }, /does not serve it yet/],
+  ] as const)
+    test(`fails with the reason for what ${what}`, async () => {
+      const { code, lines } = await run(["apply"], scene);
+      assert.equal(code, 1);
+      assert.match(lines.at(-1) ?? "", message);
+    });
+
+  test("does not hide a bug as a refusal", async () => {
+    await assert.rejects(run(["apply"], { refusal: new TypeError("a bug") }), /a bug/);
+  });
+});

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { crds } from "@sluice/model";
+import { type Definition, droppedFields, type Schema } from "./dropped.ts";
+
+const text = { type: "string" };
+const object = (properties: Record<string, Schema>, more: Schema = {}): Schema => ({
+  type: "object",
+  properties,
+  ...more,
+});
+const definition = (spec: Schema, name = "v1alpha1"): Definition => ({
+  spec: { versions: [{ name, schema: { openAPIV3Schema: object({ kind: text, metadata: object({}), spec }) } }] },
+  status: { storedVersions: [name] },
+});
+const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+const list = (items: Schema): Schema => ({ type: "array", items });
+const map = (additionalProperties: Schema): Schema => ({ type: "object", additionalProperties });
+
+const table: readonly (readonly [what: string, stored: Schema, ours: Schema, dropped: readonly string[]])[] = [
+  ["the same members", object({ a: text }), object({ a: text }), []],
+  ["a member more", object({ a: text }), object({ a: text, b: text }), []],
+  ["a member less", object({ a: text, b: text }), object({ a: text }), ["spec.b"]],
+  ["an object less, which is named once", object({ a: object({ b: text, c: text }) }), object({}), ["spec.a"]],
+  ["a member less inside a member", object({ a: object({ b: text }) }), object({ a: object({}) }), ["spec.a.b"]],
+  [
+    "a member less inside a list",
+    object({ a: list(object({ b: text })) }),
+    object({ a: list(object({})) }),
+    ["spec.a[].b"],
+  ],
+  [
+    "a member less inside a map",
+    object({ a: map(object({ b: text })) }),
+    object({ a: map(object({})) }),
+    ["spec.a.*.b"],
+  ],
+  [
+    "a member of another type",
+    object({ a: text }),
+    object({ a: { type: "integer" } }),
+    ["spec.a (string there, integer here)"],
+  ],
+  ["members that are open here", object({ a: object({ b: text }) }), object({ a: open }), []],
+  [
+    "members that are open there only",
+    object({ a: open }),
+    object({ a: object({}) }),
+    ["spec.a.* (any members there)"],
+  ],
+  ["a map in place of members", object({ a: object({ b: text }) }), object({ a: map(text) }), []],
+  ["a member that objects have by birth", object({ constructor: text }), object({}), ["spec.constructor"]],
+];
+
+for (const [what, stored, ours, dropped] of table)
+  test(`${what}: ${dropped.length === 0 ? "nothing is lost" : `loses ${dropped}`}`, () => {
+    assert.deepEqual(droppedFields(definition(stored), definition(ours)), dropped);
+  });
+
+test("a version in which objects are stored and that is not known here is named", () => {
+  assert.deepEqual(droppedFields(definition(object({}), "v1"), definition(object({}))), ["version v1"]);
+});
+
+test("a version in which nothing is stored any more may go", () => {
+  const stored = { ...definition(object({ a: text }), "v1"), status: { storedVersions: ["v1alpha1"] } };
+  assert.deepEqual(droppedFields(stored, definition(object({}))), []);
+});
+
+for (const [name, ours] of crds())
+  test(`${name} loses nothing against itself`, () => {
+    assert.deepEqual(droppedFields(ours as Definition, ours as Definition), []);
+  });

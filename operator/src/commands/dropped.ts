@@ -1,0 +1,70 @@
+/** What stored resources have by a CRD in the cluster that another version of it would make the API server forget. Pure. */
+
+/** The parts of a structural schema that say which members there are. */
+export interface Schema {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
+}
+
+/** The parts of a CustomResourceDefinition that are compared. */
+export interface Definition {
+  readonly spec?: {
+    readonly versions?: readonly { readonly name: string; readonly schema?: { readonly openAPIV3Schema?: Schema } }[];
+  };
+  readonly status?: { readonly storedVersions?: readonly string[] };
+}
+
+/** What every object has, whatever its schema says. */
+const always = new Set(["apiVersion", "kind", "metadata"]);
+
+/**
+ * One line for each member that `stored` keeps and `ours` does not know, or knows as something else: `spec.retries`,
+ * `spec.port (string there, integer here)`, `version v1beta1`. Of a member that is gone as a whole only it is named.
+ */
+export function droppedFields(stored: Definition, ours: Definition): readonly string[] {
+  const known = new Map(versionsOf(ours).map(({ name, schema }) => [name, schema?.openAPIV3Schema ?? {}]));
+  const storedIn = new Set(stored.status?.storedVersions ?? []);
+  return versionsOf(stored).flatMap(({ name, schema }) => {
+    const other = known.get(name);
+    if (!other) return storedIn.has(name) ? [`version ${name}`] : [];
+    const members = Object.entries(schema?.openAPIV3Schema?.properties ?? {}).filter(([member]) => !always.has(member));
+    return dropped({ properties: Object.fromEntries(members) }, other, "");
+  });
+}
+
+const versionsOf = ({ spec }: Definition) => spec?.versions ?? [];
+
+function dropped(stored: Schema, ours: Schema, path: string): readonly string[] {
+  if (stored.type !== undefined && stored.type !== ours.type && ours.type !== undefined)
+    return [`${path} (${stored.type} there, ${ours.type} here)`];
+  if (isOpen(ours)) return [];
+  if (isOpen(stored)) return [`${path}.* (any members there)`];
+  const values = typeof ours.additionalProperties === "object" ? ours.additionalProperties : undefined;
+  return [
+    ...Object.entries(stored.properties ?? {}).flatMap(([name, member]) => {
+      const place = path === "" ? name : `${path}.${name}`;
+      const same = own(ours.properties, name) ?? values;
+      return same ? dropped(member, same, place) : [place];
+    }),
+    ...inner(stored.items, ours.items, `${path}[]`),
+    ...inner(objectOf(stored.additionalProperties), values, `${path}.*`),
+  ];
+}
+
+const isOpen = (schema: Schema): boolean =>
+  schema["x-kubernetes-preserve-unknown-fields"] === true || schema.additionalProperties === true;
+
+/** A list or map whose items only one of the two describes differs in its type already, or is new. */
+const inner = (stored: Schema | undefined, ours: Schema | undefined, path: string): readonly string[] => {
+  if (!stored) return [];
+  return ours ? dropped(stored, ours, path) : [path];
+};
+
+const objectOf = (schema: Schema | boolean | undefined): Schema | undefined =>
+  typeof schema === "object" ? schema : undefined;
+
+const own = (members: Schema["properties"], name: string): Schema | undefined =>
+  members && Object.hasOwn(members, name) ? members[name] : undefined;

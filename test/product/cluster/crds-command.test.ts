@@ -1,0 +1,126 @@
+/** `sluice-operator crds` against the real API server: first installation, upgrade, downgrade. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { after, before, test } from "node:test";
+import { parseAllDocuments } from "yaml";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { resource } from "../resources.ts";
+
+const main = new URL("../../../operator/src/main.ts", import.meta.url).pathname;
+
+let plane: ControlPlane;
+before(async () => {
+  plane = await startControlPlane();
+});
+after(() => plane?.stop());
+
+interface Outcome {
+  readonly code: number;
+  readonly out: readonly string[];
+  readonly err: readonly string[];
+}
+
+function run(args: readonly string[], kubeconfig = plane.kubeconfig): Promise<Outcome> {
+  const env = { PATH: process.env.PATH, KUBECONFIG: kubeconfig };
+  const lines = (text: string) => text.split("\n").filter((line) => line !== "");
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, ...args], { env, maxBuffer: 1 << 24 }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), out: lines(stdout), err: lines(stderr) }),
+    );
+  });
+}
+
+const apply = (kubeconfig?: string) => run(["crds", "apply"], kubeconfig);
+const names = ["certificates", "upstreams", "services", "routes", "consumers", "plugins"].map(
+  (plural) => `${plural}.sluice.dev`,
+);
+
+/** Changes the first version of the Routes' definition, as another version of Sluice would have it. */
+async function patchRoutes(
+  ...operations: readonly { readonly op: string; readonly path: string; readonly value?: unknown }[]
+) {
+  const patch = operations.map(({ path, ...operation }) => ({ ...operation, path: `/spec/versions/0/${path}` }));
+  await plane.kubectl(["patch", "crd", "routes.sluice.dev", "--type=json", "-p", JSON.stringify(patch)]);
+}
+const member = (name: string) => `schema/openAPIV3Schema/properties/spec/properties/${name}`;
+const spec = () => plane.kubectl(["get", "crd", "routes.sluice.dev", "-o", "jsonpath={.spec}"]);
+
+test("the first apply creates all definitions and returns when their kinds are served", async () => {
+  const { code, out, err } = await apply();
+  assert.deepEqual([code, err], [0, []]);
+  assert.deepEqual(out, [...names.map((name) => `${name} created`), "all are served"]);
+  await plane.kubectl(["create", "-f", "-"], JSON.stringify(resource("Route", "kept", { paths: ["/kept"] })));
+});
+
+test("the same again changes nothing", async () => {
+  const { code, out } = await apply();
+  assert.deepEqual([code, out], [0, [...names.map((name) => `${name} unchanged`), "all are served"]]);
+});
+
+test("an older definition is upgraded, whoever wrote it, and resources stay", async () => {
+  const before = await spec();
+  await patchRoutes(
+    { op: "remove", path: member("pathHandling") },
+    { op: "replace", path: `${member("paths")}/maxItems`, value: 3 },
+  );
+  assert.notEqual(await spec(), before);
+  const { code, out } = await apply();
+  assert.deepEqual(
+    [code, out.filter((line) => !line.endsWith("unchanged"))],
+    [0, ["routes.sluice.dev changed", "all are served"]],
+  );
+  assert.equal(await spec(), before);
+  assert.match(await plane.kubectl(["get", "gwroute", "kept"]), /kept/);
+});
+
+test("a newer definition is not downgraded: the fields that would be lost are named, and nothing at all is applied", async () => {
+  await plane.kubectl([
+    "patch",
+    "crd",
+    "plugins.sluice.dev",
+    "--type=json",
+    "-p",
+    JSON.stringify([{ op: "replace", path: "/spec/versions/0/schema/openAPIV3Schema/description", value: "other" }]),
+  ]);
+  await patchRoutes(
+    { op: "add", path: member("mirror"), value: { type: "object", properties: { to: { type: "string" } } } },
+    { op: "add", path: `${member("serviceRef")}/properties/weight`, value: { type: "integer" } },
+  );
+  const before = await spec();
+  const { code, out, err } = await apply();
+  assert.deepEqual([code, out], [3, []]);
+  assert.deepEqual(err.slice(1, 3), ["  spec.mirror", "  spec.serviceRef.weight"]);
+  assert.match(err[0] ?? "", /^routes\.sluice\.dev: .*resources would lose it/);
+  assert.match(err.at(-1) ?? "", /nothing was applied/);
+  assert.equal(await spec(), before);
+  const description = "jsonpath={.spec.versions[0].schema.openAPIV3Schema.description}";
+  assert.equal(await plane.kubectl(["get", "crd", "plugins.sluice.dev", "-o", description]), "other");
+  await patchRoutes(
+    { op: "remove", path: member("mirror") },
+    { op: "remove", path: `${member("serviceRef")}/properties/weight` },
+  );
+  assert.equal((await apply()).code, 0);
+});
+
+test("who may not write definitions is told the verb that is missing", async () => {
+  const { code, err } = await apply(await plane.kubeconfigFor("nobody"));
+  assert.equal(code, 1);
+  assert.match(err.join("\n"), /User "nobody" cannot get resource "customresourcedefinitions"/);
+});
+
+test("print writes what apply would apply", async () => {
+  const { code, out } = await run(["crds", "print"]);
+  assert.equal(code, 0);
+  const printed = parseAllDocuments(out.join("\n")).map((document) => document.toJS());
+  assert.deepEqual(
+    printed.map(({ metadata }) => metadata.name),
+    names,
+  );
+  assert.match(await plane.kubectl(["diff", "--server-side", "--force-conflicts", "-f", "-"], out.join("\n")), /^$/);
+});
+
+test("a command that nobody knows is told what there is", async () => {
+  const { code, err } = await run(["frobnicate"]);
+  assert.deepEqual([code, err.length], [2, 1]);
+  assert.match(err.join("\n"), /crds apply\|print/);
+});
