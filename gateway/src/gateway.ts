@@ -71,21 +71,23 @@ async function originOf(settings: GatewaySettings, log: Logger, node: NodeFacts)
     const { openDatabaseSource } = await import("./stores/database/open-store.ts");
     return openDatabaseSource(settings, { log, node });
   }
-  return { source: await pushSourceOf(settings) };
+  return { source: await pushSourceOf(settings, log) };
 }
 
-async function pushSourceOf(settings: GatewaySettings): Promise<Source> {
+async function pushSourceOf(settings: GatewaySettings, log: Logger): Promise<Source> {
   const { createPushSource } = await import("./sources/push.ts");
   const { push: listen, pushToken, pushCert, pushKey, pushAuthority, pushClient } = settings;
+  const { keptDocument: file, keptDocumentWait: patience } = settings;
+  const keep = file === null ? {} : { keep: (await import("./sources/keep.ts")).createKeep({ file, log }) };
   const given = [pushCert, pushKey, pushAuthority].filter((file) => file !== null);
   if (given.length === 3) {
     const [cert = "", key = "", ca = ""] = await Promise.all(given.map((file) => readFile(file, "utf8")));
-    return createPushSource({ listen, tls: { cert, key, ca, client: pushClient } });
+    return createPushSource({ listen, tls: { cert, key, ca, client: pushClient }, ...keep, patience, log });
   }
   const all = `${names.pushCert.variable}, ${names.pushKey.variable} and ${names.pushAuthority.variable}`;
   if (given.length > 0) throw new SettingsError(`${all} belong together: set all three`);
   if (!pushToken) throw new SettingsError(`who may push? Set ${names.pushToken.variable}, or ${all}`);
-  return createPushSource({ listen, token: pushToken });
+  return createPushSource({ listen, token: pushToken, ...keep, patience, log });
 }
 
 export async function startGateway({ settings, log, ...given }: GatewayOptions): Promise<Gateway> {

@@ -7,7 +7,9 @@
  * | PUT /document | PushDocument | 200 NodeState, 400 PushRefused |
  * | PATCH /document | PushChange | 200 NodeState, 400 PushRefused, 409 NodeState when the node runs another hash than `base` |
  *
- * An answer of 200 is the acknowledgement: the node serves that hash from then on.
+ * An answer of 200 is the acknowledgement: the node serves that hash from then on. Both are answered 412 PushRefused when
+ * they are outdated: their term is lower than the highest that the node has seen, or their revision is lower than the one
+ * that it serves of the same term. So an operator that does not lead any more, and does not know it, changes nothing.
  */
 import type { Change, Document } from "./document.ts";
 import type { Violation } from "./violation.ts";
@@ -20,20 +22,27 @@ export interface NodeState {
   readonly hash: string | null;
   /** The operator's revision of that snapshot; 0 before the first document. */
   readonly revision: number;
+  /** The highest term of an operator that it has seen; 0 before the first push. Absent where nobody pushes. */
+  readonly term?: number;
   /** Version of the node's software. */
   readonly version: string;
   /** Port of its status listener, on the host of its push listener; absent when it has none. */
   readonly statusPort?: number;
 }
 
-export interface PushDocument {
+/** The place of a push among all: those of a higher term are newer, then those of a higher revision. */
+export interface PushPlace {
+  /** Grows with every operator that begins to lead. Default 0. */
+  readonly term?: number;
   /** Grows with every document that an operator publishes. */
   readonly revision: number;
+}
+
+export interface PushDocument extends PushPlace {
   readonly document: Document;
 }
 
-export interface PushChange {
-  readonly revision: number;
+export interface PushChange extends PushPlace {
   /** The hash that the change starts from. */
   readonly base: string;
   readonly change: Change;

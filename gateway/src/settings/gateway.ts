@@ -198,6 +198,21 @@ export const gatewaySettings = defineSettings({
     default: "sluice-operator",
     description: "DNS name that the operator's certificate must carry.",
   },
+  keptDocument: {
+    variable: "SLUICE_KEPT_DOCUMENT",
+    kind: "text",
+    default: null,
+    description:
+      "File on a volume of this node alone in which it keeps what the operator pushed last, to serve it after a start " +
+      "while there is no operator. It holds private keys and passwords: only its owner may read it (mode 0600). Unset: " +
+      "nothing is kept.",
+  },
+  keptDocumentWait: {
+    variable: "SLUICE_KEPT_DOCUMENT_WAIT",
+    kind: "duration",
+    default: 5000,
+    description: "How long a start waits for the operator before it serves what was kept.",
+  },
   trustedAddresses: {
     variable: "SLUICE_TRUSTED_IPS",
     kind: "list",

@@ -17,10 +17,13 @@ import {
   type PushChange,
   type PushDocument,
   type PushRefused,
+  type Snapshot,
   type Violation,
 } from "@sluice/model";
+import { createFence } from "./fence.ts";
+import type { Keep, Kept } from "./keep.ts";
 import { type PushAnswer, type PushServer, startPushServer } from "./push-server.ts";
-import type { Source } from "./source.ts";
+import type { Intake, Source, SourceLog } from "./source.ts";
 
 export interface PushOptions {
   readonly listen: { readonly host: string; readonly port: number };
@@ -30,6 +33,11 @@ export interface PushOptions {
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string; readonly client: string };
   /** Bytes of the largest document; default 256 MiB. */
   readonly maxBytes?: number;
+  /** Keeps what was pushed last, for a start without an operator. Absent: nothing does. */
+  readonly keep?: Keep;
+  /** Milliseconds for which the operator is waited for before what was kept is served. Default 5000. */
+  readonly patience?: number;
+  readonly log?: SourceLog;
 }
 
 /** A push source that also tells where it listens, for tests and the start-up line. */
@@ -39,7 +47,8 @@ export interface PushSource extends Source {
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
-export function createPushSource({ listen, token, tls, maxBytes = 256 * 1024 * 1024 }: PushOptions): PushSource {
+export function createPushSource(options: PushOptions): PushSource {
+  const { listen, token, tls, maxBytes = 256 * 1024 * 1024, keep, patience = 5000, log } = options;
   if (!token && !tls)
     throw new Error("the push listener needs SLUICE_PUSH_TOKEN or SLUICE_PUSH_TLS_CERT, _KEY and _CA");
   let server: PushServer | undefined;
@@ -68,58 +77,114 @@ export function createPushSource({ listen, token, tls, maxBytes = 256 * 1024 * 1
     return expected && timingSafeEqual(given, expected) ? null : "the bearer token is missing or wrong";
   }
 
+  const fence = createFence();
+  let kept: Kept | null = null;
+  let waiting: NodeJS.Timeout | undefined;
+  /** Why what is served may be old; null: the operator pushed it. */
+  let trouble: string | null = null;
+
+  /** Serves what was kept, unless something was pushed meanwhile. */
+  async function serveKept(intake: Intake, { place, snapshot }: Kept): Promise<void> {
+    let overtaken = false;
+    const taken = await intake.update(place.revision, (previous) => {
+      overtaken = intake.state().hash !== null;
+      return { value: overtaken ? previous : snapshot };
+    });
+    if (overtaken || !taken.value) return;
+    trouble = "no operator has pushed since the start: what was kept from before is served";
+    log?.warn({ revision: place.revision, hash: taken.value.hash }, trouble);
+  }
+
   return {
     async start(intake) {
+      const stateOf = (): NodeState => ({ ...intake.state(), term: fence.term() });
+
+      /** Takes a push in its turn; `next` is asked for what it makes of the snapshot that is served then. */
+      async function take(
+        push: PushDocument | PushChange,
+        next: (previous: Snapshot) => Checked<Snapshot> | "stale",
+      ): Promise<PushAnswer> {
+        let answer: PushAnswer | undefined;
+        let leadsTo: Snapshot | undefined;
+        const taken = await intake.update(push.revision, (previous) => {
+          const late = fence.outdated(push);
+          if (late !== null) answer = outdated(late);
+          const made = late === null ? next(previous) : "stale";
+          if (made !== "stale") {
+            leadsTo = made.value;
+            return made;
+          }
+          answer ??= { status: 409, body: stateOf() };
+          return { violations: [] };
+        });
+        if (answer) return answer;
+        if (taken.violations) return answerOf(taken);
+        fence.passed(push);
+        if (leadsTo) keep?.note(push, leadsTo);
+        clearTimeout(waiting);
+        trouble = null;
+        return { status: 200, body: stateOf() };
+      }
+
       async function put(body: unknown): Promise<PushAnswer> {
         if (!isOutline(body, "document")) return refusalOf("document");
-        const { revision, document } = body as unknown as PushDocument;
-        const checked = checkFlatDocument(document);
+        const push = body as unknown as PushDocument;
+        const late = fence.outdated(push);
+        if (late !== null) return outdated(late);
+        const checked = checkFlatDocument(push.document);
         if (checked.violations) return answerOf(checked);
-        return answerOf(await intake.update(revision, (previous) => applyDocument(previous, checked.value)));
+        return take(push, (previous) => applyDocument(previous, checked.value));
       }
 
       async function patch(body: unknown): Promise<PushAnswer> {
         if (!isOutline(body, "change")) return refusalOf("change");
-        const { revision, base, change } = body as unknown as PushChange;
-        const isStale = () => intake.state().hash !== base;
-        const conflict = (): PushAnswer => ({ status: 409, body: intake.state() });
-        if (isStale()) return conflict();
-        const checked = checkChange(change);
+        const push = body as unknown as PushChange;
+        const late = fence.outdated(push);
+        if (late !== null) return outdated(late);
+        const isStale = () => intake.state().hash !== push.base;
+        if (isStale()) return { status: 409, body: stateOf() };
+        const checked = checkChange(push.change);
         if (checked.violations) return answerOf(checked);
-        let overtaken = false;
-        const taken = await intake.update(revision, (previous) => {
-          overtaken = isStale();
-          return overtaken ? { violations: [] } : applyChange(previous, checked.value);
-        });
-        return overtaken ? conflict() : answerOf(taken);
+        return take(push, (previous) => (isStale() ? "stale" : applyChange(previous, checked.value)));
       }
 
+      kept = (await keep?.read()) ?? null;
+      if (kept) fence.passed(kept.place);
       server = await startPushServer({
         listen,
         ...(tls && { tls: { cert: tls.cert, key: tls.key, ca: tls.ca } }),
         maxBytes,
         stranger,
         async answer(method, body) {
-          if (method === "GET") return { status: 200, body: intake.state() };
+          if (method === "GET") return { status: 200, body: stateOf() };
           return method === "PUT" ? put(body) : patch(body);
         },
       });
+      const found = kept;
+      if (!found) return;
+      waiting = setTimeout(() => {
+        serveKept(intake, found).catch((error: Error) => log?.error({ err: error }, "what was kept cannot be served"));
+      }, patience);
     },
-    trouble: () => null,
+    trouble: () => trouble,
     address() {
       if (!server) throw new Error("the push source has not been started");
       return server.address;
     },
     async stop() {
+      clearTimeout(waiting);
       await server?.stop();
+      await keep?.close();
     },
   };
 }
 
-const answerOf = (taken: Checked<NodeState | object>): PushAnswer =>
-  taken.violations
-    ? { status: 400, body: refused("the document is refused", taken.violations) }
-    : { status: 200, body: taken.value };
+const answerOf = ({ violations = [] }: Checked<object>): PushAnswer => ({
+  status: 400,
+  body: refused("the document is refused", violations),
+});
+
+const outdated = (message: string): PushAnswer => ({ status: 412, body: refused(message, []) });
 
 const refused = (message: string, violations: readonly Violation[]): PushRefused => ({
   message,
@@ -129,15 +194,20 @@ const refused = (message: string, violations: readonly Violation[]): PushRefused
 /** What the operator never sends. */
 const refusalOf = (member: "document" | "change"): PushAnswer => ({
   status: 400,
-  body: refused(`the body must have a revision (a whole number) and a ${member} (an object)`, []),
+  body: refused(
+    `the body must have a revision (a whole number), a ${member} (an object), and as its term a whole number`,
+    [],
+  ),
 });
 
 function isOutline(body: unknown, member: "document" | "change"): boolean {
   if (!isRecord(body)) return false;
-  const { revision, base } = body;
+  const { term = 0, revision, base } = body;
   const isBase = base === undefined || typeof base === "string";
-  return Number.isInteger(revision) && Number(revision) >= 0 && isBase && isRecord(body[member]);
+  return isCount(term) && isCount(revision) && isBase && isRecord(body[member]);
 }
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

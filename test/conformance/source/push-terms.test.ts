@@ -1,0 +1,120 @@
+/** Which operator a node listens to, and what it serves when there is none. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { NodeState, PushRefused } from "@sluice/model";
+import { createIntake } from "../../../gateway/src/runtime/intake.ts";
+import { createKeep } from "../../../gateway/src/sources/keep.ts";
+import { createPushSource, type PushOptions } from "../../../gateway/src/sources/push.ts";
+import { temporaryFolder, waitFor } from "../../process/index.ts";
+import { documentOf } from "./suite.ts";
+
+const token = "t0ken";
+const folder = temporaryFolder("push-terms");
+after(() => folder.remove());
+
+interface Node {
+  push(term: number, revision: number, names: readonly string[]): Promise<readonly [number, NodeState & PushRefused]>;
+  state(): Promise<NodeState>;
+  readonly served: readonly string[][];
+  trouble(): string | null;
+}
+
+async function withNode(options: Partial<PushOptions>, body: (node: Node) => Promise<void>): Promise<void> {
+  const source = createPushSource({ listen: { host: "127.0.0.1", port: 0 }, token, ...options });
+  const served: string[][] = [];
+  await source.start(
+    createIntake({
+      node: "n",
+      version: "1",
+      serve: (snapshot) => void served.push([...snapshot.services.values()].map(({ name }) => name ?? "").sort()),
+    }),
+  );
+  const url = `http://127.0.0.1:${source.address().port}/document`;
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  try {
+    await body({
+      served,
+      trouble: () => source.trouble(),
+      state: async () => (await (await fetch(url, { headers })).json()) as NodeState,
+      async push(term, revision, names) {
+        const response = await fetch(url, {
+          method: "PUT",
+          headers,
+          body: JSON.stringify({ term, revision, document: documentOf(names) }),
+        });
+        return [response.status, (await response.json()) as NodeState & PushRefused];
+      },
+    });
+  } finally {
+    await source.stop();
+  }
+}
+
+test("an operator whose term is over changes nothing, and hears both terms", () =>
+  withNode({}, async ({ push, state, served }) => {
+    await push(1, 8, ["old"]);
+    const [status, { term, revision }] = await push(2, 1, ["new"]);
+    assert.deepEqual([status, term, revision], [200, 2, 1]);
+    const [late, { message }] = await push(1, 9, ["late"]);
+    assert.equal(late, 412);
+    assert.equal(message, "term 1 is over: this node has seen term 2");
+    assert.deepEqual(served, [["old"], ["new"]]);
+    assert.equal((await state()).revision, 1);
+  }));
+
+test("a push that was overtaken by a later one of the same operator changes nothing", () =>
+  withNode({}, async ({ push, served }) => {
+    await push(1, 8, ["eight"]);
+    const [status, { message }] = await push(1, 7, ["seven"]);
+    assert.equal(status, 412);
+    assert.equal(message, "revision 7 of term 1 is outdated: this node serves revision 8 of it");
+    assert.deepEqual(served, [["eight"]]);
+  }));
+
+test("of pushes of two operators at the same time the higher term's stays", () =>
+  withNode({}, async ({ push, served }) => {
+    const pushes = Array.from({ length: 20 }, (_, index) =>
+      push(index % 2 ? 2 : 1, index, [index % 2 ? `leader-${index}` : `former-${index}`]),
+    );
+    await Promise.all(pushes);
+    const first = served.findIndex(([name]) => name?.startsWith("leader"));
+    assert.ok(
+      served.slice(first).every(([name]) => name?.startsWith("leader")),
+      JSON.stringify(served),
+    );
+  }));
+
+const file = () => join(folder.path, `document-${Math.random()}`);
+const log = { info() {}, warn() {}, error() {} };
+
+test("what was pushed last is served after a start without an operator, and pushes of before it are outdated", async () => {
+  const keptIn = file();
+  const keep = () => createKeep({ file: keptIn, log });
+  await withNode({ keep: keep() }, async ({ push, trouble }) => {
+    await push(4, 2, ["kept"]);
+    assert.equal(trouble(), null);
+  });
+  await withNode({ keep: keep(), patience: 1 }, async ({ served, trouble, state, push }) => {
+    await waitFor(() => served.length > 0, { what: "the document that was kept" });
+    assert.deepEqual(served, [["kept"]]);
+    assert.match(trouble() ?? "", /no operator has pushed since the start/);
+    const { term, revision } = await state();
+    assert.deepEqual([term, revision], [4, 2]);
+    assert.equal((await push(3, 9, ["late"]))[0], 412);
+    assert.equal((await push(4, 3, ["next"]))[0], 200);
+    assert.equal(trouble(), null);
+    assert.deepEqual(served, [["kept"], ["next"]]);
+  });
+});
+
+test("what was kept is not served while the operator has its time, nor once it has pushed", async () => {
+  const keptIn = file();
+  const keep = () => createKeep({ file: keptIn, log });
+  await withNode({ keep: keep() }, async ({ push }) => void (await push(1, 1, ["kept"])));
+  await withNode({ keep: keep(), patience: 60_000 }, async ({ push, state, served }) => {
+    assert.equal((await state()).hash, null);
+    await push(1, 2, ["pushed"]);
+    assert.deepEqual(served, [["pushed"]]);
+  });
+});
