@@ -98,6 +98,8 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     kinds: watchedKinds,
     namespaces: settings.namespaces,
     secretLabel: CREDENTIAL_LABEL,
+    // It writes statuses alone, and reads before it does who owns them.
+    bookkeeping: false,
     signal: abort.signal,
     log,
     onVersion: batches.note,

@@ -18,6 +18,8 @@ export interface CacheOptions<Kinds extends Kind> {
   readonly namespaces: readonly string[];
   /** Label selector for Secrets: only those that carry it are read, and besides those that hold a TLS certificate. */
   readonly secretLabel: string;
+  /** See WatchOptions. */
+  readonly bookkeeping?: boolean;
   readonly signal: AbortSignal;
   readonly log: { warn(details: object, message: string): void };
   /**
@@ -69,7 +71,7 @@ interface Scope<Kinds extends Kind> extends Pick<WatchOptions, "namespace" | "la
 }
 
 export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Kinds>): ResourceCache<Kinds> {
-  const { client, kinds, signal, log, onChange, onVersion, onResource } = options;
+  const { client, kinds, bookkeeping, signal, log, onChange, onVersion, onResource } = options;
   const cached = new Map(kinds.map((kind) => [kind, new Map<string, Resource>()]));
   const scopes = kinds.flatMap((kind) => scopesOf(kind, options));
   const unsynced = new Set(scopes);
@@ -150,7 +152,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
         else troubles.delete(scope);
       },
     };
-    client.watch(kind, observer, { signal, ...selection });
+    client.watch(kind, observer, { signal, ...selection, ...(bookkeeping !== undefined && { bookkeeping }) });
   }
 
   for (const scope of scopes) {

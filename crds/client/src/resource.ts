@@ -90,6 +90,11 @@ export interface Observer {
 
 export interface WatchOptions extends Selectors {
   readonly signal: AbortSignal;
+  /**
+   * Whether resources of ours come with what their writers keep about them: managedFields, and kubectl's copy of what it
+   * applied. They take more memory than all the rest. Default true.
+   */
+  readonly bookkeeping?: boolean;
 }
 
 export interface ApplyOptions {

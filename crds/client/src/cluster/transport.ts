@@ -1,6 +1,6 @@
 /** The reflector's transport over a connection, for one kind. */
 import { type KindNames, kindNames } from "../kinds.ts";
-import { type Kind, type Resource, type Selectors, UnknownKind } from "../resource.ts";
+import { type Kind, type Resource, UnknownKind, type WatchOptions } from "../resource.ts";
 import type { Connection } from "./connection.ts";
 import { Fault } from "./fault.ts";
 import { lines } from "./lines.ts";
@@ -21,7 +21,7 @@ export function pathOf(
 export function createTransport(
   connection: Connection,
   kind: Kind,
-  { namespace, labels, fields }: Selectors,
+  { namespace, labels, fields, bookkeeping = true }: Omit<WatchOptions, "signal">,
 ): Transport {
   const selectors = { labelSelector: labels, fieldSelector: fields };
   const path = pathOf(kindNames[kind], { namespace });
@@ -34,7 +34,7 @@ export function createTransport(
         items: readonly Partial<Resource>[] | null;
       };
       return {
-        items: (answer.items ?? []).map((item) => trim(kind, item)),
+        items: (answer.items ?? []).map((item) => trim(kind, item, { bookkeeping })),
         resourceVersion: answer.metadata.resourceVersion,
         ...(answer.metadata.continue ? { continue: answer.metadata.continue } : {}),
       };
@@ -42,7 +42,7 @@ export function createTransport(
     async watch(query, signal) {
       const selection = { ...query, ...selectors, watch: true, allowWatchBookmarks: true };
       const chunks = await connection.open({ method: "GET", path, query: selection, signal }).catch(ofKind(kind));
-      return events(kind, chunks);
+      return events(chunks, (object) => trim(kind, object, { bookkeeping }));
     },
   };
 }
@@ -56,9 +56,12 @@ export function ofKind(kind: Kind): (error: unknown) => never {
   };
 }
 
-async function* events(kind: Kind, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent> {
+async function* events(
+  chunks: AsyncIterable<Uint8Array>,
+  trimmed: (object: Resource) => Resource,
+): AsyncGenerator<WatchEvent> {
   for await (const line of lines(chunks)) {
     const event = JSON.parse(line) as WatchEvent;
-    yield event.type === "ERROR" ? event : { type: event.type, object: trim(kind, event.object) };
+    yield event.type === "ERROR" ? event : { type: event.type, object: trimmed(event.object) };
   }
 }
