@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gunzipSync } from "node:zlib";
 import {
   applyChange,
   applyDocument,
@@ -60,8 +61,10 @@ export async function startTestNode(token: string): Promise<TestNode> {
     for await (const part of request) parts.push(part as Buffer);
     if (frozen) return;
     const trusted = request.headers.authorization === `Bearer ${token}` && request.url === "/document";
+    const sent = Buffer.concat(parts);
+    const text = request.headers["content-encoding"] === "gzip" ? gunzipSync(sent) : sent;
     const [code, body] = trusted
-      ? answer(request.method, Buffer.concat(parts).toString("utf8"))
+      ? answer(request.method, text.toString("utf8"))
       : [401, { message: "not the operator" }];
     response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(body));
   }

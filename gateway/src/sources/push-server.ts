@@ -6,6 +6,8 @@ import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
 
 /** Not by an import; see proxy/status-texts.ts. */
 const { createServer } = process.getBuiltinModule("node:http");
@@ -76,8 +78,14 @@ async function answerTo(request: IncomingMessage, options: PushServerOptions): P
   if (!isMethod(method) || url.split("?", 1)[0] !== PATH) return refusal(404, "Not found");
   if (method === "GET") return answer(method, undefined);
   if (!/^application\/json *(;|$)/i.test(headers["content-type"] ?? "")) return refusal(415, "the body must be JSON");
-  const text = await bodyOf(request, maxBytes);
-  if (text === null) return refusal(413, `the body has more than ${maxBytes} bytes`);
+  const coding = headers["content-encoding"] ?? "identity";
+  if (coding !== "identity" && coding !== "gzip") return refusal(415, "the body may be coded by gzip only");
+  const tooLong = refusal(413, `the body has more than ${maxBytes} bytes`);
+  const sent = await bodyOf(request, maxBytes);
+  if (sent === null) return tooLong;
+  const text = coding === "gzip" ? await unzipped(sent, maxBytes) : sent.toString();
+  if (text === null) return tooLong;
+  if (text === undefined) return refusal(400, "the body is not what gzip makes");
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -91,7 +99,7 @@ const isMethod = (method: string | undefined): method is PushMethod =>
   method === "GET" || method === "PUT" || method === "PATCH";
 
 /** Null when it is too long. Rejects when it does not come to its end. */
-function bodyOf(request: IncomingMessage, maxBytes: number): Promise<string | null> {
+function bodyOf(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) return Promise.resolve(null);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -103,9 +111,20 @@ function bodyOf(request: IncomingMessage, maxBytes: number): Promise<string | nu
         resolve(null);
       } else chunks.push(chunk);
     });
-    request.once("end", () => resolve(Buffer.concat(chunks).toString()));
+    request.once("end", () => resolve(Buffer.concat(chunks)));
     request.once("error", reject);
   });
+}
+
+const gunzipped = promisify(gunzip);
+
+/** Null when it is too long, undefined when it cannot be read. */
+async function unzipped(bytes: Buffer, maxBytes: number): Promise<string | null | undefined> {
+  try {
+    return (await gunzipped(bytes, { maxOutputLength: maxBytes })).toString();
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE" ? null : undefined;
+  }
 }
 
 function send(response: ServerResponse, { status, body }: PushAnswer): void {

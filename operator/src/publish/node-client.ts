@@ -1,6 +1,7 @@
 /** Talks to one node's push listener (the table of requests stands in @sluice/model, push.ts). */
 import type { NodeState, PushChange, PushDocument, PushRefused } from "@sluice/model";
 import { Agent, request } from "undici";
+import { bodyOf } from "./body.ts";
 
 export interface NodeClient {
   state(): Promise<NodeState>;
@@ -51,17 +52,22 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
 
   async function call(node: Node, method: "GET" | "PUT" | "PATCH", push?: PushDocument | PushChange) {
     const wait = push ? timeout * 10 : timeout;
+    const body = push && (await bodyOf(push));
     const response = await request(`${node.address}/document`, {
       method,
       dispatcher,
       signal: node.signal,
       headersTimeout: wait,
       bodyTimeout: wait,
-      headers: push ? { ...authorization, "content-type": "application/json" } : authorization,
-      ...(push ? { body: JSON.stringify(push) } : {}),
+      headers: {
+        ...authorization,
+        ...(body && { "content-type": "application/json" }),
+        ...(body?.isZipped && { "content-encoding": "gzip" }),
+      },
+      ...(body && { body: body.bytes }),
     });
-    const body = (await response.body.json()) as NodeState | PushRefused;
-    return { status: response.statusCode, body };
+    const answer = (await response.body.json()) as NodeState | PushRefused;
+    return { status: response.statusCode, body: answer };
   }
 
   function acknowledged({ status, body }: { status: number; body: NodeState | PushRefused }): NodeState {

@@ -2,10 +2,11 @@
  * Keeps one node on the newest document: pushes as soon as there is a newer one, looks in between whether the node
  * still runs it (a restarted node does not), and goes on trying while the node is silent.
  */
-import { changeBetween, type NodeState, snapshotToDocument } from "@sluice/model";
+import type { NodeState } from "@sluice/model";
 import type { History, Published } from "./history.ts";
 import { type NodeClient, Refused } from "./node-client.ts";
 import { pause } from "./pause.ts";
+import { changeBetween, snapshotToDocument } from "./shared.ts";
 
 export type PushOutcome = "acknowledged" | "refused" | "failed";
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { Agent, request } from "undici";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import { createPushSource, type PushOptions, type PushSource } from "../../../gateway/src/sources/push.ts";
@@ -199,3 +200,23 @@ test("with mutual TLS only the operator's certificate may push", async () => {
     }
   });
 });
+
+const zip = (text: string) => new Uint8Array(gzipSync(text));
+const good = JSON.stringify({ revision: 1, document: documentOf(["a"]) });
+for (const [what, coding, body, status] of [
+  ["zipped", "gzip", zip(good), 200],
+  ["zipped, and is no JSON", "gzip", zip("{"), 400],
+  ["said to be zipped, and is not", "gzip", good, 400],
+  ["cut off in the middle of the zip", "gzip", zip(good).slice(0, -10), 400],
+  ["zipped, and longer than the limit when it is not", "gzip", zip(long), 413],
+  ["coded in another way", "br", good, 415],
+] as const)
+  test(`a body that is ${what} is answered ${status}`, () =>
+    withSource({ token, maxBytes: 1000 }, async (source) => {
+      const response = await fetch(base(source), {
+        method: "PUT",
+        headers: { ...operator, "content-encoding": coding },
+        body,
+      });
+      assert.equal(response.status, status);
+    }));
