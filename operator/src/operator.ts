@@ -17,6 +17,7 @@ import { createTeller } from "./status/teller.ts";
 import { createStatusWriter } from "./status/writer.ts";
 import { createTranslator } from "./translate/translator.ts";
 import { createWaitingRoom } from "./wait/waiting-room.ts";
+import { selectorOf } from "./world/selection.ts";
 import { watchedKinds } from "./world/world.ts";
 
 export const MANAGER = "sluice-operator";
@@ -49,6 +50,7 @@ function nodeServiceOf({ nodeService, namespaces }: OperatorSettings): NodeServi
 
 export async function startOperator({ settings, client, credentials, log }: OperatorOptions): Promise<Operator> {
   const nodeService = nodeServiceOf(settings);
+  const namespaceSelector = selectorOf(settings);
   const abort = new AbortController();
   const connector = nodeConnector(credentials);
   const scheme = credentials.tls ? "https" : "http";
@@ -97,6 +99,9 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     client,
     kinds: watchedKinds,
     namespaces: settings.namespaces,
+    namespaceSelector,
+    // Most clusters have no Gateway API: without it nothing may refer to another namespace.
+    optional: ["ReferenceGrant"],
     secretLabel: CREDENTIAL_LABEL,
     // It writes statuses alone, and reads before it does who owns them.
     bookkeeping: false,

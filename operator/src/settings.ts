@@ -21,6 +21,13 @@ export const operatorSettings = defineSettings({
     default: [],
     description: "Namespaces to read. Unset: all.",
   },
+  namespaceSelector: {
+    variable: "SLUICE_NAMESPACE_SELECTOR",
+    kind: "text",
+    default: null,
+    description:
+      "Label selector of the namespaces whose resources count, besides the home namespace; in place of SLUICE_NAMESPACES. Unset: all.",
+  },
   homeNamespace: {
     variable: "SLUICE_HOME_NAMESPACE",
     kind: "text",

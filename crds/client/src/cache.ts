@@ -2,6 +2,7 @@
 import { TLS_SECRET_TYPE } from "@sluice/model";
 import { type Ahead, createAhead, versionOf } from "./ahead.ts";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "./batch.ts";
+import { followNamespaces, type NamespaceSelector } from "./namespaces.ts";
 import {
   type Kind,
   type Observer,
@@ -16,6 +17,13 @@ export interface CacheOptions<Kinds extends Kind> {
   readonly kinds: readonly Kinds[];
   /** Watched namespaces; all when empty. */
   readonly namespaces: readonly string[];
+  /**
+   * Resources of other namespaces than these count as absent; a namespace comes and goes as a whole. EndpointSlices
+   * count everywhere: nodes are found by them. Default: those of all watched namespaces count.
+   */
+  readonly namespaceSelector?: NamespaceSelector | null;
+  /** Kinds of others, which the cluster may not know: then there are none. */
+  readonly optional?: readonly Kinds[];
   /** Label selector for Secrets: only those that carry it are read, and besides those that hold a TLS certificate. */
   readonly secretLabel: string;
   /** See WatchOptions. */
@@ -39,8 +47,8 @@ export interface CacheOptions<Kinds extends Kind> {
 export interface ResourceCache<Kinds extends Kind> {
   /** Resources of each kind by `namespace/name`. */
   readonly resources: Readonly<Record<Kinds, ReadonlyMap<string, Resource>>>;
-  /** Kinds that have not been listed yet, or that the cluster does not know any more. */
-  unsynced(): readonly Kinds[];
+  /** Kinds that have not been listed yet, or that the cluster does not know any more; Namespace while it is selected by. */
+  unsynced(): readonly (Kinds | "Namespace")[];
   /** Why the last attempts to read have failed, each reason once; empty when all is well. Synced kinds stay so. */
   trouble(): readonly string[];
   /**
@@ -76,14 +84,33 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   const scopes = kinds.flatMap((kind) => scopesOf(kind, options));
   const unsynced = new Set(scopes);
   const troubles = new Map<Scope<Kinds>, string>();
+  const selected =
+    options.namespaceSelector &&
+    followNamespaces({ client, selector: options.namespaceSelector, signal, log, onChange: moveNamespaces });
   const ahead = Object.fromEntries(kinds.map((kind) => [kind, createAhead()])) as Record<Kinds, Ahead>;
 
   /** What the watches say, as long as nothing newer was written. */
   const toldOf = (kind: Kinds, key: string): Resource | undefined =>
     scopes.find((scope) => scope.kind === kind && scope.found.has(key))?.found.get(key);
 
-  function put(kind: Kinds, key: string, resource: Resource | undefined): void {
+  const counts = (kind: Kinds, { metadata }: Resource): boolean =>
+    !selected || kind === "EndpointSlice" || selected.has(metadata.namespace);
+
+  /** What was read of them waits for them: a namespace is there at once and never in part. */
+  function moveNamespaces(moved: readonly string[]): void {
+    const names = new Set(moved);
+    for (const { kind, found } of scopes)
+      for (const [key, resource] of found) {
+        if (!names.has(resource.metadata.namespace)) continue;
+        put(kind, key, resource);
+        if (counts(kind, resource)) onVersion?.(kind, undefined, resource);
+      }
+    onChange(true);
+  }
+
+  function put(kind: Kinds, key: string, told: Resource | undefined): void {
     const held = cached.get(kind);
+    const resource = told && counts(kind, told) ? told : undefined;
     if (!held || held.get(key) === resource) return;
     if (resource) held.set(key, resource);
     else held.delete(key);
@@ -121,7 +148,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
         for (const key of before.keys()) if (!there.has(key)) forget(key);
         for (const resource of list) {
           keep(resource);
-          onVersion?.(kind, before.get(resourceKey(resource)) ?? unknown, resource);
+          if (counts(kind, resource)) onVersion?.(kind, before.get(resourceKey(resource)) ?? unknown, resource);
         }
         unsynced.delete(scope);
         troubles.delete(scope);
@@ -131,6 +158,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
         const before = held.get(resourceKey(resource));
         keep(resource);
         pass(resource);
+        if (!counts(kind, resource)) return;
         onVersion?.(kind, before ?? null, resource);
         onChange(!before || !sameMeaning(before, resource));
       },
@@ -139,15 +167,20 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
         if (!found.has(key)) return;
         forget(key, resource);
         pass(resource);
-        onChange(true);
+        if (counts(kind, resource)) onChange(true);
       },
       lost(error) {
+        if (error instanceof UnknownKind && options.optional?.includes(kind)) {
+          observer.replaced([]);
+          return;
+        }
         // Without the kind an empty list would look like a deletion of everything: the kind counts as not synced.
         if (error instanceof UnknownKind) unsynced.add(scope);
         troubles.set(scope, error.message);
         log.warn({ kind, namespace: scope.namespace, reason: error.message }, "cannot read resources, trying again");
       },
       trouble(error) {
+        if (error instanceof UnknownKind && options.optional?.includes(kind)) return;
         if (error) troubles.set(scope, error.message);
         else troubles.delete(scope);
       },
@@ -161,8 +194,13 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   }
   return {
     resources: Object.fromEntries(cached) as unknown as Record<Kinds, Map<string, Resource>>,
-    unsynced: () => kinds.filter((kind) => [...unsynced].some((scope) => scope.kind === kind)),
-    trouble: () => [...new Set(troubles.values())],
+    unsynced: () => [
+      ...(selected && !selected.isSynced() ? (["Namespace"] as const) : []),
+      ...kinds.filter((kind) => [...unsynced].some((scope) => scope.kind === kind)),
+    ],
+    trouble: () => [
+      ...new Set([...troubles.values(), selected?.trouble() ?? null].filter((reason) => reason !== null)),
+    ],
     wrote(kind, resource, { removed = false } = {}) {
       const version = versionOf(resource);
       if (version === undefined) return;

@@ -24,6 +24,7 @@ export { printResource } from "./directory/rewrite.ts";
 export * from "./endpoints.ts";
 export { isOurs, type KindNames, kindNames, kindOf } from "./kinds.ts";
 export type { Log } from "./log.ts";
+export type { NamespaceSelector } from "./namespaces.ts";
 export * from "./resource.ts";
 export { isSeen } from "./seen.ts";
 export * from "./translate/index.ts";

@@ -19,6 +19,12 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   Secret: { apiVersion: "v1", kind: "Secret", plural: "secrets" },
   CoreService: { apiVersion: "v1", kind: "Service", plural: "services" },
   Lease: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", plural: "leases" },
+  Namespace: { apiVersion: "v1", kind: "Namespace", plural: "namespaces" },
+  ReferenceGrant: {
+    apiVersion: "gateway.networking.k8s.io/v1beta1",
+    kind: "ReferenceGrant",
+    plural: "referencegrants",
+  },
   EndpointSlice: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", plural: "endpointslices" },
 };
 

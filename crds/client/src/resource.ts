@@ -1,8 +1,11 @@
 /** Resources as this client reads and writes them: plain Kubernetes objects, whatever holds them. */
 
-/** Kinds of ours (group sluice.dev), and core kinds that are read or, as a Lease, written. `CoreService` is v1 Service. */
+/**
+ * Kinds of ours (group sluice.dev), and others that are read or, as a Lease, written. `CoreService` is v1 Service.
+ * A Namespace lies in no namespace: of it only the name is read. ReferenceGrant is the Gateway API's.
+ */
 export type SluiceKind = "Certificate" | "Upstream" | "Service" | "Route" | "Plugin" | "Consumer";
-export type CoreKind = "Secret" | "CoreService" | "EndpointSlice" | "Lease";
+export type CoreKind = "Secret" | "CoreService" | "EndpointSlice" | "Lease" | "Namespace" | "ReferenceGrant";
 export type Kind = SluiceKind | CoreKind;
 
 export interface Metadata {
@@ -190,5 +193,32 @@ export interface ResourceClient {
     of: { readonly namespace: string; readonly name: string },
     run: (turn: Turn) => Promise<Result>,
   ): Promise<Result>;
+  close(): Promise<void>;
+}
+
+/** Who leads, as a Lease says it. */
+export interface LeaseRecord {
+  /** Empty: nobody. */
+  readonly holder: string;
+  /** Milliseconds after which a Lease that was not renewed is anybody's. */
+  readonly duration: number;
+  /** Grows whenever the holder changes. */
+  readonly transitions: number;
+}
+
+export interface SeenLease extends LeaseRecord {
+  /** Opaque; changes with every write. */
+  readonly version: string;
+}
+
+/** One Lease. Every call rejects when its signal aborts. */
+export interface LeaseStore {
+  /** Null: there is none. */
+  read(signal: AbortSignal): Promise<SeenLease | null>;
+  /** Rejects with a Conflict when the Lease is not what was seen before; null: when there is one. */
+  write(
+    record: LeaseRecord,
+    options: { readonly before: SeenLease | null; readonly signal: AbortSignal },
+  ): Promise<SeenLease>;
   close(): Promise<void>;
 }

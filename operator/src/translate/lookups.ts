@@ -1,9 +1,10 @@
 /** What translations ask the world for. */
 import { type Ask, classOf, identityOf, keyOf, type Resource } from "@sluice/crds";
 import type { World } from "../world/world.ts";
+import type { Grants } from "./grants.ts";
 
 export interface Lookups {
-  in(world: World): Ask;
+  in(world: World, grants: Grants): Ask;
   /** The id of a resource's entity; undefined for none, and for those of another class. */
   idOf(resource: Resource | undefined): string | undefined;
 }
@@ -26,9 +27,11 @@ export function createLookups({ homeNamespace, class: className }: LookupsOption
   }
 
   return {
-    in: (world) => ({
+    in: (world, grants) => ({
       resolve: (kind, namespace, name) => idOf(world[kind].get(keyOf(namespace, name))),
       read: (kind, namespace, name) => world[kind].get(keyOf(namespace, name)),
+      allows: grants.allows,
+      opened: grants.opened,
     }),
     idOf,
   };

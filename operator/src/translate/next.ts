@@ -43,7 +43,7 @@ interface Step {
 }
 
 export function createNext({ whole, memory, lookups }: NextOptions): Next {
-  const { parts, parties, closedHosts, slices } = whole;
+  const { parts, parties, closedHosts, slices, grants } = whole;
   let { translation } = whole;
   /** Keys of the resources that asked for one, which may be absent. */
   const askers = new Map<string, Set<string>>();
@@ -75,6 +75,7 @@ export function createNext({ whole, memory, lookups }: NextOptions): Next {
       const { kind, name } = placeOf(key);
       if (kind === "EndpointSlice")
         for (const service of slices.set(name, world.EndpointSlice.get(name))) addAskers(`EndpointSlice/${service}`);
+      else if (kind === "ReferenceGrant") grants.set(name, world.ReferenceGrant.get(name)).forEach(addAskers);
       else if (kind === "Secret" || kind === "CoreService") addAskers(key);
       else if (isOurs(kind)) {
         affected.add(key);
@@ -87,7 +88,7 @@ export function createNext({ whole, memory, lookups }: NextOptions): Next {
 
   function partNow(kind: SluiceKind, resource: Resource | undefined, world: World): Part | undefined {
     if (!resource || lookups.idOf(resource) === undefined) return undefined;
-    const remembered = memory.translateOne(kind, resource, lookups.in(world));
+    const remembered = memory.translateOne(kind, resource, lookups.in(world, grants));
     return { remembered, born: resource.metadata.creationTimestamp, isPlain: true };
   }
 

@@ -6,11 +6,13 @@
 import {
   type Ask,
   type CheckedTranslation,
+  type Reference,
   type Resource,
   type SluiceKind,
   translate,
   translateNoted,
 } from "@sluice/crds";
+import { grantsFor, grantsIn } from "./grants.ts";
 import { withLastSecret } from "./last-secret.ts";
 import { type Item, type Owner, ownerKey } from "./translation.ts";
 
@@ -19,7 +21,7 @@ export interface Piece extends CheckedTranslation {
   /** Undefined when there are violations, but for a certificate that goes on with its last good Secret. */
   readonly asItem: Item | undefined;
   /** `refersTo` as keys of owners. */
-  readonly targets: readonly { readonly kind: SluiceKind; readonly name: string; readonly key: string }[];
+  readonly targets: readonly (Reference & { readonly key: string })[];
 }
 
 export interface Remembered {
@@ -49,11 +51,7 @@ export interface Memory {
 
 function pieceOf(owner: Owner, checked: CheckedTranslation): Piece {
   const { entity, refersTo = [] } = checked;
-  const targets = refersTo.map(({ kind, name }) => ({
-    kind,
-    name,
-    key: ownerKey({ kind, namespace: owner.namespace, name }),
-  }));
+  const targets = refersTo.map((reference) => ({ ...reference, key: ownerKey(reference) }));
   return { ...checked, asItem: entity && { owner, entity: entity as unknown as Item["entity"] }, targets };
 }
 
@@ -88,6 +86,14 @@ export function createMemory(homeNamespace: string): Memory {
           const answer = ask.read(of, within, called);
           if (of === "Secret") secret = answer;
           return answer;
+        },
+        allows(crossing) {
+          asked.add(grantsIn(crossing.to.namespace));
+          return ask.allows(crossing);
+        },
+        opened(within) {
+          asked.add(grantsFor(within));
+          return ask.opened(within);
         },
       };
       const noted = translateNoted(resource, translating, noting);

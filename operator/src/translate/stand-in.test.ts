@@ -12,7 +12,12 @@ const never = () => false;
 function pieceOf(kind: "Plugin" | "Route", spec: object, namespace = "default"): Piece {
   const { put } = testWorld();
   const resource = put(kind, `${namespace}/mine`, { spec: { ...spec } });
-  const ask = { resolve: () => "11111111-1111-4111-8111-111111111111", read: () => undefined };
+  const ask = {
+    resolve: () => "11111111-1111-4111-8111-111111111111",
+    read: () => undefined,
+    allows: () => false,
+    opened: () => [],
+  };
   const [piece] = createMemory("default").translateOne(kind, resource, ask).pieces;
   assert.ok(piece);
   return piece;

@@ -11,6 +11,7 @@ import { addressesOf } from "./addresses.ts";
 import { createAgeOrder } from "./age.ts";
 import { createClaims } from "./claims.ts";
 import { type ClosedHosts, createClosedHosts } from "./closed-hosts.ts";
+import { createGrants, type Grants } from "./grants.ts";
 import type { Lookups } from "./lookups.ts";
 import { createParties, type Parties } from "./parties.ts";
 import type { Memory, Piece, Remembered } from "./remember.ts";
@@ -51,6 +52,7 @@ export interface Whole {
   readonly parties: Parties;
   readonly closedHosts: ClosedHosts;
   readonly slices: Slices;
+  readonly grants: Grants;
 }
 
 export interface WholeOptions {
@@ -76,7 +78,8 @@ export function createWhole({ class: className, memory, lookups }: WholeOptions)
     const claims = createClaims(parties);
     const closedHosts = createClosedHosts();
     const slices = createSlices(world.EndpointSlice.values());
-    const ask = lookups.in(world);
+    const grants = createGrants(world.ReferenceGrant.values());
+    const ask = lookups.in(world, grants);
     /** Stand-ins come after all that is valid of their kind, so that they take nothing from it. */
     let postponed: (() => void)[] = [];
 
@@ -92,11 +95,13 @@ export function createWhole({ class: className, memory, lookups }: WholeOptions)
     }
 
     /** Why something that the resource refers to is not served, though it is there; null when all is. */
-    function unserved({ targets }: Piece): Problem | null {
-      for (const { kind, name, key } of targets) {
+    function unserved(owner: Owner, { targets }: Piece): Problem | null {
+      for (const { kind, namespace, name, key } of targets) {
         if (served.has(key)) continue;
-        const why = problems.get(key)?.[0]?.message;
-        const message = `the ${kind} ${name} is not served${why ? `: ${why}` : ""}`;
+        const isOwn = namespace === owner.namespace;
+        // What is wrong in another namespace is for those to read who may read there.
+        const why = isOwn ? problems.get(key)?.[0]?.message : undefined;
+        const message = `the ${kind} ${isOwn ? name : `${namespace}/${name}`} is not served${why ? `: ${why}` : ""}`;
         return { condition: "ResolvedRefs", reason: `${kind}NotServed`, message };
       }
       return null;
@@ -122,7 +127,7 @@ export function createWhole({ class: className, memory, lookups }: WholeOptions)
     function standInForPlugin(owner: Owner, piece: Piece, reason: string): void {
       postponed.push(() => {
         // What it is for is not served, and another resource's entity may have the id.
-        if (unserved(piece)) return;
+        if (unserved(owner, piece)) return;
         const isTaken = (id: string) => items.plugins.has(id);
         const entity = standIns.plugin(piece, { owner, reason, isTaken });
         if (!entity) return;
@@ -149,7 +154,8 @@ export function createWhole({ class: className, memory, lookups }: WholeOptions)
         standIn(owner, piece, violations.slice(0, 3).map(describeResourceViolation));
         return false;
       }
-      const blocked = unserved(piece) ?? (collection === "services" ? closedHosts.problemOf(owner, piece) : null);
+      const blocked =
+        unserved(owner, piece) ?? (collection === "services" ? closedHosts.problemOf(owner, piece) : null);
       if (blocked) {
         complain(owner, blocked);
         standIn(owner, piece, [blocked.message]);
@@ -206,6 +212,6 @@ export function createWhole({ class: className, memory, lookups }: WholeOptions)
       problems: new BucketMap<readonly Problem[]>(byHash).with(problems),
       owners: new BucketMap<Owner>(byHash).with(owners),
     };
-    return { translation, parts, parties, closedHosts, slices };
+    return { translation, parts, parties, closedHosts, slices, grants };
   };
 }

@@ -11,6 +11,7 @@ export const watchedKinds = [
   "Secret",
   "CoreService",
   "EndpointSlice",
+  "ReferenceGrant",
 ] as const satisfies readonly Kind[];
 
 export type WatchedKind = (typeof watchedKinds)[number];

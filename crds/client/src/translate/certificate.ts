@@ -9,8 +9,10 @@ import type { Translated, TranslateOptions } from "./translation.ts";
 export function certificateEntities(reading: Reading, options: TranslateOptions): readonly Translated[] {
   const { identity, times, members, namespace } = reading;
   const { secretRef } = reading.own as Partial<CertificateSpec>;
-  const place = ["spec", "secretRef", "name"];
-  const found = secretRef && readCertificate(secretRef, { namespace, path: place }, options);
+  const path = ["spec", "secretRef"];
+  const place = [...path, "name"];
+  const from = { kind: identity.kind, namespace };
+  const found = secretRef && readCertificate(secretRef, { from, path }, options);
   const certificate: Translated = {
     collection: "certificates",
     item: { ...times, ...members, ...found?.members, id: identity.id },

@@ -9,15 +9,16 @@ interface ClientCertificate extends Pick<Translated, "violations" | "refersTo"> 
   readonly places: Readonly<Record<string, Path>>;
 }
 
-export function clientCertificate({ own, namespace }: Reading, options: TranslateOptions): ClientCertificate {
-  const { name } = Object(own.clientCertificateRef) as Partial<NameRef>;
-  if (name === undefined) return { member: {}, places: {}, violations: [], refersTo: [] };
-  const place = ["spec", "clientCertificateRef", "name"];
-  const { reference, violations } = resolveReference({ kind: "Certificate", namespace, name }, place, options);
+export function clientCertificate({ own, namespace, identity }: Reading, options: TranslateOptions): ClientCertificate {
+  const ref = own.clientCertificateRef as NameRef | undefined;
+  if (ref?.name === undefined) return { member: {}, places: {}, violations: [], refersTo: [] };
+  const path = ["spec", "clientCertificateRef"];
+  const from = { kind: identity.kind, namespace };
+  const { reference, violations, refersTo } = resolveReference("Certificate", ref, { from, path }, options);
   return {
     member: { client_certificate: reference },
-    places: { client_certificate: place },
+    places: { client_certificate: [...path, "name"] },
     violations,
-    refersTo: [{ kind: "Certificate", name }],
+    refersTo: refersTo ? [refersTo] : [],
   };
 }

@@ -1,8 +1,8 @@
 /** Single members of a plugin's config that come from Secrets. */
-import type { ConfigFrom } from "@sluice/model";
+import type { ConfigFrom, SecretRef } from "@sluice/model";
 import { invalid } from "./reading.ts";
 import { isManaged, readSecret } from "./secrets.ts";
-import type { Path, ResourceViolation, TranslateOptions } from "./translation.ts";
+import type { Crossing, Path, ResourceViolation, TranslateOptions } from "./translation.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -14,7 +14,8 @@ export interface ConfigWithSecrets {
 }
 
 interface Context {
-  readonly namespace: string;
+  /** Whose config it is. */
+  readonly from: Crossing["from"];
   readonly options: TranslateOptions;
 }
 
@@ -23,15 +24,15 @@ export function configWithSecrets(
   sources: readonly ConfigFrom[],
   context: Context,
 ): ConfigWithSecrets {
-  const { namespace, options } = context;
+  const { from, options } = context;
   let value = config;
   const secretPaths: Path[] = [];
   const violations: ResourceViolation[] = [];
   for (const [index, { path, secretRef }] of sources.entries()) {
     const place = ["spec", "configFrom", index];
     const steps = path.split(".");
-    if (options.audience === "admin" && !isShown(secretRef.name, context)) continue;
-    const found = readSecret(secretRef, { namespace, path: [...place, "secretRef"] }, options);
+    if (options.audience === "admin" && !isShown(secretRef, context)) continue;
+    const found = readSecret(secretRef, { from, path: [...place, "secretRef"] }, options);
     const written = "value" in found ? withMember(value, steps, found.value) : value;
     if (!("value" in found)) violations.push(found);
     else if (written) secretPaths.push(["config", ...steps]);
@@ -43,8 +44,9 @@ export function configWithSecrets(
 }
 
 /** The admin listener shows what was written through it, and leaves unset what people keep in Secrets of their own. */
-function isShown(name: string, { namespace, options }: Context): boolean {
-  const secret = options.read("Secret", namespace, name);
+function isShown({ name, namespace }: SecretRef, { from, options }: Context): boolean {
+  if (namespace !== undefined && namespace !== from.namespace) return false;
+  const secret = options.read("Secret", from.namespace, name);
   return secret !== undefined && isManaged(secret);
 }
 

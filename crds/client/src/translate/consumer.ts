@@ -24,7 +24,7 @@ function credential({ identity, namespace, times }: Reading, entry: Child, optio
   const { base, index, members, violations } = entry;
   const place = [...base, "secretRef"];
   const { id, secretRef } = entry.own as Partial<KeyAuthEntry>;
-  const found = secretRef && readSecret(secretRef, { namespace, path: place }, options);
+  const found = secretRef && readSecret(secretRef, { from: { kind: identity.kind, namespace }, path: place }, options);
   const secret = found && "value" in found ? found : undefined;
   const created_at = (secret && createdAt(secret.secret.metadata)) ?? times.created_at;
   return {
@@ -44,11 +44,17 @@ function credential({ identity, namespace, times }: Reading, entry: Child, optio
 
 /** From the key's place, never from the key: ids stand in headers and logs, where they would help to guess it. */
 const derivedId = (consumerId: string, secretRef: KeyAuthEntry["secretRef"] | undefined, index: number): string =>
-  deriveId("keyauth_credentials", `${consumerId}/${secretRef ? `${secretRef.name}/${secretRef.key}` : index}`);
+  deriveId("keyauth_credentials", `${consumerId}/${secretRef ? placeOf(secretRef) : index}`);
 
-/** A key opens routes of its consumer's namespace only, unless the consumer lives in the home namespace. */
-function keyMembers(key: string, namespace: string, { audience, homeNamespace }: TranslateOptions) {
+const placeOf = ({ namespace, name, key }: KeyAuthEntry["secretRef"]): string =>
+  `${namespace === undefined ? "" : `${namespace}/`}${name}/${key}`;
+
+/**
+ * A key opens routes of its consumer's namespace and of those that let it in, unless the consumer lives in the home
+ * namespace.
+ */
+function keyMembers(key: string, namespace: string, { audience, homeNamespace, opened }: TranslateOptions) {
   if (audience === "admin") return { key };
-  const scope = namespace === homeNamespace ? {} : { namespaces: [namespace] };
+  const scope = namespace === homeNamespace ? {} : { namespaces: [namespace, ...opened(namespace)] };
   return { _sluice: { key_hash: hashKey(key), ...scope } };
 }

@@ -12,6 +12,7 @@ export { kindOfCollection, type ResourceCollection, type ToResourceOptions, toRe
 export { type CheckedTranslation, translate } from "./translate.ts";
 export type {
   Backend,
+  Crossing,
   Path,
   Reason,
   Reference,

@@ -3,7 +3,7 @@ import type { Resource } from "../resource.ts";
 import { type CheckedTranslation, translate } from "./translate.ts";
 import type { TranslateOptions } from "./translation.ts";
 
-export type Ask = Pick<TranslateOptions, "resolve" | "read">;
+export type Ask = Pick<TranslateOptions, "resolve" | "read" | "allows" | "opened">;
 
 export interface NotedTranslation {
   readonly translated: readonly CheckedTranslation[];
@@ -26,6 +26,11 @@ export function translateNoted(
     ...options,
     resolve: (kind, namespace, name) => note((from) => from.resolve(kind, namespace, name)),
     read: (kind, namespace, name) => note((from) => from.read(kind, namespace, name)),
+    allows: (crossing) => note((from) => from.allows(crossing)),
+    opened(namespace) {
+      note((from) => from.opened(namespace).join());
+      return ask.opened(namespace);
+    },
   });
   return { translated, holds: (from) => questions.every(({ again, answer }) => again(from) === answer) };
 }

@@ -3,13 +3,16 @@ import { type PluginName, type PluginSpec, plugins, type TargetRef, targetMember
 import { configWithSecrets } from "./config-from.ts";
 import { invalid, type Reading } from "./reading.ts";
 import { resolveReference } from "./reference.ts";
-import type { Path, ResourceViolation, Translated, TranslateOptions } from "./translation.ts";
+import type { Path, Reference, ResourceViolation, Translated, TranslateOptions } from "./translation.ts";
 
 export function pluginEntity(reading: Reading, options: TranslateOptions): Translated {
   const { identity, times, members, namespace, violations } = reading;
   const spec = reading.own as Partial<PluginSpec>;
   const targets = targetsOf(reading, options);
-  const config = configWithSecrets(Object(spec.config ?? {}), spec.configFrom ?? [], { namespace, options });
+  const config = configWithSecrets(Object(spec.config ?? {}), spec.configFrom ?? [], {
+    from: { kind: identity.kind, namespace },
+    options,
+  });
   return {
     collection: "plugins",
     item: {
@@ -37,7 +40,7 @@ interface Targets {
   readonly members: Readonly<Record<string, { readonly id?: string }>>;
   readonly places: Readonly<Record<string, Path>>;
   readonly violations: readonly ResourceViolation[];
-  readonly refs: readonly TargetRef[];
+  readonly refs: readonly Reference[];
 }
 
 /**
@@ -46,15 +49,17 @@ interface Targets {
  *
  * The API server refuses two targets of a kind and those that a plugin has no use for; a folder of files does not.
  */
-function targetsOf({ namespace, resource, own }: Reading, options: TranslateOptions): Targets {
+function targetsOf({ namespace, resource, own, identity }: Reading, options: TranslateOptions): Targets {
   const given = givenTargets(resource);
   const members: Record<string, { readonly id?: string }> = {};
   const places: Record<string, Path> = {};
   const violations: ResourceViolation[] = [];
-  const refs: TargetRef[] = [];
+  const refs: Reference[] = [];
+  let told = false;
+  const from = { kind: identity.kind, namespace };
   for (const [index, ref] of (Array.isArray(given) ? given : []).entries()) {
     if (!isTargetRef(ref)) continue;
-    const { kind, name } = ref;
+    const { kind } = ref;
     const member = targetMembers[kind];
     const place = ["spec", "targetRefs", index];
     if (refuses((own as Partial<PluginSpec>).plugin, member))
@@ -63,13 +68,14 @@ function targetsOf({ namespace, resource, own }: Reading, options: TranslateOpti
       violations.push(invalid([...place, "kind"], `there is a ${kind} among the targets already: one is allowed`));
       continue;
     }
-    const resolved = resolveReference({ kind, namespace, name }, [...place, "name"], options);
+    const resolved = resolveReference(kind, ref, { from, path: place }, options);
     members[member] = resolved.reference;
     places[member] = place;
     violations.push(...resolved.violations);
-    refs.push(ref);
+    if (resolved.refersTo) refs.push(resolved.refersTo);
+    told = true;
   }
-  const untold = refs.length === 0 && !(Array.isArray(given) && given.length === 0);
+  const untold = !told && !(Array.isArray(given) && given.length === 0);
   if (untold) return { members: { service: {} }, places: { service: ["spec", "targetRefs"] }, violations, refs };
   return { members, places, violations, refs };
 }
@@ -78,8 +84,9 @@ function targetsOf({ namespace, resource, own }: Reading, options: TranslateOpti
 const givenTargets = ({ spec }: Reading["resource"]): unknown => spec?.targetRefs ?? spec?.target_refs ?? [];
 
 function isTargetRef(ref: unknown): ref is TargetRef {
-  const { kind, name } = Object(ref) as Record<string, unknown>;
-  return typeof kind === "string" && Object.hasOwn(targetMembers, kind) && typeof name === "string";
+  const { kind, name, namespace = "" } = Object(ref) as Record<string, unknown>;
+  const isNamed = typeof name === "string" && typeof namespace === "string";
+  return isNamed && typeof kind === "string" && Object.hasOwn(targetMembers, kind);
 }
 
 const refuses = (plugin: string | undefined, member: "service" | "route" | "consumer"): boolean =>

@@ -1,24 +1,70 @@
-/** References to resources of ours, by their name in the same namespace. */
-import type { ResourceKind } from "@sluice/model";
-import type { Path, ResourceViolation, TranslateOptions } from "./translation.ts";
+/** References to other resources, by name; out of their namespace only where a ReferenceGrant lets them. */
+import type { NameRef, ResourceKind } from "@sluice/model";
+import type { Crossing, Path, Reference, ResourceViolation, TranslateOptions } from "./translation.ts";
 
-interface Target {
-  readonly kind: ResourceKind;
-  readonly namespace: string;
-  readonly name: string;
+/** Whose reference it is, and where it stands: `["spec", "serviceRef"]`. */
+export interface ReferencePlace {
+  readonly from: Crossing["from"];
+  readonly path: Path;
 }
 
 export interface ResolvedReference {
   /** `{}` when nothing was found: no check lets it through, so that a lost target never widens what an entity is for. */
   readonly reference: { readonly id?: string };
   readonly violations: readonly ResourceViolation[];
+  /** The resource that is meant, there or not; null: it is nobody's business whether it is there. */
+  readonly refersTo: Reference | null;
 }
 
-/** @param path Where the name stands. */
-export function resolveReference(target: Target, path: Path, { resolve }: TranslateOptions): ResolvedReference {
-  const { kind, namespace, name } = target;
-  const id = resolve(kind, namespace, name);
-  if (id !== undefined) return { reference: { id }, violations: [] };
+export function resolveReference(
+  kind: ResourceKind,
+  ref: NameRef,
+  place: ReferencePlace,
+  options: Pick<TranslateOptions, "resolve" | "allows">,
+): ResolvedReference {
+  const { name, namespace = place.from.namespace } = ref;
+  const refused = crossingFault({ kind, namespace, name }, place, options);
+  if (refused) return { reference: {}, violations: [refused], refersTo: null };
+  const refersTo = { kind, namespace, name };
+  const id = options.resolve(kind, namespace, name);
+  if (id !== undefined) return { reference: { id }, violations: [], refersTo };
+  const path = [...place.path, "name"];
   const message = `there is no ${kind} ${name} in the namespace ${namespace}`;
-  return { reference: {}, violations: [{ path, message, condition: "ResolvedRefs", reason: `${kind}NotFound` }] };
+  return {
+    reference: {},
+    violations: [{ path, message, condition: "ResolvedRefs", reason: `${kind}NotFound` }],
+    refersTo,
+  };
+}
+
+const words: Readonly<Record<Crossing["to"]["kind"], string>> = {
+  Certificate: "Certificate",
+  Upstream: "Upstream",
+  Service: "Service of sluice.dev",
+  Route: "Route",
+  Consumer: "Consumer",
+  Plugin: "Plugin",
+  Secret: "Secret",
+  CoreService: "core Service",
+};
+
+/**
+ * What is wrong with a reference that leaves its namespace and is not allowed to. The same words whether there is
+ * something of that name or not: that is for those to know who may read there.
+ */
+export function crossingFault(
+  to: Crossing["to"],
+  { from, path }: ReferencePlace,
+  { allows }: Pick<TranslateOptions, "allows">,
+): ResourceViolation | undefined {
+  if (to.namespace === from.namespace || allows({ from, to })) return undefined;
+  return {
+    path: [...path, "namespace"],
+    message:
+      `the namespace ${to.namespace} lets no ${from.kind} of the namespace ${from.namespace} refer to its ` +
+      `${words[to.kind]} ${to.name}: that takes a ReferenceGrant there (gateway.networking.k8s.io/v1beta1, whose CRD ` +
+      "has to be installed)",
+    condition: "ResolvedRefs",
+    reason: "RefNotPermitted",
+  };
 }

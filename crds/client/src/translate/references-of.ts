@@ -1,5 +1,5 @@
 /** An entity's references as references of a resource, and the namespace that they ask for. */
-import { type Collection, type ResourceKind, targetMembers, type Violation } from "@sluice/model";
+import { type Collection, type NameRef, type ResourceKind, targetMembers, type Violation } from "@sluice/model";
 import type { ToResourceOptions } from "./to-resource.ts";
 
 /** A resource's place. */
@@ -26,13 +26,17 @@ export function placeReferences(collection: Collection, entity: object, options:
     found.map(({ place }) => place?.namespace).find((name) => name !== undefined) ??
     options.namespace;
   const violations = found.flatMap(({ kind, member, place }): Violation[] => {
-    if (place?.namespace === namespace) return [];
+    if (place?.namespace === namespace || (place && wasReferredTo(options.previous, { kind, place }))) return [];
     const message = place
       ? `the ${kind} lives in the namespace ${place.namespace}, this has to be in ${namespace}`
       : `there is no resource for this ${kind}`;
     return [{ path: [member], message }];
   });
-  const refs = found.map(({ kind, place }) => ({ kind, name: place?.name ?? "" }));
+  const refs = found.map(({ kind, place }) => ({
+    kind,
+    name: place?.name ?? "",
+    ...(place && place.namespace !== namespace && { namespace: place.namespace }),
+  }));
   return { spec: specOf(collection, refs), namespace, violations };
 }
 
@@ -45,14 +49,26 @@ const singleRefs: {
   upstreams: { member: "client_certificate", kind: "Certificate", ref: "clientCertificateRef" },
 };
 
-function specOf(
-  collection: Collection,
-  refs: readonly { readonly kind: ResourceKind; readonly name: string }[],
-): Members {
+/** What a person let leave its namespace stays; whether it may is for the operator to say. */
+function wasReferredTo(
+  previous: ToResourceOptions["previous"],
+  { kind, place }: { readonly kind: ResourceKind; readonly place: Placement },
+): boolean {
+  const { serviceRef, clientCertificateRef, targetRefs } = previous?.spec ?? {};
+  const refs: readonly unknown[] = [
+    kind === "Service" && serviceRef,
+    kind === "Certificate" && clientCertificateRef,
+    ...(Array.isArray(targetRefs) ? targetRefs.filter((ref) => Object(ref).kind === kind) : []),
+  ];
+  return refs.some((ref) => Object(ref).name === place.name && Object(ref).namespace === place.namespace);
+}
+
+function specOf(collection: Collection, refs: readonly ({ readonly kind: ResourceKind } & NameRef)[]): Members {
   const [first] = refs;
   if (!first) return {};
   const single = singleRefs[collection];
-  return single ? { [single.ref]: { name: first.name } } : { targetRefs: refs };
+  const { kind: _, ...ref } = first;
+  return single ? { [single.ref]: ref } : { targetRefs: refs };
 }
 
 interface Reference {

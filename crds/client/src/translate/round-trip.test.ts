@@ -35,6 +35,8 @@ const reading = (secrets: readonly Resource[] = []): TranslateOptions => ({
   homeNamespace: "home",
   resolve: (_, __, resource) => ids.get(resource),
   read: (_, __, resource) => secrets.find(({ metadata }) => metadata.name === resource),
+  allows: () => false,
+  opened: () => [],
   audience: "admin",
 });
 

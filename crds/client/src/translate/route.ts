@@ -9,8 +9,9 @@ export function routeEntity(reading: Reading, options: TranslateOptions): Transl
   const { identity, times, members, namespace, violations } = reading;
   const { serviceRef } = reading.own as RouteSpec;
   const name = entityName(reading, options);
-  const place = ["spec", "serviceRef", "name"];
-  const service = serviceRef && resolveReference({ kind: "Service", namespace, name: serviceRef.name }, place, options);
+  const path = ["spec", "serviceRef"];
+  const from = { kind: identity.kind, namespace };
+  const service = serviceRef && resolveReference("Service", serviceRef, { from, path }, options);
   return {
     collection: "routes",
     item: {
@@ -22,8 +23,8 @@ export function routeEntity(reading: Reading, options: TranslateOptions): Transl
       ...(options.audience === "nodes" && { _sluice: { namespace } }),
     },
     base: ["spec"],
-    places: { ...name.places, service: place },
+    places: { ...name.places, service: [...path, "name"] },
     violations: [...violations, ...(service?.violations ?? [])],
-    refersTo: serviceRef ? [{ kind: "Service", name: serviceRef.name }] : [],
+    refersTo: service?.refersTo ? [service.refersTo] : [],
   };
 }

@@ -27,6 +27,8 @@ const options: TranslateOptions = {
     return resource && identityOf(resource, "default").id;
   },
   read: (kind, namespace, name) => found(kind, namespace, name),
+  allows: () => false,
+  opened: () => [],
 };
 const items = resources.filter(sluiceKind).flatMap((resource) => translate(resource, options));
 const ofCollection = (collection: string) => items.filter((item) => item.collection === collection);

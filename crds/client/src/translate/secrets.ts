@@ -2,26 +2,25 @@
 import { createHash } from "node:crypto";
 import { CREDENTIAL_LABEL, type Credential, type KeyAuthEntry, type SecretRef } from "@sluice/model";
 import type { Resource } from "../resource.ts";
+import { crossingFault, type ReferencePlace } from "./reference.ts";
 import { CREATED_AT } from "./times.ts";
-import type { Path, ResourceViolation, TranslateOptions } from "./translation.ts";
+import type { ResourceViolation, TranslateOptions } from "./translation.ts";
 
 export interface SecretValue {
   readonly value: string;
   readonly secret: Resource;
 }
 
-/** Where the reference stands, for the faults, and in which namespace it is looked for. */
-export interface SecretPlace {
-  readonly namespace: string;
-  readonly path: Path;
-}
-
 /** The entry of a labelled Secret, or why there is none. */
 export function readSecret(
-  { name, key }: SecretRef,
-  { namespace, path }: SecretPlace,
-  { read }: Pick<TranslateOptions, "read">,
+  { name, key, ...ref }: SecretRef,
+  place: ReferencePlace,
+  { read, allows }: Pick<TranslateOptions, "read" | "allows">,
 ): SecretValue | ResourceViolation {
+  const { from, path } = place;
+  const { namespace = from.namespace } = ref;
+  const refused = crossingFault({ kind: "Secret", namespace, name }, place, { allows });
+  if (refused) return refused;
   const fault = (member: "name" | "key", message: string): ResourceViolation => ({
     path: [...path, member],
     message,

@@ -3,12 +3,17 @@ import type { ServiceSpec } from "@sluice/model";
 import { clientCertificate } from "./client-certificate.ts";
 import { entityName } from "./entity-name.ts";
 import { invalid, type Reading } from "./reading.ts";
+import { crossingFault } from "./reference.ts";
 import type { Backend, ResourceViolation, Translated, TranslateOptions } from "./translation.ts";
 
 export function serviceEntity(reading: Reading, options: TranslateOptions): Translated {
   const { identity, times, members, namespace } = reading;
   const { url, backendRef } = reading.own as ServiceSpec;
-  const backend: Backend | undefined = backendRef && { namespace, name: backendRef.name, port: backendRef.port };
+  const backend: Backend | undefined = backendRef && {
+    namespace: backendRef.namespace ?? namespace,
+    name: backendRef.name,
+    port: backendRef.port,
+  };
   const name = entityName(reading, options);
   const certificate = clientCertificate(reading, options);
   const urlPlace = ["spec", "url"];
@@ -34,7 +39,7 @@ export function serviceEntity(reading: Reading, options: TranslateOptions): Tran
       ...reading.violations,
       ...sourceFaults(reading),
       ...certificate.violations,
-      ...(backend && options.audience === "nodes" ? backendFaults(backend, options) : []),
+      ...(backend && options.audience === "nodes" ? backendFaults(backend, reading, options) : []),
     ],
     refersTo: certificate.refersTo,
     ...(backend && { backend }),
@@ -55,7 +60,14 @@ function sourceFaults({ members, resource: { spec = {} } }: Reading): readonly R
   ];
 }
 
-function backendFaults({ namespace, name, port }: Backend, { read }: TranslateOptions): readonly ResourceViolation[] {
+function backendFaults(
+  { namespace, name, port }: Backend,
+  { identity, namespace: own }: Reading,
+  { read, allows }: TranslateOptions,
+): readonly ResourceViolation[] {
+  const place = { from: { kind: identity.kind, namespace: own }, path: ["spec", "backendRef"] };
+  const refused = crossingFault({ kind: "CoreService", namespace, name }, place, { allows });
+  if (refused) return [refused];
   const fault = (member: "name" | "port", message: string): readonly ResourceViolation[] => [
     { path: ["spec", "backendRef", member], message, condition: "ResolvedRefs", reason: "BackendNotFound" },
   ];

@@ -72,6 +72,8 @@ export const options: TranslateOptions = {
   audience: "nodes",
   resolve: (kind, _, name) => known[`${kind}/${name}`],
   read: (kind, _, name) => objects[`${kind}/${name}`],
+  allows: () => false,
+  opened: () => [],
 };
 
 /** The spec of a consumer with one key. */

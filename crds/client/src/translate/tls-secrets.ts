@@ -8,7 +8,8 @@ import {
   type Violation,
 } from "@sluice/model";
 import type { Resource } from "../resource.ts";
-import { entryOf, type SecretPlace } from "./secrets.ts";
+import { crossingFault, type ReferencePlace } from "./reference.ts";
+import { entryOf } from "./secrets.ts";
 import type { ResourceViolation, TranslateOptions } from "./translation.ts";
 
 type Member = keyof typeof tlsEntries;
@@ -22,10 +23,14 @@ export interface FoundCertificate {
 
 /** What a Secret of the type kubernetes.io/tls holds, checked, so that a broken one is told as such. */
 export function readCertificate(
-  { name }: NameRef,
-  { namespace, path }: SecretPlace,
-  { read }: Pick<TranslateOptions, "read">,
+  { name, ...ref }: NameRef,
+  place: ReferencePlace,
+  { read, allows }: Pick<TranslateOptions, "read" | "allows">,
 ): FoundCertificate {
+  const { namespace = place.from.namespace } = ref;
+  const path = [...place.path, "name"];
+  const refused = crossingFault({ kind: "Secret", namespace, name }, place, { allows });
+  if (refused) return { members: {}, violations: [refused] };
   const faulty = (reason: ResourceViolation["reason"], messages: readonly string[]): FoundCertificate => ({
     members: {},
     violations: messages.map((message) => ({ path, message, condition: "ResolvedRefs", reason })),

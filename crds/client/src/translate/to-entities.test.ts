@@ -225,7 +225,7 @@ test("targets of which one is malformed are those that can be told, and never no
     const [plugin] = toEntities(resource("Plugin", { plugin: "key-auth", targetRefs }), options);
     return [plugin?.item.service, plugin?.refersTo];
   };
-  assert.deepEqual(memberOf([fine, malformed]), [{ id: SERVICE }, [fine]]);
-  for (const targets of [[malformed], "users", [null], {}]) assert.deepEqual(memberOf(targets), [{}, []]);
+  assert.deepEqual(memberOf([fine, malformed]), [{ id: SERVICE }, [{ ...fine, namespace: "home" }]]);
+  for (const targets of [[malformed], [{ ...fine, namespace: 5 }], "users", [null], {}]) assert.deepEqual(memberOf(targets), [{}, []]);
   assert.deepEqual(memberOf([]), [undefined, []]);
 });

@@ -150,8 +150,13 @@ function urlOf({ protocol, host, port, path }: Members, before: string): string 
 
 /** As long as the service still points at its core Service, it goes on following its endpoints. */
 function keepBackend(entity: Members, { written, before, options }: Parts): Members {
-  const { name, port } = Object(before.backendRef) as { name?: unknown; port?: unknown };
-  const namespace = options.previous?.metadata.namespace;
+  const {
+    name,
+    port,
+    namespace = options.previous?.metadata.namespace,
+  } = Object(before.backendRef) as {
+    readonly [member in "name" | "port" | "namespace"]?: unknown;
+  };
   if (entity.host !== `${name}.${namespace}.svc` || entity.port !== port) return written;
   const { host: _host, port: _port, ...rest } = written;
   return { ...rest, backendRef: before.backendRef };

@@ -22,7 +22,18 @@ export type Reason =
   | "ConsumerNotFound"
   | "PluginNotFound"
   | "BackendNotFound"
+  | "RefNotPermitted"
   | "SecretNotFound";
+
+/** A reference that leaves its namespace, as a ReferenceGrant of the other one may allow it. */
+export interface Crossing {
+  readonly from: { readonly kind: ResourceKind; readonly namespace: string };
+  readonly to: {
+    readonly kind: ResourceKind | "Secret" | "CoreService";
+    readonly namespace: string;
+    readonly name: string;
+  };
+}
 
 /** What a translation may ask for. An answer that changes later calls for a new translation. */
 export interface TranslateOptions {
@@ -31,6 +42,10 @@ export interface TranslateOptions {
   readonly resolve: (kind: ResourceKind, namespace: string, name: string) => string | undefined;
   /** A Secret or a core Service; undefined when there is none. */
   readonly read: (kind: "Secret" | "CoreService", namespace: string, name: string) => Resource | undefined;
+  /** Whether a reference may leave its namespace. */
+  readonly allows: (crossing: Crossing) => boolean;
+  /** Other namespaces whose routes the keys of this namespace's Consumers open. */
+  readonly opened: (namespace: string) => readonly string[];
   /**
    * `nodes`: keys of consumers as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear, config with
    * members from Secrets that the admin listener made and from no others, no `_sluice`, and core Services are not looked for.
@@ -38,9 +53,10 @@ export interface TranslateOptions {
   readonly audience: "nodes" | "admin";
 }
 
-/** Another resource of ours in the same namespace. */
+/** Another resource of ours. */
 export interface Reference {
   readonly kind: ResourceKind;
+  readonly namespace: string;
   readonly name: string;
 }
 
@@ -61,10 +77,10 @@ export interface Translated {
   /** Where the item stands in the resource: `["spec"]`, `["spec", "keyAuth", 0]`. */
   readonly base: Path;
   readonly violations: readonly ResourceViolation[];
-  /** The resources of the same namespace that it cannot do without, as far as they can be told. */
+  /** The resources that it cannot do without, as far as they can be told. */
   readonly refersTo?: readonly Reference[];
   /** Services only. */
   readonly backend?: Backend;
-  /** Plugins only: paths into the item of what came from Secrets and must not be written down. */
+  /** Plugins and services only: paths into the item of what came from Secrets and must not be written down. */
   readonly secretPaths?: readonly Path[];
 }

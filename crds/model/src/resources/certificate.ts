@@ -70,7 +70,7 @@ export const certificate: KindFacts = {
           "<namespace>.<metadata.name> elsewhere.",
       ),
       secretRef: nameRef(
-        `A core Secret of the same namespace and of the type ${TLS_SECRET_TYPE}: the certificate in ${tlsEntries.cert}, ` +
+        `A core Secret of the type ${TLS_SECRET_TYPE}: the certificate in ${tlsEntries.cert}, ` +
           `its private key in ${tlsEntries.key}, and perhaps a second pair with another kind of key in ` +
           `${tlsEntries.cert_alt} and ${tlsEntries.key_alt}.`,
         "Secret",

@@ -2,16 +2,15 @@
 import type { Plugin } from "../entities/index.ts";
 import { pluginNames, plugins } from "../plugins/index.ts";
 import { type Derived, type KindFacts, specOf } from "./kind.ts";
-import { type CommonSpec, common, nameRef, type SecretRef, secretRef, stateColumns } from "./shared.ts";
+import { type CommonSpec, common, type NameRef, nameRef, type SecretRef, secretRef, stateColumns } from "./shared.ts";
 
 /** Kinds that a plugin may be attached to, with the member of the entity that refers to one. */
 export const targetMembers = { Service: "service", Route: "route", Consumer: "consumer" } as const;
 export type TargetKind = keyof typeof targetMembers;
 const targetKinds = Object.keys(targetMembers) as readonly TargetKind[];
 
-export interface TargetRef {
+export interface TargetRef extends NameRef {
   readonly kind: TargetKind;
-  readonly name: string;
 }
 
 export interface ConfigFrom {
@@ -60,12 +59,12 @@ export const plugin: KindFacts = {
       targetRefs: {
         type: "array",
         description:
-          "What the plugin is attached to, in the same namespace: at most one Service, one Route and one Consumer; it " +
+          "What the plugin is attached to: at most one Service, one Route and one Consumer; it " +
           "acts on requests that meet all of them. None: on all requests, which only Sluice's home namespace may say.",
         maxItems: targetKinds.length,
         listMapKeys: ["kind"],
         items: {
-          ...nameRef("A resource of the same namespace.", "resource"),
+          ...nameRef("A resource.", "resource"),
           required: ["kind", "name"],
           properties: {
             kind: { type: "string", description: "Kind of the resource.", enum: targetKinds },

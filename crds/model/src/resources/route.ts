@@ -14,7 +14,7 @@ const derived = specOf("routes", {
   omit: ["created_at", "updated_at", "service"],
   add: {
     ...common(namedEntity("route")),
-    serviceRef: nameRef("The Service of the same namespace that matching requests go to.", "Service"),
+    serviceRef: nameRef("The Service that matching requests go to.", "Service"),
   },
   cel: [
     {

@@ -43,55 +43,68 @@ export const namedEntity = (kind: string) =>
   `The ${kind}'s name, unique in all namespaces. When unset: metadata.name in Sluice's home namespace, ` +
   `<namespace>.<metadata.name> elsewhere. Empty: the ${kind} has no name.`;
 
-/** The name of another resource of the same namespace. */
+/** Another resource. One of another namespace needs a ReferenceGrant there (Gateway API). */
 export interface NameRef {
   readonly name: string;
+  /** Default: the namespace of the resource that refers to it. */
+  readonly namespace?: string;
 }
+
+/** The member `namespace` of a reference. */
+const namespaceOf = (what: string): SpecNode => ({
+  type: "string",
+  description: `Namespace of the ${what}. In another one than this resource's a ReferenceGrant has to allow it.`,
+  ...dnsLabel,
+  pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+});
 
 export const nameRef = (description: string, of: string): SpecNode => ({
   type: "object",
   description,
   additionalProperties: false,
   required: ["name"],
-  properties: { name: { type: "string", description: `metadata.name of the ${of}.`, ...dnsSubdomain } },
+  properties: {
+    name: { type: "string", description: `metadata.name of the ${of}.`, ...dnsSubdomain },
+    namespace: namespaceOf(of),
+  },
 });
 
 /** `clientCertificateRef` of what is spoken to over TLS. */
 export const clientCertificateRef = (towards: string): SpecNode =>
-  nameRef(`The Certificate of the same namespace that is shown to ${towards}.`, "Certificate");
+  nameRef(`The Certificate that is shown to ${towards}.`, "Certificate");
 
 /** The member `id` of an entry that stands for an entity of its own. */
 export const childId = (description: string): Record<string, SpecNode> =>
   ownMembers({ id: { type: "string", description, format: "uuid", maxLength: 36 } });
 
-export interface BackendRef {
-  readonly name: string;
+export interface BackendRef extends NameRef {
   readonly port: number;
 }
 
 export const backendRef: SpecNode = {
   type: "object",
-  description: "A core Service of the same namespace, by its name and port. Requests go round its endpoints.",
+  description: "A core Service, by its name and port. Requests go round its endpoints.",
   additionalProperties: false,
   required: ["name", "port"],
   properties: {
     name: { type: "string", description: "metadata.name of the core Service.", ...dnsLabel },
+    namespace: namespaceOf("core Service"),
     port: { type: "integer", description: "A port of the core Service.", minimum: 1, maximum: 65_535 },
   },
 };
 
-export interface SecretRef {
-  readonly name: string;
+export interface SecretRef extends NameRef {
   readonly key: string;
 }
 
 export const secretRef = (what: string): SpecNode => ({
   type: "object",
-  description: `${what}, in a core Secret of the same namespace that carries the label ${CREDENTIAL_LABEL}.`,
+  description: `${what}, in a core Secret that carries the label ${CREDENTIAL_LABEL}.`,
   additionalProperties: false,
   required: ["name", "key"],
   properties: {
     name: { type: "string", description: "metadata.name of the Secret.", ...dnsSubdomain },
+    namespace: namespaceOf("Secret"),
     key: {
       type: "string",
       description: "Which entry of the Secret's data.",

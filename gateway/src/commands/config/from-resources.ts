@@ -49,6 +49,9 @@ export function fromResources<From>(
     homeNamespace,
     resolve: (kind, namespace, name) => ids.get(`${kind} ${namespace} ${name}`),
     read: (kind, namespace, name) => others.get(`${kind} ${namespace} ${name}`),
+    // Who may refer to what is for the cluster to say that the resources are applied to.
+    allows: () => true,
+    opened: () => [],
   } satisfies Omit<TranslateOptions, "audience">;
 
   const translated = ours.flatMap(({ from, resource }) => {

@@ -9,7 +9,7 @@ export interface LiveResources {
   /** The client; what it writes stands in `resources` at once where versions have an order. */
   readonly client: ResourceClient;
   /** Kinds that cannot be read for now. */
-  unsynced(): readonly WatchedKind[];
+  unsynced(): readonly string[];
   /** Why the last attempts to read have failed; empty when all is well. What was read before stays. */
   trouble(): readonly string[];
   /** Resolves to true as soon as the condition holds, to false after so many milliseconds or when the watches end. */

@@ -142,6 +142,9 @@ export function translatePart(resources: Resources, { kind, resource, gone }: Pl
       asked.add(partKey(of, key));
       return resources[of].get(key);
     },
+    // The operator says whether a reference holds; what stands in other namespaces' Secrets is not shown for it.
+    allows: ({ to }) => to.kind !== "Secret",
+    opened: () => [],
   };
   const held = options.translateOne(resource, ask).map(({ collection, entity, item, base }): Held => {
     return { collection, entity: entity ?? (item as unknown as Entity), resource, kind, base, isFaulty: !entity };
