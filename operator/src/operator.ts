@@ -57,7 +57,9 @@ export async function startOperator({ settings, client, credentials, log }: Oper
 
   const publisher = createPublisher({
     connect: connector.connect,
-    onChange: () => reconciler.look(),
+    onChange: () => {
+      seen ??= setImmediate(look);
+    },
     onPush: (outcome, seconds) => metrics.pushed(outcome, seconds),
   });
   const metrics = createOperatorMetrics({
@@ -73,7 +75,7 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     client,
     manager: MANAGER,
     log,
-    onRetry: () => reconciler.look(),
+    onRetry: () => reconciler.lookAgain(),
     onWrite: metrics.wroteStatus,
   });
 
@@ -87,9 +89,9 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     publisher.setNodes(nodesBehind(nodeService, cache.resources.EndpointSlice.values(), scheme));
   }
 
-  /** Statuses that came back. Many in one turn are one look. */
+  /** Statuses that came back, and what nodes told. Many in one turn are one look. */
   let seen: NodeJS.Immediate | undefined;
-  function lookAtStatuses(): void {
+  function look(): void {
     seen = undefined;
     reconciler.look();
   }
@@ -114,7 +116,7 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     },
     onChange: (meaningful) => {
       if (meaningful) reconciler.touch();
-      else seen ??= setImmediate(lookAtStatuses);
+      else seen ??= setImmediate(look);
     },
   });
   const reconciler = createReconciler({

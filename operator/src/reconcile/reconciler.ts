@@ -37,11 +37,10 @@ export interface Reconciler {
   note(kind: WatchedKind, key: string): void;
   /** Something changed: translate and publish soon, at once when idle. Many calls until then are one. */
   touch(): void;
-  /**
-   * What the nodes run changed, a status was written by somebody or could not be written: look at the statuses that have
-   * not settled.
-   */
+  /** What the nodes run changed, or a status was written by somebody: look at what that makes different. */
   look(): void;
+  /** Look at all statuses that have not settled: some could not be written. */
+  lookAgain(): void;
   /** Whether the published document contains all that the world holds. */
   upToDate(): boolean;
   problemsOf(kind: Kind, namespace: string, name: string): WaitAnswer["problems"];
@@ -84,7 +83,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   let later: NodeJS.Timeout | undefined;
   let waitedFor = "";
 
-  const resync = setInterval(look, RESYNC).unref();
+  const resync = setInterval(lookAgain, RESYNC).unref();
 
   /** A problem that nobody was told of yet. */
   function tellNews(owner: Owner, resource: Resource, before: readonly Problem[], after: readonly Problem[]): void {
@@ -158,8 +157,14 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (closed) return;
     onProgress();
     if (dirty) return;
+    if (statuses.look(owners, problems)) soon ??= setTimeout(lookAgain, SOON).unref();
+  }
+
+  function lookAgain(): void {
     clearTimeout(soon);
-    if (statuses.look(owners, problems)) soon = setTimeout(look, SOON).unref();
+    soon = undefined;
+    statuses.openAll();
+    look();
   }
 
   function touch(): void {
@@ -194,6 +199,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     },
     touch,
     look,
+    lookAgain,
     upToDate: () => !dirty && cache.unsynced().length === 0,
     problemsOf(kind, namespace, name) {
       const own = problems.get(ownerKey({ kind, namespace, name })) ?? [];

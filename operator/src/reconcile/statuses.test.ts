@@ -47,6 +47,7 @@ function scene() {
       book.contained(key, resource, own, 1);
       statuses.open(key);
     },
+    openAll: statuses.openAll,
     open: (name: string) => statuses.open(`Route/default/${name}`),
     look() {
       said.length = 0;
@@ -60,31 +61,67 @@ function scene() {
 }
 
 test("what has settled is not looked at again until it is opened", () => {
-  const { add, look, open, nodes, settled } = scene();
+  const { add, look, open, openAll, nodes, settled } = scene();
   add("a");
   add("b");
   nodes.acknowledged = 1;
   settled.add("a");
   assert.equal(look().said.length, 2);
+  openAll();
   assert.deepEqual(look().said, ["b True Every ready node serves it."]);
   settled.add("b");
+  openAll();
   look();
+  openAll();
   assert.deepEqual(look().said, []);
   settled.delete("a");
   open("a");
   assert.equal(look().said.length, 1);
+  openAll();
   assert.equal(look().said.length, 1, "what another writer changed stays open until it is as it should be");
 });
 
-test("nothing is said of waiting too early, and then who is waited for, until it is programmed", () => {
+test("a look is only at what is new: the others cost nothing, however many there are", () => {
+  const { add, look, open, nodes } = scene();
+  for (const name of ["a", "b", "c"]) add(name);
+  nodes.acknowledged = 1;
+  assert.equal(look().said.length, 3);
+  assert.deepEqual(look().said, []);
+  open("b");
+  assert.deepEqual(look().said, ["b True Every ready node serves it."]);
+});
+
+test("what waits for the nodes is looked at as soon as they have come further", () => {
   const { add, look, nodes, settled, pass } = scene();
   add("a");
+  pass(1000);
+  assert.equal(look().said.length, 1);
+  assert.deepEqual(look().said, []);
+  nodes.acknowledged = 1;
+  settled.add("a");
+  assert.deepEqual(look().said, ["a True Every ready node serves it."]);
+});
+
+test("of very many nodes that are late a few are named", () => {
+  const { add, look, nodes, pass } = scene();
+  nodes.lagging = Array.from({ length: 500 }, (_, at) => `n${at}`);
+  add("a");
+  pass(1000);
+  assert.match(look().said[0] ?? "", /Waiting for the nodes n0, .*n9 and 491 more\.$/);
+});
+
+test("nothing is said of waiting too early, and then who is waited for, until it is programmed", () => {
+  const { add, look, openAll, nodes, settled, pass } = scene();
+  add("a");
+  assert.deepEqual(look(), { said: [], tooEarly: true });
   assert.deepEqual(look(), { said: [], tooEarly: true });
   pass(1000);
+  openAll();
   settled.add("a");
   assert.deepEqual(look(), { said: ["a Unknown Waiting for the nodes http://a, http://b."], tooEarly: false });
   nodes.acknowledged = 1;
   assert.deepEqual(look().said, ["a True Every ready node serves it."]);
+  openAll();
   assert.deepEqual(look().said, []);
 });
 

@@ -17,12 +17,28 @@ export interface StatusesOptions {
 export interface Statuses {
   /** Something about the resource or its status is new: its conditions are said from now on until they have settled. */
   open(key: string): void;
-  /** Looks at those that have not settled. True when it is too early to say something of one. */
+  /** The next look is at all that has not settled, also at what was said and has not been seen since. */
+  openAll(): void;
+  /**
+   * Looks at what was opened since the last look and, when the nodes have come further, at what waits for them. True
+   * when it is too early to say something of one: it wants `openAll` and another look some time later.
+   */
   look(owners: ReadonlyMap<string, Owner>, problems: ReadonlyMap<string, readonly Problem[]>): boolean;
 }
 
+/** Nodes that a message names at most. */
+const NAMED = 10;
+
 export function createStatuses({ world, book, publisher, writer }: StatusesOptions): Statuses {
   const unsettled = new Set<string>();
+  /** Of those: what the next look is at. */
+  const due = new Set<string>();
+  /** Of those: what becomes another when the nodes have come further. */
+  const waiting = new Set<string>();
+  /** Of those that wait: of which nothing was said yet. */
+  const early = new Set<string>();
+  /** What the nodes ran at the last look. */
+  let acknowledged = 0;
 
   const resourceOf = ({ kind, namespace, name }: Owner): Resource | undefined =>
     world[kind].get(keyOf(namespace, name));
@@ -30,34 +46,52 @@ export function createStatuses({ world, book, publisher, writer }: StatusesOptio
   function waitingFor(): string {
     const { lagging, silent } = publisher.acknowledgement(publisher.revision());
     const late = [...lagging, ...silent];
-    return late.length > 0 ? `Waiting for the nodes ${late.join(", ")}.` : "Waiting for a node to be ready.";
+    if (late.length === 0) return "Waiting for a node to be ready.";
+    const more = late.length > NAMED ? ` and ${late.length - NAMED} more` : "";
+    return `Waiting for the nodes ${late.slice(0, NAMED).join(", ")}${more}.`;
+  }
+
+  function settle(key: string): void {
+    unsettled.delete(key);
+    waiting.delete(key);
+    early.delete(key);
   }
 
   return {
-    open: (key) => void unsettled.add(key),
+    open(key) {
+      unsettled.add(key);
+      due.add(key);
+    },
+    openAll() {
+      for (const key of unsettled) due.add(key);
+    },
     look(owners, problems) {
-      if (unsettled.size === 0) return false;
-      const acknowledged = publisher.acknowledgedRevision();
+      const reached = publisher.acknowledgedRevision();
+      if (reached !== acknowledged) for (const key of waiting) due.add(key);
+      acknowledged = reached;
+      if (due.size === 0) return early.size > 0;
       const message = waitingFor();
-      let tooEarly = false;
-      for (const key of unsettled) {
+      for (const key of due) {
         const owner = owners.get(key);
         const resource = owner && resourceOf(owner);
         if (!owner || !resource) {
-          unsettled.delete(key);
+          settle(key);
           continue;
         }
         const own = problems.get(key) ?? [];
         const progress = book.progress(key, acknowledged, message);
+        if (progress?.programmed) waiting.delete(key);
+        else waiting.add(key);
         if (!progress && own.length === 0) {
-          tooEarly = true;
+          early.add(key);
           continue;
         }
+        early.delete(key);
         const conditions = conditionsOf(resource, own, progress ?? { programmed: false, message });
-        const settled = writer.want(owner, resource, conditions) && (progress?.programmed || own.length > 0);
-        if (settled) unsettled.delete(key);
+        if (writer.want(owner, resource, conditions) && (progress?.programmed || own.length > 0)) settle(key);
       }
-      return tooEarly;
+      due.clear();
+      return early.size > 0;
     },
   };
 }
