@@ -159,7 +159,10 @@ export interface Turn {
 
 export interface ConditionsOptions {
   readonly manager: string;
-  /** The resource as the caller has read it: one that has no conditions yet need not be read again. */
+  /**
+   * The resource as the caller has read it, if the manager has written no status since: it is not read again. The
+   * conditions are then all that the manager has to say: those of its own that are not among them may go.
+   */
   readonly read?: Resource;
 }
 

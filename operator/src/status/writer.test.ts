@@ -16,6 +16,8 @@ const resource = (name: string, conditions: readonly Condition[] = []): Resource
 interface Write {
   readonly name: string;
   readonly reason: string | undefined;
+  /** Whether the client is spared reading the resource. */
+  readonly isRead: boolean;
   end(error?: Error): Promise<void>;
 }
 
@@ -27,14 +29,14 @@ function scene(t: TestContext, parallel = 8) {
   let time = 0;
   const writer = createStatusWriter({
     client: {
-      setConditions: ({ name }, conditions) =>
+      setConditions: ({ name }, conditions, { read }) =>
         new Promise((resolve, reject) => {
           const end = async (error?: Error) => {
             if (error) reject(error);
             else resolve();
             await turn();
           };
-          writes.push({ name, reason: conditions[0]?.reason, end });
+          writes.push({ name, reason: conditions[0]?.reason, isRead: read !== undefined, end });
         }),
     },
     manager: "test",
@@ -102,6 +104,20 @@ test("a word that is taken back while it is being written is written over, thoug
   want("a", "New", saying("New"));
   want("a", "Old", saying("New"));
   assert.equal(reasons().length, 3, "what was written last is known for a moment");
+});
+
+test("has the client read what it wrote itself a moment ago, and nothing else", async (t) => {
+  const { want, writes } = scene(t);
+  want("a", "One");
+  await writes[0]?.end();
+  want("a", "Two");
+  await writes[1]?.end();
+  want("a", "Two", saying("Two"));
+  want("a", "Three", saying("Two"));
+  assert.deepEqual(
+    writes.map(({ isRead }) => isRead),
+    [true, false, true],
+  );
 });
 
 test("writes a few at a time", async (t) => {

@@ -54,7 +54,9 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
 
   async function write(key: string, { ref, resource, conditions, said }: Wanted): Promise<void> {
     try {
-      await client.setConditions(ref, conditions, { manager, read: resource });
+      // A copy that was read before the last write knows nothing of when conditions became what they are.
+      const read = written.has(key) ? {} : { read: resource };
+      await client.setConditions(ref, conditions, { manager, ...read });
       written.delete(key);
       written.set(key, { said, at: now() });
       onWrite?.("written");

@@ -272,6 +272,18 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.deepEqual(types, ["Accepted", "Foreign", "Programmed"]);
     });
 
+    test("keeps the conditions of other writers also when it is told what was read", async () => {
+      await put(service("a"));
+      await client.setConditions(ref("a"), [{ ...accepted, type: "Foreign" }], { manager: "somebody" });
+      for (const reason of ["First", "Second"]) {
+        const read = await client.get(ref("a"));
+        assert.ok(read);
+        await client.setConditions(ref("a"), [{ ...accepted, reason }], { manager: "op", read });
+      }
+      const said = (await client.get(ref("a")))?.status?.conditions?.map(({ type, reason }) => `${type} ${reason}`);
+      assert.deepEqual(said?.sort(), ["Accepted Second", "Foreign Accepted"]);
+    });
+
     test("keeps the time of the transition while the status stays", async () => {
       await put(service("a"));
       const time = async () => (await client.get(ref("a")))?.status?.conditions?.[0]?.lastTransitionTime;

@@ -117,11 +117,13 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
     },
 
     async setConditions(ref, conditions, { manager, read }) {
-      const resource = read && !read.status?.conditions ? read : await get(ref);
+      const resource = read ?? (await get(ref));
       if (!resource) return;
       const merged = mergeConditions(resource.status?.conditions ?? [], conditions, new Date());
       if (!merged) return;
-      const ours = new Set([...ownedConditions(resource, manager), ...conditions.map(({ type }) => type)]);
+      // An apply takes away what its manager owns and does not say, and leaves alone what others own.
+      const kept = read ? [] : ownedConditions(resource, manager);
+      const ours = new Set([...kept, ...conditions.map(({ type }) => type)]);
       const { apiVersion, kind } = kindNames[ref.kind];
       const { name, namespace, uid } = resource.metadata;
       try {
