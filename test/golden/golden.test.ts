@@ -50,10 +50,11 @@ if (process.argv.includes("--write")) {
         .map((encoded) => Buffer.from(encoded, "base64").toString("utf8").trim())
         .filter((value) => value !== "");
       const { document, conditions } = outcomeOf(resources);
-      // Nodes need certificates and their private keys.
-      const { plugins = [], certificates: _, ...rest } = document;
+      // Nodes need certificates and their private keys, passwords of plugins, and headers for upstreams.
+      const { plugins = [], certificates: _, services = [], ...rest } = document;
       const reasons = plugins.map((plugin) => (plugin as { _sluice?: object })._sluice);
-      const said = JSON.stringify([rest, reasons, conditions]);
+      const others = services.map((service) => ({ ...Object(service), upstream_headers: null }));
+      const said = JSON.stringify([rest, others, reasons, conditions]);
       for (const value of values) assert.ok(!said.includes(JSON.stringify(value).slice(1, -1)), `${value} is told`);
     });
   }

@@ -12,6 +12,7 @@ import { saysYes } from "./flag.ts";
 import { deriveOperations, type Operations } from "./operations/index.ts";
 import { perform } from "./perform.ts";
 import { planOfWrites } from "./plan/index.ts";
+import { services } from "./services.ts";
 import { targets } from "./targets.ts";
 
 export const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
@@ -31,6 +32,7 @@ const special: Partial<Record<Collection, (derived: Operations) => Partial<Opera
   certificates,
   consumers,
   keyauth_credentials: credentials,
+  services,
   targets,
 };
 

@@ -6,6 +6,9 @@ import { type Attempts, BalancedAttempts } from "../balance/attempts.ts";
 import type { Balancer } from "../balance/balancer.ts";
 import { hostHeader } from "../balance/host-header.ts";
 import type { RequestView } from "../balance/source.ts";
+import { headerValue } from "../plugins/header-value.ts";
+import type { HeaderEdit } from "../proxy/exchange.ts";
+import { insistingHeader } from "../proxy/header-edits.ts";
 import type { Target, Upstream, UpstreamParts } from "../runtime/runtime.ts";
 
 /**
@@ -62,17 +65,24 @@ function digestOf(certificate: Certificate): string {
   return digest;
 }
 
+function editsOf({ upstream_headers: headers }: Service): readonly HeaderEdit[] | null {
+  if (headers === null || headers.length === 0) return null;
+  return headers.map(({ name, value }) => insistingHeader(name, headerValue(value)));
+}
+
 /** What all upstreams have. */
 abstract class Addressed {
   readonly parts: UpstreamParts;
   readonly service: Service;
   readonly basePath: string;
+  readonly headers: readonly HeaderEdit[] | null;
   #keys: ReadonlySet<string> | undefined;
 
   constructor(parts: UpstreamParts) {
     this.parts = parts;
     this.service = parts.service;
     this.basePath = parts.service.path ?? "/";
+    this.headers = editsOf(parts.service);
   }
 
   abstract readonly targets: readonly Target[];

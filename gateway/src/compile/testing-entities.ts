@@ -41,6 +41,7 @@ export const serviceNamed = (name: string, members: Partial<Service> = {}): Serv
   tls_verify_depth: null,
   ca_certificates: null,
   enabled: true,
+  upstream_headers: null,
   ...members,
 });
 

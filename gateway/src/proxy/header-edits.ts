@@ -3,13 +3,21 @@ import type { HeaderEdit, HeaderEdits } from "./exchange.ts";
 /** The edit that gives a header one value, whatever it had. Who makes it once need not make it for every request. */
 export const settingHeader = (name: string, value: string): HeaderEdit => editOf(name, [wireValue(value)], true);
 
+/** As `settingHeader`, for what an upstream relies on: some take `X_Name` for `X-Name`, so no other spelling passes. */
+export function insistingHeader(name: string, value: string): HeaderEdit {
+  const edit = settingHeader(name, value);
+  return { ...edit, insists: spelling(edit.lower) };
+}
+
+const spelling = (lower: string): string => lower.replaceAll("_", "-");
+
 /** The edit that takes a header away. */
 export const removingHeader = (name: string): HeaderEdit => editOf(name, [], true);
 
 function editOf(name: string, values: readonly string[], replaces: boolean): HeaderEdit {
   let lines = "";
   for (const value of values) lines += `${name}: ${value}\r\n`;
-  return { name, lower: name.toLowerCase(), values, replaces, lines };
+  return { name, lower: name.toLowerCase(), values, replaces, insists: null, lines };
 }
 
 /** Edits of a list of headers. Lists are flat: name, value, name, value. */
@@ -18,6 +26,7 @@ export class HeaderEditList implements HeaderEdits {
   readonly #edits: HeaderEdit[] = [];
   /** One bit for each length of name that is edited: most others need not be looked up. */
   #lengths = 0;
+  #insists = false;
 
   set(name: string, value: string): void {
     this.apply(settingHeader(name, value));
@@ -35,6 +44,7 @@ export class HeaderEditList implements HeaderEdits {
   }
 
   apply(edit: HeaderEdit): void {
+    if (edit.insists !== null) this.#insistOn(edit.insists);
     const at = this.#indexOf(edit.lower);
     if (at >= 0) this.#edits[at] = edit;
     else this.#edits.push(edit);
@@ -49,8 +59,10 @@ export class HeaderEditList implements HeaderEdits {
   /** Whether the header goes away, or is written anew. */
   replaces(name: string): boolean {
     if (!this.mayReplace(name.length)) return false;
-    const at = this.#indexOf(name.toLowerCase());
-    return at >= 0 && this.#edits[at]?.replaces === true;
+    const lower = name.toLowerCase();
+    const at = this.#indexOf(lower);
+    if (at >= 0 && this.#edits[at]?.replaces === true) return true;
+    return this.#insists && this.#edits.some(({ insists }) => insists === spelling(lower));
   }
 
   /** What was set, as lines of a head. */
@@ -71,6 +83,14 @@ export class HeaderEditList implements HeaderEdits {
       for (const value of values) result.push(name, value);
     }
     return result;
+  }
+
+  /** What was edited under another spelling is forgotten. */
+  #insistOn(name: string): void {
+    this.#insists = true;
+    for (let at = this.#edits.length - 1; at >= 0; at--) {
+      if (spelling(this.#edits[at]?.lower ?? "") === name) this.#edits.splice(at, 1);
+    }
   }
 
   /** -1 when the header (in lower case) is not edited. */

@@ -184,6 +184,7 @@ export class Pipeline {
     const { request, part, match } = exchange;
     const { upstream, route } = part;
     if (upstream === null) return { answer: "noService" };
+    if (upstream.headers !== null) for (const edit of upstream.headers) exchange.upstreamHeaders.apply(edit);
     const joined = upstreamPath({
       base: upstream.basePath,
       path: request.path,

@@ -12,6 +12,7 @@ import type { Attempts } from "../balance/attempts.ts";
 import type { Balancer } from "../balance/balancer.ts";
 import type { RequestView } from "../balance/source.ts";
 import type { PluginInstance } from "../plugins/plugin.ts";
+import type { HeaderEdit } from "../proxy/exchange.ts";
 
 export type Scheme = "http" | "https";
 
@@ -74,6 +75,8 @@ export interface Upstream {
   readonly service: Service;
   /** The service's path, at least `/`. */
   readonly basePath: string;
+  /** What every request's headers get last (`upstream_headers`); null: nothing. */
+  readonly headers: readonly HeaderEdit[] | null;
   /** Value of the Host header, with the port when it is not the protocol's own. */
   readonly host: string;
   readonly targets: readonly Target[];

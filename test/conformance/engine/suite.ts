@@ -24,9 +24,11 @@ import { slowClientSuite } from "./slow-clients.ts";
 import { strictnessSuite } from "./strictness.ts";
 import { tlsSuite } from "./tls.ts";
 import { upgradeSuite } from "./upgrades.ts";
+import { upstreamHeaderSuite } from "./upstream-headers.ts";
 
 export function engineSuite(engine: Engine): void {
   headerSuite(engine);
+  upstreamHeaderSuite(engine);
   answerSuite(engine);
   bodySuite(engine);
   largeBodySuite(engine);

@@ -27,6 +27,53 @@ const tables: Readonly<Record<Kind, readonly Row[]>> = {
       { ...url, clientCertificateRef: { name: "client" } },
       /clientCertificateRef is for protocol https only/,
     ],
+    [
+      "headers with values in clear and from a Secret",
+      {
+        ...url,
+        upstreamHeaders: [
+          { name: "X-A_1", value: "v" },
+          { name: "X-B", secretRef: { name: "s", key: "k" } },
+        ],
+      },
+      null,
+    ],
+    [
+      "a header without value",
+      { ...url, upstreamHeaders: [{ name: "X-A" }] },
+      /set exactly one of value and secretRef/,
+    ],
+    [
+      "a header with two values",
+      { ...url, upstreamHeaders: [{ name: "X-A", value: "v", secretRef: { name: "s", key: "k" } }] },
+      /set exactly one of value and secretRef/,
+    ],
+    [
+      "a header without name",
+      { ...url, upstreamHeaders: [{ value: "v" }] },
+      /upstreamHeaders\[0\]\.name: Required value/,
+    ],
+    [
+      "a header whose name is none",
+      { ...url, upstreamHeaders: [{ name: "X A", value: "v" }] },
+      /upstreamHeaders\[0\]\.name.*should match/,
+    ],
+    [
+      "two headers of one name",
+      {
+        ...url,
+        upstreamHeaders: [
+          { name: "X-A", value: "v" },
+          { name: "X-A", value: "w" },
+        ],
+      },
+      /upstreamHeaders\[1\]: Duplicate value/,
+    ],
+    [
+      "more headers than there may be",
+      { ...url, upstreamHeaders: Array.from({ length: 17 }, (_, n) => ({ name: `X-${n}`, value: "v" })) },
+      /upstreamHeaders: Too many: 17: must have at most 16 items/,
+    ],
     ["no address", {}, /set exactly one of url, host and backendRef/],
     ["url and host", { ...url, host: "users" }, /set exactly one of url, host and backendRef/],
     ["url and backendRef", { ...url, backendRef: { name: "users", port: 80 } }, /set exactly one of/],

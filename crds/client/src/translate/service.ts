@@ -5,6 +5,7 @@ import { entityName } from "./entity-name.ts";
 import { invalid, type Reading } from "./reading.ts";
 import { crossingFault } from "./reference.ts";
 import type { Backend, ResourceViolation, Translated, TranslateOptions } from "./translation.ts";
+import { headersWithSecrets } from "./upstream-headers.ts";
 
 export function serviceEntity(reading: Reading, options: TranslateOptions): Translated {
   const { identity, times, members, namespace } = reading;
@@ -16,6 +17,7 @@ export function serviceEntity(reading: Reading, options: TranslateOptions): Tran
   };
   const name = entityName(reading, options);
   const certificate = clientCertificate(reading, options);
+  const headers = headersWithSecrets(reading, options);
   const urlPlace = ["spec", "url"];
   return {
     collection: "services",
@@ -26,6 +28,7 @@ export function serviceEntity(reading: Reading, options: TranslateOptions): Tran
       ...certificate.member,
       id: identity.id,
       ...(url !== undefined && { url }),
+      ...(headers.value && { upstream_headers: headers.value }),
       ...(backend && { host: `${backend.name}.${backend.namespace}.svc`, port: backend.port }),
     },
     base: ["spec"],
@@ -39,10 +42,12 @@ export function serviceEntity(reading: Reading, options: TranslateOptions): Tran
       ...reading.violations,
       ...sourceFaults(reading),
       ...certificate.violations,
+      ...headers.violations,
       ...(backend && options.audience === "nodes" ? backendFaults(backend, reading, options) : []),
     ],
     refersTo: certificate.refersTo,
     ...(backend && { backend }),
+    ...(headers.secretPaths.length > 0 && { secretPaths: headers.secretPaths }),
   };
 }
 

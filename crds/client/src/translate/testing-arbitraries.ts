@@ -75,6 +75,13 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
       read_timeout: milliseconds,
       write_timeout: milliseconds,
       enabled: flag,
+      upstream_headers: maybe(
+        fc.uniqueArray(fc.record({ name: fc.stringMatching(/^X-[a-z]{1,9}$/), value: word }), {
+          minLength: 1,
+          maxLength: 3,
+          selector: ({ name }) => name,
+        }),
+      ),
     })
     .map((service) => (service.protocol === "https" ? service : { ...service, client_certificate: null })),
   routes: fc.record({

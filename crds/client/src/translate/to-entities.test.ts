@@ -226,6 +226,7 @@ test("targets of which one is malformed are those that can be told, and never no
     return [plugin?.item.service, plugin?.refersTo];
   };
   assert.deepEqual(memberOf([fine, malformed]), [{ id: SERVICE }, [{ ...fine, namespace: "home" }]]);
-  for (const targets of [[malformed], [{ ...fine, namespace: 5 }], "users", [null], {}]) assert.deepEqual(memberOf(targets), [{}, []]);
+  for (const targets of [[malformed], [{ ...fine, namespace: 5 }], "users", [null], {}])
+    assert.deepEqual(memberOf(targets), [{}, []]);
   assert.deepEqual(memberOf([]), [undefined, []]);
 });

@@ -21,6 +21,7 @@ import { pluginParts } from "./plugin-parts.ts";
 import { type Placement, placeReferences } from "./references-of.ts";
 import { resourceName } from "./resource-name.ts";
 import { CHILD_TIMES, CREATED_AT, UPDATED_AT, writeChildTimes } from "./times.ts";
+import { writeHeaders } from "./upstream-headers.ts";
 import { writeChildren } from "./write-children.ts";
 
 /** Collections that have a kind of their own. The others stand in the resource of their parent. */
@@ -123,7 +124,7 @@ const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Memb
     ...written,
     ...writeChildren("Upstream", targets, before),
   }),
-  Service: keepSource,
+  Service: (entity, parts) => ({ ...keepSource(entity, parts), ...headersOf(entity, parts) }),
   Route: (_, { written }) => written,
   Plugin: (entity, { written, before }) => ({ ...written, ...pluginParts(entity, before) }),
   Consumer: (_, { written, before, options }) => {
@@ -131,6 +132,9 @@ const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Memb
     return { ...written, ...(Array.isArray(keyAuth) && keyAuth.length > 0 && { keyAuth }) };
   },
 };
+
+const headersOf = ({ upstream_headers }: Members, { before }: Parts): Members =>
+  writeHeaders(upstream_headers as Entities["services"]["upstream_headers"], before);
 
 /** A service says where its upstream is in the way that its resource does: whoever wrote that goes on owning it. */
 function keepSource(entity: Members, parts: Parts): Members {

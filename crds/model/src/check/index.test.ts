@@ -33,6 +33,7 @@ test("fills a service with Kong's defaults", () => {
     tls_verify_depth: null,
     ca_certificates: null,
     enabled: true,
+    upstream_headers: null,
   });
 });
 

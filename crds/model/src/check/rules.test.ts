@@ -16,6 +16,11 @@ const name = (value: string) =>
 const tag = (value: string) =>
   `invalid tag '${value}': expected printable ascii (except \`,\` and \`/\`) or valid utf-8 sequences`;
 const header = (value: string) => `bad header name '${value}', allowed characters are A-Z, a-z, 0-9, '_', and '-'`;
+const framing = (value: string) =>
+  `cannot be '${value}': the gateway itself says where a message goes and where it ends`;
+const identity = (value: string) => `cannot be '${value}': the gateway itself says who asks`;
+const CONTROLS = "a header's value has no line breaks and no other control characters";
+const SPACES = "a header's value neither starts nor ends with a space";
 const characters = (value: string) =>
   `invalid path: '${value}' (characters outside of the reserved list of RFC 3986 found)`;
 const POSITION = "invalid wildcard: must be placed at leftmost or rightmost label";
@@ -208,6 +213,40 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
     ["a:b", header("a:b")],
     ["ä", header("ä")],
     ["__proto__", header("__proto__")],
+  ],
+  "upstream-header": [
+    ["X-Gateway-Secret", undefined],
+    ["Authorization", undefined],
+    ["x_api_key", undefined],
+    ["Transfer-Encoding", framing("Transfer-Encoding")],
+    ["transfer_encoding", framing("transfer_encoding")],
+    ["CONNECTION", framing("CONNECTION")],
+    ["Content_Length", framing("Content_Length")],
+    ["host", framing("host")],
+    ["TE", framing("TE")],
+    ["Upgrade", framing("Upgrade")],
+    ["Via", framing("Via")],
+    ["X-Consumer-ID", identity("X-Consumer-ID")],
+    ["x_consumer_anything", identity("x_consumer_anything")],
+    ["X-Credential-Identifier", identity("X-Credential-Identifier")],
+    ["X-Anonymous-Consumer", identity("X-Anonymous-Consumer")],
+    ["X Y", header("X Y")],
+    ["X:Y", header("X:Y")],
+    ["X\r\nY", header("X\r\nY")],
+    ["", header("")],
+  ],
+  "header-value": [
+    ["a-secret", undefined],
+    ["Basic dXNlcjpwYXNz", undefined],
+    ["with a\ttab and é", undefined],
+    ["a\r\nX-Evil: 1", CONTROLS],
+    ["a\nb", CONTROLS],
+    ["a\u0000b", CONTROLS],
+    ["a\u007fb", CONTROLS],
+    [" a", SPACES],
+    ["a ", SPACES],
+    ["\t", SPACES],
+    ["a\ud800", "invalid utf-8 character sequence"],
   ],
   "key-name": [
     ["apikey", undefined],

@@ -6,6 +6,7 @@ import { origin, path, routePath } from "./rules/paths.ts";
 import { rateLimiting } from "./rules/rate-limiting.ts";
 import { route } from "./rules/route.ts";
 import type { RecordRule, TextRule } from "./rules/rule.ts";
+import { headerValue, upstreamHeader } from "./rules/upstream-headers.ts";
 import { target as targetRecord, upstream } from "./rules/upstreams.ts";
 import { headerName, method, name, routeHeader, sha256, tag, uuid } from "./rules/words.ts";
 
@@ -13,6 +14,7 @@ import { headerName, method, name, routeHeader, sha256, tag, uuid } from "./rule
 export const textRules: Readonly<Record<string, TextRule>> = {
   "certificate-chain": certificateChain,
   "header-name": headerName,
+  "header-value": headerValue,
   host,
   "host-port": hostPort,
   "ip-or-cidr": ipOrCidr,
@@ -30,6 +32,7 @@ export const textRules: Readonly<Record<string, TextRule>> = {
   sni,
   tag,
   target,
+  "upstream-header": upstreamHeader,
   "upstream-name": upstreamName,
   uuid,
   "wildcard-sni": wildcardSni,

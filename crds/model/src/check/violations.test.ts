@@ -57,6 +57,34 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
     "https_redirect_status_code: expected one of: 426, 301, 302, 307, 308",
   ],
   ["routes", { paths: [""] }, "paths.0: length must be at least 1"],
+  ["services", { host: "a", upstream_headers: {} }, "upstream_headers: expected an array"],
+  [
+    "services",
+    { host: "a", upstream_headers: [{ name: "X-A" }, { value: "v" }, { name: "X-B", value: "v", secretRef: {} }] },
+    "upstream_headers.2.secretRef: unknown field",
+    `upstream_headers.0.value: ${MISSING}`,
+    `upstream_headers.1.name: ${MISSING}`,
+  ],
+  [
+    "services",
+    {
+      host: "a",
+      upstream_headers: [
+        { name: "X-A", value: "v" },
+        { name: "x_a", value: "w" },
+        { name: "X-B", value: "" },
+        { name: "X-C", value: "v".repeat(4097) },
+      ],
+    },
+    "upstream_headers.2.value: length must be at least 1",
+    "upstream_headers.3.value: length must be at most 4096",
+    "upstream_headers.1.name: there is one of this name already",
+  ],
+  [
+    "services",
+    { host: "a", upstream_headers: Array.from({ length: 17 }, (_, n) => ({ name: `X-${n}`, value: "v" })) },
+    "upstream_headers: length must be at most 16",
+  ],
   ["plugins", limits({ minute: 0 }), "config.minute: value must be greater than 0"],
   // Unknown members
   ["services", { host: "a", foo: 1, bar: null }, "foo: unknown field", "bar: unknown field"],

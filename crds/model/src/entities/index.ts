@@ -8,6 +8,7 @@ import { type Service, service } from "./service.ts";
 import { type Sni, sni } from "./sni.ts";
 import { type Target, target } from "./target.ts";
 import { type Upstream, upstream } from "./upstream.ts";
+import type { UpstreamHeader } from "./upstream-headers.ts";
 
 /** Filled entities by the name of their collection, as in the declarative file and in admin URLs. */
 export interface Entities {
@@ -84,4 +85,4 @@ export function nameOf(collection: Collection, members: object): string | undefi
   return typeof name === "string" ? name : undefined;
 }
 
-export type { Certificate, Consumer, Credential, Plugin, Route, Service, Sni, Target, Upstream };
+export type { Certificate, Consumer, Credential, Plugin, Route, Service, Sni, Target, Upstream, UpstreamHeader };

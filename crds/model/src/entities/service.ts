@@ -1,6 +1,7 @@
 /** A service: an upstream that requests are forwarded to (kong-contract 1.4). */
 import { choice, flag, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
 import { certificateIds, created_at, id, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
+import { upstreamHeaders } from "./upstream-headers.ts";
 
 const timeout = (what: string) =>
   integer({ description: `Milliseconds ${what}.`, default: 60_000, minimum: 1, maximum: MAX_TIMEOUT });
@@ -51,6 +52,7 @@ export const service = record(
     ),
     ca_certificates: certificateIds,
     enabled: flag({ description: "A disabled service's routes do not exist.", default: true }),
+    upstream_headers: upstreamHeaders,
   },
   { description: "An upstream that requests are forwarded to.", rule: "service" },
 );

@@ -4,7 +4,7 @@ import { type ConsumerSpec, consumer, type KeyAuthEntry } from "./consumer.ts";
 import type { KindFacts } from "./kind.ts";
 import { type ConfigFrom, type PluginSpec, plugin, type TargetKind, type TargetRef, targetMembers } from "./plugin.ts";
 import { type RouteSpec, route } from "./route.ts";
-import { type ServiceSpec, service } from "./service.ts";
+import { type ServiceSpec, service, type UpstreamHeaderEntry } from "./service.ts";
 import { type TargetEntry, type UpstreamSpec, upstream } from "./upstream.ts";
 
 /** Specs by kind. */
@@ -49,5 +49,6 @@ export {
   TLS_SECRET_TYPE,
   targetMembers,
   tlsEntries,
+  type UpstreamHeaderEntry,
   type UpstreamSpec,
 };

@@ -1,6 +1,7 @@
 /** The custom resource Service (group sluice.dev, not the core Service). */
-import type { Service } from "../entities/index.ts";
-import { type Derived, type KindFacts, specOf } from "./kind.ts";
+import { entities, type Service } from "../entities/index.ts";
+import { schemaNode } from "../schema/node.ts";
+import { camelSchema, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 import {
   type BackendRef,
   backendRef,
@@ -9,14 +10,46 @@ import {
   common,
   type NameRef,
   namedEntity,
+  type SecretRef,
+  secretRef,
   stateColumns,
 } from "./shared.ts";
 
+/** A header with its value, or with the place of its value. */
+export type UpstreamHeaderEntry =
+  | { readonly name: string; readonly value: string; readonly secretRef?: undefined }
+  | { readonly name: string; readonly secretRef: SecretRef; readonly value?: undefined };
+
+const { name, value } =
+  camelSchema(schemaNode(entities.services.schema)).properties?.upstreamHeaders?.items?.properties ?? {};
+
+const upstreamHeaders: SpecNode = {
+  type: "array",
+  description:
+    "Headers that every request to the upstream carries. One that the client or a plugin gave the same name, with - " +
+    "or _ and in any case, is replaced.",
+  maxItems: 16,
+  listMapKeys: ["name"],
+  items: {
+    type: "object",
+    description: "One header.",
+    additionalProperties: false,
+    required: ["name"],
+    properties: {
+      ...(name && { name: { ...name, pattern: "^[A-Za-z0-9_-]+$" } }),
+      ...(value && { value: { ...value, description: "Its value, in clear. What is secret belongs in a Secret." } }),
+      secretRef: secretRef("Its value"),
+    },
+    cel: [{ rule: "has(self.value) != has(self.secretRef)", message: "set exactly one of value and secretRef" }],
+  },
+};
+
 export type ServiceSpec = CommonSpec &
-  Derived<Service, "id" | "name" | "tags" | "created_at" | "updated_at" | "client_certificate"> & {
+  Derived<Service, "id" | "name" | "tags" | "created_at" | "updated_at" | "client_certificate" | "upstream_headers"> & {
     readonly url?: string;
     readonly backendRef?: BackendRef;
     readonly clientCertificateRef?: NameRef;
+    readonly upstreamHeaders?: readonly UpstreamHeaderEntry[];
   };
 
 export const service: KindFacts = {
@@ -42,6 +75,7 @@ export const service: KindFacts = {
       },
       backendRef,
       clientCertificateRef: clientCertificateRef("an https upstream"),
+      upstreamHeaders,
     },
     cel: [
       {

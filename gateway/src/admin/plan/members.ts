@@ -26,6 +26,7 @@ const secrets: { readonly [Name in Collection]?: readonly string[] } = {
   keyauth_credentials: ["key"],
   certificates: ["key", "key_alt"],
   plugins: ["config.redis.password"],
+  services: ["upstream_headers"],
 };
 
 /** Both filled: a default is never a change. */

@@ -158,6 +158,16 @@ describe("key-auth", () => {
     assert.deepEqual([exchange.consumer, exchange.credential, exchange.anonymous], [consumer, credential, false]);
   });
 
+  it("tells the consumer's tags in one header, and nothing where there are none", async () => {
+    const told = async (tags: string[] | null) => {
+      const tagged = fakeConsumer({ ...consumer, tags });
+      const { exchange } = await send({}, { headers: { apikey: "demo-key" }, consumers: [tagged] });
+      return exchange.upstreamHeaders.get("X-Consumer-Tags");
+    };
+    assert.equal(await told(["writer", "team a", "Zoë"]), `writer,team a,${utf8("Zoë")}`);
+    assert.deepEqual([await told([]), await told(null)], [undefined, undefined]);
+  });
+
   it("sends names as UTF-8, and no control character in a header", async () => {
     const strange = fakeConsumer({ ...consumer, username: "Zoë\r\nX-Admin: 1" });
     const { exchange } = await send({}, { headers: { apikey: "demo-key" }, consumers: [strange] });

@@ -21,6 +21,10 @@ const ANONYMOUS = "X-Anonymous-Consumer";
 const CREDENTIAL = "X-Credential-Identifier";
 const ofNobody = [removingHeader(CREDENTIAL), settingHeader(ANONYMOUS, "true")];
 
+/** Ours, not Kong's. What a client sends under this name never passes, so where there are no tags there is nothing to do. */
+const tagEdits = ({ tags }: Consumer): readonly HeaderEdit[] =>
+  tags === null || tags.length === 0 ? [] : [edit("X-Consumer-Tags", tags.join(","))];
+
 function consumerEdits(consumer: Consumer): readonly HeaderEdit[] {
   let edits = ofConsumers.get(consumer);
   if (edits === undefined) {
@@ -28,6 +32,7 @@ function consumerEdits(consumer: Consumer): readonly HeaderEdit[] {
       edit("X-Consumer-ID", consumer.id),
       edit("X-Consumer-Username", consumer.username),
       edit("X-Consumer-Custom-ID", consumer.custom_id),
+      ...tagEdits(consumer),
     ];
     ofConsumers.set(consumer, edits);
   }

@@ -96,7 +96,9 @@ function asOurs(secret: Resource, { namespace, secrets }: SecretPlace): Resource
 
 /** Names of the Secrets that a spec refers to. */
 export function secretNames(spec: Resource["spec"] = {}): readonly string[] {
-  const lists = [spec.keyAuth, spec.configFrom].flatMap((list) => (Array.isArray(list) ? list : []));
+  const lists = [spec.keyAuth, spec.configFrom, spec.upstreamHeaders].flatMap((list) =>
+    Array.isArray(list) ? list : [],
+  );
   const refs = [...lists.map((entry) => Object(entry).secretRef), spec.secretRef];
   return refs.flatMap((ref) => (typeof Object(ref).name === "string" ? [Object(ref).name as string] : []));
 }
@@ -111,7 +113,7 @@ export function unusedSecrets(
   { homeNamespace, but = new Map() }: { homeNamespace: string; but?: ReadonlyMap<Resource, Resource["spec"] | null> },
 ): readonly Resource[] {
   const used = new Set(
-    [resources.Consumer, resources.Certificate, resources.Plugin].flatMap((kind) =>
+    [resources.Consumer, resources.Certificate, resources.Plugin, resources.Service].flatMap((kind) =>
       [...kind.values()].flatMap((resource) => {
         if (resource.metadata.namespace !== homeNamespace) return [];
         const next = but.has(resource) ? but.get(resource) : resource.spec;

@@ -1,6 +1,7 @@
 /** Members of services, consumers, plugins and credentials against each other (kong-contract 1.4). */
 import { plugins } from "../../plugins/index.ts";
 import { atLeastOneOf, conditional, isEmpty, type RecordRule, type TextRule } from "./rule.ts";
+import { repeatedHeaders } from "./upstream-headers.ts";
 
 const L4 = new Set<unknown>(["tcp", "tls", "tls_passthrough", "udp"]);
 
@@ -17,7 +18,12 @@ const TLS_MEMBERS: Readonly<Record<string, string | null>> = {
     "not supported yet: upstreams are verified with the CA certificates that the gateway's machine trusts",
 };
 
-export const service: RecordRule = (members) => {
+export const service: RecordRule = (members) => [
+  ...protocolFaults(members),
+  ...repeatedHeaders(members.upstream_headers),
+];
+
+const protocolFaults: RecordRule = (members) => {
   const { protocol } = members;
   const refused = refuseL4(protocol);
   if (refused !== undefined) return [{ path: ["protocol"], message: refused }];

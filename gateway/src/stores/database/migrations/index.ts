@@ -1,7 +1,8 @@
 /** All migrations, in the order in which they run. */
 import { base } from "./000-base.ts";
+import { upstreamHeaders } from "./001-upstream-headers.ts";
 import type { Migration } from "./migration.ts";
 
-export const migrations: readonly Migration[] = [base];
+export const migrations: readonly Migration[] = [base, upstreamHeaders];
 
 export type { Migration };

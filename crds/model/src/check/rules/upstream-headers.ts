@@ -1,0 +1,59 @@
+/** What `upstream_headers` of a service may name and say. */
+import { isRecord } from "../../schema/walk.ts";
+import type { Violation } from "../../violation.ts";
+import type { TextRule } from "./rule.ts";
+import { headerName } from "./words.ts";
+
+/** Some upstreams read `X_Name` as `X-Name`, and none tells capitals apart. */
+const spelled = (name: string): string => name.toLowerCase().replaceAll("_", "-");
+
+/** They say where a message goes and where it ends, which is the gateway's to say (RFC 9110 section 7.6.1, RFC 9112). */
+const FRAMING: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "http2-settings",
+  "keep-alive",
+  "proxy",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "via",
+]);
+
+/** The gateway says with them who asks: one consumer for everybody would be a lie. */
+const IDENTITY = /^(x-consumer-.*|x-credential-.*|x-anonymous-consumer)$/;
+
+export const upstreamHeader: TextRule = (value) => {
+  const name = spelled(value);
+  if (FRAMING.has(name)) return `cannot be '${value}': the gateway itself says where a message goes and where it ends`;
+  if (IDENTITY.test(name)) return `cannot be '${value}': the gateway itself says who asks`;
+  return headerName(value);
+};
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
+
+/** Never quotes the value: it may be a secret. */
+export const headerValue: TextRule = (value) => {
+  if (CONTROL.test(value)) return "a header's value has no line breaks and no other control characters";
+  if (!value.isWellFormed()) return "invalid utf-8 character sequence";
+  return value === value.trim() ? undefined : "a header's value neither starts nor ends with a space";
+};
+
+/** Names that stand in the list twice. */
+export function repeatedHeaders(list: unknown): readonly Violation[] {
+  if (!Array.isArray(list)) return [];
+  const seen = new Set<string>();
+  return list.flatMap((item: unknown, index): readonly Violation[] => {
+    if (!isRecord(item) || typeof item.name !== "string") return [];
+    const name = spelled(item.name);
+    if (seen.has(name))
+      return [{ path: ["upstream_headers", index, "name"], message: "there is one of this name already" }];
+    seen.add(name);
+    return [];
+  });
+}

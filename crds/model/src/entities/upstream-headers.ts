@@ -1,0 +1,28 @@
+/** Headers that a service's requests carry, whatever the client says: Kong has no such member. */
+import { list, nullable, record, type Static, text } from "../schema/member.ts";
+
+const header = record(
+  {
+    name: text({ description: "The header's name.", rule: "upstream-header", minLength: 1, maxLength: 256 }),
+    value: text({
+      description: "Its value. A secret of the upstream's, so that it can tell our requests from others'.",
+      rule: "header-value",
+      minLength: 1,
+      maxLength: 4096,
+      secret: true,
+    }),
+  },
+  { description: "A header." },
+);
+
+/** No two of one name, whatever the spelling (the rule of the record `service`). */
+export const upstreamHeaders = nullable(
+  list(header, {
+    description:
+      "Sluice's own: headers that every request to the upstream carries. One that the client or a plugin gave the " +
+      "same name, with - or _ and in any case, is replaced.",
+    maxItems: 16,
+  }),
+);
+
+export type UpstreamHeader = Static<typeof header>;

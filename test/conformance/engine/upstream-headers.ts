@@ -1,0 +1,133 @@
+/** Headers that a service adds to its requests (`upstream_headers`): what the upstream may rely on. */
+import assert from "node:assert/strict";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import { describe, it } from "node:test";
+import { dial, send, signal, until } from "./client.ts";
+import { startHttp2 } from "./http2.ts";
+import { ask, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
+import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
+
+const upstream_headers = [
+  { name: "X-Gateway-Secret", value: "the-secret" },
+  { name: "X-Zone", value: "blau-ü" },
+];
+
+/** Flat, in the case in which they came. */
+const echo: RigOptions["upstream"] = (request, response) => {
+  request.resume().on("end", () => response.end(JSON.stringify(request.rawHeaders)));
+};
+
+/** What stands for the header in any spelling, in the order in which it came. */
+const spelled = (flat: readonly string[], name: string): readonly string[] =>
+  flat.filter((_, at) => at % 2 === 1 && flat[at - 1]?.toLowerCase().replaceAll("_", "-") === name);
+
+const WEBSOCKET =
+  "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Gateway-Secret: forged\r\n" +
+  "x_gateway_secret: forged\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+
+export function upstreamHeaderSuite(engine: Engine): void {
+  describe(`headers of a service (${engine.name})`, () => {
+    it("reach the upstream with every request, and with none of another service", async (test) => {
+      const { port, swap } = await startRig(test, engine, { upstream: echo, service: { upstream_headers } });
+      for (const method of ["GET", "POST", "DELETE"]) {
+        const { body } = await send(port, { method, ...(method === "POST" && { body: "x" }) });
+        const seen = JSON.parse(body);
+        assert.ok(seen.includes("X-Gateway-Secret"), "in the case in which it was given");
+        assert.deepEqual(spelled(seen, "x-gateway-secret"), ["the-secret"]);
+        assert.deepEqual(
+          spelled(seen, "x-zone").map((value) => Buffer.from(value, "latin1").toString()),
+          ["blau-ü"],
+        );
+      }
+      await swap({});
+      const { body } = await send(port);
+      assert.deepEqual(spelled(JSON.parse(body), "x-gateway-secret"), []);
+    });
+
+    it("take the place of what a client sends under the name, in every spelling", async (test) => {
+      const { port } = await startRig(test, engine, { upstream: echo, service: { upstream_headers } });
+      const forged = [
+        "X-Gateway-Secret",
+        "x-gateway-secret",
+        "X_Gateway_Secret",
+        "X-Gateway_Secret",
+        "x_gateway-secret",
+      ];
+      const headers = ["Host", "a", ...forged.flatMap((name) => [name, "forged"]), "X_Zone", "red", "X-Zones", "kept"];
+      for (const connection of ["close", "close, X-Gateway-Secret"]) {
+        const { body } = await send(port, { headers: [...headers, "Connection", connection] });
+        assert.deepEqual(spelled(JSON.parse(body), "x-gateway-secret"), ["the-secret"], connection);
+        assert.equal(spelled(JSON.parse(body), "x-zone").length, 1);
+        assert.deepEqual(spelled(JSON.parse(body), "x-zones"), ["kept"]);
+      }
+    });
+
+    it("take the place of what a plugin set or removed, in every spelling", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: echo,
+        service: { upstream_headers },
+        plugins: {
+          "key-auth": {
+            access({ upstreamHeaders }) {
+              upstreamHeaders.set("X_Gateway_Secret", "plugin");
+              upstreamHeaders.set("x-gateway-secret", "plugin");
+              upstreamHeaders.remove("X-Zone");
+              upstreamHeaders.set("X-Other", "plugin");
+              return undefined;
+            },
+          },
+        },
+      });
+      const { body } = await send(port);
+      assert.deepEqual(spelled(JSON.parse(body), "x-gateway-secret"), ["the-secret"]);
+      assert.equal(spelled(JSON.parse(body), "x-zone").length, 1);
+      assert.deepEqual(spelled(JSON.parse(body), "x-other"), ["plugin"]);
+    });
+
+    it("replace what the gateway tells of itself, once", async (test) => {
+      const service = { upstream_headers: [{ name: "X-Forwarded-Proto", value: "https" }] };
+      const { port } = await startRig(test, engine, { upstream: echo, service });
+      const { body } = await send(port);
+      assert.deepEqual(spelled(JSON.parse(body), "x-forwarded-proto"), ["https"]);
+    });
+
+    it("go with an upgrade", async (test) => {
+      const seen = signal<readonly string[]>();
+      const server = createServer().on("upgrade", (request, socket) => {
+        seen.fire(request.rawHeaders);
+        socket.end("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello");
+      });
+      const upstream = portOf(await listen(test, server));
+      const { port } = await startRig(test, engine, { upstream, service: { upstream_headers } });
+      const socket = await dial(test, port);
+      socket.write(WEBSOCKET);
+      await until(socket, "hello");
+      assert.deepEqual(spelled(await seen.seen, "x-gateway-secret"), ["the-secret"]);
+    });
+
+    if (engine.name !== "http1") return;
+
+    it("go with requests of HTTP/2", async (test) => {
+      const { session } = await startHttp2(test, engine, { upstream: echo, service: { upstream_headers } });
+      const { body } = await ask(session, { headers: { "x-gateway-secret": "forged", x_gateway_secret: "forged" } });
+      assert.deepEqual(spelled(JSON.parse(body.toString()), "x-gateway-secret"), ["the-secret"]);
+    });
+
+    it("go with calls of gRPC", async (test) => {
+      const seen = signal<IncomingHttpHeaders>();
+      const upstream = await startHttp2Upstream(test, (stream, headers) => {
+        seen.fire(headers);
+        stream.respond({ ":status": 200, "grpc-status": "0" }, { endStream: true });
+      });
+      const { session } = await startHttp2(test, engine, {
+        upstream,
+        route: { protocols: ["grpc", "grpcs"], strip_path: false },
+        service: { protocol: "grpc", upstream_headers },
+      });
+      const forged = { "x-gateway-secret": "forged", x_gateway_secret: "forged" };
+      await ask(session, { headers: { ...grpcHeaders, ...forged }, body: message("x") });
+      const got = await seen.seen;
+      assert.deepEqual([got["x-gateway-secret"], got.x_gateway_secret], ["the-secret", undefined]);
+    });
+  });
+}
