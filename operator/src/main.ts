@@ -1,21 +1,34 @@
 #!/usr/bin/env node
 /** Command `sluice-operator`: reads settings, starts the operator, stops it in order; or does what its arguments say. */
-import { createClusterClient, createClusterObjects, createDirectoryClient } from "@sluice/crds";
+import { createClusterClient, createClusterObjects, createDirectoryClient, type ResourceClient } from "@sluice/crds";
 import { readSettings } from "@sluice/model";
-import { pino } from "pino";
-import { startOperator } from "./operator.ts";
+import { type Logger, pino } from "pino";
+import { leadOf } from "./lead/start-lead.ts";
+import { MANAGER, startOperator } from "./operator.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { pushCredentials, type StartFault, startFault } from "./start.ts";
+import { pushCredentials, SettingsError, type StartFault, startFault } from "./start.ts";
 
 async function run(settings: OperatorSettings): Promise<void> {
   const log = pino({ name: "sluice-operator", level: settings.logLevel });
   const client = settings.directory
     ? createDirectoryClient({ directory: settings.directory, log })
     : createClusterClient({ log });
-  const operator = await startOperator({ settings, client, log, credentials: await pushCredentials(settings) });
+  const operator = await startOperator({
+    settings,
+    client,
+    log,
+    credentials: await pushCredentials(settings),
+    startLead: leadOf(settings, log),
+  });
   log.info({ address: operator.address }, "operator is up");
+  const webhook = await webhookOf(settings, { client, log }).catch(async (error) => {
+    await operator.close();
+    await client.close();
+    throw error;
+  });
   const stop = async (signal: string) => {
     log.info({ signal }, "stopping");
+    await webhook?.close();
     await operator.close();
     await client.close();
   };
@@ -26,6 +39,37 @@ async function run(settings: OperatorSettings): Promise<void> {
         process.exitCode = 1;
       });
     });
+}
+
+/** Only where an API server can ask. */
+async function webhookOf(
+  settings: OperatorSettings,
+  { client, log }: Parts,
+): Promise<{ close(): Promise<void> } | null> {
+  const { webhookListen: listen, webhookName: name, homeNamespace, directory } = settings;
+  if (!listen || directory) return null;
+  const { startWebhook } = await import("./webhook/webhook.ts");
+  const objects = createClusterObjects();
+  const webhook = await startWebhook({ listen, name, homeNamespace, client, objects, manager: MANAGER, log }).catch(
+    async (error) => {
+      await objects.close();
+      const { variable } = operatorSettings.webhookListen;
+      if (error.code !== "EADDRINUSE") throw error;
+      throw new SettingsError(`port ${listen.port} is in use: choose another address with ${variable}`);
+    },
+  );
+  log.info({ address: webhook.address }, "the webhook is up");
+  return {
+    async close() {
+      await webhook.close();
+      await objects.close();
+    },
+  };
+}
+
+interface Parts {
+  readonly client: ResourceClient;
+  readonly log: Logger;
 }
 
 function fail(fault: StartFault): void {

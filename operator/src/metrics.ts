@@ -14,6 +14,8 @@ export interface OperatorGauges {
   readonly revision: () => number;
   readonly resources: () => Readonly<Record<string, number>>;
   readonly problems: () => number;
+  /** Null: another operator leads. */
+  readonly term: () => number | null;
   readonly nodes: () => { readonly current: number; readonly lagging: number; readonly silent: number };
 }
 
@@ -63,6 +65,23 @@ export function createOperatorMetrics(gauges: OperatorGauges): OperatorMetrics {
     registers,
     collect() {
       this.set(gauges.problems());
+    },
+  });
+  new Gauge({
+    name: "leader_election_master_status",
+    help: "1 for the operator that leads, 0 for those that are ready to. The name is controller-runtime's.",
+    labelNames: ["name"],
+    registers,
+    collect() {
+      this.set({ name: "sluice-operator" }, gauges.term() === null ? 0 : 1);
+    },
+  });
+  new Gauge({
+    name: "sluice_operator_term",
+    help: "Number of the term in which this operator leads; 0 while another does.",
+    registers,
+    collect() {
+      this.set(gauges.term() ?? 0);
     },
   });
   new Gauge({

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { createResourceCache, type ResourceClient } from "@sluice/crds";
 import { CREDENTIAL_LABEL } from "@sluice/model";
 import type { Logger } from "pino";
+import { type Lead, leadAlone, type StartLead } from "./lead/lead.ts";
 import { createOperatorMetrics } from "./metrics.ts";
 import { type NodeService, nodesBehind } from "./publish/discover.ts";
 import { type NodeCredentials, nodeConnector } from "./publish/node-client.ts";
@@ -26,6 +27,8 @@ export interface OperatorOptions {
   readonly settings: OperatorSettings;
   readonly client: ResourceClient;
   readonly credentials: NodeCredentials;
+  /** Who leads when there are several operators. Default: this one. */
+  readonly startLead?: StartLead;
   readonly log: Logger;
 }
 
@@ -48,7 +51,8 @@ function nodeServiceOf({ nodeService, namespaces }: OperatorSettings): NodeServi
   return { namespace, name, port: "push" };
 }
 
-export async function startOperator({ settings, client, credentials, log }: OperatorOptions): Promise<Operator> {
+export async function startOperator(options: OperatorOptions): Promise<Operator> {
+  const { settings, client, credentials, startLead = leadAlone, log } = options;
   const nodeService = nodeServiceOf(settings);
   const namespaceSelector = selectorOf(settings);
   const abort = new AbortController();
@@ -57,6 +61,8 @@ export async function startOperator({ settings, client, credentials, log }: Oper
 
   const publisher = createPublisher({
     connect: connector.connect,
+    term: () => lead?.term() ?? null,
+    onOutranked: (term) => lead?.outranked(term),
     onChange: () => {
       seen ??= setImmediate(look);
     },
@@ -66,6 +72,7 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     revision: publisher.revision,
     resources: () => Object.fromEntries(watchedKinds.map((kind) => [kind, cache.resources[kind].size])),
     problems: () => reconciler.problemCount(),
+    term: () => lead?.term() ?? null,
     nodes: () => {
       const { acknowledged, lagging, silent } = publisher.acknowledgement(publisher.revision());
       return { current: acknowledged.length, lagging: lagging.length, silent: silent.length };
@@ -127,6 +134,7 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     publisher,
     writer,
     teller,
+    leads: () => lead !== undefined && lead.term() !== null,
     log,
     onReconcile: metrics.reconciled,
     onProgress: () => waitingRoom.look(),
@@ -138,8 +146,24 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     acknowledgement: publisher.acknowledgement,
     problemsOf: reconciler.problemsOf,
   });
-  const server = createServer({ publisher, waitingRoom, registry: metrics.registry, unsynced: cache.unsynced });
+  const server = createServer({
+    publisher,
+    waitingRoom,
+    registry: metrics.registry,
+    unsynced: cache.unsynced,
+    lead: { term: () => lead?.term() ?? null, leader: () => lead?.leader() ?? null },
+  });
   publisher.setNodes(settings.nodes.map((address) => address.replace(/\/+$/, "")));
+
+  /** Undefined until the listener is there: a process that cannot start leads nobody. */
+  let lead: Lead | undefined;
+  let closed = false;
+
+  function onTerm(term: number | null): void {
+    if (closed) return;
+    publisher.lead();
+    if (term !== null) reconciler.lead();
+  }
 
   let closing: Promise<void> | undefined;
   const close = () => {
@@ -149,6 +173,7 @@ export async function startOperator({ settings, client, credentials, log }: Oper
 
   async function closeAll(): Promise<void> {
     abort.abort();
+    closed = true;
     clearImmediate(finding);
     clearImmediate(seen);
     reconciler.close();
@@ -157,6 +182,8 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     await server.close();
     await publisher.close();
     await writer.close();
+    // Last: whoever leads next must not meet our own pushes and writes.
+    await lead?.close();
     await connector.close();
   }
 
@@ -166,6 +193,7 @@ export async function startOperator({ settings, client, credentials, log }: Oper
     await close();
     throw error;
   }
+  lead = startLead({ floor: async () => 0, onTerm });
   const { address, port } = server.server.address() as AddressInfo;
   return { address: { host: address, port }, close };
 }

@@ -8,6 +8,7 @@ import { createServer } from "./server.ts";
 const acknowledgement = { programmed: true, acknowledged: ["http://a"], lagging: [], silent: ["http://b"] };
 const publisher: Publisher = {
   setNodes: () => {},
+  lead: () => {},
   publish: () => 7,
   revision: () => 7,
   hash: () => "abc",
@@ -31,6 +32,7 @@ function scene({ unsynced = [] as readonly string[], waiting = 0 } = {}) {
     publisher,
     registry: new Registry(),
     unsynced: () => unsynced,
+    lead: { term: () => 3, leader: () => "pod-1" },
     waitingRoom: {
       wait: async (request) => {
         requests.push(request);
@@ -72,6 +74,8 @@ test("the status tells every node, what it runs and why it does not", async () =
       {
         revision: 7,
         hash: "abc",
+        term: 3,
+        leader: "pod-1",
         ...nodes,
         nodes: [
           {

@@ -2,6 +2,7 @@
 import type { WaitRequest } from "@sluice/model";
 import Fastify, { type FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
+import type { Lead } from "./lead/lead.ts";
 import type { Publisher } from "./publish/publisher.ts";
 import type { WaitingRoom } from "./wait/waiting-room.ts";
 import { watchedKinds } from "./world/world.ts";
@@ -12,6 +13,7 @@ export interface ServerOptions {
   readonly registry: Registry;
   /** Kinds that are not synced; ready when there are none. */
   readonly unsynced: () => readonly string[];
+  readonly lead: Pick<Lead, "term" | "leader">;
 }
 
 /** More than this at once get 503: a wait is a courtesy, and the caller can look at status instead. */
@@ -50,7 +52,7 @@ function statusAddress(address: string, port: number): string {
   return `http://${new URL(address).hostname}:${port}`;
 }
 
-export function createServer({ publisher, waitingRoom, registry, unsynced }: ServerOptions): FastifyInstance {
+export function createServer({ publisher, waitingRoom, registry, unsynced, lead }: ServerOptions): FastifyInstance {
   const server = Fastify({ forceCloseConnections: true });
   server.get("/healthz", async () => ({ message: "alive" }));
   server.get("/readyz", async (_request, reply) => {
@@ -66,6 +68,8 @@ export function createServer({ publisher, waitingRoom, registry, unsynced }: Ser
     return {
       revision: publisher.revision(),
       hash: publisher.hash(),
+      term: lead.term(),
+      leader: lead.leader(),
       acknowledged,
       lagging,
       silent,

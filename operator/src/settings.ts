@@ -54,6 +54,26 @@ export const operatorSettings = defineSettings({
     default: null,
     description: "Headless Service of the gateway nodes, as namespace/name; instead of SLUICE_NODES.",
   },
+  leaseDuration: {
+    variable: "SLUICE_LEASE_DURATION",
+    kind: "duration",
+    default: 15_000,
+    description:
+      "In a cluster one of several operators leads, by a Lease in the home namespace. When it was not renewed for this " +
+      "long, another begins to lead.",
+  },
+  leaseRenewDeadline: {
+    variable: "SLUICE_LEASE_RENEW_DEADLINE",
+    kind: "duration",
+    default: 10_000,
+    description: "An operator that could not renew the Lease for this long does not lead any more.",
+  },
+  leaseRetry: {
+    variable: "SLUICE_LEASE_RETRY",
+    kind: "duration",
+    default: 2000,
+    description: "How often the Lease is renewed, and looked at by those who are ready to lead.",
+  },
   pushToken: {
     variable: "SLUICE_PUSH_TOKEN",
     kind: "text",
@@ -84,6 +104,20 @@ export const operatorSettings = defineSettings({
     kind: "text",
     default: "sluice-gateway",
     description: "Name that the nodes' certificates carry.",
+  },
+  webhookListen: {
+    variable: "SLUICE_WEBHOOK_LISTEN",
+    kind: "address",
+    default: null,
+    description:
+      "Where the API server asks over TLS before it stores a resource, so that kubectl apply tells what is wrong. Unset: it is not asked.",
+  },
+  webhookName: {
+    variable: "SLUICE_WEBHOOK_NAME",
+    kind: "text",
+    default: "sluice-webhook",
+    description:
+      "Name of the ValidatingWebhookConfiguration that leads there, and of the Secret in the home namespace in which the operator keeps the webhook's certificate.",
   },
   logLevel: {
     variable: "SLUICE_LOG_LEVEL",

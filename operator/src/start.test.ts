@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { KubeconfigError } from "@sluice/crds";
 import { readSettings } from "@sluice/model";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { pushCredentials, SettingsError, startFault } from "./start.ts";
+import { leaseTiming, ownName, pushCredentials, SettingsError, startFault } from "./start.ts";
 
 function settingsOf(env: Readonly<Record<string, string>>): OperatorSettings {
   const { value, violations } = readSettings(operatorSettings, env);
@@ -56,4 +56,32 @@ test("a port in use names the port and the setting, and a bug keeps its stack", 
   assert.match(startFault(new Error("bug"), settings).lines[0] ?? "", /Error: bug\n\s+at /);
   for (const known of [SettingsError, KubeconfigError])
     assert.deepEqual(startFault(new known("this and that"), settings).lines, ["this and that"]);
+});
+
+const timings: readonly (readonly [what: string, env: Readonly<Record<string, string>>, line: RegExp])[] = [
+  [
+    "a deadline as long as the Lease lasts",
+    { SLUICE_LEASE_RENEW_DEADLINE: "15s" },
+    /^SLUICE_LEASE_RENEW_DEADLINE must be shorter than SLUICE_LEASE_DURATION$/,
+  ],
+  [
+    "renewals as rare as their deadline",
+    { SLUICE_LEASE_RETRY: "10s" },
+    /^SLUICE_LEASE_RETRY must be shorter than SLUICE_LEASE_RENEW_DEADLINE/,
+  ],
+  [
+    "a Lease of parts of a second",
+    { SLUICE_LEASE_DURATION: "1500ms" },
+    /^SLUICE_LEASE_DURATION must be whole seconds$/,
+  ],
+];
+for (const [what, env, line] of timings)
+  test(`${what} is refused, because two could lead`, () => {
+    assert.throws(() => leaseTiming(settingsOf(env)), { name: "SettingsError", message: line });
+  });
+
+test("Sluices of other classes have Leases of their own", () => {
+  assert.deepEqual(leaseTiming(settingsOf({})), { duration: 15_000, renewDeadline: 10_000, retry: 2000 });
+  assert.equal(ownName(settingsOf({})), "sluice-operator");
+  assert.equal(ownName(settingsOf({ SLUICE_CLASS: "internal" })), "sluice-operator-internal");
 });

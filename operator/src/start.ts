@@ -1,6 +1,8 @@
 /** What can be wrong when the operator starts, in words for the person who starts it. */
 import { readFile } from "node:fs/promises";
 import { KubeconfigError } from "@sluice/crds";
+import { DEFAULT_CLASS } from "@sluice/model";
+import type { Timing } from "./lead/election.ts";
 import type { NodeCredentials } from "./publish/node-client.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 
@@ -29,6 +31,28 @@ export async function pushCredentials(settings: OperatorSettings): Promise<NodeC
   throw new SettingsError(
     `the nodes want proof: set ${operatorSettings.pushToken.variable}, or ${operatorSettings.pushCert.variable} and its companions`,
   );
+}
+
+/** @throws SettingsError when another could lead before this operator stops. */
+export function leaseTiming(settings: OperatorSettings): Timing {
+  const { leaseDuration: duration, leaseRenewDeadline: renewDeadline, leaseRetry: retry } = settings;
+  const { leaseDuration, leaseRenewDeadline, leaseRetry } = operatorSettings;
+  // Kubernetes counts whole seconds.
+  if (duration < 1000 || duration % 1000 !== 0)
+    throw new SettingsError(`${leaseDuration.variable} must be whole seconds`);
+  if (renewDeadline >= duration)
+    throw new SettingsError(`${leaseRenewDeadline.variable} must be shorter than ${leaseDuration.variable}`);
+  if (retry >= renewDeadline || retry <= 0)
+    throw new SettingsError(`${leaseRetry.variable} must be shorter than ${leaseRenewDeadline.variable}, and not 0`);
+  return { duration, renewDeadline, retry };
+}
+
+/**
+ * Under which name the operator keeps what is its own in the home namespace: its Lease, and the document. Sluices of
+ * other classes have theirs.
+ */
+export function ownName({ class: className }: OperatorSettings): string {
+  return className === DEFAULT_CLASS ? "sluice-operator" : `sluice-operator-${className}`;
 }
 
 interface SystemError extends Error {

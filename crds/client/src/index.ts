@@ -10,6 +10,7 @@ export {
 } from "./cluster/access.ts";
 export { type ClusterClientOptions, createClusterClient } from "./cluster/client.ts";
 export { KubeconfigError } from "./cluster/credentials.ts";
+export { createLeaseStore, type LeaseStoreOptions } from "./cluster/leases.ts";
 export {
   type ClusterKind,
   type ClusterObject,

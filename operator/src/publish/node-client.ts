@@ -5,7 +5,10 @@ import { bodyOf } from "./body.ts";
 
 export interface NodeClient {
   state(): Promise<NodeState>;
-  /** The node's new state is its acknowledgement. Throws Refused when the node keeps what it had. */
+  /**
+   * The node's new state is its acknowledgement. Throws Refused when the node keeps what it had, and another error when
+   * that may pass: also when the push is outdated, which the node's state explains.
+   */
   put(push: PushDocument): Promise<NodeState>;
   /** "stale" when the node runs another hash than the change's base: it needs the whole document. */
   patch(push: PushChange): Promise<NodeState | "stale">;

@@ -38,6 +38,7 @@ async function scene(t: TestContext) {
       patch: ({ revision }) => push(revision, hashes.get(revision)),
     },
     history,
+    term: () => 1,
     signal: abort.signal,
     onView: () => {},
     onPush: (outcome) => outcomes.push(outcome),

@@ -1,6 +1,7 @@
 /**
  * Keeps one node on the newest document: pushes as soon as there is a newer one, looks in between whether the node
- * still runs it (a restarted node does not), and goes on trying while the node is silent.
+ * still runs it (a restarted node does not), and goes on trying while the node is silent. While another operator leads,
+ * it only looks.
  */
 import type { NodeState } from "@sluice/model";
 import type { History, Published } from "./history.ts";
@@ -24,6 +25,8 @@ export interface NodeLoopOptions {
   readonly address: string;
   readonly client: NodeClient;
   readonly history: History;
+  /** The term in which we lead; null while another operator does. */
+  readonly term: () => number | null;
   readonly signal: AbortSignal;
   /** Told after everything that was learned about the node. */
   readonly onView: (view: NodeView) => void;
@@ -36,7 +39,7 @@ export interface NodeLoopOptions {
 }
 
 export interface NodeLoop {
-  /** There is a newer document: push it at once, or right after the push that is under way. */
+  /** There is a newer document or term: push at once, or right after the push that is under way. */
   wake(): void;
   readonly done: Promise<void>;
 }
@@ -51,7 +54,7 @@ interface Refusal {
 const LONGEST_RETRY = 5000;
 
 export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
-  const { address, client, history, signal, onView, onPush, now = Date.now } = options;
+  const { address, client, history, term, signal, onView, onPush, now = Date.now } = options;
   const { lookInterval = 500, retryInterval = 200 } = options;
   let state: NodeState | null = null;
   let seen = now();
@@ -77,21 +80,24 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
   const refused = ({ snapshot }: Published) =>
     refusal?.hash === snapshot.hash && refusal.node === state?.node ? refusal.reason : null;
 
-  /** The node runs the newest document, or will not take it. */
+  /** The node runs the newest document and has seen our term, or will not take it; or it is another's to push. */
   function current(): boolean {
     const target = history.latest();
-    return !target || state?.hash === target.snapshot.hash || refused(target) !== null;
+    const ours = term();
+    if (!target || ours === null || refused(target) !== null) return true;
+    // Before it has seen our term it would take a push of an operator that led before us.
+    return state?.hash === target.snapshot.hash && (state.term ?? ours) === ours;
   }
 
   /** The change from what the node runs, when that is known, else the whole document. */
-  async function push({ revision, snapshot }: Published): Promise<NodeState> {
+  async function push({ revision, snapshot }: Published, place: { readonly term: number }): Promise<NodeState> {
     const base = state?.hash ? history.byHash(state.hash) : undefined;
     if (base) {
       const change = changeBetween(base.snapshot, snapshot);
-      const answer = await client.patch({ revision, base: base.snapshot.hash, change });
+      const answer = await client.patch({ ...place, revision, base: base.snapshot.hash, change });
       if (answer !== "stale") return answer;
     }
-    return client.put({ revision, document: snapshotToDocument(snapshot) });
+    return client.put({ ...place, revision, document: snapshotToDocument(snapshot) });
   }
 
   async function look(): Promise<void> {
@@ -101,14 +107,14 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     learn(target ? refused(target) : null);
   }
 
-  async function bring(target: Published): Promise<PushOutcome> {
+  async function bring(target: Published, ours: number): Promise<PushOutcome> {
     const node = state?.node;
     const refuse = (reason: string) => {
       refusal = { hash: target.snapshot.hash, node, reason };
     };
     let outcome: PushOutcome = "acknowledged";
     try {
-      state = await push(target);
+      state = await push(target, { term: ours });
       if (state.hash !== target.snapshot.hash) {
         outcome = "refused";
         refuse(`reads revision ${target.revision} in another way: it is of another version (${state.version})`);
@@ -125,11 +131,12 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
 
   async function step(): Promise<void> {
     const target = history.latest();
-    if (!target || !state || current()) return look();
+    const ours = term();
+    if (!target || ours === null || !state || current()) return look();
     const started = performance.now();
     let outcome: PushOutcome = "failed";
     try {
-      outcome = await bring(target);
+      outcome = await bring(target, ours);
     } finally {
       failedPushes = outcome === "failed" ? failedPushes + 1 : 0;
       if (!signal.aborted) onPush?.(outcome, (performance.now() - started) / 1000);

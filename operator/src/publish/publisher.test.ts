@@ -27,8 +27,23 @@ const [one, two] = [snapshotWith("one"), snapshotWith("one", "two")];
 function fakeNode(hashes: readonly string[]) {
   let state: NodeState = { node: "n", hash: null, revision: 0, version: "0" };
   const calls: string[] = [];
+  let seen = 0;
+  const outdated = (term = 0) => state.term !== undefined && term < state.term;
   const node = {
     calls,
+    /** Waits for so many looks from now on. */
+    looks: async (count: number) => {
+      const until = seen + count;
+      await waitFor(() => seen >= until, { what: `${count} looks at the node` });
+    },
+    /** Remembers the highest term, as real nodes do. */
+    knowsTerms: () => {
+      state = { ...state, term: 0 };
+    },
+    term: () => state.term,
+    takesFromAnother: (term: number) => {
+      state = { ...state, term, hash: "another's" };
+    },
     down: false,
     refuses: false,
     /** What it says it runs after a push, whatever came: a node of another version. */
@@ -39,18 +54,23 @@ function fakeNode(hashes: readonly string[]) {
     },
     client: {
       async state() {
+        seen++;
         if (node.down) throw new Error("connection refused");
         return state;
       },
-      async put({ revision }: PushDocument) {
+      async put({ term, revision }: PushDocument) {
         if (node.down) throw new Error("connection refused");
+        if (outdated(term)) throw new Error("412: its term is over");
+        if (state.term !== undefined && term !== undefined) state = { ...state, term };
         calls.push(`put ${revision}`);
         if (node.refuses) throw new Refused("400: no");
         state = { ...state, revision, hash: node.misreads ?? hashes[revision - 1] ?? null };
         return state;
       },
-      async patch({ revision, base }: PushChange) {
+      async patch({ term, revision, base }: PushChange) {
+        if (outdated(term)) throw new Error("412: its term is over");
         if (base !== state.hash) return "stale" as const;
+        if (state.term !== undefined && term !== undefined) state = { ...state, term };
         calls.push(`patch ${revision}`);
         state = { ...state, revision, hash: hashes[revision - 1] ?? null };
         return state;
@@ -67,6 +87,8 @@ async function withPublisher(
   const clock = { now: 0, changes: 0 };
   const publisher = createPublisher({
     connect: (address) => (nodes[address] as ReturnType<typeof fakeNode>).client,
+    term: () => 1,
+    onOutranked: () => {},
     onChange: () => {
       clock.changes++;
     },
@@ -137,6 +159,8 @@ test("a node that falls silent in the middle of a call is told of without waitin
   const never = () => new Promise<never>(() => {});
   const publisher = createPublisher({
     connect: () => ({ state: never, put: never, patch: never }),
+    term: () => 1,
+    onOutranked: () => {},
     onChange: () => changes++,
     now: () => now,
   });
@@ -217,4 +241,120 @@ test("after a restart the operator counts on from the nodes and pushes nothing t
     await waitFor(programmed(publisher, revision), { what: "the acknowledgement by hash" });
     assert.deepEqual(node.calls, ["put 1", "patch 2"]);
   });
+});
+
+test("while another operator leads, nodes are looked at and nothing is pushed; from the first term on all are", async () => {
+  const node = fakeNode([one.hash, one.hash, one.hash]);
+  let term: number | null = null;
+  const publisher = createPublisher({
+    connect: () => node.client,
+    term: () => term,
+    onOutranked: () => {},
+    onChange: () => {},
+    lookInterval: 5,
+    retryInterval: 5,
+  });
+  publisher.setNodes(["a"]);
+  try {
+    const before = publisher.publish(one);
+    await waitFor(() => publisher.nodes()[0]?.state?.revision === 0, { what: "a look at the node" });
+    assert.deepEqual(node.calls, []);
+    term = 1;
+    publisher.lead();
+    await waitFor(programmed(publisher, publisher.revision()), { what: "the push" });
+    assert.deepEqual(node.calls, ["put 2"]);
+    assert.equal(before, 1);
+    term = null;
+    publisher.lead();
+    publisher.publish(two);
+    await node.looks(3);
+    assert.deepEqual(node.calls, ["put 2"]);
+  } finally {
+    await publisher.close();
+  }
+});
+
+test("a node with the same document hears of a new term at once, by a change of nothing", async () => {
+  const node = fakeNode([one.hash, one.hash]);
+  node.knowsTerms();
+  let term = 1;
+  const publisher = createPublisher({
+    connect: () => node.client,
+    term: () => term,
+    onOutranked: () => {},
+    onChange: () => {},
+    lookInterval: 5,
+    retryInterval: 5,
+  });
+  publisher.setNodes(["a"]);
+  try {
+    publisher.publish(one);
+    await waitFor(() => node.term() === 1, { what: "the first term" });
+    term = 4;
+    publisher.lead();
+    await waitFor(() => node.term() === 4, { what: "the next term" });
+    await node.looks(3);
+    assert.deepEqual(node.calls, ["put 1", "patch 2"]);
+  } finally {
+    await publisher.close();
+  }
+});
+
+const outranks: readonly (readonly [what: string, state: Partial<NodeState>, told: readonly number[]])[] = [
+  ["a later term", { term: 9 }, [9]],
+  ["a later revision of our term", { term: 5, revision: 30 }, [5]],
+  ["an earlier term, however many revisions it had", { term: 4, revision: 30 }, []],
+  ["no term", { revision: 30 }, []],
+];
+for (const [what, state, told] of outranks)
+  test(`a node that has seen ${what} ${told.length > 0 ? "is a reason for" : "causes no"} another term`, async () => {
+    const node = fakeNode([]);
+    const heard = new Set<number>();
+    const publisher = createPublisher({
+      connect: () => ({
+        ...node.client,
+        async state() {
+          return { ...(await node.client.state()), hash: "other", ...state };
+        },
+        put: () => Promise.reject(new Error("412: outdated")),
+      }),
+      term: () => 5,
+      onOutranked: (term) => void heard.add(term),
+      onChange: () => {},
+      lookInterval: 5,
+      retryInterval: 5,
+    });
+    try {
+      // It is published before anything is known of the node.
+      publisher.publish(one);
+      publisher.setNodes(["a"]);
+      await node.looks(3);
+      assert.deepEqual([...heard], told);
+    } finally {
+      await publisher.close();
+    }
+  });
+
+test("a node that listened to us in this term and has another operator now is not fought for", async () => {
+  const node = fakeNode([one.hash]);
+  node.knowsTerms();
+  const heard: number[] = [];
+  const publisher = createPublisher({
+    connect: () => node.client,
+    term: () => 1,
+    onOutranked: (term) => void heard.push(term),
+    onChange: () => {},
+    lookInterval: 5,
+    retryInterval: 5,
+  });
+  publisher.setNodes(["a"]);
+  try {
+    publisher.publish(one);
+    await waitFor(() => node.term() === 1, { what: "the push" });
+    node.takesFromAnother(2);
+    await waitFor(() => publisher.nodes()[0]?.trouble?.includes("412"), { what: "the refused push" });
+    assert.deepEqual(heard, []);
+  } finally {
+    await publisher.close();
+  }
 });

@@ -20,6 +20,8 @@ export interface Publisher {
   setNodes(addresses: readonly string[]): void;
   /** Publishes a snapshot; returns its revision, which stays the same while the content does. */
   publish(snapshot: Snapshot): number;
+  /** `term` has become another: nodes hear of it at once. */
+  lead(): void;
   /** The revision that was published last; 0 before the first. */
   revision(): number;
   hash(): string | null;
@@ -33,6 +35,10 @@ export interface Publisher {
 
 export interface PublisherOptions {
   readonly connect: ConnectNode;
+  /** The term in which we lead; null while another operator does: then nodes are looked at, and nothing is pushed. */
+  readonly term: () => number | null;
+  /** A node that has taken nothing of our term has seen this one, which is not lower. */
+  readonly onOutranked: (term: number) => void;
   /** Told whenever a node's view changed: an acknowledgement, a failure, a node that came or went. */
   readonly onChange: () => void;
   readonly onPush?: (outcome: PushOutcome, seconds: number) => void;
@@ -43,16 +49,34 @@ export interface PublisherOptions {
 }
 
 export function createPublisher(options: PublisherOptions): Publisher {
-  const { connect, onChange, onPush, lookInterval, retryInterval, now = Date.now } = options;
+  const { connect, term, onOutranked, onChange, onPush, lookInterval, retryInterval, now = Date.now } = options;
   const history = createHistory();
   const loops = new Map<string, NodeLoop & { readonly abort: AbortController }>();
   const views = new Map<string, NodeView>();
   const silent = new Set<string>();
   const alarms = new Map<string, NodeJS.Timeout>();
+  /** Nodes that have taken something of our term. */
+  const reached = new Set<string>();
   let counter = 0;
 
   const isSilent = ({ seen }: NodeView) => now() - seen > SILENT_AFTER;
   const revisionOf = ({ state }: NodeView) => (state?.hash ? (history.byHash(state.hash)?.revision ?? 0) : 0);
+
+  /**
+   * Somebody was later than we are: an operator whose term our Lease or what we kept does not know. A node that listened
+   * to us in this term and does not any more has another operator: we do not fight about it.
+   */
+  function heed({ address, state }: NodeView): void {
+    const ours = term();
+    if (!state?.term || ours === null || reached.has(address)) return;
+    if (state.term > ours || (state.term === ours && state.revision > counter)) onOutranked(state.term);
+  }
+
+  /** After a restart, or another operator's term, the count goes on where the nodes are. */
+  function count(): number {
+    counter = Math.max(counter, ...[...views.values()].map(({ state }) => state?.revision ?? 0)) + 1;
+    return counter;
+  }
 
   /** A node may fall silent in the middle of a call, of which nothing is heard until it ends. */
   function watchSilence(address: string): void {
@@ -75,6 +99,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       const before = views.get(address);
       views.set(address, view);
       if (before?.seen !== view.seen) watchSilence(address);
+      heed(view);
       const same = before?.state?.hash === view.state?.hash && before?.trouble === view.trouble;
       if (same && silent.has(address) === isSilent(view)) return;
       if (isSilent(view)) silent.add(address);
@@ -85,9 +110,13 @@ export function createPublisher(options: PublisherOptions): Publisher {
       address,
       client: connect(address, abort.signal),
       history,
+      term,
       signal: abort.signal,
       onView,
-      ...(onPush ? { onPush } : {}),
+      onPush(outcome, seconds) {
+        if (outcome === "acknowledged") reached.add(address);
+        onPush?.(outcome, seconds);
+      },
       now,
       ...(lookInterval ? { lookInterval } : {}),
       ...(retryInterval ? { retryInterval } : {}),
@@ -100,6 +129,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     loops.delete(address);
     views.delete(address);
     silent.delete(address);
+    reached.delete(address);
     clearTimeout(alarms.get(address));
     alarms.delete(address);
   }
@@ -115,12 +145,16 @@ export function createPublisher(options: PublisherOptions): Publisher {
     publish(snapshot) {
       const latest = history.latest();
       if (latest?.snapshot.hash === snapshot.hash) return latest.revision;
-      // After a restart the count goes on where the nodes are.
-      const known = [...views.values()].map(({ state }) => state?.revision ?? 0);
-      counter = Math.max(counter, ...known) + 1;
-      history.add({ revision: counter, snapshot });
+      history.add({ revision: count(), snapshot });
       for (const loop of loops.values()) loop.wake();
       return counter;
+    },
+    lead() {
+      reached.clear();
+      const latest = history.latest();
+      if (term() !== null && latest) history.add({ revision: count(), snapshot: latest.snapshot });
+      for (const loop of loops.values()) loop.wake();
+      onChange();
     },
     revision: () => history.latest()?.revision ?? 0,
     hash: () => history.latest()?.snapshot.hash ?? null,

@@ -26,6 +26,8 @@ export interface ReconcilerOptions {
   readonly publisher: Publisher;
   readonly writer: StatusWriter;
   readonly teller: Teller;
+  /** While another operator leads, everything is translated and nothing is written or told. */
+  readonly leads: () => boolean;
   readonly log: Logger;
   readonly onReconcile: (seconds: number) => void;
   /** The document or what the nodes run has changed. */
@@ -41,6 +43,8 @@ export interface Reconciler {
   look(): void;
   /** Look at all statuses that have not settled: some could not be written. */
   lookAgain(): void;
+  /** We lead from now on: what the one before us did not come to is written and told. */
+  lead(): void;
   /** Whether the published document contains all that the world holds. */
   upToDate(): boolean;
   problemsOf(kind: Kind, namespace: string, name: string): WaitAnswer["problems"];
@@ -64,7 +68,7 @@ const RESTS = 2;
 const LONGEST_REST = 250;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { cache, batches, translate, publisher, writer, teller, log, onReconcile, onProgress } = options;
+  const { cache, batches, translate, publisher, writer, teller, leads, log, onReconcile, onProgress } = options;
   const book = createProgressBook();
   const statuses = createStatuses({ world: cache.resources, book, publisher, writer });
   let built = options.empty;
@@ -87,6 +91,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   /** A problem that nobody was told of yet. */
   function tellNews(owner: Owner, resource: Resource, before: readonly Problem[], after: readonly Problem[]): void {
+    if (!leads()) return;
     for (const problem of after) {
       const { condition, message } = problem;
       if (before.some((known) => known.message === message)) continue;
@@ -156,7 +161,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   function look(): void {
     if (closed) return;
     onProgress();
-    if (dirty) return;
+    if (dirty || !leads()) return;
     if (statuses.look(owners, problems)) soon ??= setTimeout(lookAgain, SOON).unref();
   }
 
@@ -200,6 +205,14 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     touch,
     look,
     lookAgain,
+    lead() {
+      for (const [key, own] of problems) {
+        const owner = owners.get(key);
+        const resource = owner && cache.resources[owner.kind].get(keyOf(owner.namespace, owner.name));
+        if (resource) tellNews(owner, resource, [], own);
+      }
+      lookAgain();
+    },
     upToDate: () => !dirty && cache.unsynced().length === 0,
     problemsOf(kind, namespace, name) {
       const own = problems.get(ownerKey({ kind, namespace, name })) ?? [];

@@ -1,0 +1,98 @@
+/**
+ * One Lease, read and written with the version that was read (for electing who leads). On a connection of its own: it
+ * must not wait behind watches and writes of thousands of resources.
+ */
+import { Conflict, type LeaseRecord, type LeaseStore, type SeenLease } from "../resource.ts";
+import { type Connection, createConnection } from "./connection.ts";
+import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./credentials.ts";
+import { microTime } from "./events.ts";
+import { Fault } from "./fault.ts";
+import { pathOf } from "./transport.ts";
+
+export interface LeaseStoreOptions extends KubeconfigOptions {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const apiVersion = "coordination.k8s.io/v1";
+const leases = { apiVersion, plural: "leases" };
+
+/** The members of a Lease that are read. */
+interface LeaseObject {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly spec?: {
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly leaseTransitions?: number;
+  };
+}
+
+/** @throws KubeconfigError when the kubeconfig cannot be read. */
+export function createLeaseStore({ namespace, name, ...options }: LeaseStoreOptions): LeaseStore {
+  return leaseOver(createConnection(createCredentials(loadKubeconfig(options))), { namespace, name });
+}
+
+export function leaseOver(
+  connection: Connection,
+  { namespace, name }: Pick<LeaseStoreOptions, "namespace" | "name">,
+): LeaseStore {
+  const path = pathOf(leases, { namespace, name });
+  return {
+    async read(signal) {
+      try {
+        return seen(await connection.call({ method: "GET", path, signal }));
+      } catch (error) {
+        if (error instanceof Fault && error.isObjectAbsent) return null;
+        throw error;
+      }
+    },
+    async write(record, { before, signal }) {
+      const spec = specOf(record, before);
+      try {
+        const answer = before
+          ? await connection.call({
+              method: "PATCH",
+              path,
+              contentType: "application/merge-patch+json",
+              body: { metadata: { resourceVersion: before.version }, spec },
+              signal,
+            })
+          : await connection.call({
+              method: "POST",
+              path: pathOf(leases, { namespace }),
+              body: { apiVersion, kind: "Lease", metadata: { name, namespace }, spec },
+              signal,
+            });
+        return seen(answer);
+      } catch (error) {
+        // Somebody was faster: made it, wrote it or removed it.
+        if (error instanceof Fault && (error.code === 409 || error.isObjectAbsent))
+          throw new Conflict("changed", error.message);
+        throw error;
+      }
+    },
+    close: () => connection.close(),
+  };
+}
+
+function specOf({ holder, duration, transitions }: LeaseRecord, before: SeenLease | null): object {
+  const now = microTime(new Date());
+  const changes = holder !== "" && holder !== before?.holder;
+  return {
+    holderIdentity: holder,
+    leaseDurationSeconds: Math.max(1, Math.ceil(duration / 1000)),
+    leaseTransitions: transitions,
+    renewTime: now,
+    ...(changes && { acquireTime: now }),
+  };
+}
+
+function seen(object: unknown): SeenLease {
+  const { metadata, spec = {} } = object as LeaseObject;
+  return {
+    version: metadata.resourceVersion,
+    holder: spec.holderIdentity ?? "",
+    duration: (spec.leaseDurationSeconds ?? 0) * 1000,
+    transitions: spec.leaseTransitions ?? 0,
+  };
+}

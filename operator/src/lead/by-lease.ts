@@ -1,0 +1,156 @@
+/**
+ * Leads while it holds a Lease. It is renewed again and again; when that fails for long, this process stops leading
+ * before another can begin. What it pushed just then is harmless: nodes take nothing of a term that is over.
+ */
+import { Conflict, type LeaseRecord, type LeaseStore, type SeenLease } from "@sluice/crds";
+import type { Logger } from "pino";
+import { claim, type Look, looked, type Timing, waitFor } from "./election.ts";
+import type { LeadHooks, StartLead } from "./lead.ts";
+
+/** Milliseconds that never go back. */
+export interface LeadClock {
+  now(): number;
+  /** Resolves early, and never rejects, when the signal aborts. */
+  sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
+}
+
+export interface ByLeaseOptions {
+  /** Closed with the lead. */
+  readonly store: LeaseStore;
+  /** Another for every process. */
+  readonly me: string;
+  readonly timing: Timing;
+  readonly log: Pick<Logger, "info" | "warn">;
+  readonly clock: LeadClock;
+}
+
+interface Held {
+  readonly lease: SeenLease;
+  /** When its last renewal was begun. */
+  readonly renewed: number;
+}
+
+export function leadByLease(options: ByLeaseOptions): StartLead {
+  return (hooks) => start(options, hooks);
+}
+
+function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTerm }: LeadHooks) {
+  const closing = new AbortController();
+  let held: Held | null = null;
+  let look: Look | null = null;
+  let highest = 0;
+  let told: number | null = null;
+  let trouble = "";
+  let wake = new AbortController();
+
+  function term(): number | null {
+    return held && clock.now() - held.renewed < timing.renewDeadline ? held.lease.transitions : null;
+  }
+
+  function tell(): void {
+    const now = term();
+    if (now === told) return;
+    if (now === null) log.warn({ term: told, leader: look?.lease?.holder ?? null }, "does not lead any more");
+    else log.info({ term: now }, "leads from now on");
+    told = now;
+    onTerm(now);
+  }
+
+  /** A call may take no longer than the time in which it is of use. */
+  function within(milliseconds: number): AbortSignal {
+    return AbortSignal.any([closing.signal, AbortSignal.timeout(Math.max(1, Math.ceil(milliseconds)))]);
+  }
+
+  async function write(record: LeaseRecord, before: SeenLease | null): Promise<void> {
+    const begun = clock.now();
+    const left = held ? held.renewed + timing.renewDeadline - begun : timing.renewDeadline;
+    const lease = await store.write(record, { before, signal: within(left) });
+    held = { lease, renewed: begun };
+    look = looked(look, lease, begun);
+  }
+
+  async function renew({ lease }: Held): Promise<void> {
+    await write(claim(lease, { me, duration: timing.duration, floor: highest }), lease);
+  }
+
+  async function attempt(): Promise<void> {
+    const lease = await store.read(within(timing.renewDeadline));
+    look = looked(look, lease, clock.now());
+    if (held && lease?.holder !== me) held = null;
+    if (waitFor(look, { me, now: clock.now() }) > 0) return;
+    const known = Math.max(highest, await floor());
+    await write(claim(lease, { me, duration: timing.duration, floor: known }), lease);
+  }
+
+  async function step(): Promise<void> {
+    try {
+      // Whoever has held it for too long without a renewal looks first who has it now.
+      await (held && term() !== null ? renew(held).catch(lookAgain) : attempt());
+      trouble = "";
+    } catch (error) {
+      if (closing.signal.aborted || error instanceof Conflict) return;
+      const { message } = error as Error;
+      if (message !== trouble) log.warn({ reason: message }, "cannot read or write the Lease, trying again");
+      trouble = message;
+    }
+  }
+
+  /** A write whose answer was lost, or another holder: reading tells which. */
+  function lookAgain(error: unknown): Promise<void> {
+    if (error instanceof Conflict) return attempt();
+    throw error;
+  }
+
+  /** Until the next step: sooner when the Lease can be taken sooner, or when the lead ends before. */
+  function pause(): number {
+    if (held) return Math.min(timing.retry, Math.max(0, held.renewed + timing.renewDeadline - clock.now()));
+    return Math.min(timing.retry, (look && waitFor(look, { me, now: clock.now() })) || timing.retry);
+  }
+
+  async function run(): Promise<void> {
+    while (!closing.signal.aborted) {
+      await step();
+      if (term() === null && held && clock.now() - held.renewed >= timing.renewDeadline) held = null;
+      tell();
+      await clock.sleep(pause(), AbortSignal.any([closing.signal, wake.signal]));
+      if (wake.signal.aborted) wake = new AbortController();
+    }
+  }
+
+  async function release(): Promise<void> {
+    const before = held;
+    held = null;
+    tell();
+    if (!before) return;
+    const signal = AbortSignal.timeout(timing.retry);
+    const giveBack = (lease: SeenLease) => store.write({ ...lease, holder: "" }, { before: lease, signal });
+    try {
+      await giveBack(before.lease).catch(async (error: unknown) => {
+        // The renewal that was cut off may have come through.
+        if (!(error instanceof Conflict)) throw error;
+        const lease = await store.read(signal);
+        if (lease?.holder === me) await giveBack(lease);
+      });
+    } catch (error) {
+      const { message } = error as Error;
+      log.warn({ reason: message }, "cannot give the Lease back: others will wait until it has run out");
+    }
+  }
+
+  const done = run();
+  return {
+    term,
+    leader: () => look?.lease?.holder || null,
+    outranked(other: number) {
+      if (other < highest) return;
+      highest = other;
+      wake.abort();
+    },
+    async close() {
+      closing.abort();
+      await done;
+      await release();
+      await store.close();
+    },
+  };
+}

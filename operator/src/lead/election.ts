@@ -1,0 +1,49 @@
+/**
+ * Who leads, decided from what a Lease says. Pure: times are milliseconds of a clock of one's own, which is never
+ * compared with another machine's, so that clocks that are wrong change nothing.
+ */
+import type { LeaseRecord, SeenLease } from "@sluice/crds";
+
+export interface Timing {
+  /** After this long without a renewal others may take the Lease. */
+  readonly duration: number;
+  /** After this long without a renewal who leads stops; shorter than `duration`. */
+  readonly renewDeadline: number;
+  /** Between two looks, and between two renewals; shorter than `renewDeadline`. */
+  readonly retry: number;
+}
+
+/** What a look at the Lease has shown. */
+export interface Look {
+  /** Null: there is no Lease. */
+  readonly lease: SeenLease | null;
+  /** When this version of it was seen first. */
+  readonly since: number;
+}
+
+/** Keeps the time at which a version was seen first. */
+export function looked(before: Look | null, lease: SeenLease | null, now: number): Look {
+  const isSame = before !== null && before.lease?.version === lease?.version;
+  return { lease, since: isSame ? before.since : now };
+}
+
+/** Milliseconds until the Lease may be taken; 0: now. A Lease of one's own is taken at once: it is only renewed. */
+export function waitFor({ lease, since }: Look, { me, now }: { readonly me: string; readonly now: number }): number {
+  if (!lease || lease.holder === "" || lease.holder === me) return 0;
+  return Math.max(0, since + lease.duration - now);
+}
+
+/**
+ * What the Lease is to say when it is taken or renewed. The number of transitions is the term: it grows with every
+ * holder, and is never as low as one that is known from elsewhere, though somebody may have removed the Lease.
+ *
+ * @param floor The highest term that is known from elsewhere.
+ */
+export function claim(
+  lease: SeenLease | null,
+  { me, duration, floor }: { readonly me: string; readonly duration: number; readonly floor: number },
+): LeaseRecord {
+  const before = lease?.transitions ?? 0;
+  const isMine = lease?.holder === me && before > floor;
+  return { holder: me, duration, transitions: isMine ? before : Math.max(before, floor) + 1 };
+}

@@ -1,0 +1,27 @@
+/** Who leads, as the settings say it: the holder of a Lease in a cluster, whoever works on a folder otherwise. */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createLeaseStore } from "@sluice/crds";
+import type { Logger } from "pino";
+import type { OperatorSettings } from "../settings.ts";
+import { leaseTiming, ownName } from "../start.ts";
+import { type LeadClock, leadByLease } from "./by-lease.ts";
+import { leadAlone, type StartLead } from "./lead.ts";
+
+const clock: LeadClock = {
+  now: () => performance.now(),
+  sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined),
+};
+
+/** @throws SettingsError, KubeconfigError */
+export function leadOf(settings: OperatorSettings, log: Logger): StartLead {
+  if (settings.directory !== null) return leadAlone;
+  return leadByLease({
+    store: createLeaseStore({ namespace: settings.homeNamespace, name: ownName(settings) }),
+    me: `${hostname()}_${randomUUID()}`,
+    timing: leaseTiming(settings),
+    log,
+    clock,
+  });
+}
