@@ -1,0 +1,50 @@
+/** Where the API server asks before it stores a resource of ours: POST /validate over TLS. */
+import type { AddressInfo } from "node:net";
+import type { Address } from "@sluice/model";
+import Fastify from "fastify";
+import type { Pair } from "../certificates/authority.ts";
+import { type ReviewOptions, review } from "./review.ts";
+
+/** A question holds an object before and after; etcd takes about 1.5 MB of one. */
+const MAX_BODY = 3 * 1024 * 1024;
+
+export interface WebhookListener {
+  readonly address: { readonly host: string; readonly port: number };
+  /** The certificate from the next connection on. Without one there is no connection. */
+  show(pair: Pair): void;
+  close(): Promise<void>;
+}
+
+export interface ListenerOptions extends ReviewOptions {
+  readonly listen: Address;
+}
+
+/** Rejects when the address is in use. */
+export async function listenForReviews(options: ListenerOptions): Promise<WebhookListener> {
+  const { listen, ...reviewOptions } = options;
+  const server = Fastify({
+    https: { minVersion: "TLSv1.2" },
+    bodyLimit: MAX_BODY,
+    requestTimeout: 10_000,
+    forceCloseConnections: true,
+  });
+  // Only JSON is read: everything else is answered 415.
+  server.removeContentTypeParser("text/plain");
+  server.post("/validate", async ({ body }, reply) => {
+    const answer = review(body, reviewOptions);
+    if ("fault" in answer) return reply.code(400).send({ message: answer.fault });
+    return answer;
+  });
+  server.setNotFoundHandler(async ({ url }, reply) =>
+    url === "/validate"
+      ? reply.code(405).header("allow", "POST").send({ message: "reviews are asked for by POST" })
+      : reply.code(404).send({ message: "there is nothing but /validate" }),
+  );
+  await server.listen({ host: listen.host, port: listen.port });
+  const { address, port } = server.server.address() as AddressInfo;
+  return {
+    address: { host: address, port },
+    show: ({ certificate, key }) => server.server.setSecureContext({ cert: certificate, key, minVersion: "TLSv1.2" }),
+    close: () => server.close(),
+  };
+}

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type AdmissionResponse, review } from "./review.ts";
+
+const uid = "705ab4f5-6393-11e8-b7cc-42010a800002";
+const options = { homeNamespace: "default" };
+const url = { url: "http://users:4000" };
+const paths = { paths: ["/users"] };
+const secretRef = { name: "demo", key: "key" };
+
+const resource = (kind: string, spec: unknown) => ({
+  apiVersion: "sluice.dev/v1alpha1",
+  kind,
+  metadata: { name: "tried" },
+  spec,
+});
+
+function ask(object: unknown, request: object = {}): AdmissionResponse {
+  const body = {
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: { uid, operation: "CREATE", namespace: "default", name: "tried", object, ...request },
+  };
+  const answer = review(body, options);
+  assert.ok("response" in answer, JSON.stringify(answer));
+  assert.deepEqual([answer.apiVersion, answer.kind, answer.response.uid], [body.apiVersion, body.kind, uid]);
+  return answer.response;
+}
+
+const redis = { policy: "redis", minute: 5 };
+
+describe("what is refused, in the model's words", () => {
+  const table: readonly (readonly [what: string, kind: string, spec: object, message: string])[] = [
+    [
+      "an unknown member of config",
+      "Plugin",
+      { plugin: "cors", config: { orgins: ["*"] } },
+      "spec.config.orgins: unknown field",
+    ],
+    [
+      "a member of config of the wrong type",
+      "Plugin",
+      { plugin: "cors", config: { max_age: "long" } },
+      "spec.config.max_age: expected an integer",
+    ],
+    [
+      "a regular expression that is none",
+      "Route",
+      { paths: ["~/users/("] },
+      "spec.paths[0]: not a valid regex: /users/( (missing closing ): `/users/(`)",
+    ],
+    [
+      "several faults, each on a line of its own",
+      "Route",
+      { paths: ["/a//b", "/b/../c"], hosts: ["a.*.b"] },
+      "spec.hosts[0]: invalid wildcard: must be placed at leftmost or rightmost label\n" +
+        "spec.paths[0]: must not have empty segments\n" +
+        "spec.paths[1]: non-normalized path, consider use '/c' instead",
+    ],
+    [
+      "a key's own fault",
+      "Consumer",
+      { username: "ann", keyAuth: [{ secretRef, ttl: -1 }] },
+      "spec.keyAuth[0].ttl: value should be between 0 and 100000000",
+    ],
+  ];
+  for (const [what, kind, spec, message] of table)
+    test(what, () => {
+      const { allowed, status } = ask(resource(kind, spec));
+      assert.deepEqual([allowed, status], [false, { code: 422, message }]);
+    });
+
+  test("a plugin for everything outside the home namespace", () => {
+    const { status } = ask(resource("Plugin", { plugin: "prometheus" }), { namespace: "team" });
+    assert.match(status?.message ?? "", /^spec\.targetRefs: set targetRefs: .* namespace default$/);
+  });
+});
+
+describe("what is accepted", () => {
+  const table: readonly (readonly [what: string, kind: string, spec: object, more?: object])[] = [
+    ["a valid resource", "Service", url],
+    ["a reference to what is not there yet", "Route", { ...paths, serviceRef: { name: "later" } }],
+    ["a target that is not there yet", "Plugin", { plugin: "cors", targetRefs: [{ kind: "Route", name: "later" }] }],
+    ["a backend that is not there yet", "Service", { backendRef: { name: "later", port: 80 } }],
+    ["a key whose Secret is not there yet", "Consumer", { username: "ann", keyAuth: [{ secretRef }] }],
+    ["a certificate whose Secret is not there yet", "Certificate", { secretRef: { name: "later" } }],
+    [
+      "a required member of config that a Secret holds",
+      "Plugin",
+      { plugin: "rate-limiting", config: redis, configFrom: [{ path: "redis.host", secretRef }] },
+    ],
+    ["a deletion of what is invalid", "Route", { paths: ["no"] }, { operation: "DELETE", object: null }],
+    ["a status of what is invalid", "Route", { paths: ["no"] }, { operation: "UPDATE", subResource: "status" }],
+  ];
+  for (const [what, kind, spec, more] of table)
+    test(what, () => assert.deepEqual(ask(resource(kind, spec), more), { uid, allowed: true }));
+
+  test("a core Service, which is not ours to judge", () => {
+    assert.deepEqual(ask({ apiVersion: "v1", kind: "Service", metadata: {}, spec: { ports: 7 } }), {
+      uid,
+      allowed: true,
+    });
+  });
+
+  test("an object whose name the API server is to make up", () => {
+    const { metadata: _, ...nameless } = resource("Route", paths);
+    assert.equal(ask({ ...nameless, metadata: { generateName: "a-" } }, { name: undefined }).allowed, true);
+  });
+});
+
+test("a required member of config that nobody gives is refused, whatever else Secrets hold", () => {
+  const spec = { plugin: "rate-limiting", config: redis, configFrom: [{ path: "redis.password", secretRef }] };
+  const { allowed, status } = ask(resource("Plugin", spec));
+  assert.equal(allowed, false);
+  assert.match(status?.message ?? "", /redis/);
+});
+
+test("what has no effect is told as a warning, and nothing is warned of what is refused", () => {
+  const spec = { ...paths, regexPriority: 1, requestBuffering: true };
+  assert.deepEqual(ask(resource("Route", spec)).warnings, [
+    "spec.requestBuffering has no effect: request bodies always stream",
+    "spec.regexPriority has no effect: no path is a regular expression (~/)",
+  ]);
+  assert.equal(ask(resource("Route", { ...spec, hosts: ["a b"] })).warnings, undefined);
+});
+
+describe("what is no question of this version", () => {
+  const request = { uid, operation: "CREATE", object: resource("Service", url) };
+  for (const [what, body, fault] of [
+    ["no object", [], /expected an AdmissionReview/],
+    ["another kind", { kind: "ConversionReview" }, /expected an AdmissionReview/],
+    [
+      "another version",
+      { apiVersion: "admission.k8s.io/v1beta1", kind: "AdmissionReview", request },
+      /expected an AdmissionReview of admission\.k8s\.io\/v1, not of "admission\.k8s\.io\/v1beta1"/,
+    ],
+    ["no request", { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" }, /no request with a uid/],
+    ["no uid", { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: { object: {} } }, /with a uid/],
+  ] as const)
+    test(what, () => {
+      const answer = review(body, options);
+      assert.match("fault" in answer ? answer.fault : "", fault);
+    });
+});

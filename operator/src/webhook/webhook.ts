@@ -1,0 +1,49 @@
+/** The validating webhook: a listener for the API server's questions, and the certificate that it shows. */
+import type { ClusterObjects, ResourceClient } from "@sluice/crds";
+import type { Address } from "@sluice/model";
+import type { Logger } from "pino";
+import { keepCertificate } from "./keeper.ts";
+import { listenForReviews } from "./listener.ts";
+
+export interface WebhookOptions {
+  readonly listen: Address;
+  /** Name of the ValidatingWebhookConfiguration, and of the Secret in the home namespace. */
+  readonly name: string;
+  readonly homeNamespace: string;
+  readonly client: Pick<ResourceClient, "get" | "apply">;
+  readonly objects: ClusterObjects;
+  readonly manager: string;
+  readonly log: Logger;
+  /** Milliseconds between two looks at the certificate. Default 60,000. */
+  readonly interval?: number;
+}
+
+export interface Webhook {
+  readonly address: { readonly host: string; readonly port: number };
+  close(): Promise<void>;
+}
+
+/** Answers as soon as there is a certificate; until then, and without a configuration, nothing is checked at apply. */
+export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
+  const { listen, name, homeNamespace, client, objects, manager, log, interval } = options;
+  const listener = await listenForReviews({ listen, homeNamespace });
+  const abort = new AbortController();
+  const keeping = keepCertificate({
+    client,
+    objects,
+    configuration: name,
+    secret: { namespace: homeNamespace, name },
+    manager,
+    show: listener.show,
+    log,
+    signal: abort.signal,
+    ...(interval !== undefined && { interval }),
+  });
+  return {
+    address: listener.address,
+    async close() {
+      abort.abort();
+      await Promise.all([keeping, listener.close()]);
+    },
+  };
+}
