@@ -1,0 +1,59 @@
+/** Plain requests to a test cluster's API server, where kubectl would take a process for each. */
+import { readFileSync } from "node:fs";
+import { Agent, request } from "node:https";
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  /** What kubectl would print after `Warning:`. */
+  readonly warnings: readonly string[];
+}
+
+export interface ApiRequest {
+  readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
+  /** From the root, with its query. */
+  readonly path: string;
+  readonly body?: object;
+  /** Default: application/json. */
+  readonly contentType?: string;
+  readonly accept?: string;
+}
+
+export interface Api {
+  ask(request: ApiRequest): Promise<ApiAnswer>;
+  close(): void;
+}
+
+/** @param kubeconfig Path of one that `startControlPlane` has written: JSON, with a token or a client certificate. */
+export function connectApi(kubeconfig: string): Api {
+  const { clusters, users } = JSON.parse(readFileSync(kubeconfig, "utf8"));
+  const { server, "certificate-authority-data": authority } = clusters[0].cluster;
+  const { token, "client-certificate-data": certificate, "client-key-data": key } = users[0].user;
+  const decode = (text: string | undefined) => (text === undefined ? undefined : Buffer.from(text, "base64"));
+  const agent = new Agent({ keepAlive: true, ca: decode(authority), cert: decode(certificate), key: decode(key) });
+  return {
+    ask({ method = "GET", path, body, contentType = "application/json", accept = "application/json" }) {
+      const headers = {
+        accept,
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(body && { "content-type": contentType }),
+      };
+      return new Promise((resolve, reject) => {
+        const call = request(`${server}${path}`, { method, headers, agent }, async (response) => {
+          try {
+            const text = (await response.setEncoding("utf8").toArray()).join("");
+            const warnings = response.headersDistinct.warning ?? [];
+            resolve({ status: response.statusCode ?? 0, body: JSON.parse(text), warnings: warnings.map(warningText) });
+          } catch (error) {
+            reject(error);
+          }
+        });
+        call.on("error", reject).end(body && JSON.stringify(body));
+      });
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** `299 - "text"`, with quotes and backslashes escaped. */
+const warningText = (header: string): string => header.replace(/^299 \S+ "(.*)"$/s, "$1").replace(/\\(["\\])/g, "$1");

@@ -1,0 +1,214 @@
+/** What `kubectl apply` tells: the webhook, asked by the real API server, with the operator's own rights. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { connect } from "node:tls";
+import { createClusterClient, createClusterObjects } from "@sluice/crds";
+import { pino } from "pino";
+import { parse } from "yaml";
+import { startWebhook, type Webhook } from "../../../operator/src/webhook/webhook.ts";
+import { type Api, connectApi } from "../../cluster/api.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { roleManifests, users } from "../../cluster/rbac.ts";
+import { waitFor } from "../../process/index.ts";
+import { resource } from "../resources.ts";
+
+const root = new URL("../../../", import.meta.url);
+const name = "sluice-webhook";
+const webhook = parse(readFileSync(new URL("charts/sluice/files/webhook.yaml", root), "utf8"));
+const configuration = (port: number) => ({
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  metadata: { name },
+  webhooks: [{ ...webhook, clientConfig: { url: `https://127.0.0.1:${port}/validate` } }],
+});
+
+/** What no schema and no CEL rule can tell. */
+const invalid = { paths: ["~/users/(", "~/a["] };
+const valid = { paths: ["/users"] };
+const routes = "/apis/sluice.dev/v1alpha1/namespaces/default/routes";
+const SPEC_PATCH = "application/merge-patch+json";
+
+interface Replica extends Webhook {
+  stop(): Promise<void>;
+}
+
+let plane: ControlPlane;
+let api: Api;
+let replicas: readonly Replica[] = [];
+const lines: string[] = [];
+
+async function startReplica(): Promise<Replica> {
+  const kubeconfig = await plane.kubeconfigFor(users.operator);
+  const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
+  const client = createClusterClient({ kubeconfig, log });
+  const objects = createClusterObjects({ kubeconfig });
+  const started = await startWebhook({
+    listen: { host: "127.0.0.1", port: 0 },
+    name,
+    homeNamespace: "default",
+    client,
+    objects,
+    manager: "sluice-operator",
+    log,
+    interval: 200,
+  });
+  return {
+    ...started,
+    async stop() {
+      await started.close();
+      await Promise.all([client.close(), objects.close()]);
+    },
+  };
+}
+
+before(async () => {
+  plane = await startControlPlane();
+  api = connectApi(plane.kubeconfig);
+  await plane.kubectl(["apply", "--server-side", "-f", new URL("crds", root).pathname]);
+  await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default"));
+  await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+  // Stored before anybody looks: by an older version, or while the operator was away.
+  await waitFor(async () => (await create("old", invalid)).status === 201, { what: "a route to be stored" });
+  replicas = [await startReplica(), await startReplica()];
+  await plane.kubectl(["apply", "-f", "-"], JSON.stringify(configuration(replicas[0]?.address.port ?? 0)));
+  await refused("the webhook to be asked");
+});
+after(async () => {
+  await Promise.all(replicas.map((replica) => replica.stop()));
+  api?.close();
+  await plane?.stop();
+});
+
+const create = (routeName: string, spec: object, query = "") =>
+  api.ask({ method: "POST", path: `${routes}${query}`, body: resource("Route", routeName, spec) });
+const patch = (routeName: string, body: object, contentType = SPEC_PATCH) =>
+  api.ask({ method: "PATCH", path: `${routes}/${routeName}`, body, contentType });
+const messageOf = (body: unknown): string => String(Object(body).message);
+
+/** The API server learns of changed configurations by a watch. */
+const refused = (what: string) =>
+  waitFor(async () => (await create("tried", invalid, "?dryRun=All")).status === 422, { what });
+
+const bundle = () =>
+  plane.kubectl(["get", "validatingwebhookconfiguration", name, "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}"]);
+
+/** Whether a client that trusts what the API server trusts takes the replica's certificate. */
+const isTrusted = async ({ address }: Webhook): Promise<boolean> => {
+  const ca = Buffer.from(await bundle(), "base64").toString();
+  return new Promise((resolve) => {
+    const socket = connect({ ...address, ca }, () => resolve(true)).on("error", () => resolve(false));
+    socket.on("secureConnect", () => socket.destroy());
+  });
+};
+
+describe("kubectl apply", { concurrency: false }, () => {
+  test("is told every violation on a line of its own, with its path", async () => {
+    await assert.rejects(
+      plane.kubectl(["apply", "-f", "-"], JSON.stringify(resource("Route", "new", invalid))),
+      (error) => {
+        assert.ok(error instanceof Error);
+        const told = error.message.slice(error.message.indexOf("admission webhook")).split("\n");
+        assert.deepEqual(told, [
+          'admission webhook "validate.sluice.dev" denied the request: spec.paths[0]: not a valid regex: /users/( (missing closing ): `/users/(`)',
+          "spec.paths[1]: not a valid regex: /a[ (missing closing ]: `[`)",
+        ]);
+        return true;
+      },
+    );
+  });
+
+  test("is told a plugin's config, which the API server knows nothing of", async () => {
+    const plugin = resource("Plugin", "cors", { plugin: "cors", config: { max_age: "long", orgins: ["*"] } });
+    const { status, body } = await api.ask({
+      method: "POST",
+      path: "/apis/sluice.dev/v1alpha1/namespaces/default/plugins",
+      body: plugin,
+    });
+    assert.equal(status, 422);
+    assert.match(messageOf(body), /spec\.config\.orgins: unknown field\nspec\.config\.max_age: expected an integer$/);
+  });
+
+  test("is warned of what has no effect, and stores it", async () => {
+    const { status, warnings } = await create("idle", { ...valid, regexPriority: 7 });
+    assert.deepEqual(
+      [status, warnings],
+      [201, ["spec.regexPriority has no effect: no path is a regular expression (~/)"]],
+    );
+  });
+
+  test("stores what is valid without a word", async () => {
+    const { status, warnings } = await create("good", valid);
+    assert.deepEqual([status, warnings], [201, []]);
+    assert.equal((await patch("good", { spec: invalid })).status, 422);
+  });
+
+  test("is not asked about another Sluice's class", async () => {
+    assert.equal((await create("foreign", { ...invalid, class: "other" })).status, 201);
+  });
+
+  test("does not meet the webhook with a status", async () => {
+    const conditions = [
+      { type: "Accepted", status: "True", reason: "Made", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
+    ];
+    const { status } = await api.ask({
+      method: "PATCH",
+      path: `${routes}/old/status`,
+      body: { status: { conditions } },
+      contentType: SPEC_PATCH,
+    });
+    assert.equal(status, 200);
+  });
+
+  test("may label, finalize and delete what was stored before the rule, but not change it into something invalid", async () => {
+    assert.equal(
+      (await patch("old", { metadata: { labels: { a: "b" }, finalizers: ["example.org/wait"] } })).status,
+      200,
+    );
+    assert.equal((await patch("old", { spec: { paths: ["~/("] } })).status, 422);
+    await api.ask({ method: "DELETE", path: `${routes}/old` });
+    assert.equal((await patch("old", { metadata: { finalizers: null } })).status, 200);
+    assert.equal((await api.ask({ path: `${routes}/old` })).status, 404);
+  });
+});
+
+describe("the webhook's certificate", { concurrency: false }, () => {
+  test("is one authority's for all replicas", async () => {
+    for (const replica of replicas) await waitFor(() => isTrusted(replica), { what: "a replica to be trusted" });
+  });
+
+  test("survives that its Secret is lost: all replicas show another one, and the API server trusts it", async () => {
+    const before = await bundle();
+    await plane.kubectl(["delete", "secret", name]);
+    await waitFor(async () => (await bundle()) !== before, { what: "another authority" });
+    for (const replica of replicas) await waitFor(() => isTrusted(replica), { what: "a replica to be trusted" });
+    await refused("the webhook to be asked again");
+  });
+
+  test("survives that the configuration is made anew without an authority", async () => {
+    await plane.kubectl(["delete", "validatingwebhookconfiguration", name]);
+    await plane.kubectl(["create", "-f", "-"], JSON.stringify(configuration(replicas[0]?.address.port ?? 0)));
+    await waitFor(async () => (await bundle()) !== "", { what: "the authority in the configuration" });
+    await refused("the webhook to be asked again");
+  });
+
+  test("is not lost when the configuration is applied again without it", async () => {
+    const before = await bundle();
+    await plane.kubectl(
+      ["apply", "--server-side", "--force-conflicts", "-f", "-"],
+      JSON.stringify(configuration(replicas[0]?.address.port ?? 0)),
+    );
+    assert.equal(await bundle(), before);
+  });
+
+  test("is told to nobody", () => {
+    assert.ok(lines.length > 0);
+    assert.doesNotMatch(lines.join(""), /PRIVATE KEY/);
+  });
+});
+
+test("while no operator answers, nothing is refused for that", async () => {
+  await Promise.all(replicas.map((replica) => replica.stop()));
+  replicas = [];
+  assert.equal((await create("unseen", invalid)).status, 201);
+});
