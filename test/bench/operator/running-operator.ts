@@ -64,6 +64,10 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
     return own.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
   }
 
+  /** Nobody waits for one that has ended. */
+  const ended = new AbortController();
+  started.exited.then(({ code }) => ended.abort(new Error(`the operator has ended with ${code}:\n${started.tail()}`)));
+
   return {
     process: started,
     startedAt,
@@ -72,7 +76,7 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
         const { revision, acknowledged } = JSON.parse(await get("/status")) as Status;
         return revision > 0 && acknowledged.length >= count;
       };
-      await waitFor(told, { what: `${count} nodes to have the document`, timeout, interval: 50 });
+      await waitFor(told, { what: `${count} nodes to have the document`, timeout, interval: 50, signal: ended.signal });
     },
     async untilSettled() {
       for (let last = -1; ; ) {
