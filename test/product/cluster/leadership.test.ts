@@ -1,0 +1,188 @@
+/** Two operators on a real API server: one leads, the other takes over, and nodes never go back to the former one. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { freePort, type Process, waitFor } from "../../process/index.ts";
+import { get, startUpstream } from "../client.ts";
+import { route, service } from "../resources.ts";
+import { type Load, underLoad } from "../under-load.ts";
+import { startSuite } from "./suite.ts";
+
+const suite = await startSuite();
+after(() => suite.stop());
+const { chosen } = suite;
+const { kubectl } = suite.plane;
+const nodes = [`http://${chosen.proxy}`, `http://${chosen.proxy2}`];
+
+interface Operator {
+  readonly listen: string;
+  process: Process;
+}
+interface Told {
+  readonly term: number | null;
+  readonly leader: string | null;
+  readonly nodes: readonly { readonly address: string; readonly term?: number; readonly revision?: number }[];
+}
+
+const operators: Operator[] = [{ listen: chosen.operator, process: suite.part("operator") }];
+const upstream = await startUpstream("echo");
+after(() => upstream.close());
+
+/** What each node was seen to run, in order, as the operators tell it. */
+const terms = new Map<string, number>();
+async function told({ listen }: Operator): Promise<Told> {
+  const status = (await get(`http://${listen}/status`)).body as Told;
+  for (const { address, term } of status.nodes) {
+    if (term === undefined) continue;
+    const seen = terms.get(address) ?? 0;
+    // A view is half a second old at most; a term that is over must not come back after that.
+    if (term < seen) assert.ok((await again(listen, address)) >= seen, `${address} went back from term ${seen}`);
+    terms.set(address, Math.max(seen, term));
+  }
+  return status;
+}
+async function again(listen: string, address: string): Promise<number> {
+  return waitFor(
+    async () => {
+      const { nodes: list } = (await get(`http://${listen}/status`)).body as Told;
+      const term = list.find((node) => node.address === address)?.term ?? 0;
+      return term >= (terms.get(address) ?? 0) ? term : undefined;
+    },
+    { what: `${address} to be seen on its latest term`, timeout: 2000 },
+  );
+}
+
+async function begin(operator: Operator): Promise<void> {
+  operator.process = await suite.start("operator", { SLUICE_OPERATOR_LISTEN: operator.listen });
+  await operator.process.waitForOutput(/ is up"/, { timeout: 20_000 });
+  await waitFor(async () => (await get(`http://${operator.listen}/readyz`)).status === 200, {
+    what: "the operator to have read everything",
+  });
+}
+
+before(async () => {
+  await suite.apply(service("echo", upstream.port), route("echo"));
+  await suite.programmed("gwroute/echo");
+  const second: Operator = { listen: `127.0.0.1:${await freePort()}`, process: suite.part("operator") };
+  operators.push(second);
+  await begin(second);
+});
+after(() => Promise.all(operators.map(({ process }) => process.stop())));
+
+/** The one that leads, and the other. */
+async function roles(): Promise<{ readonly leader: Operator; readonly other: Operator; readonly term: number }> {
+  return waitFor(
+    async () => {
+      const all = await Promise.all(operators.map(async (operator) => ({ operator, ...(await told(operator)) })));
+      const [leading, ...more] = all.filter(({ term }) => term !== null);
+      const other = all.find(({ operator }) => operator !== leading?.operator);
+      if (!leading || leading.term === null || !other || more.length > 0) return undefined;
+      if (leading.nodes.some(({ term }) => term !== leading.term)) return undefined;
+      return { leader: leading.operator, other: other.operator, term: leading.term };
+    },
+    { what: "one of the operators to lead", timeout: 30_000 },
+  );
+}
+
+async function isServed(path: string, timeout: number): Promise<void> {
+  const serves = async () => {
+    const answers = await Promise.all(nodes.map((node) => get(`${node}${path}`)));
+    return answers.every(({ status }) => status === 200);
+  };
+  await waitFor(serves, { what: `both nodes to serve ${path}`, timeout });
+}
+
+const add = (name: string) => suite.apply(route(name, { serviceRef: { name: "echo" } }));
+
+async function withoutLoss(work: () => Promise<unknown>): Promise<void> {
+  const loads: Readonly<Record<string, Load>> = await underLoad(
+    nodes.map((node) => `${node}/echo`),
+    work,
+  );
+  for (const [url, { answered, failures }] of Object.entries(loads))
+    assert.deepEqual(failures.slice(0, 5), [], `${failures.length} of ${answered} requests to ${url} failed`);
+}
+
+test("one of two operators leads, and the other knows it and is ready", async () => {
+  const { leader, other, term } = await roles();
+  const status = await waitFor(
+    async () => {
+      const now = await told(other);
+      return now.nodes.every((node) => node.term === term) ? now : undefined;
+    },
+    { what: "the other to have looked at the nodes, too" },
+  );
+  assert.equal(status.term, null);
+  assert.equal(status.leader, (await told(leader)).leader);
+  const gauges = await Promise.all(
+    [leader, other].map(async ({ listen }) => {
+      const text = await (await fetch(`http://${listen}/metrics`)).text();
+      return /^leader_election_master_status\{.*\} (\d)$/m.exec(text)?.[1];
+    }),
+  );
+  assert.deepEqual(gauges, ["1", "0"]);
+});
+
+test("the leader ended in order: a change is live again within 3 s, and statuses are written", async () => {
+  const { leader, other, term } = await roles();
+  await withoutLoss(async () => {
+    const ended = performance.now();
+    leader.process.signal("SIGTERM");
+    await add("after-term");
+    await isServed("/after-term", 3000 - (performance.now() - ended));
+  });
+  await leader.process.ended();
+  assert.equal((await told(other)).term, term + 1);
+  await suite.programmed("gwroute/after-term");
+  await begin(leader);
+});
+
+test("the leader killed with -9: a change is live again within 20 s", async () => {
+  const { leader, other, term } = await roles();
+  await withoutLoss(async () => {
+    const killed = performance.now();
+    await leader.process.kill9();
+    await add("after-kill");
+    await isServed("/after-kill", 20_000 - (performance.now() - killed));
+  });
+  assert.equal((await told(other)).term, term + 1);
+  await suite.programmed("gwroute/after-kill");
+  await begin(leader);
+});
+
+test("a leader that is stopped for long and goes on is a follower, and no node goes back to it", async () => {
+  const { leader, other, term } = await roles();
+  leader.process.signal("SIGSTOP");
+  try {
+    await add("while-stopped");
+    await isServed("/while-stopped", 20_000);
+    await kubectl(["delete", "gwroute", "after-kill"]);
+  } finally {
+    leader.process.signal("SIGCONT");
+  }
+  await add("after-stop");
+  await isServed("/after-stop", 5000);
+  const now = await roles();
+  assert.equal(now.leader, other);
+  assert.equal(now.term, term + 1);
+  assert.equal((await get(`${nodes[0]}/after-kill`)).status, 404);
+  assert.doesNotMatch(leader.process.output().slice(-5000), /"level":50/);
+});
+
+test("a Lease that somebody steals: its leader stops, and one leads again once the thief's time is over", async () => {
+  const { term } = await roles();
+  const stolen = { spec: { holderIdentity: "thief", leaseTransitions: term + 5, leaseDurationSeconds: 5 } };
+  await kubectl(["patch", "lease", "sluice-operator", "--type=merge", "-p", JSON.stringify(stolen)]);
+  const leading = async () => (await Promise.all(operators.map(told))).filter((one) => one.term !== null).length;
+  await waitFor(async () => (await leading()) === 0, { what: "the former leader to stop", timeout: 6000 });
+  await add("after-theft");
+  await isServed("/after-theft", 20_000);
+  assert.equal((await roles()).term, term + 6);
+});
+
+test("a Lease that somebody deletes costs nothing: the term goes on above what the nodes know", async () => {
+  const { term } = await roles();
+  await kubectl(["delete", "lease", "sluice-operator"]);
+  await add("after-deletion");
+  await isServed("/after-deletion", 20_000);
+  await waitFor(async () => (await roles()).term > term, { what: "a later term", timeout: 20_000 });
+});
