@@ -17,6 +17,10 @@ const short = fc.constantFrom("a", "b", "c", "d");
 const some = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined, freq: 1 });
 const rarely = <Value>(value: fc.Arbitrary<Value>) =>
   fc.oneof({ arbitrary: fc.constant(undefined), weight: 12 }, { arbitrary: value, weight: 1 });
+/** A reference by name, now and then to what lies in another namespace. */
+const ref = fc
+  .record({ name: short, namespace: fc.constantFrom(undefined, undefined, undefined, "default", "team") })
+  .map(({ name: called, namespace }) => ({ name: called, ...(namespace && { namespace }) }));
 const ids = fc.constantFrom("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222");
 /** What all kinds may have, most of which makes two of them get in each other's way. */
 const shared = {
@@ -28,7 +32,7 @@ const shared = {
 const specs: Readonly<Record<string, fc.Arbitrary<Spec>>> = {
   Certificate: fc.record({
     ...shared,
-    secretRef: short.map((one) => ({ name: one })),
+    secretRef: ref,
     snis: some(fc.array(fc.record({ name: fc.constantFrom("a.test", "b.test") }), { maxLength: 2 })),
   }),
   Upstream: fc.record({
@@ -42,16 +46,16 @@ const specs: Readonly<Record<string, fc.Arbitrary<Spec>>> = {
   Service: fc.record({
     ...shared,
     host: fc.constantFrom("x.test", "y.test", "team.x", "z.test"),
-    clientCertificateRef: rarely(short.map((one) => ({ name: one }))),
+    clientCertificateRef: rarely(ref),
     port: rarely(fc.constantFrom(80, "many")),
   }),
   Backend: fc.record({
     ...shared,
-    backendRef: fc.record({ name: fc.constantFrom("a", "b"), port: fc.constantFrom(80, 81) }),
+    backendRef: fc.tuple(ref, fc.constantFrom(80, 81)).map(([one, port]) => ({ ...one, port })),
   }),
   Route: fc.record({
     ...shared,
-    serviceRef: rarely(short.map((one) => ({ name: one }))),
+    serviceRef: some(ref),
     paths: fc.uniqueArray(fc.constantFrom("/1", "/2", "/3", "/4", "/5", "/6", "/7", "/8"), {
       minLength: 1,
       maxLength: 2,
@@ -63,7 +67,7 @@ const specs: Readonly<Record<string, fc.Arbitrary<Spec>>> = {
     username: fc.constantFrom("one", "two", "three", "four", "five", "six"),
     keyAuth: some(
       fc.array(
-        short.map((one) => ({ secretRef: { name: one, key: "key" } })),
+        ref.map((one) => ({ secretRef: { ...one, key: "key" } })),
         { maxLength: 2 },
       ),
     ),
@@ -74,7 +78,7 @@ const specs: Readonly<Record<string, fc.Arbitrary<Spec>>> = {
     enabled: rarely(fc.constant(false)),
     config: fc.constantFrom({}, { minute: 5 }, { minute: "many" }),
     targetRefs: fc.oneof(
-      fc.tuple(fc.constantFrom("Service", "Route", "Consumer"), short).map(([kind, one]) => [{ kind, name: one }]),
+      fc.tuple(fc.constantFrom("Service", "Route", "Consumer"), ref).map(([kind, one]) => [{ kind, ...one }]),
       fc.constant([]),
     ),
   }),
@@ -138,10 +142,40 @@ const core: fc.Arbitrary<Op> = fc.oneof(
     }),
   ),
 );
-const any = fc.constantFrom<Kind>(...kinds, "Secret", "CoreService", "EndpointSlice");
+const sides = [
+  ...kinds.map((kind) => ({ group: "sluice.dev", kind })),
+  { group: "", kind: "Secret" },
+  { group: "", kind: "Service" },
+];
+const grant: fc.Arbitrary<Op> = fc
+  .record({
+    name,
+    from: fc.uniqueArray(
+      fc.record({ kind: fc.constantFrom(...kinds), namespace: fc.constantFrom("default", "team") }),
+      {
+        minLength: 1,
+        maxLength: 4,
+      },
+    ),
+    to: fc.uniqueArray(fc.constantFrom(...sides), { minLength: 1, maxLength: 6 }),
+    only: rarely(short),
+  })
+  .map(({ name: called, from, to, only }) => ({
+    op: "put",
+    kind: "ReferenceGrant",
+    name: called,
+    members: {
+      spec: {
+        from: from.map((side) => ({ group: "sluice.dev", ...side })),
+        to: to.map((side) => ({ ...side, ...(only && { name: only }) })),
+      },
+    },
+  }));
+const any = fc.constantFrom<Kind>(...kinds, "Secret", "CoreService", "EndpointSlice", "ReferenceGrant");
 const step: fc.Arbitrary<Op> = fc.oneof(
   { arbitrary: fc.oneof(...ours), weight: 8 },
   { arbitrary: core, weight: 3 },
+  { arbitrary: grant, weight: 1 },
   { arbitrary: fc.record({ op: fc.constant("remove" as const), kind: any, name }), weight: 3 },
   { arbitrary: fc.record({ op: fc.constant("status" as const), kind: any, name }), weight: 1 },
   { arbitrary: fc.constant({ op: "pass" } as const), weight: 1 },

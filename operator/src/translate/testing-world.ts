@@ -11,6 +11,17 @@ export interface TestWorld {
   remove(kind: Kind, name: string): void;
 }
 
+/** A ReferenceGrant's members: who may refer to what lies in its namespace. Without a group: a kind of ours. */
+export const granting = (
+  from: readonly { readonly kind: string; readonly namespace: string }[],
+  to: readonly { readonly group?: string; readonly kind: string; readonly name?: string }[],
+): Partial<Resource> => ({
+  spec: {
+    from: from.map((side) => ({ group: "sluice.dev", ...side })),
+    to: to.map((side) => ({ group: "sluice.dev", ...side })),
+  },
+});
+
 /** @param name `name` (of the namespace default) or `namespace/name`. */
 const keyFor = (name: string): string => (name.includes("/") ? name : `default/${name}`);
 
@@ -18,6 +29,7 @@ const coreVersions: Partial<Record<Kind, string>> = {
   Secret: "v1",
   CoreService: "v1",
   EndpointSlice: "discovery.k8s.io/v1",
+  ReferenceGrant: "gateway.networking.k8s.io/v1beta1",
 };
 
 export function testWorld(): TestWorld {

@@ -1,0 +1,208 @@
+/** Two resources that claim the same: the older has it, and the younger as soon as the older lets go of it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Kind, Resource } from "@sluice/crds";
+import { granting, secret, testWorld } from "./testing-world.ts";
+import type { Translation } from "./translation.ts";
+import { createTranslator } from "./translator.ts";
+
+type Spec = NonNullable<Resource["spec"]>;
+const key = { keyAuth: [{ secretRef: { name: "key", key: "key" } }] };
+const toService = { targetRefs: [{ kind: "Service", name: "up" }] };
+
+interface Case {
+  readonly what: string;
+  readonly kind: Kind;
+  /** `namespace/name` of the older, and its spec. */
+  readonly older: readonly [string, Spec];
+  readonly younger: readonly [string, Spec];
+  /** What the older does to let go, besides going. */
+  readonly instead: Spec;
+  readonly told: RegExp;
+}
+
+const cases: readonly Case[] = [
+  {
+    what: "a match, within a namespace",
+    kind: "Route",
+    older: ["default/z", { paths: ["/a"] }],
+    younger: ["default/a", { paths: ["/a"] }],
+    instead: { paths: ["/other"] },
+    told: /^the older Route default\/z matches the same requests/,
+  },
+  {
+    what: "a match, across namespaces",
+    kind: "Route",
+    older: ["team/z", { hosts: ["a.test", "b.test"], paths: ["/a"] }],
+    younger: ["default/a", { hosts: ["b.test"], paths: ["/a"] }],
+    instead: { hosts: ["a.test"], paths: ["/a"] },
+    told: /^the older Route team\/z matches the same requests/,
+  },
+  {
+    what: "a name",
+    kind: "Service",
+    older: ["team/z", { name: "web", url: "http://z.test" }],
+    younger: ["default/web", { url: "http://a.test" }],
+    instead: { url: "http://z.test" },
+    told: /^the older Service team\/z has the name web/,
+  },
+  {
+    what: "a username",
+    kind: "Consumer",
+    older: ["team/z", { username: "ann" }],
+    younger: ["default/a", { username: "ann" }],
+    instead: { username: "bob" },
+    told: /^the older Consumer team\/z has the username ann/,
+  },
+  {
+    what: "a custom_id",
+    kind: "Consumer",
+    older: ["team/z", { username: "z", customId: "7" }],
+    younger: ["default/a", { username: "a", customId: "7" }],
+    instead: { username: "z", customId: "8" },
+    told: /^the older Consumer team\/z has the custom_id 7/,
+  },
+  {
+    what: "a key, within a namespace",
+    kind: "Consumer",
+    older: ["team/z", { username: "z", ...key }],
+    younger: ["team/a", { username: "a", ...key }],
+    instead: { username: "z" },
+    told: /^the older Consumer team\/z has this key/,
+  },
+  {
+    what: "a key, across namespaces of which one is home",
+    kind: "Consumer",
+    older: ["team/z", { username: "z", ...key }],
+    younger: ["default/a", { username: "a", ...key }],
+    instead: { username: "z" },
+    told: /^a Consumer of another namespace has this key/,
+  },
+  {
+    what: "a plugin's target",
+    kind: "Plugin",
+    older: ["default/z", { plugin: "cors", ...toService }],
+    younger: ["default/a", { plugin: "cors", ...toService }],
+    instead: { plugin: "prometheus", ...toService },
+    told: /^the older Plugin default\/z has the plugin cors for the same target/,
+  },
+];
+
+/** A world with the two, and a translator that has seen it. `step` translates it after a change of the older. */
+function scene({ kind, older, younger }: Pick<Case, "kind" | "older" | "younger">) {
+  const { world, put, remove } = testWorld();
+  put("Service", "up", { spec: { url: "http://up.test" } });
+  for (const namespace of ["default", "team"]) put("Secret", `${namespace}/key`, secret("the same key"));
+  for (let index = 0; index < 20; index++) put("Route", `other-${index}`, { spec: { paths: [`/other-${index}`] } });
+  put(kind, older[0], { spec: older[1] });
+  const translate = createTranslator({ homeNamespace: "default", class: "sluice" });
+  translate(world);
+  // From here on it is carried on where it can be.
+  put(kind, younger[0], { spec: younger[1] });
+  const begun = translate(world, new Set([`${kind}/${younger[0]}`]));
+  const step = (change: () => void): Translation => {
+    change();
+    return translate(world, new Set([`${kind}/${older[0]}`]));
+  };
+  return { put, remove, begun, step };
+}
+
+const problemOf = ({ problems }: Translation, kind: Kind, name: string) => problems.get(`${kind}/${name}`)?.[0];
+
+for (const one of cases) {
+  const { what, kind, older, younger, instead, told } = one;
+  test(`${kind}s that claim ${what}: the younger is told so, and served once the older is gone`, () => {
+    const { remove, begun, step } = scene(one);
+    const problem = problemOf(begun, kind, younger[0]);
+    assert.deepEqual([problem?.condition, problem?.reason], ["Accepted", "Conflicted"]);
+    assert.match(problem?.message ?? "", told);
+    assert.equal(problemOf(begun, kind, older[0]), undefined);
+    const after = step(() => remove(kind, older[0]));
+    assert.equal(problemOf(after, kind, younger[0]), undefined);
+  });
+
+  test(`${kind}s that claim ${what}: the younger is served once the older claims something else`, () => {
+    const { put, step } = scene(one);
+    const after = step(() => put(kind, older[0], { spec: instead }));
+    assert.deepEqual([problemOf(after, kind, younger[0]), problemOf(after, kind, older[0])], [undefined, undefined]);
+  });
+
+  test(`${kind}s that claim ${what}: the younger is served once the older belongs to another Sluice`, () => {
+    const { put, step } = scene(one);
+    const after = step(() => put(kind, older[0], { spec: { ...older[1], class: "other" } }));
+    assert.equal(problemOf(after, kind, younger[0]), undefined);
+  });
+}
+
+test("of one second the first by namespace and name is the older, whichever was read first", () => {
+  const { world, put } = testWorld();
+  const members = {
+    spec: { paths: ["/a"] },
+    metadata: { name: "", namespace: "", creationTimestamp: "2026-01-01T00:00:00Z" },
+  };
+  for (const name of ["team/a", "default/b", "default/a"]) put("Route", name, members);
+  const translation = createTranslator({ homeNamespace: "default", class: "sluice" })(world);
+  assert.deepEqual(
+    ["default/a", "default/b", "team/a"].map(
+      (name) => problemOf(translation, "Route", name)?.message.split(" matches")[0],
+    ),
+    [undefined, "the older Route default/a", "the older Route default/a"],
+  );
+});
+
+test("a grant that lets keys into another namespace sets them against the keys of that namespace", () => {
+  const { world, put, remove } = testWorld();
+  for (const namespace of ["one", "two"]) {
+    put("Secret", `${namespace}/key`, secret("the same key"));
+    put("Consumer", `${namespace}/own`, { spec: { username: namespace, ...key } });
+  }
+  const translate = createTranslator({ homeNamespace: "default", class: "sluice" });
+  const reasons = (translation: Translation) =>
+    ["one", "two"].map((namespace) => problemOf(translation, "Consumer", `${namespace}/own`)?.message);
+  assert.deepEqual(reasons(translate(world)), [undefined, undefined]);
+  const changed = new Set(["ReferenceGrant/two/in"]);
+  put("ReferenceGrant", "two/in", granting([{ kind: "Consumer", namespace: "one" }], [{ kind: "Route" }]));
+  const [first, second] = reasons(translate(world, changed));
+  assert.deepEqual([first, second?.split(":")[0]], [undefined, "a Consumer of another namespace has this key"]);
+  remove("ReferenceGrant", "two/in");
+  assert.deepEqual(reasons(translate(world, changed)), [undefined, undefined]);
+});
+
+test("what a grant lets refer to another namespace is served while the grant is there", () => {
+  const { world, put, remove } = testWorld();
+  put("Service", "shop/web", { spec: { url: "http://web.test" } });
+  put("Route", "team/web", { spec: { paths: ["/web"], serviceRef: { namespace: "shop", name: "web" } } });
+  const translate = createTranslator({ homeNamespace: "default", class: "sluice" });
+  const reason = (translation: Translation) => problemOf(translation, "Route", "team/web")?.reason;
+  assert.equal(reason(translate(world)), "RefNotPermitted");
+  const changed = new Set(["ReferenceGrant/shop/in"]);
+  put("ReferenceGrant", "shop/in", granting([{ kind: "Route", namespace: "team" }], [{ kind: "Service" }]));
+  const granted = translate(world, changed);
+  assert.equal(reason(granted), undefined);
+  assert.deepEqual(
+    [...granted.items.routes.values()].map(({ entity }) => entity.service),
+    [...granted.items.services.keys()].map((id) => ({ id })),
+  );
+  remove("ReferenceGrant", "shop/in");
+  const revoked = translate(world, changed);
+  assert.equal(reason(revoked), "RefNotPermitted");
+  assert.deepEqual(
+    [...revoked.items.routes.values()].map(({ entity }) => [
+      entity.service,
+      Object(entity._sluice).unavailable !== undefined,
+    ]),
+    [[null, true]],
+  );
+});
+
+test("what is wrong with a resource of another namespace is not told", () => {
+  const { world, put } = testWorld();
+  put("Service", "shop/web", { spec: { url: "http://web.test", port: 81 } });
+  put("ReferenceGrant", "shop/in", granting([{ kind: "Route", namespace: "team" }], [{ kind: "Service" }]));
+  put("Route", "team/web", { spec: { paths: ["/web"], serviceRef: { namespace: "shop", name: "web" } } });
+  put("Route", "shop/web", { spec: { paths: ["/own"], serviceRef: { name: "web" } } });
+  const translation = createTranslator({ homeNamespace: "default", class: "sluice" })(world);
+  const told = (name: string) => problemOf(translation, "Route", name)?.message ?? "";
+  assert.equal(told("team/web"), "the Service shop/web is not served");
+  assert.match(told("shop/web"), /^the Service web is not served: spec\.port: /);
+});

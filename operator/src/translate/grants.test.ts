@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Crossing } from "@sluice/crds";
+import { createGrants, grantsFor, grantsIn } from "./grants.ts";
+import { granting, testWorld } from "./testing-world.ts";
+
+type Kind = Crossing["to"]["kind"];
+const crossing = (from: Crossing["from"]["kind"], to: Kind, name = "a"): Crossing => ({
+  from: { kind: from, namespace: "team" },
+  to: { kind: to, namespace: "shop", name },
+});
+const team = (kind: string) => [{ kind, namespace: "team" }];
+
+/** Grants of the namespace shop: from, to, and what a reference of the namespace team may then refer to. */
+const cases: readonly (readonly [string, ReturnType<typeof granting>, Crossing, boolean])[] = [
+  ["a kind", granting(team("Route"), [{ kind: "Service" }]), crossing("Route", "Service"), true],
+  ["one of that name", granting(team("Route"), [{ kind: "Service", name: "a" }]), crossing("Route", "Service"), true],
+  [
+    "one of another name",
+    granting(team("Route"), [{ kind: "Service", name: "b" }]),
+    crossing("Route", "Service"),
+    false,
+  ],
+  [
+    "any name, spelled empty",
+    granting(team("Route"), [{ kind: "Service", name: "" }]),
+    crossing("Route", "Service"),
+    true,
+  ],
+  ["another kind", granting(team("Route"), [{ kind: "Route" }]), crossing("Route", "Service"), false],
+  ["another kind of referrer", granting(team("Plugin"), [{ kind: "Service" }]), crossing("Route", "Service"), false],
+  [
+    "another namespace",
+    granting([{ kind: "Route", namespace: "other" }], [{ kind: "Service" }]),
+    crossing("Route", "Service"),
+    false,
+  ],
+  [
+    "the core kind of that name",
+    granting(team("Route"), [{ group: "", kind: "Service" }]),
+    crossing("Route", "Service"),
+    false,
+  ],
+  [
+    "ours for a core Service",
+    granting(team("Service"), [{ kind: "Service" }]),
+    crossing("Service", "CoreService"),
+    false,
+  ],
+  [
+    "a core Service",
+    granting(team("Service"), [{ group: "", kind: "Service" }]),
+    crossing("Service", "CoreService"),
+    true,
+  ],
+  ["a Secret", granting(team("Certificate"), [{ group: "", kind: "Secret" }]), crossing("Certificate", "Secret"), true],
+  [
+    "a referrer of another group",
+    {
+      spec: {
+        from: [{ group: "x", kind: "Route", namespace: "team" }],
+        to: [{ group: "sluice.dev", kind: "Service" }],
+      },
+    },
+    crossing("Route", "Service"),
+    false,
+  ],
+  [
+    "nothing that can be read",
+    { spec: { from: "team", to: { kind: "Service" } } },
+    crossing("Route", "Service"),
+    false,
+  ],
+  ["nothing", {}, crossing("Route", "Service"), false],
+];
+for (const [what, members, asked, allowed] of cases)
+  test(`a grant of ${what} ${allowed ? "lets in" : "does not let in"} a ${asked.from.kind} that refers to a ${asked.to.kind}`, () => {
+    const { world, put } = testWorld();
+    put("ReferenceGrant", "shop/grant", members);
+    assert.equal(createGrants(world.ReferenceGrant.values()).allows(asked), allowed);
+  });
+
+test("a grant speaks for its own namespace alone", () => {
+  const { world, put } = testWorld();
+  put("ReferenceGrant", "other/grant", granting(team("Route"), [{ kind: "Service" }]));
+  assert.equal(createGrants(world.ReferenceGrant.values()).allows(crossing("Route", "Service")), false);
+});
+
+test("keys open the routes of namespaces that let their Consumers in, until the last grant that says so is gone", () => {
+  const { put } = testWorld();
+  const grants = createGrants([]);
+  const consumers = granting(team("Consumer"), [{ kind: "Route" }]);
+  const told = (key: string, members: ReturnType<typeof granting>) =>
+    grants.set(key, put("ReferenceGrant", key, members));
+  assert.deepEqual(told("shop/one", consumers), [grantsIn("shop"), grantsFor("team")]);
+  told("shop/two", consumers);
+  told("bank/one", consumers);
+  told("team/own", consumers);
+  told("park/named", granting(team("Consumer"), [{ kind: "Route", name: "a" }]));
+  assert.deepEqual(grants.opened("team"), ["bank", "shop"]);
+  assert.deepEqual(grants.opened("shop"), []);
+  assert.deepEqual(grants.set("shop/one", undefined), [grantsIn("shop"), grantsFor("team")]);
+  assert.deepEqual(grants.opened("team"), ["bank", "shop"]);
+  told("shop/two", granting(team("Route"), [{ kind: "Route" }]));
+  assert.deepEqual(grants.opened("team"), ["bank"]);
+  assert.deepEqual(grants.set("shop/absent", undefined), [grantsIn("shop")]);
+});
