@@ -10,6 +10,10 @@ export type RouteSpec = CommonSpec &
 
 const matchers = ["paths", "hosts", "methods", "headers", "snis"];
 
+/** Whether one of the protocols that are given matches; the default is http and https. */
+const speaks = (pattern: string): string =>
+  `(has(self.protocols) && self.protocols.exists(protocol, protocol.matches('${pattern}')))`;
+
 const derived = specOf("routes", {
   omit: ["created_at", "updated_at", "service"],
   add: {
@@ -26,31 +30,79 @@ const derived = specOf("routes", {
       message: "headers may not hold Host: use hosts",
       fieldPath: ".headers",
     },
+    {
+      rule: "!has(self.protocols) || self.protocols.all(protocol, protocol.matches('^(http|grpc)s?$'))",
+      message: "only http, https, grpc and grpcs are supported",
+      fieldPath: ".protocols",
+    },
+    {
+      rule: `!${speaks("^https?$")} || !${speaks("^grpcs?$")}`,
+      message: "http and https do not go together with grpc and grpcs",
+      fieldPath: ".protocols",
+    },
+    {
+      rule: `!has(self.snis) || size(self.snis) == 0 || !has(self.protocols) || ${speaks("^(http|grpc)s$")}`,
+      message: "snis are for the protocols https and grpcs only",
+      fieldPath: ".snis",
+    },
+    {
+      rule: `!has(self.methods) || !${speaks("^grpc")}`,
+      message: "methods are for the protocols http and https only",
+      fieldPath: ".methods",
+    },
+    {
+      rule: `!has(self.stripPath) || !self.stripPath || !${speaks("^grpc")}`,
+      message: "a path of grpc or grpcs is not stripped: it names the method",
+      fieldPath: ".stripPath",
+    },
+    ...["sources", "destinations"].map((name) => ({
+      rule: `!has(self.${name})`,
+      message: `${name} are for the protocols tcp, tls and udp, which are not supported`,
+      fieldPath: `.${name}`,
+    })),
   ],
 });
 
-/** A rule for the items of one of the route's lists. */
-function withItemRule(spec: SpecNode, name: string, rule: CelRule): SpecNode {
-  const member = spec.properties?.[name];
-  if (!member?.items) throw new Error(`a route has no list ${name}`);
-  const items = { ...member.items, cel: [rule] };
-  return { ...spec, properties: { ...spec.properties, [name]: { ...member, items } } };
-}
+/** Rules for the items of the route's lists. */
+const itemRules: Readonly<Record<string, readonly CelRule[]>> = {
+  paths: [
+    {
+      rule: "self.startsWith('/') || self.startsWith('~/')",
+      message: "should start with: / (fixed path) or ~/ (regex path)",
+    },
+    { rule: "!self.contains('//')", message: "must not have empty segments" },
+    {
+      rule: "!self.startsWith('/') || !self.matches('/[.][.]?(/|$)')",
+      message: "write it without the segments . and ..",
+    },
+  ],
+  hosts: [
+    {
+      rule: "!self.contains('*') || self.matches('^([*][.][^*]+|[^*]+[.][*])$')",
+      message: "one * may stand for the first or the last label: *.example.com",
+    },
+    {
+      rule: "self.matches('^[A-Za-z0-9._:*\\\\[\\\\]-]+$')",
+      message: "a host has letters, digits, dots and hyphens, and perhaps a port",
+    },
+  ],
+  methods: [{ rule: "self.matches('^[A-Z]+$')", message: "methods are written in upper case: GET" }],
+};
 
-const withPathRule = withItemRule(derived, "paths", {
-  rule: "self.startsWith('/') || self.startsWith('~/')",
-  message: "should start with: / (fixed path) or ~/ (regex path)",
-});
+function withItemRules(spec: SpecNode): SpecNode {
+  const properties = Object.entries(spec.properties ?? {}).map(([name, member]): [string, SpecNode] => {
+    const rules = itemRules[name];
+    return [name, rules && member.items ? { ...member, items: { ...member.items, cel: rules } } : member];
+  });
+  return { ...spec, properties: Object.fromEntries(properties) };
+}
 
 export const route: KindFacts = {
   collection: "routes",
   plural: "routes",
   singular: "route",
   shortName: "gwroute",
-  spec: withItemRule(withPathRule, "methods", {
-    rule: "self.matches('^[A-Z]+$')",
-    message: "methods are written in upper case: GET",
-  }),
+  spec: withItemRules(derived),
   columns: [
     { name: "Hosts", jsonPath: ".spec.hosts", description: "The request hosts that match." },
     { name: "Paths", jsonPath: ".spec.paths", description: "The request paths that match." },

@@ -52,6 +52,11 @@ export type ServiceSpec = CommonSpec &
     readonly upstreamHeaders?: readonly UpstreamHeaderEntry[];
   };
 
+/** Whether the upstream is spoken to over TLS. */
+const secure =
+  "((has(self.protocol) && self.protocol in ['https', 'grpcs']) || " +
+  "(has(self.url) && self.url.matches('^(https|grpcs):')))";
+
 export const service: KindFacts = {
   collection: "services",
   plural: "services",
@@ -71,10 +76,18 @@ export const service: KindFacts = {
             rule: "self.matches('^[a-z_]+://[^/ ]+')",
             message: "write it as <protocol>://<host>[:<port>][/<path>]",
           },
+          {
+            rule: "!self.matches('^[a-z_]+://') || self.matches('^(http|grpc)s?:')",
+            message: "its protocol is one of http, https, grpc and grpcs",
+          },
+          {
+            rule: "!self.matches('^grpcs?://[^/ ]+/')",
+            message: "one of grpc or grpcs has no path: that of a call names its method",
+          },
         ],
       },
       backendRef,
-      clientCertificateRef: clientCertificateRef("an https upstream"),
+      clientCertificateRef: clientCertificateRef("an https or grpcs upstream"),
       upstreamHeaders,
     },
     cel: [
@@ -91,10 +104,36 @@ export const service: KindFacts = {
         message: "backendRef says the port already: leave port out",
       },
       {
-        rule:
-          "!has(self.clientCertificateRef) || (has(self.protocol) && self.protocol == 'https') || " +
-          "(has(self.url) && self.url.lowerAscii().startsWith('https:'))",
-        message: "clientCertificateRef is for protocol https only",
+        rule: "!has(self.protocol) || self.protocol.matches('^(http|grpc)s?$')",
+        message: "only http, https, grpc and grpcs are supported",
+        fieldPath: ".protocol",
+      },
+      {
+        rule: "!has(self.protocol) || !self.protocol.startsWith('grpc') || !has(self.path)",
+        message: "a service of grpc or grpcs has no path: that of a call names its method",
+        fieldPath: ".path",
+      },
+      {
+        rule: `!has(self.clientCertificateRef) || ${secure}`,
+        message: "clientCertificateRef is for the protocols https and grpcs only",
+        fieldPath: ".clientCertificateRef",
+      },
+      {
+        rule: `!has(self.tlsVerify) || ${secure}`,
+        message: "tlsVerify is for the protocols https and grpcs only",
+        fieldPath: ".tlsVerify",
+      },
+      {
+        rule: "!has(self.tlsVerifyDepth)",
+        message: "tlsVerifyDepth is not supported yet: a chain of any length is verified",
+        fieldPath: ".tlsVerifyDepth",
+      },
+      {
+        rule: "!has(self.caCertificates)",
+        message:
+          "caCertificates is not supported yet: upstreams are verified with the CA certificates that the gateway's " +
+          "machine trusts",
+        fieldPath: ".caCertificates",
       },
     ],
   }),

@@ -78,6 +78,20 @@ export const upstream: KindFacts = {
           "(has(self.hashOn) && !(self.hashOn in ['none', 'cookie']))",
         message: "hashFallback needs a hashOn other than none and cookie, which always finds something",
       },
+      {
+        rule:
+          "!has(self.hashOn) || !has(self.hashFallback) || self.hashOn != self.hashFallback || " +
+          "self.hashOn in ['none', 'header', 'query_arg', 'uri_capture']",
+        message: "hashFallback is the same as hashOn, and would find nothing either",
+        fieldPath: ".hashFallback",
+      },
+      ...["Header", "QueryArg", "UriCapture"].map((detail) => ({
+        rule:
+          `!has(self.hashOn${detail}) || !has(self.hashFallback${detail}) || ` +
+          `self.hashOn${detail} != self.hashFallback${detail}`,
+        message: `hashOn${detail} and hashFallback${detail} must be distinct`,
+        fieldPath: `.hashFallback${detail}`,
+      })),
     ],
   }),
   columns: [

@@ -1,0 +1,25 @@
+import { common, counts, lengths, numbers, type Row, references, secretRef, uuid } from "./row.ts";
+
+const ann = { username: "ann" };
+const key = (member: object) => ({ ...ann, keyAuth: [{ secretRef, ...member }] });
+
+export const consumer: readonly Row[] = [
+  ...common(ann),
+  ["a username", ann, null],
+  ["a custom id", { customId: "17" }, null],
+  ["both", { ...ann, customId: "17" }, null],
+  ["nobody", {}, /set username, customId or both/],
+  ...lengths("username", { from: 1, to: 256 }, (username) => ({ username })),
+  ...lengths("customId", { from: 1, to: 256 }, (customId) => ({ customId })),
+  ["a username as number", { username: 7 }, /must be of type string/],
+  ["keys in Secrets", key({ ttl: 60, tags: ["a"], id: uuid }), null],
+  ["a key in the resource", { ...ann, keyAuth: [{ key: "hunter2" }] }, /unknown field "spec\.keyAuth\[0\]\.key"/],
+  ["a key without its Secret", { ...ann, keyAuth: [{ ttl: 1 }] }, /keyAuth\[0\]\.secretRef: Required value/],
+  ["a key whose id is no UUID", key({ id: "1" }), /keyAuth\[0\]\.id/],
+  ["a Secret without its key", key({ secretRef: { name: "a" } }), /secretRef\.key: Required/],
+  ["a Secret's key with a space", key({ secretRef: { name: "a", key: "a b" } }), /secretRef\.key/],
+  ...references("a Secret", (ref) => key({ secretRef: { key: "key", ...ref } })),
+  ...lengths("Secret's key", { from: 1, to: 253 }, (name) => key({ secretRef: { name: "a", key: name } })),
+  ...numbers("ttl", { from: 0, to: 100_000_000 }, (ttl) => key({ ttl })),
+  ...counts("keys", { to: 64 }, (count) => ({ ...ann, keyAuth: Array.from({ length: count }, () => ({ secretRef })) })),
+];

@@ -1,0 +1,55 @@
+import { common, counts, lengths, type Row, references, secretRef, texts, words } from "./row.ts";
+
+const cors = { plugin: "cors" };
+const from = (member: object) => ({ ...cors, configFrom: [{ path: "a", secretRef, ...member }] });
+
+export const plugin: readonly Row[] = [
+  ...common(cors),
+  ...words("plugin", ["cors", "key-auth", "rate-limiting", "prometheus"], (name) => ({ plugin: name })),
+  ["no plugin", { config: {} }, /spec\.plugin: Required value/],
+  ["a plugin that Sluice has not", { plugin: "oauth2" }, /spec\.plugin: Unsupported value: "oauth2"/],
+  ["any config: the webhook and the operator look at it", { ...cors, config: { a: { b: [1, "c", null] } } }, null],
+  ["config that is a list", { ...cors, config: [] }, /spec\.config.*must be of type object/],
+  ["config that is a text", { ...cors, config: "a" }, /spec\.config.*must be of type object/],
+  ...lengths("instanceName", { from: 1, to: 256 }, (instanceName) => ({ ...cors, instanceName })),
+  ["enabled as text", { ...cors, enabled: "yes" }, /must be of type boolean/],
+  ["protocols", { ...cors, protocols: ["http", "https", "grpc", "grpcs"] }, null],
+  ["no protocols", { ...cors, protocols: [] }, /at least 1 items/],
+  ["an unknown protocol", { ...cors, protocols: ["tcp"] }, /Unsupported value/],
+
+  [
+    "one target of each kind",
+    { plugin: "rate-limiting", targetRefs: ["Service", "Route", "Consumer"].map((kind) => ({ kind, name: "a" })) },
+    null,
+  ],
+  ...["Service", "Route"].map((kind): Row => [`a ${kind}`, { ...cors, targetRefs: [{ kind, name: "a" }] }, null]),
+  ...references("a target", (ref) => ({ ...cors, targetRefs: [{ kind: "Route", ...ref }] })),
+  [
+    "two targets of one kind",
+    { ...cors, targetRefs: ["a", "b"].map((name) => ({ kind: "Route", name })) },
+    /spec\.targetRefs\[1\]: Duplicate value/,
+  ],
+  ["an unknown target", { ...cors, targetRefs: [{ kind: "Pod", name: "a" }] }, /Unsupported value: "Pod"/],
+  ["a target without its kind", { ...cors, targetRefs: [{ name: "a" }] }, /targetRefs\[0\]\.kind: Required value/],
+  ...["cors", "key-auth"].map(
+    (name): Row => [
+      `${name} on a consumer`,
+      { plugin: name, targetRefs: [{ kind: "Consumer", name: "a" }] },
+      /cors and key-auth cannot be attached to a Consumer/,
+    ],
+  ),
+
+  ["a config member from a Secret", from({ path: "redis.password" }), null],
+  ["a config member twice", { ...cors, configFrom: [1, 2].map(() => ({ path: "a", secretRef })) }, /Duplicate value/],
+  ["a config path with capitals", from({ path: "A" }), /configFrom\[0\]\.path/],
+  ["a config path that ends in a dot", from({ path: "a." }), /configFrom\[0\]\.path/],
+  ["an empty config path", from({ path: "" }), /configFrom\[0\]\.path/],
+  ...lengths("config path", { to: 256 }, (path) => from({ path })),
+  ["a config member without its Secret", { ...cors, configFrom: [{ path: "a" }] }, /secretRef: Required value/],
+  ["a config member without the Secret's entry", from({ secretRef: { name: "a" } }), /secretRef\.key: Required value/],
+  ["a Secret's entry with a slash", from({ secretRef: { name: "a", key: "a/b" } }), /secretRef\.key/],
+  ...counts("config members", { to: 16 }, (count) => ({
+    ...cors,
+    configFrom: texts(count).map((path) => ({ path, secretRef })),
+  })),
+];

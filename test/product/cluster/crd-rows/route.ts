@@ -1,0 +1,100 @@
+import { common, counts, lengths, numbers, type Row, references, texts, words } from "./row.ts";
+
+const paths = { paths: ["/users"] };
+const grpc = { protocols: ["grpc", "grpcs"], hosts: ["a.test"] };
+
+export const route: readonly Row[] = [
+  ...common(paths),
+  ["paths", paths, null],
+  ["a service and a regex path", { serviceRef: { name: "users" }, paths: ["~/users/\\d+$"] }, null],
+  ["hosts alone", { hosts: ["*.example.org"] }, null],
+  ["methods alone", { methods: ["GET", "PROPFIND"] }, null],
+  ["headers alone", { headers: { "x-version": ["1", "2"] } }, null],
+  ["snis for https", { protocols: ["https"], snis: ["example.org"] }, null],
+  ["nothing to match", {}, /set at least one of paths, hosts, methods and headers/],
+  ["empty lists to match", { paths: [], hosts: [] }, /set at least one of/],
+  ["an empty map of headers", { headers: {} }, /set at least one of/],
+  ...references("a service", (serviceRef) => ({ ...paths, serviceRef })),
+  ["a service by its address", { ...paths, serviceRef: { name: "http://users" } }, /spec\.serviceRef\.name/],
+
+  ["a path without a slash", { paths: ["users"] }, /should start with: \/ \(fixed path\) or ~\/ \(regex path\)/],
+  ["a regex without a slash", { paths: ["~users"] }, /should start with/],
+  ["an empty path", { paths: [""] }, /spec\.paths\[0\]/],
+  ["a path with an empty segment", { paths: ["/a//b"] }, /must not have empty segments/],
+  ["a regex with an empty segment", { paths: ["~/a//b"] }, /must not have empty segments/],
+  ["a path with ..", { paths: ["/a/../b"] }, /write it without the segments \. and \.\./],
+  ["a path that ends in .", { paths: ["/a/."] }, /write it without the segments/],
+  ["a path of names that begin with dots", { paths: ["/.well-known/..a"] }, null],
+  ["a regex with ..", { paths: ["~/a/..$"] }, null],
+  ["a path of 1024 characters", { paths: [`/${"a".repeat(1023)}`] }, null],
+  ["a path of 1025 characters", { paths: [`/${"a".repeat(1024)}`] }, /Too long/],
+  ...counts("paths", { to: 64 }, (count) => ({ paths: texts(count).map((text) => `/${text}`) })),
+  ["a path as text", { paths: "/users" }, /spec\.paths.*must be of type array/],
+
+  ["a host with a star last", { hosts: ["example.*"] }, null],
+  ["a host with a port", { hosts: ["*.example.org:8443"] }, null],
+  ["an address of IPv6", { hosts: ["[::1]:80"] }, null],
+  ["a host with a star in the middle", { hosts: ["a.*.org"] }, /one \* may stand for the first or the last label/],
+  ["a host with two stars", { hosts: ["*.a.*"] }, /one \* may stand for/],
+  ["a star alone", { hosts: ["*"] }, /one \* may stand for/],
+  ["a host with a space", { hosts: ["a b"] }, /a host has letters, digits, dots and hyphens/],
+  ["a host with a path", { hosts: ["a/b"] }, /a host has letters/],
+  ...lengths("host", { from: 1, to: 260 }, (host) => ({ hosts: [host] })),
+  ...counts("hosts", { to: 64 }, (count) => ({ hosts: texts(count) })),
+
+  ["a method in lower case", { methods: ["get"] }, /methods are written in upper case: GET/],
+  ["a method with a digit", { methods: ["GET2"] }, /methods are written in upper case/],
+  ["a method of 32 characters", { methods: ["A".repeat(32)] }, null],
+  ["a method of 33 characters", { methods: ["A".repeat(33)] }, /Too long/],
+  ...counts("methods", { to: 16 }, (count) => ({
+    methods: Array.from({ length: count }, (_, index) => String.fromCharCode(65 + index)),
+  })),
+
+  ["the header Host", { headers: { HOST: ["a"] } }, /headers may not hold Host: use hosts/],
+  ["a header without values", { ...paths, headers: { "x-version": [] } }, /spec\.headers/],
+  ["a header with an empty value", { headers: { "x-version": [""] } }, /spec\.headers/],
+  ["a header with text for values", { headers: { "x-version": "1" } }, /must be of type array/],
+  ...lengths("header value", { to: 1024 }, (value) => ({ headers: { a: [value] } })),
+  ...counts("header values", { from: 1, to: 16 }, (count) => ({ ...paths, headers: { a: texts(count) } })),
+  ["16 headers", { headers: Object.fromEntries(texts(16).map((name) => [name, ["a"]])) }, null],
+  ["17 headers", { headers: Object.fromEntries(texts(17).map((name) => [name, ["a"]])) }, /Too many: 17/],
+
+  ...lengths("server name", { from: 1, to: 255 }, (sni) => ({ protocols: ["https"], snis: [sni] })),
+  ...counts("server names", { to: 64 }, (count) => ({ ...paths, snis: texts(count) })),
+  [
+    "server names for plain http",
+    { ...paths, protocols: ["http"], snis: ["a"] },
+    /snis are for the protocols https and/,
+  ],
+
+  ...[["http"], ["https"], ["http", "https"], ["grpc"], ["grpcs", "grpc"]].map(
+    (protocols): Row => [`protocols ${protocols}`, { ...paths, protocols }, null],
+  ),
+  ["no protocols", { ...paths, protocols: [] }, /spec\.protocols.*at least 1 items/],
+  ["an unknown protocol", { ...paths, protocols: ["ftp"] }, /spec\.protocols\[0\]: Unsupported value/],
+  ...["tcp", "tls", "tls_passthrough", "udp"].map(
+    (protocol): Row => [
+      `protocol ${protocol}`,
+      { ...paths, protocols: [protocol] },
+      /spec\.protocols: .*only http, https, grpc and grpcs are supported/,
+    ],
+  ),
+  ["http and grpc", { ...paths, protocols: ["http", "grpc"] }, /http and https do not go together with grpc and grpcs/],
+  ["https and grpcs", { ...paths, protocols: ["https", "grpcs"] }, /do not go together/],
+  ["grpc with methods", { ...grpc, methods: ["POST"] }, /methods are for the protocols http and https only/],
+  ["grpc with stripPath", { ...grpc, stripPath: true }, /a path of grpc or grpcs is not stripped/],
+  ["grpc without stripPath", { ...grpc, stripPath: false }, null],
+  ["sources", { ...paths, sources: [{ ip: "10.0.0.1" }] }, /sources are for the protocols tcp, tls and udp/],
+  ["destinations", { ...paths, destinations: [{ port: 9000 }] }, /destinations are for the protocols tcp, tls and udp/],
+
+  ...words("redirect", [301, 302, 307, 308, 426], (code) => ({ ...paths, httpsRedirectStatusCode: code })),
+  ...words("path handling", ["v0", "v1"], (pathHandling) => ({ ...paths, pathHandling })),
+  ...numbers("regexPriority", { from: -2_147_483_648, to: 2_147_483_647 }, (regexPriority) => ({
+    ...paths,
+    regexPriority,
+  })),
+  ...["stripPath", "preserveHost", "requestBuffering", "responseBuffering"].flatMap((member): readonly Row[] => [
+    [`${member} false`, { ...paths, [member]: false }, null],
+    [`${member} as text`, { ...paths, [member]: "yes" }, /must be of type boolean/],
+  ]),
+];

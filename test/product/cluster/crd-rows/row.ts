@@ -1,0 +1,86 @@
+/** Rows of what the API server takes and refuses, and how several of them are written as one. */
+
+/** What is tried, the spec, and what the API server says; null: it is accepted. */
+export type Row = readonly [what: string, spec: object, refusal: RegExp | null];
+
+export const uuid = "2b7a4f0e-64d5-4d5e-8d0a-6f9f6d2f8a11";
+export const secretRef = { name: "demo-key", key: "key" };
+
+interface Limits {
+  readonly from?: number;
+  readonly to: number;
+}
+
+/** A number at its bounds and beyond them. */
+export function numbers(what: string, { from, to }: Required<Limits>, spec: (value: number) => object): readonly Row[] {
+  return [
+    [`${what} ${from}`, spec(from), null],
+    [`${what} ${to}`, spec(to), null],
+    [`${what} ${from - 1}`, spec(from - 1), new RegExp(`greater than or equal to ${from}`)],
+    [`${what} ${to + 1}`, spec(to + 1), new RegExp(`less than or equal to ${to}`)],
+  ];
+}
+
+/** A text of the most characters, of one more, and where there is a least number of one less. */
+export function lengths(what: string, { from = 0, to }: Limits, spec: (text: string) => object): readonly Row[] {
+  return [
+    [`${what} of ${to} characters`, spec("a".repeat(to)), null],
+    [`${what} of ${to + 1} characters`, spec("a".repeat(to + 1)), new RegExp(`Too long: may not be more than ${to}`)],
+    ...(from > 0 ? [[`an empty ${what}`, spec(""), new RegExp(`at least ${from} chars long`)] satisfies Row] : []),
+  ];
+}
+
+/** A list of the most items, of one more, and where there is a least number of none. */
+export function counts(what: string, { from = 0, to }: Limits, spec: (count: number) => object): readonly Row[] {
+  return [
+    [`${to} ${what}`, spec(to), null],
+    [`${to + 1} ${what}`, spec(to + 1), new RegExp(`Too many: ${to + 1}: must have at most ${to} items`)],
+    ...(from > 0 ? [[`no ${what}`, spec(0), new RegExp(`should have at least ${from} items`)] satisfies Row] : []),
+  ];
+}
+
+/** Each of the words, and one that is none of them. */
+export function words(
+  what: string,
+  known: readonly (string | number)[],
+  spec: (word: string | number) => object,
+): readonly Row[] {
+  const other = typeof known[0] === "number" ? 999 : "nothing";
+  return [
+    ...known.map((word): Row => [`${what} ${word}`, spec(word), null]),
+    [`${what} ${other}`, spec(other), /Unsupported value/],
+  ];
+}
+
+/** `count` different texts. */
+export const texts = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `t${index}`);
+
+/** The name of another resource, as every reference has it. */
+export function references(what: string, spec: (ref: object) => object): readonly Row[] {
+  return [
+    [`${what} of 253 characters`, spec({ name: "a".repeat(253) }), null],
+    [`${what} of 254 characters`, spec({ name: "a".repeat(254) }), /Too long/],
+    [`${what} with dots`, spec({ name: "a.b-1.c" }), null],
+    [`${what} with capitals`, spec({ name: "Users" }), /should match/],
+    [`${what} that ends in a hyphen`, spec({ name: "users-" }), /should match/],
+    [`${what} without a name`, spec({}), /name: Required value/],
+    [`${what} of another namespace`, spec({ name: "a", namespace: "team-1" }), null],
+    [`${what} of a namespace with dots`, spec({ name: "a", namespace: "a.b" }), /namespace.*should match/],
+    [`${what} with a member that nobody knows`, spec({ name: "a", group: "b" }), /unknown field/],
+  ];
+}
+
+/** Members of every kind, beside a spec that is accepted. */
+export const common = (spec: object): readonly Row[] => [
+  ["name, id, tags and class", { ...spec, name: "a.b", id: uuid, tags: ["a", "b c"], class: "other" }, null],
+  ...lengths("name", { to: 256 }, (name) => ({ ...spec, name })),
+  ["an id in capitals", { ...spec, id: uuid.toUpperCase() }, null],
+  ["an id that is no UUID", { ...spec, id: "users" }, /spec\.id/],
+  ...counts("tags", { to: 64 }, (count) => ({ ...spec, tags: texts(count) })),
+  ...lengths("tag", { from: 1, to: 128 }, (tag) => ({ ...spec, tags: [tag] })),
+  ["tags as text", { ...spec, tags: "a" }, /spec\.tags.*must be of type array/],
+  ...lengths("class", { from: 1, to: 63 }, (name) => ({ ...spec, class: name })),
+  ["a class with capitals", { ...spec, class: "Sluice" }, /spec\.class/],
+  ["a class that ends in a hyphen", { ...spec, class: "sluice-" }, /spec\.class/],
+  ["an unknown field", { ...spec, frobnicate: 1 }, /unknown field "spec\.frobnicate"/],
+];

@@ -1,0 +1,99 @@
+import { common, counts, lengths, numbers, type Row, references, secretRef, words } from "./row.ts";
+
+const url = { url: "http://users:4000" };
+const secure = { host: "users", protocol: "https" };
+const backendRef = { name: "users", port: 80 };
+const header = (name: string) => ({ name, value: "a" });
+
+export const service: readonly Row[] = [
+  ...common(url),
+  ["a url", url, null],
+  ["a url with port and path", { url: "https://users.example:8443/api" }, null],
+  ["host, port, protocol and path", { host: "users", port: 4000, protocol: "http", path: "/api" }, null],
+  ["a backendRef", { backendRef }, null],
+  ["a backendRef and a path", { backendRef, protocol: "https", path: "/api" }, null],
+
+  ["no address", {}, /set exactly one of url, host and backendRef/],
+  ["url and host", { ...url, host: "users" }, /set exactly one of url, host and backendRef/],
+  ["host and backendRef", { host: "users", backendRef }, /set exactly one of/],
+  ["url and backendRef", { ...url, backendRef }, /set exactly one of/],
+  ["url and port", { ...url, port: 80 }, /url says protocol, port and path already: leave them out/],
+  ["url and protocol", { ...url, protocol: "http" }, /url says protocol, port and path already/],
+  ["url and path", { ...url, path: "/api" }, /url says protocol, port and path already/],
+  ["backendRef and port", { backendRef, port: 80 }, /backendRef says the port already/],
+
+  ["a url without protocol", { url: "users:4000" }, /write it as <protocol>:\/\/<host>\[:<port>\]\[\/<path>\]/],
+  ["a url without host", { url: "http://" }, /write it as/],
+  ["a url with a space in its host", { url: "http:// users" }, /write it as/],
+  ["a url of 2048 characters", { url: `http://a/${"b".repeat(2039)}` }, null],
+  ["a url of 2049 characters", { url: `http://a/${"b".repeat(2040)}` }, /Too long/],
+  ["a url of grpc", { url: "grpcs://users:443" }, null],
+  ["a url of ftp", { url: "ftp://users" }, /its protocol is one of http, https, grpc and grpcs/],
+  ["a url of tcp", { url: "tcp://users:1" }, /its protocol is one of/],
+  ["a url of grpc with a path", { url: "grpc://users/a" }, /has no path: that of a call names its method/],
+
+  ...lengths("host", { from: 1, to: 255 }, (host) => ({ host })),
+  ...numbers("port", { from: 0, to: 65_535 }, (port) => ({ host: "users", port })),
+  ["a port as text", { host: "users", port: "80" }, /spec\.port: Invalid value: "string".*must be of type integer/],
+  ["a port with a fraction", { host: "users", port: 80.5 }, /spec\.port/],
+  ["a path of 4096 characters", { host: "users", path: `/${"a".repeat(4095)}` }, null],
+  ["a path of 4097 characters", { host: "users", path: `/${"a".repeat(4096)}` }, /Too long/],
+  ...words("protocol", ["http", "https", "grpc", "grpcs"], (protocol) => ({ host: "users", protocol })),
+  ...["tcp", "tls", "tls_passthrough", "udp"].map(
+    (protocol): Row => [
+      `protocol ${protocol}`,
+      { host: "users", protocol },
+      /spec\.protocol: .*only http, https, grpc and grpcs are supported/,
+    ],
+  ),
+  ["grpc and a path", { host: "users", protocol: "grpc", path: "/a" }, /a service of grpc or grpcs has no path/],
+
+  ...(["connectTimeout", "readTimeout", "writeTimeout"] as const).flatMap((member) =>
+    numbers(member, { from: 1, to: 2_147_483_646 }, (value) => ({ ...url, [member]: value })),
+  ),
+  ...numbers("retries", { from: 0, to: 32_767 }, (retries) => ({ ...url, retries })),
+  ["the admin API's spelling", { ...url, connect_timeout: 1 }, /unknown field "spec\.connect_timeout"/],
+  ["enabled as text", { ...url, enabled: "no" }, /spec\.enabled.*must be of type boolean/],
+  ["a disabled one", { ...url, enabled: false }, null],
+
+  ...references("a backend", (ref) => ({ backendRef: { port: 80, ...ref } })).filter(
+    // Names of core Services are labels: shorter, and without dots.
+    ([what]) => !/characters|dots$/.test(what) || /namespace/.test(what),
+  ),
+  ...lengths("backend", { from: 1, to: 63 }, (name) => ({ backendRef: { name, port: 80 } })),
+  ["a backend whose name begins with a digit", { backendRef: { name: "1a", port: 80 } }, /should match/],
+  ["a backend without port", { backendRef: { name: "a" } }, /spec\.backendRef\.port: Required value/],
+  ...numbers("a backend's port", { from: 1, to: 65_535 }, (port) => ({ backendRef: { name: "a", port } })),
+
+  ["a client certificate by https url", { url: "https://users", clientCertificateRef: { name: "client" } }, null],
+  ["a client certificate for grpcs", { host: "a", protocol: "grpcs", clientCertificateRef: { name: "client" } }, null],
+  ...references("a client certificate", (clientCertificateRef) => ({ ...secure, clientCertificateRef })),
+  [
+    "a client certificate for a plain upstream",
+    { ...url, clientCertificateRef: { name: "client" } },
+    /clientCertificateRef is for the protocols https and grpcs only/,
+  ],
+  ["tlsVerify for https", { ...secure, tlsVerify: false }, null],
+  [
+    "tlsVerify for a plain upstream",
+    { ...url, tlsVerify: true },
+    /tlsVerify is for the protocols https and grpcs only/,
+  ],
+  ["tlsVerifyDepth", { ...secure, tlsVerifyDepth: 2 }, /tlsVerifyDepth is not supported yet/],
+  ["caCertificates", { ...secure, caCertificates: ["a"] }, /caCertificates is not supported yet/],
+
+  ["a header with its value", { ...url, upstreamHeaders: [header("X-A")] }, null],
+  ["a header from a Secret", { ...url, upstreamHeaders: [{ name: "X-A", secretRef }] }, null],
+  [
+    "a header with both",
+    { ...url, upstreamHeaders: [{ ...header("X-A"), secretRef }] },
+    /exactly one of value and secretRef/,
+  ],
+  ["a header with neither", { ...url, upstreamHeaders: [{ name: "X-A" }] }, /exactly one of value and secretRef/],
+  ["a header twice", { ...url, upstreamHeaders: [header("X-A"), header("X-A")] }, /Duplicate value/],
+  ["a header whose name has a space", { ...url, upstreamHeaders: [header("X A")] }, /upstreamHeaders\[0\]\.name/],
+  ...counts("headers", { to: 16 }, (count) => ({
+    ...url,
+    upstreamHeaders: Array.from({ length: count }, (_, index) => header(`X-${index}`)),
+  })),
+];

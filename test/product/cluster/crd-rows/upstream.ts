@@ -1,0 +1,99 @@
+import { common, counts, lengths, numbers, type Row, references, texts, uuid, words } from "./row.ts";
+
+const places = ["hashOn", "hashFallback"] as const;
+const sources = ["none", "consumer", "ip", "header", "cookie", "path", "query_arg", "uri_capture"] as const;
+/** The members that say more about a source. */
+const details = {
+  hashOnHeader: "x-a",
+  hashOnCookie: "c",
+  hashOnQueryArg: "q",
+  hashOnUriCapture: "u",
+  hashFallbackHeader: "x-b",
+  hashFallbackQueryArg: "r",
+  hashFallbackUriCapture: "v",
+};
+const active = (member: object) => ({ healthchecks: { active: member } });
+const passive = (member: object) => ({ healthchecks: { passive: member } });
+
+export const upstream: readonly Row[] = [
+  ...common({}),
+  ["a name and targets", { name: "users.internal", targets: [{ target: "10.0.0.1:80" }, { target: "a" }] }, null],
+  ["nothing but its resource's name", {}, null],
+  ["a target with everything", { targets: [{ target: "[::1]:80", weight: 0, id: uuid, tags: ["a"] }] }, null],
+  ["a target twice", { targets: [{ target: "a" }, { target: "a" }] }, /spec\.targets\[1\]: Duplicate value/],
+  ["a target with a path", { targets: [{ target: "http://a/b" }] }, /spec\.targets\[0\]\.target/],
+  ["a target without address", { targets: [{ weight: 1 }] }, /spec\.targets\[0\]\.target: Required value/],
+  ["a target whose id is no UUID", { targets: [{ target: "a", id: "1" }] }, /targets\[0\]\.id/],
+  ["targets as texts", { targets: ["a"] }, /spec\.targets\[0\].*must be of type object/],
+  ...lengths("target", { from: 1, to: 260 }, (target) => ({ targets: [{ target }] })),
+  ...numbers("weight", { from: 0, to: 65_535 }, (weight) => ({ targets: [{ target: "a", weight }] })),
+  ...counts("targets", { to: 1024 }, (count) => ({ targets: texts(count).map((target) => ({ target })) })),
+
+  ...words("algorithm", ["consistent-hashing", "least-connections", "round-robin", "latency"], (algorithm) => ({
+    algorithm,
+  })),
+  ...words("hashOn", sources, (hashOn) => ({ ...details, hashOn })),
+  ...words("hashFallback", ["none", "consumer", "header", "cookie", "path", "query_arg", "uri_capture"], (word) => ({
+    ...details,
+    hashOn: "ip",
+    hashFallback: word,
+  })),
+  ["a hash on a header", { algorithm: "consistent-hashing", hashOn: "header", hashOnHeader: "x-user" }, null],
+  ["a header twice, with different names", { ...details, hashOn: "header", hashFallback: "header" }, null],
+  ...places.flatMap((place): readonly Row[] =>
+    (
+      [
+        ["header", `${place}Header`],
+        ["cookie", "hashOnCookie"],
+        ["query_arg", `${place}QueryArg`],
+        ["uri_capture", `${place}UriCapture`],
+      ] as const
+    ).map(([source, detail]) => [
+      `${place} ${source} without ${detail}`,
+      { ...details, [detail]: undefined, hashOn: "ip", [place]: source },
+      new RegExp(`${place} ${source} needs ${detail}`),
+    ]),
+  ),
+  ["a fallback from nothing", { hashFallback: "ip" }, /hashFallback needs a hashOn other than none and cookie/],
+  ["a fallback from a cookie", { ...details, hashOn: "cookie", hashFallback: "ip" }, /hashFallback needs a hashOn/],
+  ...["consumer", "ip", "path"].map(
+    (source): Row => [
+      `a fallback from ${source} to the same`,
+      { hashOn: source, hashFallback: source },
+      /hashFallback is the same as hashOn/,
+    ],
+  ),
+  ...["Header", "QueryArg", "UriCapture"].map(
+    (detail): Row => [
+      `hashOn${detail} and hashFallback${detail} of one name`,
+      { [`hashOn${detail}`]: "a", [`hashFallback${detail}`]: "a" },
+      new RegExp(`hashOn${detail} and hashFallback${detail} must be distinct`),
+    ],
+  ),
+  ...Object.keys(details).flatMap((member) => lengths(member, { from: 1, to: 256 }, (text) => ({ [member]: text }))),
+  ...numbers("slots", { from: 10, to: 65_536 }, (slots) => ({ slots })),
+  ...lengths("hostHeader", { from: 1, to: 260 }, (hostHeader) => ({ hostHeader })),
+  ["useSrvName as text", { useSrvName: "no" }, /must be of type boolean/],
+  ...references("a client certificate", (clientCertificateRef) => ({ clientCertificateRef })),
+  ["a certificate by its id", { client_certificate: { id: uuid } }, /unknown field/],
+
+  ["health checks", active({ httpPath: "/up", headers: { "x-a": ["b"] }, healthy: { interval: 0.5 } }), null],
+  ["Kong's spelling inside", active({ http_path: "/" }), /unknown field/],
+  ...numbers("threshold", { from: 0, to: 100 }, (threshold) => ({ healthchecks: { threshold } })),
+  ...words("active type", ["tcp", "http", "https", "grpc", "grpcs"], (type) => active({ type })),
+  ...words("passive type", ["tcp", "http", "https", "grpc", "grpcs"], (type) => passive({ type })),
+  ...numbers("timeout", { from: 0, to: 65_535 }, (timeout) => active({ timeout })),
+  ...numbers("concurrency", { from: 1, to: 2_147_483_647 }, (concurrency) => active({ concurrency })),
+  ...lengths("httpsSni", { from: 1, to: 255 }, (httpsSni) => active({ httpsSni })),
+  ...numbers("healthy interval", { from: 0, to: 65_535 }, (interval) => active({ healthy: { interval } })),
+  ...numbers("healthy successes", { from: 0, to: 255 }, (successes) => active({ healthy: { successes } })),
+  ...numbers("healthy status", { from: 100, to: 999 }, (status) => active({ healthy: { httpStatuses: [status] } })),
+  ...counts("healthy statuses", { to: 128 }, (count) => ({
+    ...active({ healthy: { httpStatuses: Array.from({ length: count }, (_, index) => 100 + index) } }),
+  })),
+  ...["tcpFailures", "timeouts", "httpFailures"].flatMap((member) => [
+    ...numbers(`active ${member}`, { from: 0, to: 255 }, (value) => active({ unhealthy: { [member]: value } })),
+    ...numbers(`passive ${member}`, { from: 0, to: 255 }, (value) => passive({ unhealthy: { [member]: value } })),
+  ]),
+  ["an interval of passive checks", passive({ healthy: { interval: 1 } }), /unknown field/],
+];
