@@ -9,38 +9,74 @@ export const users = { operator: "sluice-operator", admin: "sluice-admin" } as c
 
 interface Role {
   readonly cluster: readonly object[];
-  readonly home?: readonly object[];
+  readonly clusterOnly: readonly object[];
+  /** The operator's alone. */
+  readonly selector?: readonly object[];
+  readonly home: readonly object[];
 }
+
+const roleOf = (file: string): Role => parse(readFileSync(new URL(`${file}-role.yaml`, files), "utf8"));
+
+const list = (items: readonly object[]): string => JSON.stringify({ apiVersion: "v1", kind: "List", items });
 
 /** A List of roles and bindings, as JSON for `kubectl apply`: exactly the rules of the chart, none of our own. */
 export function roleManifests(homeNamespace: string): string {
   const items = Object.entries(users).flatMap(([file, user]) => {
-    const { cluster, home }: Role = parse(readFileSync(new URL(`${file}-role.yaml`, files), "utf8"));
+    const { cluster, clusterOnly, home } = roleOf(file);
+    const subject = userNamed(user);
     return [
-      ...granted({ user, rules: cluster, kind: "ClusterRole" }),
-      ...(home ? granted({ user, rules: home, kind: "Role", namespace: homeNamespace }) : []),
+      ...granted({ name: user, subject, rules: [...cluster, ...clusterOnly], kind: "ClusterRole" }),
+      ...granted({ name: user, subject, rules: home, kind: "Role", namespace: homeNamespace }),
     ];
   });
-  return JSON.stringify({ apiVersion: "v1", kind: "List", items });
+  return list(items);
 }
 
-function granted({ user, rules, kind, namespace }: Grant): readonly object[] {
-  const apiGroup = "rbac.authorization.k8s.io";
-  const metadata = { name: user, ...(namespace ? { namespace } : {}) };
+/** The operator's rules for a selector of namespaces, beside those of `roleManifests`. */
+export function selectorManifests(): string {
+  const { selector = [] } = roleOf("operator");
+  const name = `${users.operator}-selector`;
+  return list(granted({ name, subject: userNamed(users.operator), rules: selector, kind: "ClusterRole" }));
+}
+
+export interface NamespacedOptions {
+  /** The operator's service account, which lies in the home namespace. */
+  readonly account: string;
+  readonly homeNamespace: string;
+  /** Watched namespaces. */
+  readonly namespaces: readonly string[];
+}
+
+/** Roles of an operator that has no ClusterRole, as the chart makes them when `namespaces` are given. */
+export function namespacedManifests({ account, homeNamespace, namespaces }: NamespacedOptions): string {
+  const { cluster, home } = roleOf("operator");
+  const subject = { kind: "ServiceAccount", name: account, namespace: homeNamespace };
+  return list([
+    ...namespaces.flatMap((namespace) => granted({ name: account, subject, rules: cluster, kind: "Role", namespace })),
+    ...granted({ name: `${account}-home`, subject, rules: home, kind: "Role", namespace: homeNamespace }),
+  ]);
+}
+
+const apiGroup = "rbac.authorization.k8s.io";
+const userNamed = (name: string) => ({ apiGroup, kind: "User", name });
+
+function granted({ name, subject, rules, kind, namespace }: Grant): readonly object[] {
+  const metadata = { name, ...(namespace ? { namespace } : {}) };
   return [
     { apiVersion: `${apiGroup}/v1`, kind, metadata, rules },
     {
       apiVersion: `${apiGroup}/v1`,
       kind: `${kind}Binding`,
       metadata,
-      roleRef: { apiGroup, kind, name: user },
-      subjects: [{ apiGroup, kind: "User", name: user }],
+      roleRef: { apiGroup, kind, name },
+      subjects: [subject],
     },
   ];
 }
 
 interface Grant {
-  readonly user: string;
+  readonly name: string;
+  readonly subject: object;
   readonly rules: readonly object[];
   readonly kind: "ClusterRole" | "Role";
   readonly namespace?: string;

@@ -32,6 +32,18 @@ test("the operator's role reads every kind and writes nothing but conditions", (
   assert.deepEqual(verbsOf(cluster, "/status"), [{ resources: plurals, verbs: ["patch"] }]);
 });
 
+test("roles of what is watched name nothing that lies in no namespace, so that they can be Roles", () => {
+  const unscoped = ["tokenreviews", "subjectaccessreviews", "validatingwebhookconfigurations", "namespaces"];
+  for (const name of ["operator", "admin"]) {
+    const { cluster, home } = role(name);
+    const resources = [...(cluster ?? []), ...(home ?? [])].flatMap((rule) => rule.resources);
+    assert.deepEqual(
+      resources.filter((resource) => unscoped.includes(resource)),
+      [],
+    );
+  }
+});
+
 test("the admin listener's role writes every kind and never its status", () => {
   const { cluster, home } = role("admin");
   const verbs = ["get", "list", "watch", "create", "patch", "delete"];
