@@ -59,6 +59,18 @@ describe("the user directory", () => {
     );
   });
 
+  it("asks the store once about an id that there is not, however often it is asked for", async () => {
+    const query = `{ user(id: "${randomUUIDv7()}") { id } }`;
+    // The third time a query is executed by its plan.
+    for (let n = 0; n < 4; n++) {
+      queries.length = 0;
+      const reply = await ask(app, { query });
+      assert.deepEqual([reply.data, codesOf(reply)], [{ user: null }, ["NOT_FOUND"]]);
+      assert.deepEqual(reply.errors?.[0]?.path, ["user"]);
+      assert.equal(queries.length, 1, queries.join("\n"));
+    }
+  });
+
   it("answers the other fields when one fails", async () => {
     const bob = await create("Bob");
     const reply = await ask(app, { query: `{ a: user(id: "x") { id } b: user(id: "${bob.id}") { name } }` });

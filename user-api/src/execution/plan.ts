@@ -4,7 +4,7 @@
  * document. Results are ordinary objects, which JSON.stringify writes several times as quickly as graphql-js' ones.
  *
  * A plan knows successful answers only. Whatever is not as it should be (an error, a null where none may be, a value
- * that does not fit its type) rejects, and graphql-js has to execute the query again to say what is wrong.
+ * that does not fit its type) rejects, and graphql-js has to say what is wrong, with what resolvers gave until then.
  */
 import {
   type FieldNode,
@@ -12,6 +12,7 @@ import {
   GraphQLID,
   type GraphQLObjectType,
   type GraphQLOutputType,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
   GraphQLString,
   getArgumentValues,
@@ -23,16 +24,19 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from "graphql";
+import { type Given, Irregular, type Replays, Thrown } from "./replay.ts";
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** Resolves to the data of a successful answer. */
-export type Plan = (context: object, variables: Variables) => Promise<object>;
+/** Resolves to the data of a successful answer. Once it has rejected it calls no resolver any more. */
+export type Plan = (context: object, variables: Variables, given: Given) => Promise<object>;
 
 /** An answer on its way. */
 interface Run {
   readonly context: object;
   readonly variables: Variables;
+  readonly given: Given;
+  failed: boolean;
   /** Values that are not there yet. */
   open: number;
   readonly arrived: () => void;
@@ -47,11 +51,9 @@ type Complete = (value: unknown, run: Run) => unknown;
 
 interface Compiler {
   readonly schema: GraphQLSchema;
+  readonly replays: Replays;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
 }
-
-/** Says why an answer is not one for plans. */
-class Irregular extends Error {}
 
 /** What plans are not made for; thrown while one is made. */
 class Unplanned extends Error {}
@@ -59,36 +61,56 @@ class Unplanned extends Error {}
 /** The query must be valid. Null for one that only graphql-js may execute: with directives, introspection, odd names. */
 export function planOf(
   node: OperationDefinitionNode,
-  { schema, fragments }: { readonly schema: GraphQLSchema; readonly fragments: readonly FragmentDefinitionNode[] },
+  {
+    schema,
+    replays,
+    fragments,
+  }: {
+    readonly schema: GraphQLSchema;
+    readonly replays: Replays;
+    readonly fragments: readonly FragmentDefinitionNode[];
+  },
 ): Plan | null {
   const type = schema.getRootType(node.operation);
   if (type === undefined || type === null || node.directives?.length) return null;
   const byName = new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
   let put: Complete;
   try {
-    put = completeObject(type, [node.selectionSet], { schema, fragments: byName });
+    put = completeObject(type, [node.selectionSet], { schema, replays, fragments: byName });
   } catch (error) {
     if (error instanceof Unplanned) return null;
     throw error;
   }
-  return (context, variables) =>
+  return (context, variables, given) =>
     new Promise((resolve, reject) => {
       let data: unknown;
       const run: Run = {
         context,
         variables,
+        given,
+        failed: false,
         // Ours, until all fields were begun.
         open: 1,
         arrived() {
           run.open -= 1;
           if (run.open === 0) resolve(data as object);
         },
-        fail: reject,
+        fail(reason) {
+          run.failed = true;
+          reject(reason);
+        },
       };
-      data = put({}, run);
-      run.arrived();
+      try {
+        data = put(NO_ROOT, run);
+        run.arrived();
+      } catch (error) {
+        run.fail(error);
+      }
     });
 }
+
+/** Root fields are asked about nothing. */
+const NO_ROOT = {};
 
 interface Collected {
   readonly nodes: Map<string, FieldNode[]>;
@@ -155,8 +177,7 @@ function putField(
   if (field === undefined || node === undefined) throw new Unplanned();
   const sets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
   const complete = completeValue(field.type, sets, compiler);
-  const { resolve } = field;
-  if (resolve === undefined) {
+  if (field.resolve === undefined) {
     return (source, result, run) => {
       const value = (source as Record<string, unknown>)[name];
       // Members that are computed have the arguments and more (graphql-js' defaultFieldResolver).
@@ -164,15 +185,30 @@ function putField(
       put(value, key, { complete, result, run });
     };
   }
+  const resolve = compiler.replays.original(field.resolve);
   const fixed = field.args.length === 0 ? {} : undefined;
   return (source, result, run) => {
     const given = fixed ?? getArgumentValues(field, node, run.variables);
-    put(resolve(source, given, run.context, NO_INFO), key, { complete, result, run });
+    // graphql-js asks root fields about what it is given as root: nothing.
+    const about = source === NO_ROOT ? undefined : source;
+    let value: unknown;
+    try {
+      value = resolve(about, given, run.context, NO_INFO);
+    } catch (error) {
+      if (!(error instanceof Irregular)) run.given.add(node, about, new Thrown(error));
+      throw error;
+    }
+    run.given.add(node, about, value);
+    put(value, key, { complete, result, run });
   };
 }
 
 /** Our resolvers ask for no information about the query. One that does fails, and graphql-js gives it to it. */
-const NO_INFO = undefined as never;
+const NO_INFO = new Proxy({} as GraphQLResolveInfo, {
+  get() {
+    throw new Irregular();
+  },
+});
 
 interface Place {
   readonly complete: Complete;
@@ -190,6 +226,8 @@ function put(value: unknown, key: string, { complete, result, run }: Place): voi
   run.open += 1;
   Promise.resolve(value)
     .then((arrived) => {
+      // From here on graphql-js asks.
+      if (run.failed) return;
       result[key] = complete(arrived, run);
       run.arrived();
     })

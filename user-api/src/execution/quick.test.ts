@@ -15,7 +15,7 @@ import { makeQuick } from "./quick.ts";
 const schema = buildSchema(`
   type Query { me: User  users(first: Int = 2, of: Team): [User]  names: [String!]!  odd: Odd  either: Either  sum(of: [Int!]!): Int }
   type User { id: ID!  name: String!  team: Team  friends: [User]  friend(name: String!): User  age: Int  nick: String }
-  type Odd { thrown: String  rejected: String  error: User  missing: String!  number: Int  promises: [User]  computed: String  items: [Int!] }
+  type Odd { thrown: String  rejected: String  error: User  missing: String!  number: Int  promises: [User]  computed: String  items: [Int!]  informed: String }
   enum Team { RED BLUE }
   union Either = User | Odd
   type Mutation { rename(name: String!): User }
@@ -24,9 +24,14 @@ const schema = buildSchema(`
 const ann = { id: 7, name: "Ann", team: "RED", age: 30, nick: null };
 const bob = { id: "b", name: "Bob", team: "BLUE" };
 const calls: string[] = [];
+/** The resolvers that ran, as Type.field. */
+const ran: string[] = [];
 const later = <Value>(value: Value): Promise<Value> => new Promise((resolve) => setImmediate(resolve, value));
 
-const resolvers: Record<string, Record<string, (source: never, given: never) => unknown>> = {
+const resolvers: Record<
+  string,
+  Record<string, (source: never, given: never, context: never, info: { readonly fieldName: string }) => unknown>
+> = {
   Query: {
     me: () => later(ann),
     users: (_root, { first, of }: { first: number; of?: string }) =>
@@ -46,6 +51,7 @@ const resolvers: Record<string, Record<string, (source: never, given: never) => 
     },
     rejected: () => Promise.reject(new Error("rejected")),
     error: () => new Error("given"),
+    informed: (_odd, _given, _context, info) => info.fieldName,
     promises: () => [later(ann), Promise.resolve(bob)],
   },
   Mutation: {
@@ -57,7 +63,13 @@ const resolvers: Record<string, Record<string, (source: never, given: never) => 
 };
 for (const [type, fields] of Object.entries(resolvers)) {
   const known = (schema.getType(type) as GraphQLObjectType).getFields();
-  for (const [name, resolve] of Object.entries(fields)) Object.assign(known[name] ?? {}, { resolve });
+  for (const [name, resolve] of Object.entries(fields)) {
+    const counted = (...given: unknown[]) => {
+      ran.push(`${type}.${name}`);
+      return (resolve as (...given: unknown[]) => unknown)(...given);
+    };
+    Object.assign(known[name] ?? {}, { resolve: counted });
+  }
 }
 
 async function both(source: string, variables: Record<string, unknown> = {}) {
@@ -68,9 +80,11 @@ async function both(source: string, variables: Record<string, unknown> = {}) {
   const given = { variables, context: () => ({}) };
   // The first time nobody knows whether it comes again.
   assert.equal(await quick({ document, node }, given), null);
-  const data = await quick({ document, node }, given);
+  const before = [...ran];
+  const answer = await quick({ document, node }, given);
+  const quickly = ran.slice(before.length);
   const expected = await execute({ schema, document, variableValues: variables });
-  return { data, expected };
+  return { answer, expected, quickly, usually: ran.slice(before.length + quickly.length) };
 }
 
 describe("a query that is executed by a plan", () => {
@@ -93,21 +107,21 @@ describe("a query that is executed by a plan", () => {
   ];
   for (const [source, variables] of queries) {
     it(`gives what graphql-js gives, in its order: ${source}`, async () => {
-      const { data, expected } = await both(source, variables);
+      const { answer, expected } = await both(source, variables);
       assert.equal(expected.errors, undefined);
-      assert.equal(JSON.stringify(data), JSON.stringify(expected.data));
+      assert.equal(JSON.stringify(answer), JSON.stringify(expected));
     });
   }
 
   it("is made in no time of fragments that spread each other twice, and again", async () => {
     const fragments = Array.from({ length: 40 }, (_, n) => `fragment F${n} on User { ...F${n + 1} ...F${n + 1} }`);
-    const { data } = await both(`{ me { ...F0 } } ${fragments.join(" ")} fragment F40 on User { name }`);
-    assert.deepEqual(data, { me: { name: "Ann" } });
+    const { answer } = await both(`{ me { ...F0 } } ${fragments.join(" ")} fragment F40 on User { name }`);
+    assert.deepEqual(answer, { data: { me: { name: "Ann" } } });
   });
 });
 
-describe("an operation that is left to graphql-js", () => {
-  const operations: readonly (readonly [string, string, Record<string, unknown>?])[] = [
+describe("a query that a plan cannot answer", () => {
+  const queries: readonly (readonly [string, string])[] = [
     ["a resolver that throws", "{ odd { thrown } }"],
     ["a resolver that rejects", "{ odd { rejected number } me { friends { id } } }"],
     ["a resolver that gives an error", "{ odd { error { name } } }"],
@@ -116,6 +130,25 @@ describe("an operation that is left to graphql-js", () => {
     ["a value that does not fit its type", "{ odd { number } }"],
     ["a list of promises", "{ odd { promises { name } } }"],
     ["a member that is computed", "{ odd { computed } }"],
+    ["one that is asked twice about the same object", "{ me { friends { friends { name } } } odd { missing } }"],
+  ];
+  for (const [name, source] of queries) {
+    it(`has ${name}: graphql-js says what is wrong, and no resolver runs twice`, async () => {
+      const { answer, expected, quickly, usually } = await both(source);
+      assert.equal(JSON.stringify(answer), JSON.stringify(expected));
+      assert.deepEqual(quickly.toSorted(), usually.toSorted());
+    });
+  }
+
+  it("has a resolver that asks for information about the query: that one alone is asked again", async () => {
+    const { answer, expected, quickly } = await both("{ me { id } odd { informed } }");
+    assert.equal(JSON.stringify(answer), JSON.stringify(expected));
+    assert.deepEqual(quickly, ["Query.me", "Query.odd", "Odd.informed", "Odd.informed"]);
+  });
+});
+
+describe("an operation that is left to graphql-js", () => {
+  const operations: readonly (readonly [string, string, Record<string, unknown>?])[] = [
     ["a union", "{ either { ... on User { name } } }"],
     ["a directive", "query ($a: Boolean!) { names @skip(if: $a) me { name } }", { a: true }],
     ["a directive on a fragment", "{ me { ... @include(if: true) { name } } }"],
@@ -125,7 +158,10 @@ describe("an operation that is left to graphql-js", () => {
     ["a variable that is missing", "query ($a: Int!) { sum(of: [$a]) }"],
   ];
   for (const [name, source, variables] of operations) {
-    it(`has ${name}`, async () => assert.equal((await both(source, variables)).data, null));
+    it(`has ${name}`, async () => {
+      const { answer, quickly } = await both(source, variables);
+      assert.deepEqual([answer, quickly], [null, []]);
+    });
   }
 
   it("is a mutation, which is not executed here", async () => {

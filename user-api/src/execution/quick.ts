@@ -1,6 +1,8 @@
-/** Executes queries by plans, where that can be. */
+/** Executes queries by plans, where that can be; each resolver runs once, whatever comes of it. */
 import {
   type DocumentNode,
+  type ExecutionResult,
+  execute,
   type FragmentDefinitionNode,
   type GraphQLSchema,
   getVariableValues,
@@ -12,6 +14,7 @@ import {
   validate,
 } from "graphql";
 import { type Plan, planOf, type Variables } from "./plan.ts";
+import { Given, makeReplays } from "./replay.ts";
 
 /** An operation of a document that is within the limits; whether it fits the schema is found out here. */
 export interface QuickOperation {
@@ -19,11 +22,11 @@ export interface QuickOperation {
   readonly node: OperationDefinitionNode;
 }
 
-/** The data of a successful answer. Null: graphql-js has to execute the query, and nothing but reading has happened. */
+/** The answer; null: the query has to be executed in the usual way, and nothing has happened yet. */
 export type Quick = (
   operation: QuickOperation,
   given: { readonly variables: Variables; readonly context: () => object },
-) => Promise<object | null>;
+) => Promise<ExecutionResult | null>;
 
 export interface QuickOptions {
   readonly schema: GraphQLSchema;
@@ -33,6 +36,7 @@ export interface QuickOptions {
 
 /** Plans live as long as their operations are kept. */
 export function makeQuick({ schema, rules }: QuickOptions): Quick {
+  const replays = makeReplays(schema);
   /** Undefined for an operation that was executed once: making a plan for each that never comes again costs more. */
   const plans = new WeakMap<OperationDefinitionNode, Plan | null | undefined>();
 
@@ -42,7 +46,7 @@ export function makeQuick({ schema, rules }: QuickOptions): Quick {
     const fragments = document.definitions.filter(
       (definition): definition is FragmentDefinitionNode => definition.kind === Kind.FRAGMENT_DEFINITION,
     );
-    return planOf(node, { schema, fragments });
+    return planOf(node, { schema, replays, fragments });
   }
 
   return async (operation, { variables, context }) => {
@@ -56,6 +60,14 @@ export function makeQuick({ schema, rules }: QuickOptions): Quick {
     const definitions = node.variableDefinitions ?? [];
     const values = definitions.length === 0 ? { coerced: {} } : getVariableValues(schema, definitions, variables);
     if (values.coerced === undefined) return null;
-    return plan(context(), values.coerced).catch(() => null);
+    const contextValue = context();
+    const given = new Given();
+    try {
+      return { data: (await plan(contextValue, values.coerced, given)) as ExecutionResult["data"] };
+    } catch {
+      replays.begin(contextValue, given);
+      const { document } = operation;
+      return execute({ schema, document, contextValue, variableValues: variables, operationName: node.name?.value });
+    }
   };
 }

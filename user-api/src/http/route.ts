@@ -72,8 +72,8 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
     { request, reply }: Pick<Exchange, "request" | "reply">,
   ): Promise<ExecutionResult> {
     const context = (): object => contextOf(request);
-    const data = await quick(operation, { variables: variables ?? {}, context });
-    if (data !== null) return { data: data as Record<string, unknown> };
+    const answered = await quick(operation, { variables: variables ?? {}, context });
+    if (answered !== null) return answered;
     return reply.graphql(
       operation.source,
       context() as Record<string, unknown>,
