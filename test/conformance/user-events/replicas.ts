@@ -1,0 +1,171 @@
+/** Replicas of the user API as processes of their own, and clients that follow them. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { createClient as createStreamClient } from "graphql-sse";
+import { createClient as createSocketClient } from "graphql-ws";
+import { WebSocket } from "ws";
+import { type Process, startProcess, waitFor } from "../../process/index.ts";
+import type { Redis } from "../../tools/redis.ts";
+
+const main = join(import.meta.dirname, "../../../user-api/src/main.ts");
+
+export interface Replica {
+  readonly process: Process;
+  readonly url: string;
+}
+
+/** Events of a replica, as a client library gets them, under the users' names. */
+export interface Followed {
+  readonly names: string[];
+}
+
+/** What has to end with the test, in the order in which it began. */
+const ends: (() => unknown)[] = [];
+
+export async function endAll(): Promise<void> {
+  for (const end of ends.splice(0).reverse()) await end();
+}
+
+export async function startReplica(environment: Record<string, string>): Promise<Replica> {
+  const started = await startProcess(process.execPath, [main], {
+    name: "user API",
+    ready: /GraphQL at /,
+    env: { ...process.env, SLUICE_USER_API_LISTEN: "127.0.0.1:0", SLUICE_USER_API_MODE: "development", ...environment },
+  });
+  ends.push(() => started.stop());
+  const url = /GraphQL at (http:\/\/[\d.:]+)/.exec(started.output())?.[1];
+  assert.ok(url);
+  return { process: started, url };
+}
+
+export async function create({ url }: Replica, name: string): Promise<void> {
+  const query = `mutation { createUser(name: "${name}", email: "${name}@example.org") { name } }`;
+  const response = await fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ query }),
+  });
+  assert.deepEqual(await response.json(), { data: { createUser: { name } } });
+}
+
+const query = "subscription { userCreated { name } }";
+const sinkOf = (names: string[]) => ({
+  next: ({ data }: { data?: unknown }) => void names.push((data as { userCreated: { name: string } }).userCreated.name),
+  error: () => undefined,
+  complete: () => undefined,
+});
+
+export function bySocket({ url }: Replica): Followed {
+  const names: string[] = [];
+  const client = createSocketClient({ url: `${url}/graphql`.replace("http", "ws"), webSocketImpl: WebSocket });
+  client.subscribe({ query }, sinkOf(names));
+  ends.push(() => client.dispose());
+  return { names };
+}
+
+export function byStream({ url }: Replica): Followed {
+  const names: string[] = [];
+  const client = createStreamClient({ url: `${url}/graphql` });
+  client.subscribe({ query }, sinkOf(names));
+  ends.push(() => client.dispose());
+  return { names };
+}
+
+export async function health({ url }: Replica, path = "/healthz"): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(url + path);
+  return { status: response.status, body: await response.json() };
+}
+
+export const connected = (replicas: readonly Replica[], through: string, expected: boolean) =>
+  waitFor(
+    async () => {
+      const all = await Promise.all(replicas.map((replica) => health(replica)));
+      assert.deepEqual(
+        all,
+        replicas.map(() => ({ status: 200, body: { status: "ok", events: { through, connected: expected } } })),
+      );
+      return true;
+    },
+    { what: `events ${expected ? "" : "not "}through ${through}` },
+  );
+
+/** Creates users until everybody has heard of one: nobody is told when a subscription has begun. */
+export async function allFollow(replica: Replica, followed: readonly Followed[]): Promise<void> {
+  let number = 0;
+  await waitFor(
+    async () => {
+      number += 1;
+      await create(replica, `hello${number}${Math.random().toString(36).slice(2)}`);
+      return followed.every(({ names }) => names.length > 0);
+    },
+    { what: "all to follow" },
+  );
+}
+
+export const hasAll = (followed: readonly Followed[], expected: readonly string[]) =>
+  waitFor(
+    () => {
+      const missing = followed.flatMap(({ names }) => expected.filter((name) => !names.includes(name)));
+      if (missing.length > 0) throw new Error(`missing: ${missing.length}, ${missing.slice(0, 5).join(", ")}, ...`);
+      return true;
+    },
+    { what: `everybody to hear of all ${expected.length}` },
+  );
+
+/** How often each was heard of. */
+export const timesOf = ({ names }: Followed, expected: readonly string[]) =>
+  expected.map((name) => names.filter((one) => one === name).length);
+
+/** How long Redis is away. */
+export interface Outage {
+  /** 0: until both replicas have noticed, and twenty users were created. */
+  readonly seconds: number;
+}
+
+/**
+ * Two replicas over a Redis that goes away: no mutation fails, nobody who follows misses a user or hears of one twice,
+ * and `/healthz` says how it stands all the time.
+ */
+export async function outliveRedis(
+  { redis, environment }: { readonly redis: Redis; readonly environment: Readonly<Record<string, string>> },
+  { seconds }: Outage,
+): Promise<void> {
+  const [one, other] = await Promise.all([startReplica(environment), startReplica(environment)]);
+  await connected([one, other], "redis", true);
+  const followed = [bySocket(one), byStream(other)];
+  await allFollow(one, followed);
+
+  await redis.stop();
+  const ends = performance.now() + seconds * 1000;
+  const created: string[] = [];
+  const make = async (replica: Replica, name: string) => {
+    await create(replica, name);
+    created.push(name);
+  };
+  await make(one, "during");
+  await connected([one, other], "redis", false);
+  for (let n = 0; n < 20 || performance.now() < ends; n++) {
+    // As people come, not as fast as can be.
+    if (n >= 20) await setTimeout(50);
+    const replica = n % 2 === 0 ? one : other;
+    await make(replica, `away${n}`);
+    assert.deepEqual(await health(replica), {
+      status: 200,
+      body: { status: "ok", events: { through: "redis", connected: false } },
+    });
+  }
+  for (const replica of [one, other]) assert.equal((await health(replica, "/readyz")).status, 200);
+
+  await redis.restart();
+  await connected([one, other], "redis", true);
+  await make(one, "after1");
+  await make(other, "after2");
+  await hasAll(followed, created);
+  for (const each of followed) {
+    assert.deepEqual(
+      timesOf(each, created),
+      created.map(() => 1),
+    );
+  }
+}

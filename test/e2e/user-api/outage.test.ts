@@ -1,0 +1,15 @@
+/** Redis is away for half a minute, in earnest: longer than every retry and timeout on the way. */
+import { afterEach, test } from "node:test";
+import { endAll, outliveRedis } from "../../conformance/user-events/replicas.ts";
+import { startPostgres } from "../../tools/postgres.ts";
+import { startRedis } from "../../tools/redis.ts";
+
+afterEach(endAll);
+
+test("an outage of Redis of 30 s loses no mutation, and who follows hears of every user once", async (context) => {
+  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+  context.after(() => postgres.stop());
+  context.after(() => redis.stop());
+  const environment = { SLUICE_USER_API_DATABASE_URL: postgres.url, SLUICE_USER_API_REDIS_URL: redis.url };
+  await outliveRedis({ redis, environment }, { seconds: 30 });
+});
