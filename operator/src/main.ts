@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S MALLOC_ARENA_MAX=2 node --max-semi-space-size=8 --heap-growing-percent=30
 /** Command `sluice-operator`: reads settings, starts the operator, stops it in order; or does what its arguments say. */
 import { createClusterClient, createClusterObjects, createDirectoryClient, type ResourceClient } from "@sluice/crds";
 import { readSettings } from "@sluice/model";

@@ -89,7 +89,8 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Layo
     node("gateway-2", chosen.proxy2, chosen.push2, chosen.status2),
     {
       name: "operator",
-      args: [join(root, "operator/src/main.ts")],
+      // As the command's first line has it.
+      args: ["--max-semi-space-size=8", "--heap-growing-percent=30", join(root, "operator/src/main.ts")],
       env: {
         SLUICE_OPERATOR_LISTEN: chosen.operator,
         SLUICE_NODES: `${pushScheme}://${chosen.push},${pushScheme}://${chosen.push2}`,

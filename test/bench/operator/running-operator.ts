@@ -42,6 +42,7 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
     name: "operator",
     ready: `http://127.0.0.1:${port}/healthz`,
     env: {
+      MALLOC_ARENA_MAX: "2",
       KUBECONFIG: kubeconfig,
       SLUICE_HOME_NAMESPACE: NAMESPACE,
       SLUICE_DIRECTORY: undefined,
@@ -92,5 +93,9 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
   };
 }
 
-/** What Node is to do besides, such as `--cpu-prof`. */
-const flags = (): readonly string[] => process.env.BENCH_OPERATOR_FLAGS?.split(" ").filter(Boolean) ?? [];
+/** As the command's first line has them, and what Node is to do besides, such as `--cpu-prof`. */
+const flags = (): readonly string[] => [
+  "--max-semi-space-size=8",
+  "--heap-growing-percent=30",
+  ...(process.env.BENCH_OPERATOR_FLAGS?.split(" ").filter(Boolean) ?? []),
+];
