@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
 import { consumerNamed, routeNamed, serviceNamed } from "../compile/testing-entities.ts";
 import type { Exchange, HeaderEdit, HeaderEdits, Timings } from "../proxy/exchange.ts";
+import type { HeaderName } from "../proxy/header-name.ts";
 import type { PluginScope, PluginServices } from "./plugin.ts";
 import { createMetrics } from "./prometheus/metrics.ts";
 import { LocalCounters } from "./rate-limiting/local.ts";
@@ -15,8 +16,8 @@ export class RecordedHeaders implements HeaderEdits {
     for (const [name, value] of Object.entries(before)) this.set(name, value);
   }
 
-  set(name: string, value: string): void {
-    this.#values.set(name.toLowerCase(), [value]);
+  set(name: string | HeaderName, value: string): void {
+    this.#values.set(typeof name === "string" ? name.toLowerCase() : name.lower, [value]);
   }
 
   append(name: string, value: string): void {
@@ -27,7 +28,7 @@ export class RecordedHeaders implements HeaderEdits {
     this.#values.delete(name.toLowerCase());
   }
 
-  apply({ lower, values, replaces }: HeaderEdit): void {
+  apply({ header: { lower }, values, replaces }: HeaderEdit): void {
     const before = replaces ? [] : (this.#values.get(lower) ?? []);
     this.#values.set(lower, [...before, ...values]);
     if (values.length === 0) this.#values.delete(lower);

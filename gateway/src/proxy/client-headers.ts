@@ -1,5 +1,7 @@
 /** The headers that the client gets with an upstream's response (kong-contract 2.3). */
-import { connectionNames, type HeaderStyle, hopByHop, takesTrailers } from "./header-names.ts";
+
+import { UsualHeaderName } from "./header-name.ts";
+import { connectionNames, type HeaderStyle, hopByHop } from "./header-names.ts";
 import { HeaderList, type HeaderSink } from "./header-sink.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 
@@ -15,7 +17,7 @@ export function clientHeaders(exchange: LiveExchange, raw: RawHeaders, style: He
   const list = new HeaderList();
   const { headers } = list;
   const hops: string[] = [];
-  const trailers = takesTrailers(exchange.request);
+  const trailers = exchange.request.takesTrailers;
   let listed: ReadonlySet<string> | null = null;
   for (let at = 0; at < raw.length; at += 2) {
     const name = text(raw[at]);
@@ -32,6 +34,8 @@ export function clientHeaders(exchange: LiveExchange, raw: RawHeaders, style: He
   return exchange.editResponse(listed === null ? headers : without(headers, listed));
 }
 
+export const VIA = new UsualHeaderName("Via");
+
 /** What the proxy tells of itself. */
 export function tellClient(
   sink: HeaderSink,
@@ -41,8 +45,8 @@ export function tellClient(
   const { names, gateway, latencies } = style;
   if (gateway !== null) {
     const own = `${exchange.upstreamVersion} ${gateway}`;
-    sink.add("Via", hops === undefined ? own : `${hops}, ${own}`);
-  } else if (hops !== undefined) sink.add("Via", hops);
+    sink.add(VIA, hops === undefined ? own : `${hops}, ${own}`);
+  } else if (hops !== undefined) sink.add(VIA, hops);
   if (latencies) {
     const { started, forwarded = started, answered = forwarded } = exchange.timings;
     sink.add(names.upstreamLatency, milliseconds(answered - forwarded));

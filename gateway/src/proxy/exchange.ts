@@ -5,6 +5,7 @@
  * (answer or forward), does it, and reports the response's head and the end.
  */
 import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
+import type { HeaderName } from "./header-name.ts";
 
 export interface ExchangeRequest {
   readonly method: string;
@@ -29,9 +30,7 @@ export interface ExchangeRequest {
 
 /** One header's edit, made by `settingHeader` or `removingHeader`. */
 export interface HeaderEdit {
-  readonly name: string;
-  /** The name in lower case. */
-  readonly lower: string;
+  readonly header: HeaderName;
   readonly values: readonly string[];
   /** Whether values that are there already go away. */
   readonly replaces: boolean;
@@ -43,7 +42,8 @@ export interface HeaderEdit {
 
 /** Headers that will be sent: the last word wins, names keep the case in which they were set. */
 export interface HeaderEdits {
-  set(name: string, value: string): void;
+  /** A name that is set with every request is made in advance. */
+  set(name: string | HeaderName, value: string): void;
   /** Adds one more value beside those that are there. */
   append(name: string, value: string): void;
   remove(name: string): void;

@@ -1,23 +1,27 @@
 import type { HeaderEdit, HeaderEdits } from "./exchange.ts";
+import { HeaderName } from "./header-name.ts";
 
 /** The edit that gives a header one value, whatever it had. Who makes it once need not make it for every request. */
-export const settingHeader = (name: string, value: string): HeaderEdit => editOf(name, [wireValue(value)], true);
+export const settingHeader = (name: string | HeaderName, value: string): HeaderEdit =>
+  editOf(headerName(name), [wireValue(value)], true);
 
 /** As `settingHeader`, for what an upstream relies on: some take `X_Name` for `X-Name`, so no other spelling passes. */
 export function insistingHeader(name: string, value: string): HeaderEdit {
   const edit = settingHeader(name, value);
-  return { ...edit, insists: spelling(edit.lower) };
+  return { ...edit, insists: spelling(edit.header.lower) };
 }
 
 const spelling = (lower: string): string => lower.replaceAll("_", "-");
 
 /** The edit that takes a header away. */
-export const removingHeader = (name: string): HeaderEdit => editOf(name, [], true);
+export const removingHeader = (name: string): HeaderEdit => editOf(new HeaderName(name), [], true);
 
-function editOf(name: string, values: readonly string[], replaces: boolean): HeaderEdit {
+const headerName = (name: string | HeaderName): HeaderName => (typeof name === "string" ? new HeaderName(name) : name);
+
+function editOf(header: HeaderName, values: readonly string[], replaces: boolean): HeaderEdit {
   let lines = "";
-  for (const value of values) lines += `${name}: ${value}\r\n`;
-  return { name, lower: name.toLowerCase(), values, replaces, insists: null, lines };
+  for (const value of values) lines += `${header.name}: ${value}\r\n`;
+  return { header, values, replaces, insists: null, lines };
 }
 
 /** Edits of a list of headers. Lists are flat: name, value, name, value. */
@@ -28,15 +32,15 @@ export class HeaderEditList implements HeaderEdits {
   #lengths = 0;
   #insists = false;
 
-  set(name: string, value: string): void {
+  set(name: string | HeaderName, value: string): void {
     this.apply(settingHeader(name, value));
   }
 
   append(name: string, value: string): void {
-    const lower = name.toLowerCase();
-    const before = this.#edits[this.#indexOf(lower)];
+    const header = new HeaderName(name);
+    const before = this.#edits[this.#indexOf(header.lower)];
     const values = [...(before?.values ?? []), wireValue(value)];
-    this.apply(editOf(name, values, before?.replaces ?? false));
+    this.apply(editOf(header, values, before?.replaces ?? false));
   }
 
   remove(name: string): void {
@@ -45,10 +49,11 @@ export class HeaderEditList implements HeaderEdits {
 
   apply(edit: HeaderEdit): void {
     if (edit.insists !== null) this.#insistOn(edit.insists);
-    const at = this.#indexOf(edit.lower);
+    const { lower } = edit.header;
+    const at = this.#indexOf(lower);
     if (at >= 0) this.#edits[at] = edit;
     else this.#edits.push(edit);
-    this.#lengths |= 1 << (edit.lower.length & 31);
+    this.#lengths |= 1 << (lower.length & 31);
   }
 
   /** False: no header whose name is so long is edited. */
@@ -56,10 +61,8 @@ export class HeaderEditList implements HeaderEdits {
     return (this.#lengths & (1 << (length & 31))) !== 0;
   }
 
-  /** Whether the header goes away, or is written anew. */
-  replaces(name: string): boolean {
-    if (!this.mayReplace(name.length)) return false;
-    const lower = name.toLowerCase();
+  /** Whether the header (in lower case) goes away, or is written anew. */
+  replaces(lower: string): boolean {
     const at = this.#indexOf(lower);
     if (at >= 0 && this.#edits[at]?.replaces === true) return true;
     return this.#insists && this.#edits.some(({ insists }) => insists === spelling(lower));
@@ -77,10 +80,10 @@ export class HeaderEditList implements HeaderEdits {
     const result: string[] = [];
     for (let at = 0; at < headers.length; at += 2) {
       const name = headers[at] ?? "";
-      if (!this.replaces(name)) result.push(name, headers[at + 1] ?? "");
+      if (!this.replaces(name.toLowerCase())) result.push(name, headers[at + 1] ?? "");
     }
-    for (const { name, values } of this.#edits) {
-      for (const value of values) result.push(name, value);
+    for (const { header, values } of this.#edits) {
+      for (const value of values) result.push(header.name, value);
     }
     return result;
   }
@@ -89,7 +92,7 @@ export class HeaderEditList implements HeaderEdits {
   #insistOn(name: string): void {
     this.#insists = true;
     for (let at = this.#edits.length - 1; at >= 0; at--) {
-      if (spelling(this.#edits[at]?.lower ?? "") === name) this.#edits.splice(at, 1);
+      if (spelling(this.#edits[at]?.header.lower ?? "") === name) this.#edits.splice(at, 1);
     }
   }
 
@@ -97,7 +100,7 @@ export class HeaderEditList implements HeaderEdits {
   #indexOf(lower: string): number {
     if (!this.mayReplace(lower.length)) return -1;
     const edits = this.#edits;
-    for (let at = 0; at < edits.length; at++) if (edits[at]?.lower === lower) return at;
+    for (let at = 0; at < edits.length; at++) if (edits[at]?.header.lower === lower) return at;
     return -1;
   }
 }

@@ -1,13 +1,13 @@
 /** Header names that the proxy treats specially. All in lower case. */
-import type { IncomingRequest } from "./request.ts";
+import { HeaderName, UsualHeaderName } from "./header-name.ts";
 import type { ProxySettings } from "./settings.ts";
 
 /** Names of the gateway's own headers. */
 export interface OwnNames {
-  readonly requestId: string;
-  readonly upstreamLatency: string;
-  readonly proxyLatency: string;
-  readonly responseLatency: string;
+  readonly requestId: HeaderName;
+  readonly upstreamLatency: HeaderName;
+  readonly proxyLatency: HeaderName;
+  readonly responseLatency: HeaderName;
   /** All of them in lower case: another gateway of ours in front or behind sends them as well. */
   readonly all: ReadonlySet<string>;
 }
@@ -29,12 +29,12 @@ export const headerStyle = ({ naming, version, serverTokens, latencyTokens }: Pr
 function ownNames(naming: ProxySettings["naming"]): OwnNames {
   const prefix = naming === "kong" ? "X-Kong" : "X-Sluice";
   const names = {
-    requestId: `${prefix}-Request-Id`,
-    upstreamLatency: `${prefix}-Upstream-Latency`,
-    proxyLatency: `${prefix}-Proxy-Latency`,
-    responseLatency: `${prefix}-Response-Latency`,
+    requestId: new HeaderName(`${prefix}-Request-Id`),
+    upstreamLatency: new UsualHeaderName(`${prefix}-Upstream-Latency`),
+    proxyLatency: new UsualHeaderName(`${prefix}-Proxy-Latency`),
+    responseLatency: new HeaderName(`${prefix}-Response-Latency`),
   };
-  return { ...names, all: new Set(Object.values(names).map((name) => name.toLowerCase())) };
+  return { ...names, all: new Set(Object.values(names).map(({ lower }) => lower)) };
 }
 
 /** Belong to one connection and not to the message (RFC 9110 section 7.6.1, and what clients make of it). */
@@ -57,7 +57,3 @@ export function connectionNames(connection: string | undefined): ReadonlySet<str
 }
 
 const usualConnections: ReadonlySet<string> = new Set(["keep-alive", "Keep-Alive", "close", "Upgrade", "upgrade"]);
-
-/** Whether the client said that it takes trailers. */
-export const takesTrailers = (request: IncomingRequest): boolean =>
-  request.header("te")?.toLowerCase().includes("trailers") === true;

@@ -41,7 +41,7 @@ export function ownResponse(
   }
   headers.push("Content-Length", String(Buffer.byteLength(body)));
   if (style.gateway !== null) headers.push("Server", style.gateway);
-  if (style.latencies) headers.push(style.names.responseLatency, milliseconds(performance.now() - started));
-  headers.push(style.names.requestId, id);
+  if (style.latencies) headers.push(style.names.responseLatency.name, milliseconds(performance.now() - started));
+  headers.push(style.names.requestId.name, id);
   return { status: answer.status, headers, body };
 }

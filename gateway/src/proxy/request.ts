@@ -45,11 +45,13 @@ export class IncomingRequest implements ExchangeRequest, MatchRequest {
   readonly serverName: string | null;
   /** Whether the peer's X-Forwarded-* headers are believed. */
   readonly trusted: boolean;
+  /** Whether the client said that it takes trailers. */
+  readonly takesTrailers: boolean;
 
   /** The fault of a head that parsers let through although nobody may serve it. */
   static of(head: RequestHead, trust: Trust): IncomingRequest | FaultName {
     const target = parseTarget(head.target);
-    if (target === null || !HOST.test(target.authority ?? "")) return "badRequest";
+    if (target === null || (target.authority !== null && !HOST.test(target.authority))) return "badRequest";
     return head.fault ?? new IncomingRequest(head, target, trust);
   }
 
@@ -67,6 +69,7 @@ export class IncomingRequest implements ExchangeRequest, MatchRequest {
       : this.peerAddress;
     this.scheme = (this.trusted && forwardedScheme(this.header("x-forwarded-proto"))) || head.scheme;
     this.serverName = head.serverName;
+    this.takesTrailers = head.header("te")?.toLowerCase().includes("trailers") === true;
   }
 
   header(name: string): string | undefined {

@@ -1,6 +1,8 @@
 /** The headers that the upstream gets (kong-contract 2.3, house decision 13). */
 import type { Target } from "../runtime/runtime.ts";
-import { connectionNames, type HeaderStyle, hopByHop, takesTrailers } from "./header-names.ts";
+import { VIA } from "./client-headers.ts";
+import { HeaderName, UsualHeaderName } from "./header-name.ts";
+import { connectionNames, type HeaderStyle, hopByHop } from "./header-names.ts";
 import { HeaderList, type HeaderSink } from "./header-sink.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 import { escapePath } from "./path.ts";
@@ -40,28 +42,36 @@ export function upstreamHeaders(exchange: LiveExchange, style: HeaderStyle): rea
   }
   if (body !== null && body.length !== null) headers.push("Content-Length", String(body.length));
   tellUpstream(list, exchange, style);
-  if (takesTrailers(request)) list.add("TE", "trailers");
+  if (request.takesTrailers) headers.push("TE", "trailers");
   return exchange.editUpstream(headers);
 }
+
+const FOR = new UsualHeaderName("X-Forwarded-For");
+const PROTO = new UsualHeaderName("X-Forwarded-Proto");
+const FORWARDED_HOST = new UsualHeaderName("X-Forwarded-Host");
+const PORT = new UsualHeaderName("X-Forwarded-Port");
+const PATH = new HeaderName("X-Forwarded-Path");
+const PREFIX = new UsualHeaderName("X-Forwarded-Prefix");
+const REAL_IP = new UsualHeaderName("X-Real-IP");
 
 /** What the proxy tells of itself and of the client, without what is about one connection (TE). */
 export function tellUpstream(sink: HeaderSink, exchange: LiveExchange, { names, gateway }: HeaderStyle): void {
   const { request } = exchange;
   const before = request.header("x-forwarded-for");
   const { peerAddress } = request;
-  sink.add("X-Forwarded-For", before === undefined ? peerAddress : `${before}, ${peerAddress}`);
-  sink.add("X-Forwarded-Proto", request.scheme);
-  sink.add("X-Forwarded-Host", believed(request, "x-forwarded-host") ?? nameOf(request.host));
-  sink.add("X-Forwarded-Port", believed(request, "x-forwarded-port") ?? String(request.head.port));
-  sink.add("X-Forwarded-Path", believed(request, "x-forwarded-path") ?? request.target.sentPath);
+  sink.add(FOR, before === undefined ? peerAddress : `${before}, ${peerAddress}`);
+  sink.add(PROTO, request.scheme);
+  sink.add(FORWARDED_HOST, believed(request, "x-forwarded-host") ?? nameOf(request.host));
+  sink.add(PORT, believed(request, "x-forwarded-port") ?? String(request.head.port));
+  sink.add(PATH, believed(request, "x-forwarded-path") ?? request.target.sentPath);
   const prefix = believed(request, "x-forwarded-prefix") ?? strippedPrefix(exchange);
-  if (prefix !== null) sink.add("X-Forwarded-Prefix", prefix);
-  sink.add("X-Real-IP", request.clientAddress);
+  if (prefix !== null) sink.add(PREFIX, prefix);
+  sink.add(REAL_IP, request.clientAddress);
   const hops = request.header("via");
   if (gateway !== null) {
     const own = `${request.head.httpVersion} ${gateway}`;
-    sink.add("Via", hops === undefined ? own : `${hops}, ${own}`);
-  } else if (hops !== undefined) sink.add("Via", hops);
+    sink.add(VIA, hops === undefined ? own : `${hops}, ${own}`);
+  } else if (hops !== undefined) sink.add(VIA, hops);
   sink.add(names.requestId, exchange.id);
 }
 

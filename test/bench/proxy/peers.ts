@@ -170,10 +170,16 @@ export const goReverseProxy: StartPeer = async (stage) => {
 };
 
 /** With the same young generation as Sluice. */
-export const replyFrom: StartPeer = (stage) =>
-  startOurs("reply-from", [
-    "--min-semi-space-size=8",
-    "--max-semi-space-size=8",
-    join(import.meta.dirname, "../peers/reply-from.ts"),
-    `http://127.0.0.1:${stage.upstream}`,
-  ]);
+const onNode =
+  (name: string, file: string): StartPeer =>
+  (stage) =>
+    startOurs(name, [
+      "--min-semi-space-size=8",
+      "--max-semi-space-size=8",
+      join(import.meta.dirname, "../peers", file),
+      `http://127.0.0.1:${stage.upstream}`,
+    ]);
+
+export const replyFrom = onNode("reply-from", "reply-from.ts");
+/** No proxy: the floor of all that stand on Node's sockets. */
+export const relay = onNode("node:net relay", "relay.ts");

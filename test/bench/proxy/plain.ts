@@ -1,24 +1,31 @@
 /** One plain route: what the engine alone costs. */
 import type { BenchReport } from "../report.ts";
 import type { Field } from "./field.ts";
-import { envoy, goReverseProxy, haproxy, nginx, replyFrom } from "./peers.ts";
+import { envoy, goReverseProxy, haproxy, nginx, relay, replyFrom } from "./peers.ts";
 import { startSluice } from "./sluice.ts";
+
+export const FLOOR = "node:net relay";
 
 export async function plain(field: Field): Promise<BenchReport> {
   const peers = { nginx, HAProxy: haproxy, Envoy: envoy, "Go ReverseProxy": goReverseProxy, "reply-from": replyFrom };
+  // The floor: whatever a proxy on Node's sockets does comes on top of it.
+  field.enter(FLOOR, await field.start(FLOOR, relay));
   for (const [name, start] of Object.entries(peers)) field.enter(name, await field.start(name, start));
   field.enter("sluice", await field.start("sluice", (stage) => startSluice(stage, { routes: 10 })));
   return field.report({
     title: "A plain route",
     method:
       "GET of a 100-byte JSON answer. reply-from is a bare handler of @fastify/reply-from with the same young " +
-      "generation (2 x 8 MB) as Sluice; Go runs with GOMAXPROCS=1.",
+      "generation (2 x 8 MB) as Sluice; Go runs with GOMAXPROCS=1. The node:net relay passes bytes on unread: the floor of " +
+      "what any proxy on Node's sockets costs.",
     samples: await field.run(),
     ratios: [
       { name: "sluice / nginx", of: "sluice", to: "nginx", bound: 1.45 },
       { name: "sluice / HAProxy", of: "sluice", to: "HAProxy" },
       { name: "sluice / Envoy", of: "sluice", to: "Envoy", bound: 0.45 },
       { name: "sluice / Go ReverseProxy", of: "sluice", to: "Go ReverseProxy", bound: 0.5 },
+      { name: "node:net relay / nginx", of: FLOOR, to: "nginx" },
+      { name: "sluice / node:net relay", of: "sluice", to: FLOOR },
       { name: "sluice / reply-from", of: "sluice", to: "reply-from", bound: 0.35 },
     ],
   });

@@ -226,15 +226,15 @@ export function headerSuite(engine: Engine): void {
       const { status, rawHeaders, headers } = await send(port);
       assert.equal(status, 201);
       assert.deepEqual(
-        pairs(rawHeaders).filter(([name]) => /^(server|set-cookie|x-case|via)$/i.test(name)),
+        pairs(rawHeaders).filter(([name]) => /^(server|set-cookie|x-case)$/i.test(name)),
         [
           ["Server", "upstream/1"],
           ["Set-Cookie", "a=1"],
           ["Set-Cookie", "b=2"],
           ["X-Case", "Kept"],
-          ["Via", "1.1 cache, 1.1 sluice/1.2.3"],
         ],
       );
+      assert.equal(headers.via, "1.1 cache, 1.1 sluice/1.2.3");
       assert.match(String(headers["x-sluice-request-id"]), /^[0-9a-f]{32}$/);
       assert.match(String(headers["x-sluice-upstream-latency"]), /^\d+$/);
       assert.match(String(headers["x-sluice-proxy-latency"]), /^\d+$/);

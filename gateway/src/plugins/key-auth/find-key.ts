@@ -12,6 +12,8 @@ export type FoundKey =
 const utf8 = (latin1: string) => (ASCII.test(latin1) ? latin1 : Buffer.from(latin1, "latin1").toString("utf8"));
 const ASCII = /^[ -~]*$/;
 
+const NONE: readonly unknown[] = [];
+
 const queryOf = ({ request }: Exchange) => request.query.slice(1);
 
 /** A list or an object in JSON is more than one key, as a repeated name is. */
@@ -27,16 +29,16 @@ export function findKey(
   members: BodyMembers | null | undefined,
 ): FoundKey | undefined {
   for (const name of config.key_names) {
-    let values: readonly unknown[] = [];
-    if (config.key_in_header) values = exchange.request.headerValues(name.toLowerCase()).map(utf8);
+    let values: readonly unknown[] = config.key_in_header ? exchange.request.headerValues(name.toLowerCase()) : NONE;
+    const isHeader = values.length > 0;
     if (values.length === 0 && config.key_in_query) values = pairValues(queryOf(exchange), name);
     if (values.length === 0 && config.key_in_body) {
       if (members === undefined) return undefined;
-      values = members?.values(name) ?? [];
+      values = members?.values(name) ?? NONE;
     }
-    const [value] = values;
+    const value = values[0];
     if (values.length > 1 || isNested(value)) return { fault: "duplicate" };
-    if (typeof value === "string") return value === "" ? { fault: "absent" } : { key: value };
+    if (typeof value === "string") return value === "" ? { fault: "absent" } : { key: isHeader ? utf8(value) : value };
   }
   return { fault: "absent" };
 }

@@ -1,7 +1,11 @@
 /** What a client is told about its limits (kong-contract 3.2; RateLimit-*: draft-ietf-httpapi-ratelimit-headers-07). */
 import type { HeaderEdits } from "../../proxy/exchange.ts";
+import { HeaderName } from "../../proxy/header-name.ts";
 import type { Limit } from "./limits.ts";
 import { nominalLength, secondsUntilReset } from "./windows.ts";
+
+const REMAINING = new HeaderName("RateLimit-Remaining");
+const RESET = new HeaderName("RateLimit-Reset");
 
 export interface Usage {
   readonly limits: readonly Limit[];
@@ -18,7 +22,9 @@ function tightestOf({ limits, counts }: Usage): number {
   let tightest = -1;
   let least = 0;
   let longest = 0;
-  for (const [at, limit] of limits.entries()) {
+  for (let at = 0; at < limits.length; at++) {
+    const limit = limits[at];
+    if (limit === undefined) continue;
     const remaining = remainingOf(limit, counts[at]);
     const length = nominalLength[limit.period];
     if (tightest >= 0 && (remaining > least || (remaining === least && length <= longest))) continue;
@@ -42,12 +48,14 @@ export function tellLimits(headers: HeaderEdits | null, usage: Usage): number {
   if (tightest === undefined) return 1;
   const reset = secondsUntilReset(tightest.period, { start: tightest.window(now).start, now });
   if (headers === null) return reset;
-  for (const [index, limit] of limits.entries()) {
+  for (let index = 0; index < limits.length; index++) {
+    const limit = limits[index];
+    if (limit === undefined) continue;
     headers.apply(limit.told);
     headers.set(limit.remaining, String(remainingOf(limit, counts[index])));
   }
   headers.apply(tightest.toldAsTightest);
-  headers.set("RateLimit-Remaining", String(remainingOf(tightest, counts[at])));
-  headers.set("RateLimit-Reset", String(reset));
+  headers.set(REMAINING, String(remainingOf(tightest, counts[at])));
+  headers.set(RESET, String(reset));
   return reset;
 }

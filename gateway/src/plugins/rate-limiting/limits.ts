@@ -2,6 +2,7 @@
 import { type Period, periods, type RateLimitingConfig } from "@sluice/model/serving";
 import type { HeaderEdit } from "../../proxy/exchange.ts";
 import { settingHeader } from "../../proxy/header-edits.ts";
+import { HeaderName } from "../../proxy/header-name.ts";
 import { type Window, windowOf } from "./windows.ts";
 
 export class Limit {
@@ -11,7 +12,7 @@ export class Limit {
   /** X-RateLimit-Limit-<Period> */
   readonly told: HeaderEdit;
   /** X-RateLimit-Remaining-<Period> */
-  readonly remaining: string;
+  readonly remaining: HeaderName;
   /** RateLimit-Limit, when this is the tightest. */
   readonly toldAsTightest: HeaderEdit;
   #window: Window = { start: 0, end: 0 };
@@ -21,7 +22,7 @@ export class Limit {
     this.period = period;
     this.limit = limit;
     this.told = settingHeader(`X-RateLimit-Limit-${title}`, String(limit));
-    this.remaining = `X-RateLimit-Remaining-${title}`;
+    this.remaining = new HeaderName(`X-RateLimit-Remaining-${title}`);
     this.toldAsTightest = settingHeader("RateLimit-Limit", String(limit));
   }
 

@@ -33,19 +33,13 @@ export class LocalCounters implements Counters {
   }
 
   take(counters: readonly Counter[]): Taken {
-    const counts: number[] = [];
     let admitted = true;
-    for (const counter of counters) {
+    const before = counters.map((counter) => {
       const count = this.#window(counter).counts.get(counter.name) ?? 0;
-      counts.push(count);
       if (count >= counter.limit) admitted = false;
-    }
-    if (!admitted) return { admitted, counts };
-    for (let at = 0; at < counters.length; at++) {
-      const counter = counters[at];
-      if (counter !== undefined) counts[at] = this.#add(counter);
-    }
-    return { admitted, counts };
+      return count;
+    });
+    return { admitted, counts: admitted ? counters.map((counter) => this.#add(counter)) : before };
   }
 
   async close(): Promise<void> {

@@ -19,8 +19,12 @@ import type { UpstreamPool, Waiter } from "./upstream-pool.ts";
 export interface CallListener {
   interim(head: ResponseHead): void;
   head(head: ResponseHead): void;
-  /** @param slab Where the piece lies, which holds during the call and as long as the slab is held; null: it lasts. */
-  data(piece: Buffer, slab: Slab | null): void;
+  /**
+   * Bytes of the body, from `start` to `end`.
+   *
+   * @param slab Where they lie; they hold during the call and as long as the slab is held. Null: they last.
+   */
+  data(bytes: Buffer, start: number, end: number, slab: Slab | null): void;
   end(trailers: FieldSection | null): void;
   /** Everything that came at once has been told. False: no more until `resume` is called. */
   flush(): boolean;
@@ -88,11 +92,12 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     }
     // A tunnel takes its connection away.
     const kept = protocol !== null || this.#wantsFresh ? null : pool.take(target);
-    if (kept !== null) this.connected(kept);
+    if (kept !== null) this.connected(kept, exchange.timings.forwarded);
     else this.#giveUp = pool.connect(target, this, protocol !== null);
   }
 
-  connected(connection: UpstreamConnection): void {
+  /** @param now By `performance.now()` */
+  connected(connection: UpstreamConnection, now?: number): void {
     this.#giveUp = null;
     const { exchange, head, forward, protocol, heads } = this.#options;
     this.#connection = connection;
@@ -104,7 +109,7 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     this.#sending = body !== null && body.whole === null;
     if (body?.whole) connection.write(body.whole, null);
     if (!this.#sending) connection.sent();
-    this.#touch();
+    this.#touch(now);
     // The head leaves with what has come of the body.
     if (this.#sending) body?.forwardTo(this);
     connection.flush();
@@ -170,13 +175,12 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
 
   head(head: ResponseHead): void {
     this.#state = ANSWERED;
-    this.#touch();
     this.#attempts.answered(head.status);
     this.#options.listener.head(head);
   }
 
-  data(piece: Buffer, slab: Slab | null): void {
-    this.#options.listener.data(piece, slab);
+  data(bytes: Buffer, start: number, end: number, slab: Slab | null): void {
+    this.#options.listener.data(bytes, start, end, slab);
   }
 
   flush(): boolean {
@@ -241,8 +245,9 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     this.#fail(writeTimeout());
   }
 
-  #touch(): void {
-    this.#connection?.silence.start(this.#options.forward.upstream.service.read_timeout);
+  /** Something has come, or gone: as long again. */
+  #touch(now?: number): void {
+    this.#connection?.silence.start(this.#options.forward.upstream.service.read_timeout, now);
   }
 
   #fail(error: Error): void {

@@ -114,7 +114,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#socket.destroy();
   }
 
-  answered(last: boolean): void {
+  answered(last: boolean, now?: number): void {
     if (last) {
       this.#close();
       return;
@@ -127,7 +127,7 @@ export class ClientConnection implements ClientSide, Traffic {
       body.drop();
       return;
     }
-    this.#goOn();
+    this.#goOn(now);
   }
 
   full(): void {
@@ -159,13 +159,13 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#advance();
   };
 
-  #goOn(): void {
+  #goOn(now?: number): void {
     // Whoever does not read its answers is given no more of them.
     if (this.#socket.writableNeedDrain) {
       this.full();
       return;
     }
-    this.#next();
+    this.#next(now);
     // Not at once: the call that led here may be in the middle of reading.
     if (this.#input.length > 0) setImmediate(this.#resume);
   }
@@ -307,7 +307,7 @@ export class ClientConnection implements ClientSide, Traffic {
   }
 
   /** Ready for the next request. */
-  #next(): void {
+  #next(now?: number): void {
     this.#state = HEAD;
     this.#delivery = null;
     this.#body = null;
@@ -316,7 +316,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#parsed.fields.release();
     this.#input.releaseHead();
     this.#input.skipEmptyLines();
-    this.#watchdog.start(this.#context.keepAliveTimeout);
+    this.#watchdog.start(this.#context.keepAliveTimeout, now);
     if (this.#socket.isPaused()) this.#socket.resume();
     if (this.#context.draining() && this.isIdle) this.#close();
   }

@@ -2,7 +2,6 @@
 import type { Socket } from "node:net";
 import type { Answer } from "../exchange.ts";
 import type { FaultName } from "../faults.ts";
-import { takesTrailers } from "../header-names.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Outcome, Pipeline, ProxyLog } from "../pipeline.ts";
 import { codeOf } from "../upstream/failure.ts";
@@ -36,8 +35,8 @@ export interface ClientSide {
   readonly out: Outbox;
   /** Whether the connection can go on after the response. */
   readonly mayGoOn: boolean;
-  /** The response has been written. */
-  answered(last: boolean): void;
+  /** The response has been written. @param now By `performance.now()` */
+  answered(last: boolean, now?: number): void;
   /** It takes less than it is sent. */
   full(): void;
   /** It breaks off. */
@@ -133,19 +132,19 @@ export class Delivery implements CallListener {
     this.#begun = true;
     this.#chunked = unsized && isNewest;
     this.#settleLast(unsized && !isNewest);
-    const trailers = this.#chunked && takesTrailers(this.#exchange.request);
+    const trailers = this.#chunked && this.#exchange.request.takesTrailers;
     const connection = this.#connection();
     this.#client.out.text(
       responseHeads.response(this.#exchange, { head, connection, chunked: this.#chunked, trailers }),
     );
   }
 
-  data(piece: Buffer, slab: Slab | null): void {
+  data(bytes: Buffer, start: number, end: number, slab: Slab | null): void {
     const { out } = this.#client;
-    if (!this.#chunked) out.bytes(piece, slab);
+    if (!this.#chunked) out.range(bytes, start, end, slab);
     else {
-      out.text(`${piece.length.toString(16)}\r\n`);
-      out.bytes(piece, slab);
+      out.text(`${(end - start).toString(16)}\r\n`);
+      out.range(bytes, start, end, slab);
       out.text("\r\n");
     }
   }
@@ -153,7 +152,7 @@ export class Delivery implements CallListener {
   end(trailers: FieldSection | null): void {
     if (this.#chunked) {
       const lines =
-        trailers !== null && takesTrailers(this.#exchange.request) ? passedLines(trailers, NONE_DROPPED, null) : "";
+        trailers !== null && this.#exchange.request.takesTrailers ? passedLines(trailers, NONE_DROPPED, null) : "";
       this.#client.out.text(`0\r\n${lines}\r\n`);
     }
     this.#ended = true;
@@ -239,7 +238,7 @@ export class Delivery implements CallListener {
   #finish(): void {
     this.#over = true;
     this.#context.pipeline.finish(this.#exchange);
-    this.#client.answered(this.#last);
+    this.#client.answered(this.#last, this.#exchange.timings.ended);
   }
 
   /** Nothing that a client or an upstream does leads here. */

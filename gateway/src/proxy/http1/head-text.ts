@@ -1,5 +1,6 @@
 /** Heads as text on their way out: a field that passes is copied from the bytes that came, whole runs of lines at once. */
 import type { HeaderEditList } from "../header-edits.ts";
+import type { HeaderName } from "../header-name.ts";
 import type { HeaderSink } from "../header-sink.ts";
 import { nameAt, valueAt } from "./parse/access.ts";
 import { DROP, type FieldSection, ID, PLAIN, STRIDE } from "./parse/fields.ts";
@@ -23,7 +24,9 @@ export function passedLines(section: FieldSection, dropped: DropTable, edits: He
     const passes =
       (kind & DROP) === 0 &&
       dropped[kind & ID] === 0 &&
-      (edits === null || !edits.mayReplace((offsets[at + 1] ?? 0) - start) || !edits.replaces(nameAt(section, index)));
+      (edits === null ||
+        !edits.mayReplace((offsets[at + 1] ?? 0) - start) ||
+        !edits.replaces(nameAt(section, index).toLowerCase()));
     if (passes && (kind & PLAIN) !== 0) {
       if (run < 0) run = start;
       runEnd = (offsets[at + 3] ?? 0) + 2;
@@ -36,24 +39,31 @@ export function passedLines(section: FieldSection, dropped: DropTable, edits: He
   return run < 0 ? text : text + bytes.toString("latin1", run, runEnd);
 }
 
-/** The gateway's own headers as lines, without those that a plugin replaces. */
-class OwnLines implements HeaderSink {
-  text = "";
-  edits: HeaderEditList | null = null;
+/**
+ * A head in the making: first the lines of our own, each behind the end of the line before, then those that pass, which
+ * have their ends with them. So a line of our own is two texts joined, and there are a dozen in every exchange.
+ */
+export class HeadText implements HeaderSink {
+  #text = "";
+  #edits: HeaderEditList | null = null;
 
-  add(name: string, value: string): void {
-    const { edits } = this;
-    if (edits === null || !edits.replaces(name)) this.text += `${name}: ${value}\r\n`;
+  /** @param firstLine Without its end */
+  begin(firstLine: string, edits: HeaderEditList | null): void {
+    this.#text = firstLine;
+    this.#edits = edits;
   }
-}
 
-/** Heads are written one at a time. */
-const own = new OwnLines();
+  /** Unless a plugin replaces it. */
+  add(header: HeaderName, value: string): void {
+    if (this.#edits === null || !this.#edits.replaces(header.lower)) this.#text += header.line(value);
+  }
 
-/** What `tell` tells, and behind it what plugins set. */
-export function ownLines(edits: HeaderEditList | null, tell: (sink: HeaderSink) => void): string {
-  own.text = "";
-  own.edits = edits;
-  tell(own);
-  return edits === null ? own.text : own.text + edits.lines;
+  /**
+   * What passes, and behind it what plugins set: of two cookies of one name the later counts. Lines that follow bring
+   * their ends with them.
+   */
+  end(passed: string): string {
+    const text = `${this.#text}\r\n${passed}`;
+    return this.#edits === null ? text : text + this.#edits.lines;
+  }
 }

@@ -28,13 +28,24 @@ export class Outbox {
     this.written += text.length;
   }
 
-  /** @param slab Where the piece lies; null: it does not change any more. */
+  /**
+   * The bytes from `start` to `end`, which need no buffer of their own when they leave with the text.
+   *
+   * @param slab Where they lie; null: they do not change any more.
+   */
+  range(bytes: Buffer, start: number, end: number, slab: Slab | null): void {
+    const size = end - start;
+    this.written += size;
+    if (this.#piece === null && this.#text.length + size <= JOINED) this.#text += bytes.toString("latin1", start, end);
+    else this.#add(bytes.subarray(start, end), slab);
+  }
+
+  /** The whole piece. */
   bytes(piece: Buffer, slab: Slab | null): void {
-    this.written += piece.length;
-    if (this.#piece === null && this.#text.length + piece.length <= JOINED) {
-      this.#text += piece.toString("latin1");
-      return;
-    }
+    this.range(piece, 0, piece.length, slab);
+  }
+
+  #add(piece: Buffer, slab: Slab | null): void {
     if (this.#piece !== null || this.#text !== "") this.#cork();
     if (slab === shared && piece.length < WORTHWHILE) {
       this.#slab = null;

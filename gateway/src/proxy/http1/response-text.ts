@@ -5,7 +5,7 @@ import type { LiveExchange } from "../live-exchange.ts";
 import type { OwnResponse } from "../own-response.ts";
 import { STATUS_CODES } from "../status-texts.ts";
 import { dateLine } from "./date.ts";
-import { type DropTable, ownLines, passedLines } from "./head-text.ts";
+import { type DropTable, HeadText, passedLines } from "./head-text.ts";
 import { headerOf, indexOf } from "./parse/access.ts";
 import { known } from "./parse/names.ts";
 import type { ResponseHead } from "./parse/response-head.ts";
@@ -33,14 +33,17 @@ export function createResponseHeads(style: HeaderStyle) {
   const droppedWithLength = dropped.slice();
   droppedWithLength[known["content-length"]] = 1;
 
+  /** Heads are written one at a time. */
+  const lines = new HeadText();
+
   /** Of an upstream's response. */
   function response(exchange: LiveExchange, { head, connection, chunked, trailers }: ResponseParts): string {
     const { fields, status } = head;
     const edits = exchange.responseEdits;
     const table = status === NO_CONTENT || chunked ? droppedWithLength : dropped;
-    let text = statusLine(status, fields.bytes.toString("latin1", head.reasonStart, head.reasonEnd));
-    text += passedLines(fields, table, edits);
-    text += ownLines(edits, (sink) => tellClient(sink, exchange, { hops: headerOf(fields, "via"), style }));
+    lines.begin(statusLine(status, fields.bytes.toString("latin1", head.reasonStart, head.reasonEnd)), edits);
+    tellClient(lines, exchange, { hops: headerOf(fields, "via"), style });
+    let text = lines.end(passedLines(fields, table, edits));
     if (indexOf(fields, "date") < 0) text += dateLine();
     if (trailers) text += trailerLine(head);
     if (chunked) text += CHUNKED;
@@ -49,7 +52,7 @@ export function createResponseHeads(style: HeaderStyle) {
 
   /** An interim response (RFC 9110 section 15.2) as it came. */
   const interim = ({ fields, status, reasonStart, reasonEnd }: ResponseHead): string =>
-    `${statusLine(status, fields.bytes.toString("latin1", reasonStart, reasonEnd))}${passedLines(fields, droppedWithLength, null)}\r\n`;
+    `${statusLine(status, fields.bytes.toString("latin1", reasonStart, reasonEnd))}\r\n${passedLines(fields, droppedWithLength, null)}\r\n`;
 
   return { response, interim };
 }
@@ -62,8 +65,9 @@ function trailerLine({ fields }: ResponseHead): string {
   return value === undefined ? "" : `Trailer: ${value}\r\n`;
 }
 
+/** Without its end. */
 const statusLine = (status: number, reason: string): string =>
-  `HTTP/1.1 ${status} ${reason === "" ? (STATUS_CODES[status] ?? "") : reason}\r\n`;
+  `HTTP/1.1 ${status} ${reason === "" ? (STATUS_CODES[status] ?? "") : reason}`;
 
 /** A whole response of the gateway's own; `bodiless`: an answer to HEAD. */
 export function ownResponseText(
@@ -71,7 +75,7 @@ export function ownResponseText(
   { connection, bodiless }: { readonly connection: Framing; readonly bodiless: boolean },
 ): string {
   let text = statusLine(status, "");
-  for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;
-  text += `${dateLine()}${connection}\r\n`;
+  for (let at = 0; at < headers.length; at += 2) text += `\r\n${headers[at]}: ${headers[at + 1]}`;
+  text += `\r\n${dateLine()}${connection}\r\n`;
   return bodiless ? text : text + Buffer.from(body, "utf8").toString("latin1");
 }

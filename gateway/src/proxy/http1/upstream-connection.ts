@@ -19,8 +19,12 @@ import { Watchdog } from "./watchdog.ts";
 export interface ResponseListener {
   interim(head: ResponseHead): void;
   head(head: ResponseHead): void;
-  /** @param slab Where the piece lies, which holds during the call and as long as the slab is held; null: it lasts. */
-  data(piece: Buffer, slab: Slab | null): void;
+  /**
+   * Bytes of the body, from `start` to `end`.
+   *
+   * @param slab Where they lie; they hold during the call and as long as the slab is held. Null: they last.
+   */
+  data(bytes: Buffer, start: number, end: number, slab: Slab | null): void;
   /** All has come. Null: no trailers. The connection is not this listener's any more. */
   end(trailers: FieldSection | null): void;
   /** Everything that came at once has been told. False: no more until `resume` is called. */
@@ -48,13 +52,6 @@ export interface RequestFacts {
 export interface ConnectionOwner {
   release(connection: UpstreamConnection): void;
   drop(connection: UpstreamConnection): void;
-}
-
-/** What has come and was not read. */
-interface Input {
-  readonly bytes: Buffer;
-  readonly at: number;
-  readonly end: number;
 }
 
 const IDLE = 0;
@@ -191,7 +188,7 @@ export class UpstreamConnection {
       this.#slab = null;
     }
     while (this.#phase === HEAD) {
-      const next = this.#readHead(listener, { bytes, at, end });
+      const next = this.#readHead(listener, bytes, at, end);
       if (next <= 0) {
         // What has come before it does not wait for it.
         if (at > 0) this.#flushTo(listener);
@@ -199,7 +196,7 @@ export class UpstreamConnection {
       }
       at = next;
     }
-    this.#readBody(listener, { bytes, at, end });
+    this.#readBody(listener, bytes, at, end);
     if (!listener.flush() && this.#listener === listener) this.socket.pause();
     if (this.#inlet !== null) this.#inlet.isLong = size >= WORTHWHILE && this.#mayBeLong;
   }
@@ -220,7 +217,7 @@ export class UpstreamConnection {
   }
 
   /** Returns where the next head or the body begins; 0 when there is nothing more to do. */
-  #readHead(listener: ResponseListener, { bytes, at, end }: Input): number {
+  #readHead(listener: ResponseListener, bytes: Buffer, at: number, end: number): number {
     const head = this.#head;
     const next = head.parse(bytes, at, end);
     if (next < 0) {
@@ -259,33 +256,32 @@ export class UpstreamConnection {
     return next;
   }
 
-  #readBody(listener: ResponseListener, input: Input): void {
-    const { bytes, at: start, end } = input;
+  #readBody(listener: ResponseListener, bytes: Buffer, start: number, end: number): void {
     if (this.#phase === CHUNKED) {
-      this.#readChunks(listener, input);
+      this.#readChunks(listener, bytes, start, end);
       return;
     }
     if (this.#phase === CLOSE) {
-      if (end > start) listener.data(bytes.subarray(start, end), this.#slab);
+      if (end > start) listener.data(bytes, start, end, this.#slab);
       return;
     }
     if (this.#phase !== LENGTH) return;
     const size = Math.min(this.#left, end - start);
     this.#left -= size;
-    if (size > 0) listener.data(bytes.subarray(start, start + size), this.#slab);
-    if (this.#left === 0) this.#ended(listener, { trailers: null, clean: start + size === end });
+    if (size > 0) listener.data(bytes, start, start + size, this.#slab);
+    if (this.#left === 0) this.#ended(listener, null, start + size === end);
   }
 
-  #readChunks(listener: ResponseListener, { bytes, at: start, end }: Input): void {
+  #readChunks(listener: ResponseListener, bytes: Buffer, start: number, end: number): void {
     const chunks = this.#chunks;
     if (chunks === null) return;
     for (let at = start; this.#listener === listener; ) {
       const what = chunks.next(bytes, at, end);
       at = chunks.position;
       if (what === CHUNK_DATA) {
-        listener.data(bytes.subarray(chunks.dataStart, chunks.dataEnd), this.#slab);
+        listener.data(bytes, chunks.dataStart, chunks.dataEnd, this.#slab);
       } else if (what === CHUNK_END) {
-        this.#ended(listener, { trailers: chunks.trailers.count > 0 ? chunks.trailers : null, clean: at === end });
+        this.#ended(listener, chunks.trailers.count > 0 ? chunks.trailers : null, at === end);
         return;
       } else {
         if (what < 0) this.#fail(unreadable(faultOf(what).reason));
@@ -295,10 +291,7 @@ export class UpstreamConnection {
   }
 
   /** @param clean Whether nothing came behind the response */
-  #ended(
-    listener: ResponseListener,
-    { trailers, clean }: { readonly trailers: FieldSection | null; readonly clean: boolean },
-  ): void {
+  #ended(listener: ResponseListener, trailers: FieldSection | null, clean: boolean): void {
     this.#listener = null;
     this.#phase = IDLE;
     this.silence.stop();
@@ -337,7 +330,7 @@ export class UpstreamConnection {
   readonly #onEnd = (): void => {
     const listener = this.#listener;
     if (this.#phase === CLOSE && listener !== null) {
-      this.#ended(listener, { trailers: null, clean: false });
+      this.#ended(listener, null, false);
       listener.flush();
     } else this.#fail(closedEarly());
   };

@@ -1,11 +1,12 @@
 /** The head of a request on its way to the upstream. */
 import type { Target } from "../../runtime/runtime.ts";
-import { type HeaderStyle, takesTrailers } from "../header-names.ts";
+import { UsualHeaderName } from "../header-name.ts";
+import type { HeaderStyle } from "../header-names.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
 import { hostFor, isReplaced, tellUpstream } from "../upstream-headers.ts";
 import type { ClientHead } from "./client-head.ts";
-import { type DropTable, ownLines, passedLines } from "./head-text.ts";
+import { type DropTable, HeadText, passedLines } from "./head-text.ts";
 import { known } from "./parse/names.ts";
 
 export function createUpstreamHeads(style: HeaderStyle): UpstreamHeads<ClientHead> {
@@ -14,22 +15,27 @@ export function createUpstreamHeads(style: HeaderStyle): UpstreamHeads<ClientHea
     if (isReplaced(name) || style.names.all.has(name)) dropped[id] = 1;
   }
 
+  /** Heads are written one at a time. */
+  const lines = new HeadText();
+
   /** @param protocol What the connection is to be upgraded to; null: nothing. */
   return function upstreamHead(exchange: LiveExchange, { forward, head, target, protocol }: Parts): string {
     const edits = exchange.upstreamEdits;
-    let text = `${forward.method} ${forward.path} HTTP/1.1\r\n`;
-    if (edits === null || !edits.replaces("Host")) text += `Host: ${hostFor(exchange, target)}\r\n`;
-    text += passedLines(head.fields, dropped, edits);
-    text += ownLines(edits, (sink) => tellUpstream(sink, exchange, style));
+    lines.begin(`${forward.method} ${forward.path} HTTP/1.1`, edits);
+    lines.add(HOST, hostFor(exchange, target));
+    tellUpstream(lines, exchange, style);
+    let text = lines.end(passedLines(head.fields, dropped, edits));
     if (protocol !== null) return `${text}Connection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
     const { body } = exchange;
-    text += takesTrailers(exchange.request) ? WITH_TRAILERS : "Connection: keep-alive\r\n";
+    text += exchange.request.takesTrailers ? WITH_TRAILERS : "Connection: keep-alive\r\n";
     if (body === null) return needsLength(forward.method, head) ? `${text}Content-Length: 0\r\n\r\n` : `${text}\r\n`;
     return body.length === null
       ? `${text}Transfer-Encoding: chunked\r\n\r\n`
       : `${text}Content-Length: ${body.length}\r\n\r\n`;
   };
 }
+
+const HOST = new UsualHeaderName("Host");
 
 /** TE is about this connection alone, which Connection has to say (RFC 9110 section 10.1.4). */
 const WITH_TRAILERS = "TE: trailers\r\nConnection: keep-alive, TE\r\n";

@@ -2,7 +2,6 @@
 import type { Answer } from "../exchange.ts";
 import type { FaultName } from "../faults.ts";
 import { isGrpc, isGrpcService } from "../grpc.ts";
-import { takesTrailers } from "../header-names.ts";
 import { UpstreamCall } from "../http1/call.ts";
 import type { UpstreamHeads } from "../http1/upstream-head.ts";
 import type { UpstreamPool } from "../http1/upstream-pool.ts";
@@ -116,7 +115,7 @@ export class StreamDelivery implements ResponseListener {
     this.#begun = true;
     const fields = this.#context.pipeline.clientHeaders(this.#exchange, status, headers);
     const isBodiless = ended || this.#head.method === "HEAD" || status === NO_CONTENT || status === NOT_MODIFIED;
-    const mayTrail = trailers && (this.#isGrpc || takesTrailers(this.#exchange.request));
+    const mayTrail = trailers && (this.#isGrpc || this.#exchange.request.takesTrailers);
     try {
       this.#writer.head(status, fields, { ended: isBodiless, trailers: mayTrail });
     } catch (error) {

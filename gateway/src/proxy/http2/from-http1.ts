@@ -24,7 +24,8 @@ export class FromHttp1 implements CallListener {
     this.#listener.head({ status, headers, ended: bodyKind === NO_BODY, trailers: bodyKind === CHUNKED_BODY });
   }
 
-  data(piece: Buffer, slab: Slab | null): void {
+  data(bytes: Buffer, start: number, end: number, slab: Slab | null): void {
+    const piece = bytes.subarray(start, end);
     this.#listener.data(slab === null ? piece : Buffer.from(piece));
   }
 

@@ -1,5 +1,4 @@
 /** The head of a request of HTTP/2 on its way to an upstream that speaks HTTP/1.1. */
-import { takesTrailers } from "../header-names.ts";
 import type { HeadParts, UpstreamHeads } from "../http1/upstream-head.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Pipeline } from "../pipeline.ts";
@@ -17,7 +16,7 @@ export const createUpstreamTexts =
     const headers = headersFor(parts.target, pipeline.upstreamHeaders(exchange), exchange);
     for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;
     // TE stands among the headers.
-    const connection = takesTrailers(exchange.request) ? "keep-alive, TE" : "keep-alive";
+    const connection = exchange.request.takesTrailers ? "keep-alive, TE" : "keep-alive";
     return `${text}Connection: ${connection}\r\n${framing(exchange, parts)}\r\n`;
   };
 

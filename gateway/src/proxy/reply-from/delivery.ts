@@ -4,7 +4,6 @@ import type { FastifyReply } from "fastify";
 import type { RawHeaders } from "../client-headers.ts";
 import type { Answer } from "../exchange.ts";
 import type { FaultName } from "../faults.ts";
-import { takesTrailers } from "../header-names.ts";
 import { Pace, type PaceLimits } from "../http1/pace.ts";
 import { Watchdog } from "../http1/watchdog.ts";
 import type { LiveExchange } from "../live-exchange.ts";
@@ -131,7 +130,7 @@ export class Delivery implements CallListener {
   }
 
   end(trailers: RawHeaders): void {
-    if (trailers.length > 0 && takesTrailers(this.#exchange.request)) this.#raw.addTrailers(pairs(trailers));
+    if (trailers.length > 0 && this.#exchange.request.takesTrailers) this.#raw.addTrailers(pairs(trailers));
     this.#raw.end();
     // What is less the system takes, or the client took too little before.
     if (this.#taking !== null || this.#incoming.socket.writableLength > SMALL) this.#slow().run(this.#taken);

@@ -45,10 +45,14 @@ export function headerOf(section: FieldSection, name: string): string | undefine
   return value;
 }
 
+const NONE: readonly string[] = [];
+
 /** Every value of a name (in lower case), one by one. */
 export function headerValues(section: FieldSection, name: string): readonly string[] {
-  const values: string[] = [];
-  for (let index = indexOf(section, name); index >= 0; index = indexOf(section, name, index + 1)) {
+  const first = indexOf(section, name);
+  if (first < 0) return NONE;
+  const values = [valueAt(section, first)];
+  for (let index = indexOf(section, name, first + 1); index >= 0; index = indexOf(section, name, index + 1)) {
     values.push(valueAt(section, index));
   }
   return values;

@@ -1,0 +1,32 @@
+/** A header's name as it is written and looked for with every request: what follows from it is made once. */
+export class HeaderName {
+  readonly name: string;
+  readonly lower: string;
+  /** What goes before the value in a head, where each line begins with the end of the one before. */
+  readonly lead: string;
+
+  constructor(name: string) {
+    this.name = name;
+    this.lower = name.toLowerCase();
+    this.lead = `\r\n${name}: `;
+  }
+
+  /** The header with this value as a line of a head. */
+  line(value: string): string {
+    return this.lead + value;
+  }
+}
+
+/** A header whose value is mostly that of the request before: its last line is kept. */
+export class UsualHeaderName extends HeaderName {
+  #value = "";
+  #line = this.lead;
+
+  override line(value: string): string {
+    if (value !== this.#value) {
+      this.#value = value;
+      this.#line = this.lead + value;
+    }
+    return this.#line;
+  }
+}
