@@ -91,6 +91,11 @@ export const service: readonly Row[] = [
   ],
   ["a header with neither", { ...url, upstreamHeaders: [{ name: "X-A" }] }, /exactly one of value and secretRef/],
   ["a header twice", { ...url, upstreamHeaders: [header("X-A"), header("X-A")] }, /Duplicate value/],
+  [
+    "a header without a name",
+    { ...url, upstreamHeaders: [{ value: "a" }] },
+    /upstreamHeaders\[0\]\.name: Required value/,
+  ],
   ["a header whose name has a space", { ...url, upstreamHeaders: [header("X A")] }, /upstreamHeaders\[0\]\.name/],
   ...counts("headers", { to: 16 }, (count) => ({
     ...url,

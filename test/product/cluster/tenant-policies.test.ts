@@ -1,0 +1,157 @@
+/** The sample policies for tenants, each against the real API server: what it accepts, and what it refuses. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type Api, connectApi } from "../../cluster/api.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { waitFor } from "../../process/index.ts";
+import { resource } from "../resources.ts";
+
+type Kind = Parameters<typeof resource>[0];
+type Row = readonly [what: string, kind: Kind, spec: object, refusal: RegExp | null];
+
+const root = new URL("../../../", import.meta.url);
+const shop = { hosts: ["shop.example.com"], paths: ["/shop/a"] };
+const tls = { secretRef: { name: "tls" } };
+const host = (...hosts: string[]) => ({ ...shop, hosts });
+const path = (...paths: string[]) => ({ ...shop, paths });
+
+const rows: readonly Row[] = [
+  ["a host and a path of the tenant's", "Route", shop, null],
+  ["a host in other letters and with a port", "Route", host("Shop.Example.com:8443"), null],
+  ["a name below a wildcard", "Route", host("a.b.shop.example.com"), null],
+  ["the wildcard itself", "Route", host("*.shop.example.com"), null],
+  ["no hosts", "Route", { paths: shop.paths }, /spec\.hosts: set the hosts that the route answers for/],
+  ["an empty list of hosts", "Route", host(), /spec\.hosts: set the hosts/],
+  [
+    "somebody else's host beside one's own",
+    "Route",
+    host("shop.example.com", "bank.example.com"),
+    /the namespace team may not answer for bank\.example\.com; its annotation sluice\.dev\/hosts allows shop\.example\.com, \*\.shop/,
+  ],
+  ["a wider wildcard", "Route", host("*.example.com"), /may not answer for \*\.example\.com/],
+  ["a wildcard at the end", "Route", host("shop.*"), /may not answer for shop\.\*/],
+  ["a name that only ends alike", "Route", host("evilshop.example.com"), /may not answer for evilshop/],
+  ["somebody else's server name", "Route", { ...shop, snis: ["bank.example.com"] }, /may not answer for bank/],
+  ["a certificate for a name of the tenant's", "Certificate", { ...tls, snis: [{ name: "shop.example.com" }] }, null],
+  ["a certificate for no name", "Certificate", tls, null],
+  ["a certificate for somebody else's name", "Certificate", { ...tls, snis: [{ name: "bank.example.com" }] }, /bank/],
+
+  ["the allowed path itself", "Route", path("/shop/"), null],
+  ["two paths below those that are allowed", "Route", path("/shop/a", "/api/shop/b"), null],
+  ["no paths", "Route", { hosts: shop.hosts }, /spec\.paths: set the paths that the route answers/],
+  ["all paths", "Route", path("/"), /the namespace team may not answer \/; its annotation sluice\.dev\/paths allows/],
+  ["a path that only begins alike", "Route", path("/shopping"), /may not answer \/shopping/],
+  ["an encoded way out", "Route", path("/shop/%2e%2e/bank"), /may not answer \/shop\/%2e%2e\/bank/],
+  ["a regular expression", "Route", path("~/shop/(a|b)"), /regular expressions are not for tenants/],
+  ["a regular expression with a way out", "Route", path("~/shop/|/bank"), /regular expressions are not for tenants/],
+
+  ["a plugin that one may use", "Plugin", { plugin: "cors" }, null],
+  [
+    "a plugin that one may not use",
+    "Plugin",
+    { plugin: "key-auth" },
+    /ann may not use the plugin key-auth in the namespace/,
+  ],
+];
+
+const object = (kind: Kind, name: string, spec: object, namespace: string) => {
+  const made = resource(kind, name, spec) as { readonly metadata: object };
+  return { ...made, metadata: { ...made.metadata, namespace } };
+};
+const create = (api: Api, kind: Kind, spec: object, namespace: string) =>
+  post(api, kind, object(kind, "tried", spec, namespace), "?dryRun=All");
+const post = (api: Api, kind: Kind, body: ReturnType<typeof object>, query = "") =>
+  api.ask({
+    method: "POST",
+    path: `/apis/sluice.dev/v1alpha1/namespaces/${body.metadata.namespace}/${kind.toLowerCase()}s${query}`,
+    body,
+  });
+const messageOf = (body: unknown): string => String(Object(body).message);
+
+let plane: ControlPlane;
+/** The administrator, and Ann, who may write everything of ours in every namespace. */
+let admin: Api;
+let ann: Api;
+before(async () => {
+  plane = await startControlPlane();
+  admin = connectApi(plane.kubeconfig);
+  ann = connectApi(await plane.kubeconfigFor("ann"));
+  const { kubectl } = plane;
+  await kubectl(["apply", "--server-side", "-f", new URL("crds", root).pathname]);
+  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+  for (const namespace of ["team", "bare", "free"]) await kubectl(["create", "namespace", namespace]);
+  await kubectl(["label", "namespace", "team", "bare", "sluice.dev/tenant=any"]);
+  await kubectl(["annotate", "namespace", "team", "sluice.dev/hosts=shop.example.com, *.shop.example.com"]);
+  await kubectl(["annotate", "namespace", "team", "sluice.dev/paths=/shop/, /api/shop/"]);
+  const verbs = ["get", "create", "patch", "delete"].map((verb) => `--verb=${verb}`);
+  const kinds = ["routes", "certificates", "plugins"].map((kind) => `--resource=${kind}.sluice.dev`);
+  await kubectl(["create", "clusterrole", "writer", ...verbs, ...kinds]);
+  await kubectl(["create", "clusterrolebinding", "writer", "--clusterrole=writer", "--user=ann"]);
+  const old = object("Route", "old", { paths: ["/"] }, "team");
+  await waitFor(async () => (await post(ann, "Route", old)).status === 201, {
+    what: "a route from before the policies",
+  });
+  await kubectl(["apply", "-f", new URL("charts/sluice/samples", root).pathname]);
+  await kubectl([
+    "-n",
+    "team",
+    "create",
+    "rolebinding",
+    "plugins",
+    "--clusterrole=sluice-tenant-plugins",
+    "--user=ann",
+  ]);
+  // The API server learns of policies, bindings and roles by watches.
+  const settled = async () => {
+    const refused = [
+      await create(ann, "Route", host("bank.example.com"), "team"),
+      await create(ann, "Route", path("/bank"), "team"),
+      await create(ann, "Plugin", { plugin: "key-auth" }, "team"),
+    ];
+    const allowed = await create(ann, "Plugin", { plugin: "cors" }, "team");
+    return refused.every(({ status }) => status >= 400) && allowed.status === 201;
+  };
+  await waitFor(settled, { what: "the policies to hold" });
+});
+after(async () => {
+  ann?.close();
+  admin?.close();
+  await plane?.stop();
+});
+
+describe("a tenant's namespace", () => {
+  for (const [what, kind, spec, refusal] of rows)
+    test(`${refusal ? "refuses" : "takes"} ${what}`, async () => {
+      const { status, body } = await create(ann, kind, spec, "team");
+      if (refusal) assert.match(`${status} ${messageOf(body)}`, new RegExp(`^4(22|03) .*${refusal.source}`, "s"));
+      else assert.equal(status, 201, messageOf(body));
+    });
+
+  test("without annotations may answer for nothing", async () => {
+    const { body } = await create(ann, "Route", shop, "bare");
+    assert.match(messageOf(body), /may not answer for shop\.example\.com; .* allows none/);
+  });
+
+  test("in which nobody was given a plugin has none; the administrator has all", async () => {
+    assert.equal((await create(ann, "Plugin", { plugin: "cors" }, "bare")).status, 403);
+    assert.equal((await create(admin, "Plugin", { plugin: "cors" }, "bare")).status, 201);
+  });
+
+  test("may label and delete what was stored before the policies, and not write it again", async () => {
+    const at = "/apis/sluice.dev/v1alpha1/namespaces/team/routes/old";
+    const patch = (body: object) =>
+      ann.ask({ method: "PATCH", path: at, body, contentType: "application/merge-patch+json" });
+    assert.equal((await patch({ metadata: { labels: { a: "b" } } })).status, 200);
+    assert.equal((await patch({ spec: { methods: ["GET"] } })).status, 422);
+    assert.equal((await ann.ask({ method: "DELETE", path: at })).status, 200);
+  });
+});
+
+test("a namespace that is no tenant's is left alone", async () => {
+  const anything: readonly (readonly [Kind, object])[] = [
+    ["Route", { paths: ["~/.*"] }],
+    ["Certificate", { ...tls, snis: [{ name: "*.example.com" }] }],
+    ["Plugin", { plugin: "key-auth" }],
+  ];
+  for (const [kind, spec] of anything) assert.equal((await create(ann, kind, spec, "free")).status, 201, kind);
+});
