@@ -1,0 +1,215 @@
+/** The user API in production behind a node: it believes the gateway, and nobody else who says who asks. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { createClient } from "graphql-ws";
+import { WebSocket } from "ws";
+import { root } from "../check/source-files.ts";
+import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../process/index.ts";
+import { type Answer, ask } from "./client.ts";
+
+const SECRET = "a-secret-of-this-test-alone";
+const FORGED = {
+  "x-consumer-id": "01999999-0000-7000-8000-000000000000",
+  "x-consumer-username": "admin",
+  "x-consumer-tags": "reader,writer",
+  "x-real-ip": "10.9.8.7",
+};
+
+/** @param port Of the user API */
+const configuration = (port: number): object => ({
+  _format_version: "3.0",
+  services: [
+    {
+      name: "users",
+      url: `http://127.0.0.1:${port}`,
+      upstream_headers: [{ name: "X-Gateway-Secret", value: SECRET }],
+      routes: [{ name: "users", paths: ["/users"] }],
+      plugins: [{ name: "key-auth", config: { anonymous: "nobody", hide_credentials: true } }],
+    },
+    // As somebody would forget it.
+    { name: "bare", url: `http://127.0.0.1:${port}`, routes: [{ name: "bare", paths: ["/bare"] }] },
+  ],
+  consumers: [
+    { username: "rita", tags: ["reader"], keyauth_credentials: [{ key: "key-of-rita" }] },
+    { username: "walt", tags: ["staff", "reader", "writer"], keyauth_credentials: [{ key: "key-of-walt" }] },
+    { username: "tess", keyauth_credentials: [{ key: "key-of-tess" }] },
+    { username: "nobody", tags: ["writer"] },
+  ],
+});
+
+const READ = "{ users { name } }";
+const create = (name: string): string =>
+  `mutation { createUser(name: "${name}", email: "${name}@example.org") { name } }`;
+
+const codes = (answer: unknown): readonly unknown[] =>
+  ((answer as { errors?: { extensions: { code: string } }[] }).errors ?? []).map(({ extensions }) => extensions.code);
+
+describe("the user API behind a node", () => {
+  const folder = temporaryFolder("user-api-gateway");
+  const running: Process[] = [];
+  let proxy: string;
+  let direct: string;
+  let api: Process;
+  let node: Process;
+
+  before(async () => {
+    api = await startProcess(process.execPath, [join(root, "user-api/src/main.ts")], {
+      name: "user API",
+      ready: /GraphQL at /,
+      env: {
+        SLUICE_USER_API_LISTEN: "127.0.0.1:0",
+        SLUICE_USER_API_GATEWAY_SECRET: SECRET,
+        SLUICE_USER_API_ACCESS: "authenticated",
+        SLUICE_USER_API_POLICY:
+          "Query.users=scope:reader|writer, Mutation.createUser=scope:writer, Subscription.userCreated=scope:reader",
+      },
+    });
+    running.push(api);
+    const [, port = ""] = /GraphQL at http:\/\/127\.0\.0\.1:(\d+)/.exec(api.output()) ?? [];
+    direct = `127.0.0.1:${port}`;
+    const file = join(folder.path, "sluice.json");
+    writeFileSync(file, JSON.stringify(configuration(Number(port))));
+    const [listen, status] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+    proxy = listen;
+    node = await startProcess(process.execPath, [join(root, "gateway/src/main.ts"), "gateway"], {
+      name: "node",
+      ready: new URL(`http://${status}/status/ready`),
+      env: {
+        SLUICE_SOURCE: "file",
+        SLUICE_FILE: file,
+        SLUICE_PROXY_LISTEN: listen,
+        SLUICE_STATUS_LISTEN: status,
+        SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+        SLUICE_PROXY_ACCESS_LOG: "stdout",
+      },
+    });
+    running.push(node);
+  });
+  after(async () => {
+    await Promise.all(running.map((one) => one.stop()));
+    folder.remove();
+  });
+
+  const rows: readonly (readonly [who: string, key: string | undefined, query: string, codes: readonly string[]])[] = [
+    ["a reader reads", "key-of-rita", READ, []],
+    ["a reader creates nobody", "key-of-rita", create("by-rita"), ["FORBIDDEN"]],
+    ["a writer reads", "key-of-walt", READ, []],
+    ["a writer creates", "key-of-walt", create("by-walt"), []],
+    ["a consumer without tags reads nothing", "key-of-tess", READ, ["FORBIDDEN"]],
+    ["the anonymous consumer is nobody, whatever its tags", undefined, READ, ["UNAUTHENTICATED"]],
+    ["the anonymous consumer creates nobody", undefined, create("by-nobody"), ["UNAUTHENTICATED"]],
+  ];
+  for (const [who, key, query, expected] of rows) {
+    test(`${who}`, async () => {
+      const { status, body } = await ask(proxy, { query, ...(key !== undefined && { key }) });
+      assert.deepEqual([status, codes(body)], [200, expected], JSON.stringify(body));
+    });
+  }
+
+  /** A request with headers of its own. */
+  async function post(url: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/graphql-response+json", ...headers },
+      body: JSON.stringify({ query: create("forged") }),
+    });
+    return { status: response.status, body: await response.json() } as Answer;
+  }
+
+  test("who claims to be a consumer is refused when the gateway was not asked, and with a wrong secret", async () => {
+    for (const [what, more] of [
+      ["nothing", {}],
+      ["another secret", { "x-gateway-secret": `${SECRET}x` }],
+      ["the secret in another spelling", { x_gateway_secret: SECRET }],
+    ] as const) {
+      const { status, body } = await post(`http://${direct}/graphql`, { ...FORGED, ...more });
+      assert.deepEqual([status, codes(body)], [401, ["UNAUTHENTICATED"]], what);
+    }
+  });
+
+  test("who claims it to the gateway is who the key says, and a secret of one's own does not pass", async () => {
+    const forged = { ...FORGED, "x-gateway-secret": "forged", x_gateway_secret: "forged", x_consumer_tags: "writer" };
+    const reader = await post(`http://${proxy}/users/graphql`, { ...forged, apikey: "key-of-rita" });
+    assert.deepEqual(codes(reader.body), ["FORBIDDEN"]);
+    const nobody = await post(`http://${proxy}/users/graphql`, forged);
+    assert.deepEqual(codes(nobody.body), ["UNAUTHENTICATED"]);
+  });
+
+  test("a service without the secret is not believed", async () => {
+    const { status, body } = await post(`http://${proxy}/bare/graphql`, { ...FORGED, apikey: "key-of-walt" });
+    assert.deepEqual([status, codes(body)], [401, ["UNAUTHENTICATED"]]);
+  });
+
+  /** A client of graphql-ws that sends headers with its upgrade. */
+  function follow(context: TestContext, url: string, headers: Readonly<Record<string, string>>) {
+    class WithHeaders extends WebSocket {
+      constructor(address: string, protocols: string[]) {
+        super(address, protocols, { headers });
+      }
+    }
+    const client = createClient({ url, webSocketImpl: WithHeaders, retryAttempts: 0 });
+    context.after(() => client.dispose());
+    const names: unknown[] = [];
+    const errors: unknown[] = [];
+    const run = (query: string) =>
+      client.subscribe(
+        { query },
+        {
+          next: ({ data, errors: faults }) => {
+            for (const fault of faults ?? []) errors.push(fault.extensions?.code);
+            names.push(Object.values(data ?? {})[0]);
+          },
+          error: (error) => {
+            if (Array.isArray(error)) errors.push(...codes({ errors: error }));
+            else errors.push((error as { readonly message?: unknown }).message);
+          },
+          complete: () => undefined,
+        },
+      );
+    return { run, names, errors };
+  }
+
+  test("subscriptions by WebSocket go through the node, and carry who asks", async (context) => {
+    const url = `ws://${proxy}/users/graphql`;
+    const rita = follow(context, url, { apikey: "key-of-rita", ...FORGED });
+    const walt = follow(context, url, { apikey: "key-of-walt" });
+    const tess = follow(context, url, { apikey: "key-of-tess", ...FORGED });
+    const nobody = follow(context, url, FORGED);
+    const subscription = "subscription { userCreated { name } }";
+    for (const each of [rita, tess, nobody]) each.run(subscription);
+    await waitFor(() => tess.errors.length > 0 && nobody.errors.length > 0, { what: "both to be refused" });
+    assert.deepEqual([tess.errors, nobody.errors], [["FORBIDDEN"], ["UNAUTHENTICATED"]]);
+    // Nobody is told when a subscription has begun: users are created until one is heard of.
+    let number = 0;
+    await waitFor(
+      () => {
+        number++;
+        walt.run(create(`heard${number}`));
+        return rita.names.length > 0;
+      },
+      { what: "the reader to hear of somebody" },
+    );
+    assert.match(JSON.stringify(rita.names[0]), /^{"name":"heard\d+"}$/);
+    assert.deepEqual([rita.errors, walt.errors], [[], []]);
+    // The same socket, the other scope.
+    rita.run(create("by-socket"));
+    await waitFor(() => rita.errors.length > 0, { what: "the reader to be refused" });
+    assert.deepEqual(rita.errors, ["FORBIDDEN"]);
+  });
+
+  test("a WebSocket that claims to be a consumer is refused when the gateway was not asked", async (context) => {
+    for (const headers of [FORGED, { ...FORGED, "x-gateway-secret": "forged-but-long-enough" }]) {
+      const forged = follow(context, `ws://${direct}/graphql`, headers);
+      forged.run("subscription { userCreated { name } }");
+      await waitFor(() => forged.errors.length > 0, { what: "the upgrade to be refused" });
+      assert.deepEqual(forged.names, []);
+      assert.equal(forged.errors[0], "Unexpected server response: 401");
+    }
+  });
+
+  test("the secret is in no log", () => {
+    for (const { output } of [api, node]) assert.ok(!output().includes(SECRET));
+  });
+});
