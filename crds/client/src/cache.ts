@@ -94,13 +94,13 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
     scopes.find((scope) => scope.kind === kind && scope.found.has(key))?.found.get(key);
 
   const counts = (kind: Kinds, { metadata }: Resource): boolean =>
-    !selected || kind === "EndpointSlice" || selected.has(metadata.namespace);
+    !selected || isEverywhere(kind) || selected.has(metadata.namespace);
 
   /** What was read of them waits for them: a namespace is there at once and never in part. */
   function moveNamespaces(moved: readonly string[]): void {
     const names = new Set(moved);
     for (const { kind, found } of scopes)
-      for (const [key, resource] of found) {
+      for (const [key, resource] of isEverywhere(kind) ? [] : found) {
         if (!names.has(resource.metadata.namespace)) continue;
         put(kind, key, resource);
         if (counts(kind, resource)) onVersion?.(kind, undefined, resource);
@@ -215,6 +215,9 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
     },
   };
 }
+
+/** Nodes are found by EndpointSlices, wherever they run. */
+const isEverywhere = (kind: Kind): boolean => kind === "EndpointSlice";
 
 /** A directory's version says nothing of a resource's age. */
 const isSameVersion = (one: Resource, other: Resource): boolean =>
