@@ -2,6 +2,7 @@
 import type { NodeState, PushChange, PushDocument, PushRefused } from "@sluice/model";
 import { Agent, request } from "undici";
 import { bodyOf } from "./body.ts";
+import { createGate } from "./gate.ts";
 
 export interface NodeClient {
   state(): Promise<NodeState>;
@@ -38,6 +39,9 @@ interface Node {
 /** Answers that stay the same for the same document: it has faults, or is too large. Others may pass by themselves. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 422]);
 
+/** Whole documents that are sent at once: with very many nodes they would fill memory and line, and all would be late. */
+const WHOLE_AT_ONCE = 16;
+
 /** Connections are kept and shared by all nodes; `close` lets go of them. */
 export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): {
   readonly connect: ConnectNode;
@@ -51,6 +55,7 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
       ...(tls ? { cert: tls.cert, key: tls.key, ca: tls.ca, servername: tls.serverName, minVersion: "TLSv1.3" } : {}),
     },
   });
+  const gate = createGate(WHOLE_AT_ONCE);
   const authorization: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
 
   async function call(node: Node, method: "GET" | "PUT" | "PATCH", push?: PushDocument | PushChange) {
@@ -84,7 +89,7 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
   return {
     connect: (address, signal) => ({
       state: async () => acknowledged(await call({ address, signal }, "GET")),
-      put: async (push) => acknowledged(await call({ address, signal }, "PUT", push)),
+      put: async (push) => acknowledged(await gate(() => call({ address, signal }, "PUT", push))),
       patch: async (push) => {
         const answer = await call({ address, signal }, "PATCH", push);
         return answer.status === 409 ? "stale" : acknowledged(answer);
