@@ -75,6 +75,88 @@ test("status is no part of what is applied", async () => {
   assert.equal(await plane.kubectl(["get", "gwsvc", "made-up", "-o", "jsonpath={.status}"]), "");
 });
 
+/** What `kubectl get` shows of each kind before Accepted, Programmed and Age: columns and cells of an example. */
+const shown: Readonly<
+  Record<Kind, { readonly spec: object; readonly cells: Readonly<Record<string, string | null>> }>
+> = {
+  Service: { spec: { url: "http://users:4000" }, cells: { URL: "http://users:4000", Host: null, Backend: null } },
+  Upstream: {
+    spec: { algorithm: "latency", targets: [{ target: "10.0.0.1:80" }, { target: "10.0.0.2:80" }] },
+    cells: { Algorithm: "latency", Targets: "10.0.0.1:80" },
+  },
+  Certificate: {
+    spec: { secretRef: { name: "tls" }, snis: [{ name: "a.example" }, { name: "b.example" }] },
+    cells: { Secret: "tls", SNIs: "a.example" },
+  },
+  Route: {
+    spec: { hosts: ["a.example", "b.example"], paths: ["/a"], serviceRef: { name: "users" } },
+    cells: { Hosts: '["a.example","b.example"]', Paths: '["/a"]', Service: "users" },
+  },
+  Plugin: {
+    spec: { plugin: "cors", targetRefs: [{ kind: "Route", name: "users" }] },
+    cells: { Plugin: "cors", Target: "Route", Name: "users" },
+  },
+  Consumer: { spec: { username: "ann" }, cells: { Username: "ann" } },
+};
+
+interface Table {
+  readonly columnDefinitions: readonly { readonly name: string; readonly priority: number }[];
+  readonly rows: readonly { readonly cells: readonly unknown[] }[];
+}
+
+/** The columns that kubectl shows without `-o wide`, with the cells of the one row. */
+async function cellsOf(path: string): Promise<readonly (readonly [name: string, cell: unknown])[]> {
+  const accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+  const { columnDefinitions, rows } = (await api.ask({ path, accept })).body as Table;
+  return columnDefinitions.flatMap(({ name, priority }, index) =>
+    priority === 0 ? [[name, rows[0]?.cells[index]] as const] : [],
+  );
+}
+
+describe("kubectl get", () => {
+  for (const [kind, { spec, cells }] of Object.entries(shown) as [Kind, (typeof shown)[Kind]][])
+    test(`shows of a ${kind} what it is, whether it is accepted and served, and its age`, async () => {
+      const all = `/apis/sluice.dev/v1alpha1/namespaces/default/${kind.toLowerCase()}s`;
+      assert.equal((await api.ask({ method: "POST", path: all, body: resource(kind, "shown", spec) })).status, 201);
+      const before = await cellsOf(`${all}/shown`);
+      const own = [["Name", "shown"], ...Object.entries(cells)];
+      assert.deepEqual(before.slice(0, -1), [...own, ["Accepted", null], ["Programmed", null]]);
+      const condition = {
+        observedGeneration: 1,
+        lastTransitionTime: "2026-01-01T00:00:00Z",
+        reason: "A",
+        message: "b",
+      };
+      const conditions = [
+        { type: "Programmed", status: "False", ...condition },
+        { type: "Accepted", status: "True", ...condition },
+      ];
+      const contentType = "application/merge-patch+json";
+      const path = `${all}/shown/status`;
+      assert.equal(
+        (await api.ask({ method: "PATCH", path, body: { status: { conditions } }, contentType })).status,
+        200,
+      );
+      const after = await cellsOf(`${all}/shown`);
+      assert.deepEqual(after.slice(-3, -1), [
+        ["Accepted", "True"],
+        ["Programmed", "False"],
+      ]);
+      assert.match(after.at(-1)?.join(" ") ?? "", /^Age \d+s$/);
+    });
+
+  test("lists every kind by the category, and tells with -o wide what is wrong", async () => {
+    const listed = await plane.kubectl(["get", "sluice", "-o", "name"]);
+    for (const kind of Object.keys(shown))
+      assert.match(listed, new RegExp(`^${kind.toLowerCase()}\\.sluice\\.dev/shown$`, "m"));
+    const table = await plane.kubectl(["get", "gwroute", "shown", "-o", "wide"]);
+    assert.match(
+      table,
+      /^NAME +HOSTS +PATHS +SERVICE +METHODS +ACCEPTED +PROGRAMMED +AGE +MESSAGE\nshown .* True +False +\d+s +b\n$/,
+    );
+  });
+});
+
 test("kubectl explain tells what a member means", async () => {
   assert.match(await plane.kubectl(["explain", "routes.sluice.dev.spec.stripPath"]), /FIELD: stripPath <boolean>/);
 });
