@@ -10,7 +10,7 @@ import type { LiveExchange } from "./live-exchange.ts";
  */
 export function protocolFault({ route, request, service }: LiveExchange): Answer | FaultName | null {
   const { protocols } = route;
-  const [first] = protocols;
+  const first = protocols[0];
   const isHttp2 = request.head.httpVersion === "2";
   if (first === "http" || first === "https") {
     if (request.scheme === "http" && !protocols.includes("http")) return toHttps({ route, request });

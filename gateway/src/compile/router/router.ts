@@ -38,12 +38,15 @@ export class Router {
   readonly #tables: ReadonlyMap<string, Table>;
   readonly #kinds: HostKinds;
   readonly #hostless: Table | undefined;
+  /** Whether any entry has hosts. */
+  readonly #hasHosts: boolean;
 
   private constructor(indexes: Indexes) {
     this.#indexes = indexes;
     this.#tables = indexes.tables;
     this.#kinds = { ports: indexes.counts.ports > 0, wildcards: indexes.counts.wildcards > 0 };
     this.#hostless = indexes.tables.get("");
+    this.#hasHosts = indexes.tables.size > (this.#hostless === undefined ? 0 : 1);
   }
 
   static readonly empty = new Router({
@@ -81,7 +84,7 @@ export class Router {
   /** The search's winner is null when no route matches. */
   match(request: MatchRequest, parts: PartSource = everyRoute): Search {
     const search = new Search(request, this.#tables, parts);
-    visitHostKeys(request, this.#kinds, search);
+    if (this.#hasHosts) visitHostKeys(request, this.#kinds, search);
     if (this.#hostless !== undefined) search.visitTable(this.#hostless);
     return search;
   }
