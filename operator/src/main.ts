@@ -1,12 +1,20 @@
 #!/usr/bin/env -S MALLOC_ARENA_MAX=2 node --max-semi-space-size=8 --heap-growing-percent=30
 /** Command `sluice-operator`: reads settings, starts the operator, stops it in order; or does what its arguments say. */
-import { createClusterClient, createClusterObjects, createDirectoryClient, type ResourceClient } from "@sluice/crds";
+import {
+  createClusterClient,
+  createClusterObjects,
+  createClusterStore,
+  createDirectoryClient,
+  createDirectoryStore,
+  type OwnStore,
+  type ResourceClient,
+} from "@sluice/crds";
 import { readSettings } from "@sluice/model";
 import { type Logger, pino } from "pino";
 import { leadOf } from "./lead/start-lead.ts";
 import { MANAGER, startOperator } from "./operator.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { pushCredentials, SettingsError, type StartFault, startFault } from "./start.ts";
+import { ownName, pushCredentials, SettingsError, type StartFault, startFault } from "./start.ts";
 
 async function run(settings: OperatorSettings): Promise<void> {
   const log = pino({ name: "sluice-operator", level: settings.logLevel });
@@ -23,6 +31,7 @@ async function run(settings: OperatorSettings): Promise<void> {
   log.info({ address: operator.address }, "operator is up");
   const webhook = await webhookOf(settings, { client, log }).catch(async (error) => {
     await operator.close();
+    store: storeOf(settings),
     await client.close();
     throw error;
   });
@@ -45,6 +54,12 @@ async function run(settings: OperatorSettings): Promise<void> {
 async function webhookOf(
   settings: OperatorSettings,
   { client, log }: Parts,
+function storeOf(settings: OperatorSettings): OwnStore {
+  const { directory, homeNamespace: namespace } = settings;
+  const name = `${ownName(settings)}-document`;
+  return directory ? createDirectoryStore(directory, name) : createClusterStore({ namespace, name });
+}
+
 ): Promise<{ close(): Promise<void> } | null> {
   const { webhookListen: listen, webhookName: name, homeNamespace, directory } = settings;
   if (!listen || directory) return null;

@@ -1,10 +1,14 @@
 /** Puts the operator together: cache -> translate -> publish -> status, and the listener. */
 import type { AddressInfo } from "node:net";
-import { createResourceCache, type ResourceClient } from "@sluice/crds";
+import { createResourceCache, type OwnStore, type ResourceClient } from "@sluice/crds";
 import { CREDENTIAL_LABEL } from "@sluice/model";
 import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import { createDurable } from "./durable/durable.ts";
+import { type Acknowledged, createKeeper } from "./durable/keeper.ts";
+import { createLastValid } from "./durable/last-valid.ts";
 import { type Lead, leadAlone, type StartLead } from "./lead/lead.ts";
-import { createOperatorMetrics } from "./metrics.ts";
+import { createOperatorMetrics, type OperatorGauges } from "./metrics.ts";
 import { type NodeService, nodesBehind } from "./publish/discover.ts";
 import { type NodeCredentials, nodeConnector } from "./publish/node-client.ts";
 import { createPublisher } from "./publish/publisher.ts";
@@ -15,7 +19,7 @@ import { createServer } from "./server.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 import { SettingsError } from "./start.ts";
 import { createTeller } from "./status/teller.ts";
-import { createStatusWriter } from "./status/writer.ts";
+import { createStatusWriter, PARALLEL } from "./status/writer.ts";
 import { createTranslator } from "./translate/translator.ts";
 import { createWaitingRoom } from "./wait/waiting-room.ts";
 import { selectorOf } from "./world/selection.ts";
@@ -29,6 +33,10 @@ export interface OperatorOptions {
   readonly credentials: NodeCredentials;
   /** Who leads when there are several operators. Default: this one. */
   readonly startLead?: StartLead;
+  /** Where what was acknowledged is kept; closed with the operator. Absent: nowhere. */
+  readonly store?: OwnStore;
+  /** Where metrics go, beside those that are there. Default: a registry of its own. */
+  readonly registry?: Registry;
   readonly log: Logger;
 }
 
@@ -52,7 +60,7 @@ function nodeServiceOf({ nodeService, namespaces }: OperatorSettings): NodeServi
 }
 
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
-  const { settings, client, credentials, startLead = leadAlone, log } = options;
+  const { settings, client, credentials, startLead = leadAlone, registry, store, log } = options;
   const nodeService = nodeServiceOf(settings);
   const namespaceSelector = selectorOf(settings);
   const abort = new AbortController();
@@ -65,25 +73,32 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     onOutranked: (term) => lead?.outranked(term),
     onChange: () => {
       seen ??= setImmediate(look);
+      durable?.look();
     },
     onPush: (outcome, seconds) => metrics.pushed(outcome, seconds),
   });
-  const metrics = createOperatorMetrics({
+  const gauges: OperatorGauges = {
     revision: publisher.revision,
     resources: () => Object.fromEntries(watchedKinds.map((kind) => [kind, cache.resources[kind].size])),
     problems: () => reconciler.problemCount(),
+    work: {
+      waiting: { document: () => reconciler.waiting(), status: () => writer.waiting() },
+      workers: { document: 1, status: PARALLEL },
+    },
     term: () => lead?.term() ?? null,
     nodes: () => {
       const { acknowledged, lagging, silent } = publisher.acknowledgement(publisher.revision());
       return { current: acknowledged.length, lagging: lagging.length, silent: silent.length };
     },
-  });
+  };
+  const metrics = createOperatorMetrics(gauges, registry);
   const writer = createStatusWriter({
     client,
     manager: MANAGER,
     log,
     onRetry: () => reconciler.lookAgain(),
     onWrite: metrics.wroteStatus,
+    work: metrics.work.status,
   });
 
   const teller = createTeller({ client, reporter: MANAGER, log });
@@ -101,6 +116,44 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   function look(): void {
     seen = undefined;
     reconciler.look();
+  }
+
+  const lastValid = createLastValid();
+  const keeper = store && createKeeper({ store, log });
+  const durable =
+    keeper &&
+    createDurable({
+      keeper,
+      interval: settings.documentInterval,
+      hash: () => (lead?.term() ? publisher.hash() : null),
+      acknowledged,
+      onRead(kept) {
+        if (kept) lastValid.restore(kept);
+        reconciler.touch();
+      },
+      log,
+    });
+
+  function unread(): readonly string[] {
+    const kinds = cache.unsynced();
+    return durable && !durable.isRead() ? [...kinds, "what was kept"] : kinds;
+  }
+
+  function acknowledged(): Acknowledged | null {
+    const [term, revision, hash] = [lead?.term() ?? null, publisher.revision(), publisher.hash()];
+    if (term === null || hash === null || !reconciler.upToDate()) return null;
+    if (!publisher.acknowledgement(revision).programmed) return null;
+    return { term, revision, hash, resources: lastValid.all() };
+  }
+
+  /** The highest term that is known from what was kept; 0 when that cannot be read. */
+  async function floor(): Promise<number> {
+    try {
+      return (await keeper?.term()) ?? 0;
+    } catch (error) {
+      log.warn({ reason: (error as Error).message }, "cannot read the term of what was kept");
+      return 0;
+    }
   }
 
   const batches = createBatches({ class: settings.class });
@@ -129,7 +182,8 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   const reconciler = createReconciler({
     cache,
     batches,
-    translate: createTranslator({ homeNamespace: settings.homeNamespace, class: settings.class }),
+    translate: createTranslator({ homeNamespace: settings.homeNamespace, class: settings.class, lastValid }),
+    unread,
     empty: nothing,
     publisher,
     writer,
@@ -137,6 +191,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     leads: () => lead !== undefined && lead.term() !== null,
     log,
     onReconcile: metrics.reconciled,
+    work: metrics.work.document,
     onProgress: () => waitingRoom.look(),
   });
   const waitingRoom = createWaitingRoom({
@@ -150,7 +205,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     publisher,
     waitingRoom,
     registry: metrics.registry,
-    unsynced: cache.unsynced,
+    unsynced: unread,
     lead: { term: () => lead?.term() ?? null, leader: () => lead?.leader() ?? null },
   });
   publisher.setNodes(settings.nodes.map((address) => address.replace(/\/+$/, "")));
@@ -182,8 +237,10 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     await server.close();
     await publisher.close();
     await writer.close();
+    await durable?.close();
     // Last: whoever leads next must not meet our own pushes and writes.
     await lead?.close();
+    await store?.close();
     await connector.close();
   }
 
@@ -193,7 +250,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     await close();
     throw error;
   }
-  lead = startLead({ floor: async () => 0, onTerm });
+  lead = startLead({ floor, onTerm });
   const { address, port } = server.server.address() as AddressInfo;
   return { address: { host: address, port }, close };
 }

@@ -74,6 +74,14 @@ export const operatorSettings = defineSettings({
     default: 2000,
     description: "How often the Lease is renewed, and looked at by those who are ready to lead.",
   },
+  documentInterval: {
+    variable: "SLUICE_DOCUMENT_INTERVAL",
+    kind: "duration",
+    default: 30_000,
+    description:
+      "How often at most what the nodes have acknowledged is kept, encrypted, for a later start: as ConfigMaps of the " +
+      "home namespace, or beside a folder of resources.",
+  },
   pushToken: {
     variable: "SLUICE_PUSH_TOKEN",
     kind: "text",

@@ -18,9 +18,11 @@ export {
   createClusterObjects,
 } from "./cluster/objects.ts";
 export { mergeConditions } from "./conditions.ts";
+export { type ClusterStoreOptions, createClusterStore } from "./cluster/own-store.ts";
 export { createDirectoryClient, type DirectoryClientOptions } from "./directory/client.ts";
 export { locateIn } from "./directory/locate.ts";
 export { type Placed as PlacedResource, parseResources } from "./directory/parse.ts";
+export { createDirectoryStore } from "./directory/own-store.ts";
 export { printResource } from "./directory/rewrite.ts";
 export * from "./endpoints.ts";
 export { isOurs, type KindNames, kindNames, kindOf } from "./kinds.ts";

@@ -225,3 +225,21 @@ export interface LeaseStore {
   ): Promise<SeenLease>;
   close(): Promise<void>;
 }
+
+/** Small things of the operator's own, kept where its resources are. Bytes are what the operator has encrypted. */
+export interface OwnStore {
+  /** The key to all of it, 32 random bytes; made at the first call, whoever makes it. */
+  key(): Promise<Buffer>;
+  /** What the manifest says, and its version; null: there is none. */
+  manifest(): Promise<{ readonly text: string; readonly version: string } | null>;
+  /** Rejects with a Conflict when the manifest is not of that version; null: when there is one. */
+  putManifest(text: string, before: string | null): Promise<string>;
+  /** Names of all parts, used or not. */
+  parts(): Promise<readonly string[]>;
+  /** Null: there is no such part. */
+  part(name: string): Promise<Buffer | null>;
+  /** A part of this name has this content, if it is there already. At most 1 MiB; names are of a-z and 0-9. */
+  putPart(name: string, content: Buffer): Promise<void>;
+  removePart(name: string): Promise<void>;
+  close(): Promise<void>;
+}

@@ -27,6 +27,8 @@ export interface ReconcilerOptions {
   readonly writer: StatusWriter;
   readonly teller: Teller;
   /** While another operator leads, everything is translated and nothing is written or told. */
+  /** What has to be read before anything is published and was not yet. */
+  readonly unread: () => readonly string[];
   readonly leads: () => boolean;
   readonly log: Logger;
   readonly onReconcile: (seconds: number) => void;
@@ -68,7 +70,8 @@ const RESTS = 2;
 const LONGEST_REST = 250;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { cache, batches, translate, publisher, writer, teller, leads, log, onReconcile, onProgress } = options;
+  const { cache, batches, translate, publisher, writer, teller, unread, leads, log, onReconcile, work, onProgress } =
+    options;
   const book = createProgressBook();
   const statuses = createStatuses({ world: cache.resources, book, publisher, writer });
   let built = options.empty;
@@ -123,10 +126,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   function reconcile(): void {
-    const missing = cache.unsynced();
+    const missing = unread();
     if (missing.length > 0) {
       const names = missing.join(", ");
-      if (names !== waitedFor) log.info({ kinds: missing }, "not publishing before these kinds have been read");
+      if (names !== waitedFor) log.info({ kinds: missing }, "not publishing before these have been read");
       waitedFor = names;
       return;
     }
@@ -213,7 +216,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       }
       lookAgain();
     },
-    upToDate: () => !dirty && cache.unsynced().length === 0,
+    upToDate: () => !dirty && unread().length === 0,
     problemsOf(kind, namespace, name) {
       const own = problems.get(ownerKey({ kind, namespace, name })) ?? [];
       return own.map(({ reason, message }) => ({ kind, namespace, name, reason, message }));

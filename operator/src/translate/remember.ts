@@ -12,8 +12,10 @@ import {
   translate,
   translateNoted,
 } from "@sluice/crds";
+import type { LastValid } from "../durable/last-valid.ts";
 import { grantsFor, grantsIn } from "./grants.ts";
 import { withLastSecret } from "./last-secret.ts";
+import { withLastValid } from "./last-valid.ts";
 import { type Item, type Owner, ownerKey } from "./translation.ts";
 
 /** One entity of a resource, and what the translation of the whole needs of it again and again. */
@@ -55,7 +57,8 @@ function pieceOf(owner: Owner, checked: CheckedTranslation): Piece {
   return { ...checked, asItem: entity && { owner, entity: entity as unknown as Item["entity"] }, targets };
 }
 
-export function createMemory(homeNamespace: string): Memory {
+/** @param lastValid What stands in for a resource that was made invalid. Absent: nothing does. */
+export function createMemory(homeNamespace: string, lastValid?: LastValid): Memory {
   const translating = { homeNamespace, audience: "nodes" } as const;
   const remembered = new Map<string, Entry>();
   /** The shorter way to an entry for a resource that is the very same object as before. */
@@ -107,14 +110,28 @@ export function createMemory(homeNamespace: string): Memory {
               ask,
             })
           : { translated: noted.translated, last: undefined };
-      const pieces = translated.map((checked) => pieceOf(owner, checked));
-      const entry: Entry = { owner, key, uid, version, holds: noted.holds, pieces, asked, secret: last };
+      const { translated: served, holds } = lastValid
+        ? withLastValid({
+            translated,
+            holds: noted.holds,
+            resource,
+            last: lastValid.of(key, uid),
+            translate: (older) => translateNoted(older, translating, noting),
+          })
+        : { translated, holds: noted.holds };
+      if (served === translated && translated[0]?.entity) lastValid?.note(key, resource);
+      const pieces = served.map((checked) => pieceOf(owner, checked));
+      const entry: Entry = { owner, key, uid, version, holds, pieces, asked, secret: last };
       remembered.set(key, entry);
       entries.set(resource, entry);
       return entry;
     },
-    forget: (key) => void remembered.delete(key),
+    forget(key) {
+      remembered.delete(key);
+      lastValid?.forget(key);
+    },
     keepOnly(keys) {
+      lastValid?.keepOnly(keys);
       for (const key of remembered.keys()) if (!keys.has(key)) remembered.delete(key);
     },
   };

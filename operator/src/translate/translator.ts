@@ -2,6 +2,7 @@
  * Translates the world, which is its whole definition (whole.ts), and remembers enough to carry a translation on when few
  * resources have changed (next.ts): the same world gives the same translation, whichever way.
  */
+import type { LastValid } from "../durable/last-valid.ts";
 import type { World } from "../world/world.ts";
 import { createLookups } from "./lookups.ts";
 import { createNext, type Next } from "./next.ts";
@@ -13,6 +14,8 @@ export interface TranslatorOptions {
   readonly homeNamespace: string;
   /** Resources with another spec.class belong to another Sluice. */
   readonly class: string;
+  /** What stands in for a resource that was made invalid. Absent: nothing does. */
+  readonly lastValid?: LastValid;
 }
 
 /**
@@ -27,7 +30,7 @@ const SHARE = 1 / 4;
 const FEW = 16;
 
 export function createTranslator(options: TranslatorOptions): Translate {
-  const memory = createMemory(options.homeNamespace);
+  const memory = createMemory(options.homeNamespace, options.lastValid);
   const lookups = createLookups(options);
   const translateWhole = createWhole({ class: options.class, memory, lookups });
   let last: Whole | undefined;

@@ -1,0 +1,131 @@
+/** What the operator keeps of its own, as ConfigMaps of one namespace, and the key to it in a Secret. */
+import { randomBytes } from "node:crypto";
+import { Conflict, type OwnStore } from "../resource.ts";
+import { type Connection, createConnection } from "./connection.ts";
+import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./credentials.ts";
+import { Fault } from "./fault.ts";
+import { pathOf } from "./transport.ts";
+
+export interface ClusterStoreOptions extends KubeconfigOptions {
+  readonly namespace: string;
+  /** Of the Secret and the manifest; the names of parts begin with it. */
+  readonly name: string;
+}
+
+const configMaps = { apiVersion: "v1", plural: "configmaps" };
+const secrets = { apiVersion: "v1", plural: "secrets" };
+/** Its value is the name of what the part belongs to. */
+const LABEL = "sluice.dev/part-of";
+const KEY_BYTES = 32;
+
+interface Kept {
+  readonly metadata: { readonly name: string; readonly resourceVersion: string };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly binaryData?: Readonly<Record<string, string>>;
+}
+
+/** @throws KubeconfigError when the kubeconfig cannot be read. */
+export function createClusterStore({ namespace, name, ...options }: ClusterStoreOptions): OwnStore {
+  return storeOver(createConnection(createCredentials(loadKubeconfig(options))), { namespace, name });
+}
+
+export function storeOver(
+  connection: Connection,
+  { namespace, name }: Pick<ClusterStoreOptions, "namespace" | "name">,
+): OwnStore {
+  const prefix = `${name}-`;
+  const partPath = (part: string) => pathOf(configMaps, { namespace, name: prefix + part });
+
+  async function find(path: string): Promise<Kept | null> {
+    try {
+      return (await connection.call({ method: "GET", path })) as Kept;
+    } catch (error) {
+      if (error instanceof Fault && error.isObjectAbsent) return null;
+      throw error;
+    }
+  }
+
+  /** Null: there is one already. */
+  async function create(of: typeof configMaps, kind: string, object: object): Promise<Kept | null> {
+    try {
+      const body = { apiVersion: "v1", kind, ...object };
+      return (await connection.call({ method: "POST", path: pathOf(of, { namespace }), body })) as Kept;
+    } catch (error) {
+      if (error instanceof Fault && error.status.reason === "AlreadyExists") return null;
+      throw error;
+    }
+  }
+
+  async function key(): Promise<Buffer> {
+    const path = pathOf(secrets, { namespace, name });
+    let kept = await find(path);
+    if (!kept) {
+      const data = { key: randomBytes(KEY_BYTES).toString("base64") };
+      kept = (await create(secrets, "Secret", { metadata: { namespace, name }, data })) ?? (await find(path));
+    }
+    const bytes = Buffer.from(kept?.data?.key ?? "", "base64");
+    if (bytes.length !== KEY_BYTES)
+      throw new Error(`the Secret ${namespace}/${name} holds no key of ${KEY_BYTES} bytes; remove it, and one is made`);
+    return bytes;
+  }
+
+  return {
+    key,
+    async manifest() {
+      const kept = await find(pathOf(configMaps, { namespace, name }));
+      return kept && { text: kept.data?.manifest ?? "", version: kept.metadata.resourceVersion };
+    },
+    async putManifest(text, before) {
+      const data = { manifest: text };
+      if (before === null) {
+        const made = await create(configMaps, "ConfigMap", { metadata: { namespace, name }, data });
+        if (!made) throw new Conflict("exists", `the ConfigMap ${namespace}/${name} is there already`);
+        return made.metadata.resourceVersion;
+      }
+      try {
+        const put = (await connection.call({
+          method: "PATCH",
+          path: pathOf(configMaps, { namespace, name }),
+          contentType: "application/merge-patch+json",
+          body: { metadata: { resourceVersion: before }, data },
+        })) as Kept;
+        return put.metadata.resourceVersion;
+      } catch (error) {
+        if (error instanceof Fault && (error.code === 409 || error.isObjectAbsent))
+          throw new Conflict("changed", error.message);
+        throw error;
+      }
+    },
+    async parts() {
+      const names: string[] = [];
+      let page: string | undefined;
+      do {
+        const query = { labelSelector: `${LABEL}=${name}`, limit: 50, continue: page };
+        const answer = (await connection.call({ method: "GET", path: pathOf(configMaps, { namespace }), query })) as {
+          readonly metadata: { readonly continue?: string };
+          readonly items: readonly Kept[] | null;
+        };
+        names.push(...(answer.items ?? []).map(({ metadata }) => metadata.name.slice(prefix.length)));
+        page = answer.metadata.continue || undefined;
+      } while (page !== undefined);
+      return names;
+    },
+    async part(part) {
+      const content = (await find(partPath(part)))?.binaryData?.content;
+      return content === undefined ? null : Buffer.from(content, "base64");
+    },
+    async putPart(part, content) {
+      const metadata = { namespace, name: prefix + part, labels: { [LABEL]: name } };
+      const binaryData = { content: content.toString("base64") };
+      await create(configMaps, "ConfigMap", { metadata, binaryData, immutable: true });
+    },
+    async removePart(part) {
+      try {
+        await connection.call({ method: "DELETE", path: partPath(part) });
+      } catch (error) {
+        if (!(error instanceof Fault && error.isObjectAbsent)) throw error;
+      }
+    },
+    close: () => connection.close(),
+  };
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { test } from "node:test";
+import type { Resource } from "@sluice/crds";
+import { createKeeper, type Keeper } from "./keeper.ts";
+import { MAX_BYTES } from "./parts.ts";
+import { type TestStore, testStore } from "./testing-store.ts";
+
+function route(name: string, spec: Readonly<Record<string, unknown>> = {}): readonly [string, Resource] {
+  const metadata = { name, namespace: "default", uid: `uid-${name}`, generation: 1, resourceVersion: "7" };
+  const status = { conditions: [] };
+  const full = { paths: [`/${name}`], ...spec };
+  return [`Route/default/${name}`, { apiVersion: "sluice.dev/v1alpha1", kind: "Route", metadata, spec: full, status }];
+}
+const many = (count: number) => new Map(Array.from({ length: count }, (_, index) => route(`route-${index}`)));
+
+function scene(): { readonly store: TestStore; readonly warnings: object[]; keeper(): Keeper } {
+  const store = testStore();
+  const warnings: object[] = [];
+  return {
+    store,
+    warnings,
+    keeper: () => createKeeper({ store, log: { warn: (details: object) => void warnings.push(details) } }),
+  };
+}
+const document = (resources: ReadonlyMap<string, Resource>, revision = 1, term = 1) => ({
+  term,
+  revision,
+  hash: `hash-${revision}`,
+  resources,
+});
+
+test("what was kept is read by the next operator, without status", async () => {
+  const { keeper } = scene();
+  assert.equal(await keeper().read(), null);
+  assert.equal(await keeper().term(), 0);
+  await keeper().write(document(many(50), 3, 4));
+  const kept = await keeper().read();
+  assert.equal(kept?.size, 50);
+  const { status, metadata, spec } = kept?.get("Route/default/route-7") ?? {};
+  assert.deepEqual([status, metadata?.uid, metadata?.resourceVersion], [undefined, "uid-route-7", undefined]);
+  assert.deepEqual(spec, { paths: ["/route-7"] });
+  assert.equal(await keeper().term(), 4);
+});
+
+test("a change of one resource writes one part, and the part that it replaces goes", async () => {
+  const { store, keeper } = scene();
+  const mine = keeper();
+  const before = many(5000);
+  await mine.write(document(before));
+  const first = store.puts.length;
+  assert.ok(first >= 16, `${first} parts`);
+  await mine.write(document(new Map([...before, route("route-7", { paths: ["/other"] })]), 2));
+  assert.equal(store.puts.length, first + 1);
+  assert.equal(store.kept.size, first);
+  assert.deepEqual((await keeper().read())?.get("Route/default/route-7")?.spec, { paths: ["/other"] });
+  // An operator that was started anew finds that everything is there.
+  await keeper().write(document(before, 3, 2));
+  assert.equal(store.puts.length, first + 2);
+});
+
+test("what is kept holds no secret in clear, and does not open with another key", async () => {
+  const { store, keeper, warnings } = scene();
+  const secret = "a-password-that-nobody-may-read";
+  await keeper().write(document(new Map([route("secret", { config: { redis_password: secret } })])));
+  const all = Buffer.concat([...store.kept.values()]).toString("latin1");
+  assert.ok(!all.includes(secret) && !all.includes("Route"));
+  assert.ok(!(await store.manifest())?.text.includes("default"));
+  store.loseKey();
+  assert.equal((await keeper().read())?.size, 0);
+  assert.equal(warnings.length, 1);
+  assert.doesNotMatch(JSON.stringify(warnings), new RegExp(secret));
+});
+
+const damages: readonly (readonly [what: string, damage: (store: TestStore, part: string) => void])[] = [
+  ["is gone", ({ kept }, part) => void kept.delete(part)],
+  ["was cut off", ({ kept }, part) => void kept.set(part, (kept.get(part) ?? Buffer.alloc(0)).subarray(0, 40))],
+  ["is garbage", ({ kept }, part) => void kept.set(part, randomBytes(500))],
+  ["is empty", ({ kept }, part) => void kept.set(part, Buffer.alloc(0))],
+  [
+    "is another's",
+    ({ kept }, part) => void kept.set(part, [...kept].find(([name]) => name !== part)?.[1] ?? Buffer.alloc(0)),
+  ],
+];
+for (const [what, damage] of damages)
+  test(`a part that ${what} costs what it held, and is told`, async () => {
+    const { store, keeper, warnings } = scene();
+    await keeper().write(document(many(200)));
+    damage(store, store.puts[3] ?? "");
+    const kept = (await keeper().read())?.size ?? 0;
+    assert.ok(kept > 150 && kept < 200, `${kept} of 200`);
+    assert.equal(warnings.length, 1);
+  });
+
+test("an operator that is killed while it writes leaves what was kept before", async () => {
+  const { store, keeper } = scene();
+  await keeper().write(document(many(200)));
+  const parts = store.kept.size;
+  store.failAfter(2);
+  const others = new Map(Array.from({ length: 200 }, (_, index) => route(`route-${index}`, { paths: ["/new"] })));
+  await assert.rejects(keeper().write(document(others, 2)), /the store is full/);
+  assert.deepEqual((await keeper().read())?.get("Route/default/route-7")?.spec, { paths: ["/route-7"] });
+  store.failAfter(Number.POSITIVE_INFINITY);
+  await keeper().write(document(others, 3));
+  assert.deepEqual((await keeper().read())?.get("Route/default/route-7")?.spec, { paths: ["/new"] });
+  assert.equal(store.kept.size, parts, "nothing unused is left");
+});
+
+test("an operator whose term is over does not replace what a later one has kept", async () => {
+  const { keeper } = scene();
+  await keeper().write(document(many(1), 1, 5));
+  await assert.rejects(keeper().write(document(many(2), 9, 4)), { name: "Conflict", message: /term 5/ });
+  assert.equal((await keeper().read())?.size, 1);
+});
+
+test("what does not compress is cut into more parts, so that none is larger than a ConfigMap may be", async () => {
+  const { store, keeper } = scene();
+  const long = () => ({ paths: [`/${randomBytes(300_000).toString("base64url")}`] });
+  await keeper().write(document(new Map(Array.from({ length: 24 }, (_, index) => route(`route-${index}`, long())))));
+  const sizes = [...store.kept.values()].map(({ length }) => length);
+  assert.ok(Math.max(...sizes) < MAX_BYTES + 1000, `${Math.max(...sizes)}`);
+  assert.equal((await keeper().read())?.size, 24);
+});
+
+test("a resource that fits in no part is left out and told, and costs the others nothing", async () => {
+  const { keeper, warnings } = scene();
+  const long = route("long", { paths: [`/${randomBytes(1_000_000).toString("base64url")}`] });
+  await keeper().write(document(new Map([...many(3), long])));
+  assert.equal((await keeper().read())?.size, 3);
+  assert.deepEqual(warnings, [{ resource: "Route/default/long" }]);
+});

@@ -1,0 +1,156 @@
+/**
+ * Keeps what the acknowledged document was made of: parts, and a manifest that names them. Parts come before the
+ * manifest and go after it, so that a manifest never names what is not there, whenever a process is killed.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { Conflict, type OwnStore, type Resource } from "@sluice/crds";
+import type { Logger } from "pino";
+import { type Cut, cut, decode, encode, MAX_BYTES, partCount } from "./parts.ts";
+import { createSeal, type Seal } from "./seal.ts";
+
+/** What the nodes acknowledged. */
+export interface Acknowledged {
+  readonly term: number;
+  readonly revision: number;
+  readonly hash: string;
+  /** The last valid version of each resource, by `ownerKey`. */
+  readonly resources: ReadonlyMap<string, Resource>;
+}
+
+export interface Keeper {
+  /** What was kept; null: nothing, or nothing that can be read, which is logged. Rejects when the store gives no answer. */
+  read(): Promise<ReadonlyMap<string, Resource> | null>;
+  /** The highest term that kept something; 0: none did. */
+  term(): Promise<number>;
+  /** Keeps it. Rejects when another operator of a later term has kept something, and when the store fails. */
+  write(acknowledged: Acknowledged): Promise<void>;
+}
+
+interface Manifest {
+  readonly format: 1;
+  readonly term: number;
+  readonly revision: number;
+  readonly hash: string;
+  readonly parts: readonly string[];
+}
+
+export function createKeeper({ store, log }: { readonly store: OwnStore; readonly log: Pick<Logger, "warn"> }): Keeper {
+  let seal: Seal | undefined;
+  /** Parts by what they were made of, so that one that did not change is not made again. */
+  let made: readonly { readonly part: Cut[number]; readonly name: string }[] = [];
+  let there = new Set<string>();
+  /** In which term that is known: before, another operator may have removed some. */
+  let known = 0;
+
+  async function sealed(): Promise<Seal> {
+    seal ??= createSeal(await store.key());
+    return seal;
+  }
+
+  async function manifest(): Promise<{ readonly value: Manifest; readonly version: string } | null> {
+    const found = await store.manifest();
+    if (!found) return null;
+    return { value: parsed(found.text) ?? nothing, version: found.version };
+  }
+
+  /** The names of the parts; those that were not there are there afterwards. */
+  async function putParts(resources: ReadonlyMap<string, Resource>, count: number): Promise<typeof made> {
+    const { nameOf, close } = await sealed();
+    const before = new Map(made.map((one) => [one.part[0]?.[0], one]));
+    const parts: { part: Cut[number]; name: string }[] = [];
+    for (const part of cut(resources, count)) {
+      const same = before.get(part[0]?.[0]);
+      if (same && isSame(same.part, part)) {
+        parts.push({ part, name: same.name });
+        continue;
+      }
+      const content = await encode(part);
+      if (content.length > MAX_BYTES && part.length > 1) return putParts(resources, count * 2);
+      if (content.length > MAX_BYTES) {
+        log.warn({ resource: part[0]?.[0] }, "a resource is too large to be kept");
+        continue;
+      }
+      const name = nameOf(content);
+      parts.push({ part, name });
+      if (there.has(name)) continue;
+      await store.putPart(name, close(name, content));
+      there.add(name);
+      // Changes go on between them.
+      await nextTurn();
+    }
+    return parts;
+  }
+
+  async function readParts({ parts }: Manifest) {
+    const { open, nameOf } = await sealed();
+    const resources = new Map<string, Resource>();
+    const faults: { readonly part: string; readonly reason: string }[] = [];
+    for (const part of parts) {
+      const bytes = await store.part(part);
+      try {
+        if (!bytes) throw new Error("it is not there");
+        const content = open(part, bytes);
+        if (nameOf(content) !== part) throw new Error("it is not what its name says");
+        for (const [key, resource] of await decode(content)) resources.set(key, resource);
+      } catch (error) {
+        faults.push({ part, reason: (error as Error).message });
+      }
+    }
+    return { resources, faults };
+  }
+
+  return {
+    async read() {
+      for (;;) {
+        const found = await manifest();
+        if (!found) return null;
+        const { resources, faults } = await readParts(found.value);
+        // Another operator may have kept something meanwhile, and removed what this manifest names.
+        const isStill = faults.length === 0 || (await manifest())?.version === found.version;
+        if (!isStill) continue;
+        for (const fault of faults) log.warn(fault, "a part of what was kept cannot be read");
+        return resources;
+      }
+    },
+    term: async () => (await manifest())?.value.term ?? 0,
+    async write({ term, revision, hash, resources: now }) {
+      // What changes meanwhile is for the next time.
+      const resources = new Map(now);
+      const before = await manifest();
+      if (before && before.value.term > term)
+        throw new Conflict("changed", `the operator of term ${before.value.term} has kept a later document`);
+      if (known !== term) {
+        known = 0;
+        made = [];
+        there = new Set(await store.parts());
+        known = term;
+      }
+      made = await putParts(resources, partCount(resources.size));
+      const parts = made.map(({ name }) => name);
+      const value: Manifest = { format: 1, term, revision, hash, parts };
+      await store.putManifest(JSON.stringify(value), before?.version ?? null);
+      const used = new Set(parts);
+      for (const name of there) {
+        if (used.has(name)) continue;
+        await store.removePart(name);
+        there.delete(name);
+      }
+    },
+  };
+}
+
+const nothing: Manifest = { format: 1, term: 0, revision: 0, hash: "", parts: [] };
+
+function parsed(text: string): Manifest | null {
+  try {
+    const value = JSON.parse(text) as Manifest;
+    const isOurs = value.format === 1 && Number.isSafeInteger(value.term) && Array.isArray(value.parts);
+    return isOurs && value.parts.every((name) => /^[0-9a-f]{40}$/.test(name)) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const isSame = (one: Cut[number], other: Cut[number]): boolean =>
+  one.length === other.length &&
+  one.every(([key, resource], index) => key === other[index]?.[0] && resource === other[index]?.[1]);

@@ -1,0 +1,47 @@
+/** What operators keep, in memory. */
+import { randomBytes } from "node:crypto";
+import { Conflict, type OwnStore } from "@sluice/crds";
+
+export interface TestStore extends OwnStore {
+  readonly kept: Map<string, Buffer>;
+  /** Parts that were put, in order. */
+  readonly puts: readonly string[];
+  /** Puts from now on until one fails. */
+  failAfter(puts: number): void;
+  loseKey(): void;
+}
+
+export function testStore(): TestStore {
+  const kept = new Map<string, Buffer>();
+  const puts: string[] = [];
+  let key = randomBytes(32);
+  let manifest: { readonly text: string; readonly version: string } | null = null;
+  let left = Number.POSITIVE_INFINITY;
+  let versions = 0;
+  return {
+    kept,
+    puts,
+    failAfter: (count) => {
+      left = count;
+    },
+    loseKey: () => {
+      key = randomBytes(32);
+    },
+    key: async () => key,
+    manifest: async () => manifest,
+    async putManifest(text, before) {
+      if ((manifest?.version ?? null) !== before) throw new Conflict("changed", "somebody was faster");
+      manifest = { text, version: `${++versions}` };
+      return manifest.version;
+    },
+    parts: async () => [...kept.keys()],
+    part: async (name) => kept.get(name) ?? null,
+    async putPart(name, content) {
+      if (left-- <= 0) throw new Error("the store is full");
+      puts.push(name);
+      kept.set(name, content);
+    },
+    removePart: async (name) => void kept.delete(name),
+    close: async () => {},
+  };
+}

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLastValid, type LastValid } from "../durable/last-valid.ts";
+import { secret, testWorld } from "./testing-world.ts";
+import { createTranslator } from "./translator.ts";
+
+function scene(lastValid: LastValid = createLastValid()) {
+  const made = testWorld();
+  const start = () => createTranslator({ homeNamespace: "default", class: "sluice", lastValid });
+  let translate = start();
+  const { put } = made;
+  put("Service", "users", { spec: { url: "http://users.test" } });
+  put("Route", "users", { spec: { serviceRef: { name: "users" }, paths: ["/users"] } });
+  put("Plugin", "keys", { spec: { plugin: "key-auth", targetRefs: [{ kind: "Route", name: "users" }] } });
+  const told = () => {
+    const { items, problems } = translate(made.world);
+    const [route] = [...items.routes.values()].map(({ entity }) => entity);
+    const [plugin] = [...items.plugins.values()].map(({ entity }) => entity);
+    const unavailable = (entity: typeof route) =>
+      (entity?._sluice as { unavailable?: string } | undefined)?.unavailable;
+    return {
+      paths: route && [route.paths, unavailable(route) !== undefined],
+      plugin: plugin && [(plugin.config as object | undefined) ?? null, unavailable(plugin) !== undefined],
+      said: [...problems.values()].flat().map(({ message }) => message),
+    };
+  };
+  return {
+    ...made,
+    told,
+    /** A process that knows what was kept, and nothing else. */
+    restart() {
+      const kept = new Map(lastValid.all());
+      for (const key of kept.keys()) lastValid.forget(key);
+      lastValid.restore(kept);
+      translate = start();
+    },
+    forgetAll() {
+      for (const key of lastValid.all().keys()) lastValid.forget(key);
+      translate = start();
+    },
+  };
+}
+const route = (paths: readonly string[], service = "users") => ({ spec: { serviceRef: { name: service }, paths } });
+
+for (const restarts of [false, true])
+  test(`a route that is made invalid is served as it was last valid${restarts ? ", also after a restart" : ""}`, () => {
+    const { put, told, restart } = scene();
+    told();
+    put("Route", "users", route(["/people"]));
+    told();
+    put("Route", "users", route(["no-slash"]));
+    if (restarts) restart();
+    const { paths, said } = told();
+    assert.deepEqual(paths, [["/people"], false]);
+    assert.equal(said.length, 1);
+    assert.match(
+      said[0] ?? "",
+      /should start with: \/.*; its last valid version, generation 2, is served until there is/,
+    );
+    put("Route", "users", route(["/again"]));
+    assert.deepEqual([told().paths, told().said], [[["/again"], false], []]);
+  });
+
+test("a plugin that protects and is made invalid protects as it did before; without a version of before it closes", () => {
+  const { put, told, forgetAll } = scene();
+  const faulty = {
+    spec: { plugin: "key-auth", targetRefs: [{ kind: "Route", name: "users" }], config: { key_names: 7 } },
+  };
+  const before = told().plugin;
+  put("Plugin", "keys", faulty);
+  assert.deepEqual(told().plugin, before);
+  assert.equal(before?.[1], false);
+  forgetAll();
+  assert.equal(told().plugin?.[1], true);
+});
+
+test("a route that was never valid is not served as it never was", () => {
+  const { put, told } = scene();
+  put("Route", "users", route(["no-slash"]));
+  assert.equal(told().paths?.[1] ?? true, true);
+});
+
+test("another resource of the same name has nothing of the one before", () => {
+  const { put, remove, told } = scene();
+  told();
+  remove("Route", "users");
+  put("Route", "users", route(["no-slash"]));
+  assert.notDeepEqual(told().paths, [["/users"], false]);
+});
+
+test("what was taken away from a resource stays away, though its last valid version had it", () => {
+  const { put, remove, told } = scene();
+  put("Secret", "key", secret("a key"));
+  told();
+  put("Route", "users", route(["no-slash"]));
+  remove("Service", "users");
+  assert.equal(told().paths?.[1] ?? true, true, "nothing is sent to a service that is gone");
+});
+
+test("a reference to something that is not there is answered 503: the resource says what it means", () => {
+  const { put, told } = scene();
+  told();
+  put("Route", "users", route(["/users"], "nobody"));
+  assert.deepEqual(told().paths, [["/users"], true]);
+});
+
+test("a version with another id is not stood in for: others refer to the one that it says now", () => {
+  const { put, told } = scene();
+  told();
+  put("Service", "users", { spec: { url: "nonsense", id: "5f6c1e30-7f5b-4d4b-8f8e-0d7c1f1f2a3b" } });
+  assert.equal(told().paths?.[1] ?? true, true);
+});

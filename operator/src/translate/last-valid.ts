@@ -1,0 +1,35 @@
+/**
+ * What a resource that was made invalid is translated to: its last valid version, with the faults of the present one
+ * (house decision 11). Only what it says itself is taken from before: what it refers to, Secrets and grants are those
+ * of now, so that what was taken away from it stays away. A reference to something that is not there is no reason: the
+ * resource is valid, and its requests are answered 503.
+ */
+import type { CheckedTranslation, Resource, translateNoted } from "@sluice/crds";
+
+type Noted = ReturnType<typeof translateNoted>;
+
+export interface Quarantine extends Noted {
+  readonly resource: Resource;
+  /** Its last valid version; undefined: none is known. */
+  readonly last: Resource | undefined;
+  readonly translate: (resource: Resource) => Noted;
+}
+
+export function withLastValid({ translated, holds, resource, last, translate }: Quarantine): Noted {
+  const [faulty] = translated;
+  const isInvalid = faulty && !faulty.entity && faulty.violations.some(({ condition }) => condition === "Accepted");
+  if (!isInvalid || !last || last === resource) return { translated, holds };
+  const before = translate(last);
+  const [kept, ...others] = before.translated;
+  const both: Noted["holds"] = (ask) => holds(ask) && before.holds(ask);
+  // Others refer to it by the id that it says now.
+  if (!kept?.entity || kept.item.id !== faulty.item.id) return { translated, holds: both };
+  const { generation } = last.metadata;
+  const which =
+    generation === undefined ? "its last valid version" : `its last valid version, generation ${generation},`;
+  const violations: CheckedTranslation["violations"] = faulty.violations.map((violation) => ({
+    ...violation,
+    message: `${violation.message}; ${which} is served until there is another`,
+  }));
+  return { translated: [{ ...kept, violations }, ...others], holds: both };
+}
