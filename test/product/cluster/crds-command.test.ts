@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, test } from "node:test";
+import { createClusterObjects } from "@sluice/crds";
 import { parseAllDocuments } from "yaml";
+import { crdsCommand } from "../../../operator/src/commands/crds.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { resource } from "../resources.ts";
 
@@ -20,8 +22,22 @@ interface Outcome {
   readonly err: readonly string[];
 }
 
-function run(args: readonly string[], kubeconfig = plane.kubeconfig): Promise<Outcome> {
-  const env = { PATH: process.env.PATH, KUBECONFIG: kubeconfig };
+/** In this process: what the command line adds is tried below. */
+async function apply(kubeconfig = plane.kubeconfig): Promise<Outcome> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const code = await crdsCommand(["apply"], {
+    connect: () => createClusterObjects({ kubeconfig }),
+    tell: (line) => out.push(line),
+    warn: (line) => err.push(line),
+  }).catch((error: Error) => {
+    err.push(error.message);
+    return 1;
+  });
+  return { code, out, err };
+}
+
+function run(args: readonly string[]): Promise<Outcome> {
+  const env = { PATH: process.env.PATH, KUBECONFIG: plane.kubeconfig };
   const lines = (text: string) => text.split("\n").filter((line) => line !== "");
   return new Promise((resolve) => {
     execFile(process.execPath, [main, ...args], { env, maxBuffer: 1 << 24 }, (error, stdout, stderr) =>
@@ -30,7 +46,6 @@ function run(args: readonly string[], kubeconfig = plane.kubeconfig): Promise<Ou
   });
 }
 
-const apply = (kubeconfig?: string) => run(["crds", "apply"], kubeconfig);
 const names = ["certificates", "upstreams", "services", "routes", "consumers", "plugins"].map(
   (plural) => `${plural}.sluice.dev`,
 );
@@ -46,7 +61,7 @@ const member = (name: string) => `schema/openAPIV3Schema/properties/spec/propert
 const spec = () => plane.kubectl(["get", "crd", "routes.sluice.dev", "-o", "jsonpath={.spec}"]);
 
 test("the first apply creates all definitions and returns when their kinds are served", async () => {
-  const { code, out, err } = await apply();
+  const { code, out, err } = await run(["crds", "apply"]);
   assert.deepEqual([code, err], [0, []]);
   assert.deepEqual(out, [...names.map((name) => `${name} created`), "all are served"]);
   await plane.kubectl(["create", "-f", "-"], JSON.stringify(resource("Route", "kept", { paths: ["/kept"] })));
