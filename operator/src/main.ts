@@ -11,27 +11,31 @@ import {
 } from "@sluice/crds";
 import { readSettings } from "@sluice/model";
 import { type Logger, pino } from "pino";
+import { Registry } from "prom-client";
 import { leadOf } from "./lead/start-lead.ts";
 import { MANAGER, startOperator } from "./operator.ts";
+import { createRestMetrics } from "./rest-metrics.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 import { ownName, pushCredentials, SettingsError, type StartFault, startFault } from "./start.ts";
 
 async function run(settings: OperatorSettings): Promise<void> {
   const log = pino({ name: "sluice-operator", level: settings.logLevel });
+  const registry = new Registry();
   const client = settings.directory
     ? createDirectoryClient({ directory: settings.directory, log })
-    : createClusterClient({ log });
+    : createClusterClient({ log, onAnswer: createRestMetrics(registry) });
   const operator = await startOperator({
     settings,
     client,
     log,
     credentials: await pushCredentials(settings),
+    registry,
     startLead: leadOf(settings, log),
+    store: storeOf(settings),
   });
   log.info({ address: operator.address }, "operator is up");
   const webhook = await webhookOf(settings, { client, log }).catch(async (error) => {
     await operator.close();
-    store: storeOf(settings),
     await client.close();
     throw error;
   });
@@ -50,16 +54,16 @@ async function run(settings: OperatorSettings): Promise<void> {
     });
 }
 
-/** Only where an API server can ask. */
-async function webhookOf(
-  settings: OperatorSettings,
-  { client, log }: Parts,
 function storeOf(settings: OperatorSettings): OwnStore {
   const { directory, homeNamespace: namespace } = settings;
   const name = `${ownName(settings)}-document`;
   return directory ? createDirectoryStore(directory, name) : createClusterStore({ namespace, name });
 }
 
+/** Only where an API server can ask. */
+async function webhookOf(
+  settings: OperatorSettings,
+  { client, log }: Parts,
 ): Promise<{ close(): Promise<void> } | null> {
   const { webhookListen: listen, webhookName: name, homeNamespace, directory } = settings;
   if (!listen || directory) return null;

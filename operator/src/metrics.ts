@@ -1,9 +1,11 @@
 /** The operator's own metrics, for Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { PushOutcome } from "./publish/node-loop.ts";
+import { type Controller, createWorkMetrics, type Work, type WorkGauges } from "./work-metrics.ts";
 
 export interface OperatorMetrics {
   readonly registry: Registry;
+  readonly work: Readonly<Record<Controller, Work>>;
   reconciled(seconds: number): void;
   pushed(outcome: PushOutcome, seconds: number): void;
   wroteStatus(outcome: "written" | "failed"): void;
@@ -14,13 +16,14 @@ export interface OperatorGauges {
   readonly revision: () => number;
   readonly resources: () => Readonly<Record<string, number>>;
   readonly problems: () => number;
+  readonly work: WorkGauges;
   /** Null: another operator leads. */
   readonly term: () => number | null;
   readonly nodes: () => { readonly current: number; readonly lagging: number; readonly silent: number };
 }
 
-export function createOperatorMetrics(gauges: OperatorGauges): OperatorMetrics {
-  const registry = new Registry();
+/** @param registry Where they are added to what is there. */
+export function createOperatorMetrics(gauges: OperatorGauges, registry = new Registry()): OperatorMetrics {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const reconcile = new Histogram({
@@ -95,6 +98,7 @@ export function createOperatorMetrics(gauges: OperatorGauges): OperatorMetrics {
   });
   return {
     registry,
+    work: createWorkMetrics(registry, gauges.work),
     reconciled: (seconds) => reconcile.observe(seconds),
     pushed: (outcome, seconds) => push.observe({ outcome }, seconds),
     wroteStatus: (outcome) => status.inc({ outcome }),

@@ -9,6 +9,7 @@ export {
   type Right,
 } from "./cluster/access.ts";
 export { type ClusterClientOptions, createClusterClient } from "./cluster/client.ts";
+export type { Answered } from "./cluster/connection.ts";
 export { KubeconfigError } from "./cluster/credentials.ts";
 export { createLeaseStore, type LeaseStoreOptions } from "./cluster/leases.ts";
 export {
@@ -17,12 +18,12 @@ export {
   type ClusterObjects,
   createClusterObjects,
 } from "./cluster/objects.ts";
-export { mergeConditions } from "./conditions.ts";
 export { type ClusterStoreOptions, createClusterStore } from "./cluster/own-store.ts";
+export { mergeConditions } from "./conditions.ts";
 export { createDirectoryClient, type DirectoryClientOptions } from "./directory/client.ts";
 export { locateIn } from "./directory/locate.ts";
-export { type Placed as PlacedResource, parseResources } from "./directory/parse.ts";
 export { createDirectoryStore } from "./directory/own-store.ts";
+export { type Placed as PlacedResource, parseResources } from "./directory/parse.ts";
 export { printResource } from "./directory/rewrite.ts";
 export * from "./endpoints.ts";
 export { isOurs, type KindNames, kindNames, kindOf } from "./kinds.ts";

@@ -29,6 +29,7 @@ function scene() {
         said.push(`${name} ${conditions[2]?.status} ${conditions[2]?.message}`);
         return settled.has(name);
       },
+      waiting: () => 0,
       close: async () => {},
     },
   });

@@ -139,6 +139,30 @@ test("asks to be told again after writes that failed, once for all of them, and 
   assert.equal(writes.length, 4);
 });
 
+test("waits longer after each failure of a resource, on its own, and not at all after a write that went well", async (t) => {
+  const { want, writes, reasons, told, pass } = scene(t);
+  want("bad", "New");
+  await writes[0]?.end(new Error("refused"));
+  want("bad", "New");
+  assert.deepEqual(reasons(), ["bad New"], "not before its time");
+  pass(1000);
+  want("bad", "New");
+  await writes[1]?.end(new Error("refused"));
+  pass(1000);
+  want("bad", "New");
+  want("good", "New");
+  assert.deepEqual(reasons(), ["bad New", "bad New", "good New"], "others do not wait for it");
+  assert.equal(told.retries, 1);
+  pass(1000);
+  assert.equal(told.retries, 2);
+  want("bad", "New");
+  await writes[3]?.end();
+  want("bad", "Newer");
+  await writes[4]?.end(new Error("refused"));
+  pass(1000);
+  assert.equal(told.retries, 3, "the wait is the shortest again");
+});
+
 test("closing waits for what is under way and begins nothing", async (t) => {
   const { want, writer, writes, told, pass } = scene(t, 1);
   want("a", "New");

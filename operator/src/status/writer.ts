@@ -1,10 +1,11 @@
 /**
  * Writes conditions, a few at a time, newest word per resource. Level-triggered: the caller says again and again what
- * a resource's conditions should be, and only differences are written. After writes that failed it asks to be told
- * again, so that a resource that is gone by then is not written to.
+ * a resource's conditions should be, and only differences are written. A resource whose write failed waits, longer each
+ * time; then the writer asks to be told again, so that one that is gone by then is not written to.
  */
 import type { Condition, Ref, Resource, ResourceClient } from "@sluice/crds";
 import type { Logger } from "pino";
+import type { Work } from "../work-metrics.ts";
 import { alreadySaid } from "./conditions.ts";
 
 export interface StatusWriterOptions {
@@ -14,9 +15,10 @@ export interface StatusWriterOptions {
   /** Called some time after writes that failed: say again what the conditions should be. */
   readonly onRetry: () => void;
   readonly onWrite?: (outcome: "written" | "failed") => void;
-  /** Writes under way at once. Default 8. */
+  readonly work?: Work;
+  /** Writes under way at once. Default PARALLEL. */
   readonly parallel?: number;
-  /** Milliseconds from the last failed write to the retry. Default 1000. */
+  /** Milliseconds from a resource's failed write to the next. Doubled with each that fails, up to 64 times. Default 1000. */
   readonly retryInterval?: number;
   readonly now?: () => number;
 }
@@ -27,6 +29,7 @@ interface Wanted {
   readonly conditions: readonly Condition[];
   /** The conditions as one text. */
   readonly said: string;
+  readonly since: number;
 }
 
 export interface StatusWriter {
@@ -35,32 +38,48 @@ export interface StatusWriter {
    * write is under way: there is nothing left to do.
    */
   want(ref: Ref, resource: Resource, conditions: readonly Condition[]): boolean;
+  /** Writes that wait. */
+  waiting(): number;
   /** Waits for the writes that are under way; others are not begun. */
   close(): Promise<void>;
 }
+
+export const PARALLEL = 8;
+
+/** How often the wait for a retry is doubled. */
+const DOUBLED = 6;
 
 /** Milliseconds in which the watch should have brought back what was written. */
 export const ECHO = 2000;
 
 export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
-  const { client, manager, log, onRetry, onWrite, parallel = 8, retryInterval = 1000, now = Date.now } = options;
+  const { client, manager, log, onRetry, onWrite, work } = options;
+  const { parallel = PARALLEL, retryInterval = 1000, now = Date.now } = options;
   const queue = new Map<string, Wanted>();
   const busy = new Map<string, Wanted & { readonly done: Promise<void> }>();
   /** What was written a moment ago, the oldest first: a copy read before it says something else. */
   const written = new Map<string, { readonly said: string; readonly at: number }>();
-  let retry: NodeJS.Timeout | undefined;
+  /** Resources whose last write failed. */
+  const failed = new Map<string, { readonly times: number; readonly until: number }>();
+  let retry: { readonly timer: NodeJS.Timeout; readonly at: number } | undefined;
   let failures = 0;
   let closed = false;
 
-  async function write(key: string, { ref, resource, conditions, said }: Wanted): Promise<void> {
+  async function write(key: string, { ref, resource, conditions, said, since }: Wanted): Promise<void> {
+    const began = now();
+    work?.began((began - since) / 1000);
+    const ended = (result: "success" | "error") => work?.ended((now() - began) / 1000, result);
     try {
       // A copy that was read before the last write knows nothing of when conditions became what they are.
       const read = written.has(key) ? {} : { read: resource };
       await client.setConditions(ref, conditions, { manager, ...read });
+      ended("success");
+      failed.delete(key);
       written.delete(key);
       written.set(key, { said, at: now() });
       onWrite?.("written");
     } catch (error) {
+      ended("error");
       onWrite?.("failed");
       if (!closed) fail(key, error as Error);
     }
@@ -70,12 +89,28 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   function fail(key: string, { message }: Error): void {
     failures++;
     if (failures === 1) log.warn({ resource: key, reason: message }, "cannot write status, trying again");
-    clearTimeout(retry);
-    retry = setTimeout(() => {
-      if (failures > 1) log.warn({ failures }, "statuses could not be written, trying again");
-      failures = 0;
-      onRetry();
-    }, retryInterval).unref();
+    const times = (failed.get(key)?.times ?? 0) + 1;
+    const until = now() + retryInterval * 2 ** Math.min(times - 1, DOUBLED);
+    failed.set(key, { times, until });
+    work?.retried();
+    retryAt(until);
+  }
+
+  /** The earliest of all counts: who is told then of others that have to wait asks again for these. */
+  function retryAt(at: number): void {
+    if (retry && retry.at <= at) return;
+    clearTimeout(retry?.timer);
+    retry = { timer: setTimeout(askAgain, at - now()).unref(), at };
+  }
+
+  function askAgain(): void {
+    retry = undefined;
+    if (failures > 1) log.warn({ failures }, "statuses could not be written, trying again");
+    failures = 0;
+    onRetry();
+    // Nobody wanted these for as long again: they are gone.
+    const longest = retryInterval * 2 ** DOUBLED;
+    for (const [key, { until }] of failed) if (now() - until > longest) failed.delete(key);
   }
 
   function pump(): void {
@@ -112,14 +147,22 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
         written.delete(key);
         return true;
       }
-      queue.set(key, { ref, resource, conditions, said });
+      const until = failed.get(key)?.until ?? 0;
+      if (until > now()) {
+        retryAt(until);
+        return false;
+      }
+      const since = queue.get(key)?.since ?? now();
+      if (!queue.has(key)) work?.added();
+      queue.set(key, { ref, resource, conditions, said, since });
       pump();
       return false;
     },
+    waiting: () => queue.size,
     async close() {
       closed = true;
       queue.clear();
-      clearTimeout(retry);
+      clearTimeout(retry?.timer);
       await Promise.all([...busy.values()].map(({ done }) => done));
     },
   };

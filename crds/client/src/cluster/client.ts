@@ -4,7 +4,7 @@ import { mergeConditions } from "../conditions.ts";
 import { kindNames } from "../kinds.ts";
 import type { Log } from "../log.ts";
 import { Conflict, type Kind, type Ref, type Resource, type ResourceClient } from "../resource.ts";
-import { type Connection, createConnection } from "./connection.ts";
+import { type Connection, type ConnectionOptions, createConnection } from "./connection.ts";
 import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./credentials.ts";
 import { recordEvent } from "./events.ts";
 import { Fault, type Status } from "./fault.ts";
@@ -15,13 +15,13 @@ import { createTransport, ofKind, pathOf } from "./transport.ts";
 import { trim } from "./trim.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
-export interface ClusterClientOptions extends KubeconfigOptions {
+export interface ClusterClientOptions extends KubeconfigOptions, ConnectionOptions {
   readonly log: Log;
 }
 
 /** Throws when the kubeconfig cannot be read. An API server that cannot be reached is no error: watches wait for it. */
 export function createClusterClient(options: ClusterClientOptions): ResourceClient {
-  const connection = createConnection(createCredentials(loadKubeconfig(options)));
+  const connection = createConnection(createCredentials(loadKubeconfig(options)), options);
   return overConnection(connection, { log: options.log, clock: systemClock });
 }
 

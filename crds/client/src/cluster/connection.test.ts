@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { KubeConfig } from "@kubernetes/client-node";
-import { type Connection, createConnection } from "./connection.ts";
+import { type Answered, type Connection, createConnection } from "./connection.ts";
 import { createCredentials } from "./credentials.ts";
 import { Fault } from "./fault.ts";
 import { lines } from "./lines.ts";
@@ -12,6 +12,8 @@ import { lines } from "./lines.ts";
 interface Served {
   readonly connection: Connection;
   readonly requests: string[];
+  /** What was told of them. */
+  readonly answered: readonly Answered[];
   /** TCP connections that were made. */
   sockets(): number;
 }
@@ -35,9 +37,10 @@ async function serving(answer: RequestListener, run: (served: Served) => Promise
     },
     { name: "test", token: "t0ken" },
   );
-  const connection = createConnection(createCredentials(config));
+  const answered: Answered[] = [];
+  const connection = createConnection(createCredentials(config), { onAnswer: (one) => answered.push(one) });
   try {
-    await run({ connection, requests, sockets: () => sockets });
+    await run({ connection, requests, answered, sockets: () => sockets });
   } finally {
     await connection.close();
     server.closeAllConnections();
@@ -56,6 +59,26 @@ test("uses its TCP connections again, with the credentials of the kubeconfig", (
       // One may not be free again in the very moment in which its answer is read.
       assert.ok(sockets() <= 2, `${sockets()} connections`);
       assert.deepEqual(new Set(requests), new Set(["GET /prefix/api/v1/secrets?limit=5 Bearer t0ken"]));
+    },
+  ));
+
+test("tells of every request, each attempt on its own, and of one that was not answered", () =>
+  serving(
+    (request, response) => {
+      if (request.url?.endsWith("/broken")) request.socket.destroy();
+      else response.writeHead(request.url?.endsWith("/absent") ? 404 : 200).end("{}");
+    },
+    async ({ connection, answered }) => {
+      await connection.call({ method: "GET", path: "/there" });
+      await assert.rejects(connection.call({ method: "GET", path: "/absent" }), Fault);
+      await assert.rejects(connection.call({ method: "PATCH", path: "/broken" }));
+      assert.deepEqual(
+        answered.map(({ method, code }) => `${method} ${code}`),
+        ["GET 200", "GET 404", "PATCH <error>"],
+      );
+      const [{ host, seconds } = { host: "", seconds: -1 }] = answered;
+      assert.match(host, /^127\.0\.0\.1:\d+$/);
+      assert.ok(seconds >= 0 && seconds < 60);
     },
   ));
 

@@ -22,37 +22,59 @@ export interface Connection {
   close(): Promise<void>;
 }
 
+/** A request that has ended, for metrics. */
+export interface Answered {
+  readonly method: string;
+  /** The answer's status, or `<error>` when there was none, as client-go says. */
+  readonly code: string;
+  /** Of the API server, with its port. */
+  readonly host: string;
+  /** Until the answer's head was there. */
+  readonly seconds: number;
+}
+
+export interface ConnectionOptions {
+  /** Told of every request, each attempt on its own. */
+  readonly onAnswer?: (answered: Answered) => void;
+}
+
 const attempts = 4;
 const answerTimeout = 30_000;
 /** Longer waits are the caller's business. */
 const longestWait = 5_000;
 
-export function createConnection(credentials: Credentials): Connection {
+export function createConnection(credentials: Credentials, { onAnswer }: ConnectionOptions = {}): Connection {
   async function send(call: ApiCall, bodyTimeout: number) {
     const { origin, headers, dispatcher } = await credentials.access();
     call.signal?.throwIfAborted();
     const url = new URL(origin.replace(/\/$/, "") + call.path);
     for (const [name, value] of Object.entries(call.query ?? {}))
       if (value !== undefined) url.searchParams.set(name, String(value));
-    const {
-      statusCode,
-      headers: answered,
-      body,
-    } = await dispatcher.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: call.method,
-      headers: {
-        ...headers,
-        accept: "application/json",
-        "user-agent": "sluice",
-        ...(call.body === undefined ? {} : { "content-type": call.contentType ?? "application/json" }),
-      },
-      body: call.body === undefined ? null : yamlSafe(JSON.stringify(call.body)),
-      signal: call.signal ?? null,
-      headersTimeout: answerTimeout,
-      bodyTimeout,
-    });
+    const began = performance.now();
+    const tell = (code: string) =>
+      onAnswer?.({ method: call.method, code, host: url.host, seconds: (performance.now() - began) / 1000 });
+    const response = await dispatcher
+      .request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: call.method,
+        headers: {
+          ...headers,
+          accept: "application/json",
+          "user-agent": "sluice",
+          ...(call.body === undefined ? {} : { "content-type": call.contentType ?? "application/json" }),
+        },
+        body: call.body === undefined ? null : yamlSafe(JSON.stringify(call.body)),
+        signal: call.signal ?? null,
+        headersTimeout: answerTimeout,
+        bodyTimeout,
+      })
+      .catch((error: unknown) => {
+        tell("<error>");
+        throw error;
+      });
+    const { statusCode, headers: answered, body } = response;
+    tell(`${statusCode}`);
     if (statusCode < 400) return body;
     const after = answered["retry-after"];
     throw faultOf({

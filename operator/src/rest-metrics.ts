@@ -1,0 +1,25 @@
+/** Metrics of the requests to the API server, under the names that client-go gives them. */
+import type { Answered } from "@sluice/crds";
+import { Counter, Histogram, type Registry } from "prom-client";
+
+/** What to call for every answer. */
+export function createRestMetrics(registry: Registry): (answered: Answered) => void {
+  const registers = [registry];
+  const requests = new Counter({
+    name: "rest_client_requests_total",
+    help: "Requests to the API server, by method, host and the answer's status; code <error> when there was no answer.",
+    labelNames: ["code", "method", "host"],
+    registers,
+  });
+  const latencies = new Histogram({
+    name: "rest_client_request_duration_seconds",
+    help: "Time until the API server's answer began, by method and host.",
+    buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60],
+    labelNames: ["verb", "host"],
+    registers,
+  });
+  return ({ method, code, host, seconds }) => {
+    requests.inc({ method, code, host });
+    latencies.observe({ verb: method, host }, seconds);
+  };
+}

@@ -1,0 +1,115 @@
+/**
+ * Metrics of the operator's work under the names that controller-runtime and client-go give them, so that dashboards and
+ * alerts for other operators work here.
+ */
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+/** `document`: translate and publish what has changed. `status`: write conditions, one resource at a time. */
+const controllers = ["document", "status"] as const;
+export type Controller = (typeof controllers)[number];
+
+/** What happens to the items of one controller's queue. */
+export interface Work {
+  /** An item waits that did not wait before. */
+  added(): void;
+  /** @param waited Seconds from `added`. */
+  began(waited: number): void;
+  /** @param seconds From `began`. */
+  ended(seconds: number, result: "success" | "error"): void;
+  /** An item that failed is to be tried again. */
+  retried(): void;
+}
+
+export interface WorkGauges {
+  /** Items that wait. */
+  readonly waiting: Readonly<Record<Controller, () => number>>;
+  /** How many a controller works on at the most. */
+  readonly workers: Readonly<Record<Controller, number>>;
+}
+
+const seconds = [0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
+
+export function createWorkMetrics(
+  registry: Registry,
+  { waiting, workers }: WorkGauges,
+): Readonly<Record<Controller, Work>> {
+  const registers = [registry];
+  const ofQueue = { labelNames: ["name", "controller"], registers } as const;
+  const ofController = { labelNames: ["controller"], registers } as const;
+  const queue = (controller: Controller) => ({ name: controller, controller });
+  new Gauge({
+    name: "workqueue_depth",
+    help: "Items that wait to be worked on.",
+    ...ofQueue,
+    collect() {
+      for (const controller of controllers) this.set(queue(controller), waiting[controller]());
+    },
+  });
+  new Gauge({
+    name: "controller_runtime_max_concurrent_reconciles",
+    help: "Items that are worked on at once at the most.",
+    ...ofController,
+    collect() {
+      for (const controller of controllers) this.set({ controller }, workers[controller]);
+    },
+  });
+  const adds = new Counter({ name: "workqueue_adds_total", help: "Items that were added.", ...ofQueue });
+  const retries = new Counter({ name: "workqueue_retries_total", help: "Items that were tried again.", ...ofQueue });
+  const waits = new Histogram({
+    name: "workqueue_queue_duration_seconds",
+    help: "Time that an item waited before it was worked on.",
+    buckets: seconds,
+    ...ofQueue,
+  });
+  const works = new Histogram({
+    name: "workqueue_work_duration_seconds",
+    help: "Time that an item was worked on.",
+    buckets: seconds,
+    ...ofQueue,
+  });
+  const total = new Counter({
+    name: "controller_runtime_reconcile_total",
+    help: "Items that were worked on, by the result.",
+    labelNames: ["controller", "result"],
+    registers,
+  });
+  const errors = new Counter({
+    name: "controller_runtime_reconcile_errors_total",
+    help: "Items whose work failed.",
+    ...ofController,
+  });
+  const times = new Histogram({
+    name: "controller_runtime_reconcile_time_seconds",
+    help: "Time that an item was worked on.",
+    buckets: seconds,
+    ...ofController,
+  });
+  const active = new Gauge({
+    name: "controller_runtime_active_workers",
+    help: "Items that are worked on now.",
+    ...ofController,
+  });
+  function workOf(controller: Controller): Work {
+    const [of, itself] = [queue(controller), { controller }];
+    // Counters that have not counted are told as 0: an alert on their growth must see the first.
+    for (const counter of [adds, retries]) counter.inc(of, 0);
+    errors.inc(itself, 0);
+    return {
+      added: () => adds.inc(of),
+      began(waited) {
+        waits.observe(of, waited);
+        active.inc(itself);
+      },
+      ended(took, result) {
+        active.dec(itself);
+        works.observe(of, took);
+        times.observe(itself, took);
+        total.inc({ controller, result });
+        if (result === "error") errors.inc(itself);
+      },
+      retried: () => retries.inc(of),
+    };
+  }
+
+  return { document: workOf("document"), status: workOf("status") };
+}
