@@ -20,7 +20,7 @@ export interface RunningOperator {
   readonly startedAt: number;
   /** Waits until so many nodes run what was published last. */
   untilAcknowledged(nodes: number, timeout?: number): Promise<void>;
-  /** Waits until no status has been written for two seconds. */
+  /** Waits until nothing waits to be worked on and no status has been written for two seconds. */
   untilSettled(): Promise<void>;
   /** The sum of a metric's values, whatever its labels. */
   metric(name: string): Promise<number>;
@@ -80,11 +80,12 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
       await waitFor(told, { what: `${count} nodes to have the document`, timeout, interval: 50, signal: ended.signal });
     },
     async untilSettled() {
-      for (let last = -1; ; ) {
+      for (let [last, quiet] = [-1, 0]; quiet < 2; ) {
         const now = await metric("sluice_operator_status_writes_total");
-        if (now === last) return;
+        const waiting = await metric("workqueue_depth");
+        quiet = now === last && waiting === 0 ? quiet + 1 : 0;
         last = now;
-        await pause(2000);
+        await pause(1000);
       }
     },
     metric,

@@ -71,6 +71,7 @@ export async function storm(stage: OperatorStage, { perSecond, seconds }: StormO
     feed.add({ path, at: performance.now() });
   }
 
+  const statusesBefore = await operator.metric("sluice_operator_status_writes_total");
   const began = performance.now();
   const cpuBefore = operator.cpu();
   const before = memoryOf(pid).resident;
@@ -107,6 +108,7 @@ export async function storm(stage: OperatorStage, { perSecond, seconds }: StormO
         "p99 ms": atShare(late, 0.99),
         "latest ms": latest,
         "operator CPU, % of a core": Number((cpu * 100).toFixed(0)),
+        "statuses written": (await operator.metric("sluice_operator_status_writes_total")) - statusesBefore,
         "MB before": Math.round(before),
         "MB second third": Math.round(mean(third)),
         "MB last third": Math.round(mean(last)),
