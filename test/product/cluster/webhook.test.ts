@@ -10,7 +10,7 @@ import { startWebhook, type Webhook } from "../../../operator/src/webhook/webhoo
 import { type Api, connectApi } from "../../cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { roleManifests, users } from "../../cluster/rbac.ts";
-import { waitFor } from "../../process/index.ts";
+import { freePort, startProcess, waitFor } from "../../process/index.ts";
 import { resource } from "../resources.ts";
 
 const root = new URL("../../../", import.meta.url);
@@ -211,4 +211,29 @@ test("while no operator answers, nothing is refused for that", async () => {
   await Promise.all(replicas.map((replica) => replica.stop()));
   replicas = [];
   assert.equal((await create("unseen", invalid)).status, 201);
+});
+
+test("the command sluice-operator opens it where SLUICE_WEBHOOK_LISTEN says", async () => {
+  const port = await freePort();
+  const operator = await startProcess(process.execPath, [new URL("operator/src/main.ts", root).pathname], {
+    name: "sluice-operator",
+    ready: /the webhook has a certificate/,
+    env: {
+      KUBECONFIG: await plane.kubeconfigFor(users.operator),
+      SLUICE_DIRECTORY: undefined,
+      SLUICE_OPERATOR_LISTEN: "127.0.0.1:0",
+      SLUICE_PUSH_TOKEN: "token-of-the-test",
+      SLUICE_WEBHOOK_LISTEN: `127.0.0.1:${port}`,
+    },
+  });
+  try {
+    await plane.kubectl(
+      ["apply", "--server-side", "--force-conflicts", "-f", "-"],
+      JSON.stringify(configuration(port)),
+    );
+    await refused("the operator to be asked");
+    assert.deepEqual(await operator.stop(), { code: 0, signal: null });
+  } finally {
+    await operator.kill9();
+  }
 });
