@@ -6,6 +6,9 @@ import { after, afterEach, before, describe, test } from "node:test";
 import { createClusterClient, type Ref, type ResourceClient } from "@sluice/crds";
 import { readSettings } from "@sluice/model";
 import { pino } from "pino";
+import { startAdmin } from "../../gateway/src/admin/index.ts";
+import { adminSettings } from "../../gateway/src/settings/admin.ts";
+import { openStore } from "../../gateway/src/stores/open.ts";
 import { startOperator } from "../../operator/src/operator.ts";
 import { operatorSettings } from "../../operator/src/settings.ts";
 import { startTestNode, type TestNode } from "../../operator/src/testing-node.ts";
@@ -256,17 +259,25 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
     await plane.kubectl(["delete", "namespace", "team", "shop", "--wait=false"]);
   });
 
-  test("an operator that watches named namespaces needs no ClusterRole", async () => {
-    const namespaces = ["gateway", "tenant"];
-    for (const name of [...namespaces, "foreign"]) await namespace(name);
-    const account = "sluice-operator";
+  const namespaces = ["gateway", "tenant"];
+
+  /** The kubeconfig of a service account of the namespace gateway that has Roles alone, as the chart makes them. */
+  async function withRolesAlone(part: "operator" | "admin"): Promise<string> {
+    const account = `sluice-${part}`;
     await plane.kubectl(["create", "serviceaccount", "-n", "gateway", account]);
-    await plane.kubectl(["create", "-f", "-"], namespacedManifests({ account, homeNamespace: "gateway", namespaces }));
+    const manifests = namespacedManifests({ part, account, homeNamespace: "gateway", namespaces });
+    await plane.kubectl(["create", "-f", "-"], manifests);
     const token = (await plane.kubectl(["create", "token", "-n", "gateway", account])).trim();
     const config = JSON.parse(await readFile(plane.kubeconfig, "utf8"));
     config.users[0].user = { token };
-    const kubeconfig = join(folder.path, "namespaced.kubeconfig");
-    await writeFile(kubeconfig, JSON.stringify(config), { mode: 0o600 });
+    const path = join(folder.path, `${part}.kubeconfig`);
+    await writeFile(path, JSON.stringify(config), { mode: 0o600 });
+    return path;
+  }
+
+  test("an operator that watches named namespaces needs no ClusterRole", async () => {
+    for (const name of [...namespaces, "foreign"]) await namespace(name);
+    const kubeconfig = await withRolesAlone("operator");
     const may = (...what: readonly string[]) =>
       plane.kubectl([`--kubeconfig=${kubeconfig}`, "auth", "can-i", ...what]).catch(({ message }: Error) => message);
     assert.match(await may("list", "routes.sluice.dev", "-n", "tenant"), /^yes/);
@@ -310,6 +321,41 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
     } finally {
       await started.stop();
       await node.stop();
+    }
+  });
+
+  test("an admin listener that reads named namespaces needs no ClusterRole", async () => {
+    const kubeconfig = process.env.KUBECONFIG;
+    process.env.KUBECONFIG = await withRolesAlone("admin");
+    const { value: settings, violations } = readSettings(adminSettings, {
+      SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
+      SLUICE_STORE: "cluster",
+      SLUICE_NAMESPACES: "tenant",
+      SLUICE_HOME_NAMESPACE: "gateway",
+      SLUICE_ADMIN_WAIT: "1ms",
+      SLUICE_OPERATOR_URL: "http://127.0.0.1:1",
+    });
+    assert.ok(settings, JSON.stringify(violations));
+    const quiet = { info() {}, warn() {}, error() {} };
+    const opened = await openStore(settings, quiet);
+    // It has read it.
+    if (kubeconfig === undefined) delete process.env.KUBECONFIG;
+    else process.env.KUBECONFIG = kubeconfig;
+    const admin = await startAdmin({ settings, opened, log: quiet, version: "1" });
+    try {
+      const url = `http://127.0.0.1:${admin.address.port}/services`;
+      const answer = await fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ name: "made", host: "made.test" }),
+      });
+      assert.equal(answer.status, 201, await answer.text());
+      const { data } = (await (await fetch(url)).json()) as { data: readonly { readonly name: string }[] };
+      assert.deepEqual(data.map(({ name }) => name).sort(), ["made", "tenant.up", "up"]);
+      assert.match(await plane.kubectl(["get", "gwsvc", "-n", "gateway", "-o", "name"]), /made/);
+    } finally {
+      await admin.close();
+      await opened.close();
     }
   });
 });

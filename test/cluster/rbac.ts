@@ -40,16 +40,17 @@ export function selectorManifests(): string {
 }
 
 export interface NamespacedOptions {
-  /** The operator's service account, which lies in the home namespace. */
+  readonly part: keyof typeof users;
+  /** Its service account, which lies in the home namespace. */
   readonly account: string;
   readonly homeNamespace: string;
   /** Watched namespaces. */
   readonly namespaces: readonly string[];
 }
 
-/** Roles of an operator that has no ClusterRole, as the chart makes them when `namespaces` are given. */
-export function namespacedManifests({ account, homeNamespace, namespaces }: NamespacedOptions): string {
-  const { cluster, home } = roleOf("operator");
+/** Roles of an operator or an admin listener that has no ClusterRole, as the chart makes them when `namespaces` are given. */
+export function namespacedManifests({ part, account, homeNamespace, namespaces }: NamespacedOptions): string {
+  const { cluster, home } = roleOf(part);
   const subject = { kind: "ServiceAccount", name: account, namespace: homeNamespace };
   return list([
     ...namespaces.flatMap((namespace) => granted({ name: account, subject, rules: cluster, kind: "Role", namespace })),

@@ -31,6 +31,12 @@ export const adminSettings = defineSettings({
     default: null,
     description: "The folder, with store `directory`.",
   },
+  namespaces: {
+    variable: "SLUICE_NAMESPACES",
+    kind: "list",
+    default: [],
+    description: "Namespaces to read besides SLUICE_HOME_NAMESPACE, with store `cluster`. Unset: all.",
+  },
   homeNamespace: {
     variable: "SLUICE_HOME_NAMESPACE",
     kind: "text",

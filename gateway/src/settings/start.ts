@@ -5,7 +5,13 @@ import { gatewaySettings } from "./gateway.ts";
 
 const { source: _source, push: _push, pushToken: _token, ...nodeSettings } = gatewaySettings;
 const { pushCert: _cert, pushKey: _key, pushAuthority: _authority, pushClient: _client, ...node } = nodeSettings;
-const { directory: _directory, homeNamespace: _namespace, operator: _operator, ...admin } = adminSettings;
+const {
+  directory: _directory,
+  namespaces: _namespaces,
+  homeNamespace: _home,
+  operator: _operator,
+  ...admin
+} = adminSettings;
 
 export const startSettings = defineSettings({
   ...node,

@@ -2,7 +2,8 @@
 import { isSeen, type Resource, type ResourceClient, resourceKey } from "@sluice/crds";
 import { CREDENTIAL_LABEL, TLS_SECRET_TYPE, type Written } from "@sluice/model";
 import { unreachable } from "./faults.ts";
-import type { Resources, WatchedKind } from "./view.ts";
+import type { LiveResources } from "./live.ts";
+import type { WatchedKind } from "./view.ts";
 
 /** Whether versions are numbers that grow: a directory's say nothing of what is newer. */
 export const hasOrder = ({ resourceVersion = "" }: Pick<Written, "resourceVersion">): boolean =>
@@ -11,13 +12,14 @@ export const hasOrder = ({ resourceVersion = "" }: Pick<Written, "resourceVersio
 /** Lists what there is; the condition that `resources` has come as far. */
 export async function caughtUp(
   client: ResourceClient,
-  { resources, homeNamespace }: { readonly resources: Resources; readonly homeNamespace: string },
+  { resources, namespaces, homeNamespace }: Pick<LiveResources, "resources" | "namespaces"> & HomeNamespace,
 ): Promise<() => boolean> {
   const kinds = Object.keys(resources) as WatchedKind[];
   const known = new Map(kinds.map((kind) => [kind, new Set(resources[kind].keys())]));
   const lists = await Promise.all(
     kinds.map(async (kind) => {
-      const found = kind === "Secret" ? await listSecrets(client, homeNamespace) : await client.list(kind);
+      const found =
+        kind === "Secret" ? await listSecrets(client, homeNamespace) : await listOurs(client, kind, namespaces);
       const there = new Map(found.map((resource) => [resourceKey(resource), resource]));
       const gone = [...(known.get(kind) ?? [])].filter((key) => !there.has(key));
       return { kind, there, gone };
@@ -36,6 +38,15 @@ export async function caughtUp(
       ({ kind, there, gone }) =>
         [...there].every((one) => isThere(kind, one)) && gone.every((key) => !resources[kind].has(key)),
     );
+}
+
+interface HomeNamespace {
+  readonly homeNamespace: string;
+}
+
+async function listOurs(client: ResourceClient, kind: WatchedKind, namespaces: readonly string[]) {
+  if (namespaces.length === 0) return client.list(kind);
+  return (await Promise.all(namespaces.map((namespace) => client.list(kind, { namespace })))).flat();
 }
 
 /** Those that are read: `createResourceCache` says which. */

@@ -30,6 +30,8 @@ export interface ResourceStoreOptions {
   readonly client: ResourceClient;
   /** Where resources are written that refer to nothing, and Secrets always. */
   readonly homeNamespace: string;
+  /** Others that are read. Default: all. */
+  readonly namespaces?: readonly string[];
   /** Which Sluice's resources are meant. */
   readonly class: string;
   readonly log: Log;
@@ -77,6 +79,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   const live = followResources({
     client: options.client,
     homeNamespace,
+    namespaces: options.namespaces ?? [],
     log,
     signal,
     onResource: (kind, key) => void news.add(partKey(kind, key)),
@@ -118,7 +121,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     );
 
   async function catchUp(): Promise<void> {
-    await until(await caughtUp(client, { resources: live.resources, homeNamespace }), {});
+    await until(await caughtUp(client, { ...live, homeNamespace }), {});
   }
 
   const planned = (before: View, writes: readonly Write[], force: boolean) =>

@@ -6,6 +6,8 @@ import type { Resources, WatchedKind } from "./view.ts";
 
 export interface LiveResources {
   readonly resources: Resources;
+  /** Whose resources of ours these are; all when empty. */
+  readonly namespaces: readonly string[];
   /** The client; what it writes stands in `resources` at once where versions have an order. */
   readonly client: ResourceClient;
   /** Kinds that cannot be read for now. */
@@ -19,20 +21,24 @@ export interface LiveResources {
 export interface LiveOptions {
   readonly client: ResourceClient;
   readonly homeNamespace: string;
+  /** Others that are read; all when empty. */
+  readonly namespaces: readonly string[];
   readonly log: Log;
   readonly signal: AbortSignal;
   /** Told of every resource (`namespace/name`) that is another object now, or gone. */
   readonly onResource: (kind: WatchedKind, key: string) => void;
 }
 
-/** Our kinds of all namespaces, and Secrets that are meant for us of the home namespace: others are not ours to read. */
-export function followResources({ client, homeNamespace, log, signal, onResource }: LiveOptions): LiveResources {
+/** Our kinds, and Secrets that are meant for us of the home namespace: others are not ours to read. */
+export function followResources(options: LiveOptions): LiveResources {
+  const { client, homeNamespace, log, signal, onResource } = options;
+  const namespaces = options.namespaces.length > 0 ? [...new Set([homeNamespace, ...options.namespaces])] : [];
   const waiting = new Set<() => void>();
   const changed = (): void => {
     for (const look of [...waiting]) look();
   };
   const shared = { client, secretLabel: CREDENTIAL_LABEL, signal, log, onChange: changed, onResource };
-  const ours = createResourceCache({ ...shared, kinds: resourceKinds, namespaces: [] });
+  const ours = createResourceCache({ ...shared, kinds: resourceKinds, namespaces });
   const secrets = createResourceCache({ ...shared, kinds: ["Secret"] as const, namespaces: [homeNamespace] });
   const resources: Resources = { ...ours.resources, ...secrets.resources };
 
@@ -44,6 +50,7 @@ export function followResources({ client, homeNamespace, log, signal, onResource
 
   return {
     resources,
+    namespaces,
     client: {
       ...client,
       async apply(kind, resource, options) {

@@ -23,6 +23,7 @@ export function openResourceStore(settings: AdminSettings, log: Log): Opened {
   const store = createResourceStore({
     client,
     homeNamespace: settings.homeNamespace,
+    namespaces: settings.namespaces,
     class: settings.class,
     log,
     awaitNodes: (written, timeout) => awaitNodes(written, { ask: operator.wait, timeout }),
