@@ -18,6 +18,7 @@ import { refusals } from "./rows/refusals.ts";
 import { removing } from "./rows/removing.ts";
 import { replacing } from "./rows/replacing.ts";
 import { tags } from "./rows/tags.ts";
+import { upstreamHeaders } from "./rows/upstream-headers.ts";
 import { upstreams } from "./rows/upstreams.ts";
 
 export const tables: readonly Table[] = [
@@ -32,6 +33,7 @@ export const tables: readonly Table[] = [
   forms,
   certificates,
   upstreams,
+  upstreamHeaders,
   plugins,
   planning,
   batches,

@@ -120,6 +120,22 @@ for (const store of writableStores) {
       assert.deepEqual(await deck.change("diff", file), nothing);
     });
 
+    test("headers of a service, of which decK knows nothing, stay when it changes the service", async () => {
+      await deck.change("sync", file);
+      const url = `${running.admin}/services/users`;
+      const upstream_headers = [{ name: "X-Gateway-Secret", value: "the-secret" }];
+      const headers = { "content-type": "application/json" };
+      await fetch(url, { method: "PATCH", headers, body: JSON.stringify({ upstream_headers }) });
+      assert.deepEqual(await deck.change("diff", file), nothing);
+      await deck.change("sync", nextDay(file));
+      const service = (await (await fetch(url)).json()) as Readonly<Record<string, unknown>>;
+      assert.deepEqual([service.retries, service.upstream_headers], [3, upstream_headers]);
+      assert.doesNotMatch(JSON.stringify(await deck.dump()), /the-secret/);
+      const services = [{ name: "users", host: "users.test", upstream_headers }];
+      const { code, stderr } = await deck.run(["sync"], { ...empty, services });
+      assert.deepEqual([code, /Additional property upstream_headers is not allowed/.test(stderr)], [1, true], stderr);
+    });
+
     test("what is refused is told with Kong's words, and nothing of it is left", async () => {
       const services = [{ name: "bad", host: "bad host" }];
       const { code, stderr } = await deck.run(["sync"], { ...empty, services });

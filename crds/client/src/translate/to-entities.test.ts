@@ -172,6 +172,25 @@ test("a config takes members from Secrets for nodes, and tells which they are", 
   assert.deepEqual(forAdmin?.item.config, spec.config);
 });
 
+test("headers take values from Secrets for nodes, which tell where; the admin listener leaves those out", () => {
+  const spec = {
+    host: "a",
+    upstreamHeaders: [
+      { name: "X-Secret", secretRef: { name: "keys", key: "good" } },
+      { name: "X-Zone", value: "blue" },
+    ],
+  };
+  const [forNodes] = translate(resource("Service", spec), options);
+  assert.deepEqual(forNodes?.violations, []);
+  assert.deepEqual(forNodes?.item.upstream_headers, [
+    { name: "X-Secret", value: "demo-key" },
+    { name: "X-Zone", value: "blue" },
+  ]);
+  assert.deepEqual(forNodes?.secretPaths, [["upstream_headers", 0, "value"]]);
+  const [forAdmin] = translate(resource("Service", spec), { ...options, audience: "admin" });
+  assert.deepEqual(forAdmin?.item.upstream_headers, [{ name: "X-Zone", value: "blue" }]);
+});
+
 test("nodes get the hash of a key, bound to the consumer's namespace; the key itself is nowhere", () => {
   const translated = translate(resource("Consumer", keyAuth("good"), "team"), options);
   const consumer = { id: deriveId("consumers", "demo") };

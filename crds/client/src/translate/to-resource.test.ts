@@ -212,3 +212,18 @@ test("a resource was changed when somebody last wrote more than its status", () 
   assert.equal(updatedAt({ ...metadata, annotations: {}, managedFields: byAdmin }), 1_772_323_200);
   assert.equal(updatedAt({ name: "mine", namespace: "home" }), undefined);
 });
+
+test("headers from Secrets stay in the resource, unless the entity has one of the name", () => {
+  const kept = { name: "X-Secret", secretRef: { name: "keys", key: "good" } };
+  const before = [kept, { name: "X-Zone", value: "blue" }];
+  const written = (upstream_headers: object[] | null) => {
+    const service = entity("services", { name: "users", host: "users", upstream_headers });
+    const previous = resource("Service", { name: "users", host: "users", upstreamHeaders: before });
+    return toResource("services", service, { ...writing, previous }).value?.spec?.upstreamHeaders;
+  };
+  const zone = { name: "X-Zone", value: "red" };
+  const own = { name: "x-secret", value: "in-clear" };
+  assert.deepEqual(written([zone]), [kept, zone]);
+  assert.deepEqual(written(null), [kept]);
+  assert.deepEqual(written([own]), [own]);
+});

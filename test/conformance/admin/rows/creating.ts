@@ -31,6 +31,7 @@ export const creating: Table = {
         tls_verify_depth: null,
         ca_certificates: null,
         enabled: true,
+        upstream_headers: null,
       },
       matches: { updated_at: /^\d{10}$/ },
       sends: json201,

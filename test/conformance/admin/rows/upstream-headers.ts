@@ -1,0 +1,101 @@
+/** `upstream_headers` of a service: a member that Kong does not have, and its clients do not know. */
+import type { Table } from "../row.ts";
+
+const secret = { name: "X-Gateway-Secret", value: "the-secret" };
+const zone = { name: "X-Zone", value: "blue" };
+const faults = [
+  { name: "Transfer-Encoding", value: "chunked" },
+  { name: "X_Consumer_ID", value: "1" },
+  { name: "X Y", value: "a-secret\r\nX-Evil: 1" },
+  { name: "X-Twice", value: "1" },
+  { name: "x_twice", value: "2" },
+  { name: "X-None" },
+];
+
+export const upstreamHeaders: Table = {
+  of: "headers of a service",
+  rows: [
+    {
+      does: "are shown as they were given",
+      ask: "POST /services",
+      json: { name: "headed", host: "a", upstream_headers: [secret, zone] },
+      status: 201,
+      has: { upstream_headers: [secret, zone] },
+    },
+    {
+      does: "stay when a client replaces the service that knows nothing of them",
+      ask: "PUT /services/headed",
+      json: { name: "headed", host: "b", retries: 2 },
+      status: 200,
+      has: { host: "b", retries: 2, upstream_headers: [secret, zone] },
+    },
+    {
+      does: "stay when something else changes",
+      ask: "PATCH /services/headed",
+      json: { retries: 3 },
+      status: 200,
+      has: { retries: 3, upstream_headers: [secret, zone] },
+    },
+    {
+      does: "are told to change by a plan, and not what they are",
+      ask: "PATCH /services/headed?dry_run=1",
+      json: { upstream_headers: [zone] },
+      status: 200,
+      has: {
+        changed: [{ members: [{ member: "upstream_headers", before: "[redacted]", after: "[redacted]" }] }],
+      },
+    },
+    {
+      does: "are replaced as a whole, by a form too",
+      ask: "PATCH /services/headed",
+      form: "upstream_headers[1].name=X-Zone&upstream_headers[1].value=blue",
+      status: 200,
+      has: { upstream_headers: [zone] },
+    },
+    {
+      does: "are told all of their faults, and never a value",
+      ask: "PATCH /services/headed",
+      json: { upstream_headers: faults },
+      status: 400,
+      has: {
+        code: 2,
+        name: "schema violation",
+        fields: {
+          upstream_headers: [
+            { name: "cannot be 'Transfer-Encoding': the gateway itself says where a message goes and where it ends" },
+            { name: "cannot be 'X_Consumer_ID': the gateway itself says who asks" },
+            {
+              name: "bad header name 'X Y', allowed characters are A-Z, a-z, 0-9, '_', and '-'",
+              value: "a header's value has no line breaks and no other control characters",
+            },
+            null,
+            { name: "there is one of this name already" },
+            { value: "required field missing" },
+          ],
+        },
+      },
+      message: /^6 schema violations (?!.*a-secret)/s,
+    },
+    {
+      does: "are at most sixteen",
+      ask: "PATCH /services/headed",
+      json: { upstream_headers: Array.from({ length: 17 }, (_, n) => ({ name: `X-${n}`, value: "v" })) },
+      status: 400,
+      has: { fields: { upstream_headers: "length must be at most 16" } },
+    },
+    {
+      does: "have values of at most 4096 characters",
+      ask: "PATCH /services/headed",
+      json: { upstream_headers: [{ name: "X-Long", value: "v".repeat(4097) }] },
+      status: 400,
+      has: { fields: { upstream_headers: [{ value: "length must be at most 4096" }] } },
+    },
+    {
+      does: "go away with null",
+      ask: "PUT /services/headed",
+      json: { name: "headed", host: "b", upstream_headers: null },
+      status: 200,
+      has: { upstream_headers: null },
+    },
+  ],
+};

@@ -1,0 +1,63 @@
+/** The page docs/how-to/tell-an-upstream-who-asks.md, as somebody types it. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { parse } from "yaml";
+import { root } from "../../check/source-files.ts";
+import { outcomeOf, readResources } from "../../golden/scene.ts";
+import { freePort, startProcess, temporaryFolder } from "../../process/index.ts";
+
+const page = readFileSync(join(root, "docs/how-to/tell-an-upstream-who-asks.md"), "utf8");
+const consoles = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, lines = ""]) => lines);
+const shown = consoles.filter((block) => block.startsWith("$ ")).join("");
+
+test("the commands of the page print what the page shows", async (context) => {
+  const folder = temporaryFolder("page");
+  context.after(() => folder.remove());
+  const [api, proxy, status] = [await freePort(), await freePort(), await freePort()];
+  const main = (workspace: string) => `exec '${process.execPath}' '${join(root, workspace, "src/main.ts")}'`;
+  const script = [
+    "exec 2>&1",
+    // In the background of a shell a function is a process of its own, which becomes the command.
+    `sluice() { ${main("gateway")} "$@"; }`,
+    `sluice-user-api() { ${main("user-api")} "$@"; }`,
+    "trap 'kill $(jobs -p); wait' EXIT",
+    `export SLUICE_USER_API_LISTEN=127.0.0.1:${api} SLUICE_PROXY_LISTEN=127.0.0.1:${proxy}`,
+    `export SLUICE_STATUS_LISTEN=127.0.0.1:${status}`,
+    shown
+      .split("\n")
+      .map((line) => (line.startsWith("$ ") ? line.slice(2) : line))
+      .filter((line) => !printed.includes(line))
+      .join("\n")
+      .replaceAll(":4000", `:${api}`)
+      .replaceAll(":8000", `:${proxy}`)
+      .replaceAll(":8100", `:${status}`),
+  ];
+  writeFileSync(join(folder.path, "page.sh"), script.join("\n"));
+  const shell = await startProcess("bash", ["page.sh"], { name: "page", cwd: folder.path });
+  await shell.ended();
+  assert.deepEqual(shell.output().trim().split("\n"), printed);
+});
+
+/** What the last commands print: one line for each. */
+const printed = [...shown.matchAll(/^\$ curl .*localhost:(?:4000|8000)\/\S*graphql .*\n(.*)$/gm)].map(
+  ([, line = ""]) => line,
+);
+
+test("the resources of the page are accepted, and the header comes from the Secret", () => {
+  const [service = ""] = [...page.matchAll(/^```yaml\n(apiVersion.*?)^```$/gms)].map(([, text]) => text);
+  const metadata = { namespace: "default", creationTimestamp: "2026-01-01T00:00:01Z" };
+  const labels = { "sluice.dev/credential": "upstream-header" };
+  const resources = [
+    { ...parse(service), metadata: { name: "users", ...metadata } },
+    { kind: "Secret", metadata: { name: "users-gateway", labels, ...metadata }, stringData: { secret: "the-secret" } },
+    { kind: "Service", metadata: { name: "users", ...metadata }, spec: { ports: [{ port: 4000 }] } },
+  ].map((resource) => JSON.stringify({ apiVersion: "v1", ...resource }));
+  const { document, conditions } = outcomeOf(readResources(resources.join("\n---\n")));
+  assert.partialDeepStrictEqual(document.services, [
+    { upstream_headers: [{ name: "X-Gateway-Secret", value: "the-secret" }] },
+  ]);
+  assert.doesNotMatch(JSON.stringify(conditions), /=False/);
+  assert.match(JSON.stringify(conditions), /Accepted=True/);
+});
