@@ -35,6 +35,8 @@ export class LiveExchange implements Exchange {
   body: RequestBody | null;
   /** What its upstream speaks, in the words of Via. */
   upstreamVersion: "1.1" | "2" = "1.1";
+  /** How a call of gRPC ended; null: nobody has said, or it is none. */
+  grpcStatus: number | null = null;
   /** Where the last try went; null before the first, and when there was nobody to try. */
   target: Target | null = null;
   tries = 0;

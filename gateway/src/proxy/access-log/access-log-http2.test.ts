@@ -33,7 +33,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
   const greeter = await startHttp2Upstream(context, async (stream) => {
     const content = await bodyOf(stream);
     stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
-    stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+    stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": content.length > 8 ? "13" : "0" }));
     stream.end(content);
   });
   const pair = await (await makeAuthority()).issue({ name: "a.example", sans: ["a.example"], usage: "server" });
@@ -101,18 +101,21 @@ test("tells of each stream of HTTP/2 in a line of its own, with the version of T
   });
 });
 
-test("tells of a call of gRPC, and of one that no route matches", async (context) => {
+test("tells of a call of gRPC, of one that no route matches, and how one ended", async (context) => {
   const { port, lines, greeter } = await startNode(context);
   const session = dialHttp2(context, port);
   const called = await ask(session, { headers: grpcHeaders, body: message("hi") });
   assert.equal(called.trailers?.["grpc-status"], "0");
   await ask(session, { headers: { ...grpcHeaders, ":path": "/other.Service/One" }, body: message("hi") });
-  const told = (await lines()).map(({ method, path, status, source, route, service, target, tls }) =>
-    [method, path, status, source, route, service, target, tls].join(" ").trim(),
+  const failed = await ask(session, { headers: grpcHeaders, body: message("a long one") });
+  assert.equal(failed.trailers?.["grpc-status"], "13");
+  const told = (await lines()).map(({ method, path, status, grpc_status, source, route, service, target, tls }) =>
+    [method, path, status, grpc_status, source, route, service, target, tls].join(" ").trim(),
   );
   assert.deepEqual(told, [
-    `POST /hello.Greeter/Say 200 service say greeter 127.0.0.1:${greeter}`,
-    "POST /other.Service/One 404 gateway",
+    `POST /hello.Greeter/Say 200 0 service say greeter 127.0.0.1:${greeter}`,
+    "POST /other.Service/One 404  gateway",
+    `POST /hello.Greeter/Say 200 13 service say greeter 127.0.0.1:${greeter}`,
   ]);
 });
 

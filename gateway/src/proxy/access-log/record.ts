@@ -20,6 +20,8 @@ export interface AccessRecord {
   readonly method?: string;
   readonly path?: string;
   readonly status: number;
+  /** How a call of gRPC ended, as its response says. */
+  readonly grpc_status?: number;
   /** Who made the response. */
   readonly source: "service" | "gateway";
   /** Absent for a request that was refused before it had a route. */
@@ -53,6 +55,7 @@ export function exchangeRecord(exchange: LiveExchange, tellPath: TellPath): Acce
     method: request.method,
     path: cut(tellPath(request), LONGEST_PATH),
     status: exchange.status,
+    grpc_status: exchange.grpcStatus ?? undefined,
     source: exchange.source,
     bytes_in: exchange.bytesIn,
     bytes_out: exchange.bytesOut,

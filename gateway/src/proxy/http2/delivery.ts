@@ -1,7 +1,7 @@
 /** One exchange between a client's stream and an upstream: what the pipeline decides, done on the wire. */
 import type { Answer } from "../exchange.ts";
 import type { FaultName } from "../faults.ts";
-import { isGrpc, isGrpcService } from "../grpc.ts";
+import { grpcStatusOf, isGrpc, isGrpcService } from "../grpc.ts";
 import { UpstreamCall } from "../http1/call.ts";
 import type { UpstreamHeads } from "../http1/upstream-head.ts";
 import type { UpstreamPool } from "../http1/upstream-pool.ts";
@@ -113,6 +113,7 @@ export class StreamDelivery implements ResponseListener {
       return;
     }
     this.#begun = true;
+    if (this.#isGrpc) this.#exchange.grpcStatus = grpcStatusOf(headers);
     const fields = this.#context.pipeline.clientHeaders(this.#exchange, status, headers);
     const isBodiless = ended || this.#head.method === "HEAD" || status === NO_CONTENT || status === NOT_MODIFIED;
     const mayTrail = trailers && (this.#isGrpc || this.#exchange.request.takesTrailers);
@@ -129,6 +130,7 @@ export class StreamDelivery implements ResponseListener {
   }
 
   end(trailers: readonly string[] | null): void {
+    if (this.#isGrpc && trailers !== null) this.#exchange.grpcStatus = grpcStatusOf(trailers);
     this.#writer.end(trailers);
     this.#finish();
   }
@@ -174,7 +176,9 @@ export class StreamDelivery implements ResponseListener {
   #answer(answer: Answer | FaultName): void {
     if (this.#over || this.#begun) return;
     this.#begun = true;
-    this.#writer.own(this.#context.pipeline.answer(this.#exchange, answer), this.#head.method);
+    const own = this.#context.pipeline.answer(this.#exchange, answer);
+    if (this.#isGrpc) this.#exchange.grpcStatus = grpcStatusOf(own.headers);
+    this.#writer.own(own, this.#head.method);
     this.#finish();
   }
 

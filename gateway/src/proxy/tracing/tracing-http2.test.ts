@@ -35,7 +35,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
     got.push(headers);
     const content = await bodyOf(stream);
     stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
-    stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+    stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": content.length > 8 ? "13" : "0" }));
     stream.end(content);
   });
   const [port, closed] = [portOf(upstream), await closedPort(context)];
@@ -101,6 +101,14 @@ test("a call of gRPC has its spans, and its upstream the trace", async (context)
   assert.deepEqual([call.name, call.parentSpanId, call.failed], ["POST", request.spanId, false]);
   assert.equal(call.attributes["server.port"], greeter);
   assert.equal(request.attributes["http.response.status_code"], 200);
+  assert.equal(request.attributes["rpc.grpc.status_code"], 0);
+});
+
+test("a call of gRPC that fails behind a status of 200 is a fault of both", async (context) => {
+  const { answer, request, call } = await traced(context, { headers: grpcHeaders, body: message("a long one") });
+  assert.deepEqual([answer.status, answer.trailers?.["grpc-status"]], [200, "13"]);
+  assert.deepEqual([request.failed, call.failed], [true, true]);
+  assert.equal(call.attributes["rpc.grpc.status_code"], 13);
 });
 
 test("a call of gRPC whose upstream is not there tells why", async (context) => {

@@ -16,6 +16,7 @@ import {
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { AlwaysOnSampler, BatchSpanProcessor, RandomIdGenerator, TracerProvider } from "@opentelemetry/sdk-trace";
+import { isServerFault } from "../grpc.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Observer } from "../observer.ts";
 import type { ProxyLog } from "../pipeline.ts";
@@ -128,10 +129,14 @@ export function openTracing({ sampling, url, node, version }: TracingPlan, log: 
       const spans = running.get(exchange);
       if (spans === undefined) return;
       running.delete(exchange);
-      const { status, source, timings } = exchange;
-      if (source === "service" && spans.client !== null) settle(spans.client, status, FIRST_ERROR);
+      const { status, grpcStatus, source, timings } = exchange;
+      if (source === "service" && spans.client !== null) {
+        settle(spans.client, status, FIRST_ERROR);
+        settleCall(spans.client, grpcStatus, (code) => code !== 0);
+      }
       spans.client?.end(timings.ended);
       settle(spans.server, status, FIRST_SERVER_ERROR);
+      settleCall(spans.server, grpcStatus, isServerFault);
       spans.server.end(timings.ended);
     },
 
@@ -147,4 +152,11 @@ function settle(span: Span, status: number, firstError: number): void {
   span.setAttribute("http.response.status_code", status);
   if (status < firstError) return;
   span.setAttribute("error.type", String(status)).setStatus({ code: SpanStatusCode.ERROR });
+}
+
+/** @param status Null: it was no call of gRPC, or nobody said how it ended */
+function settleCall(span: Span, status: number | null, isFault: (status: number) => boolean): void {
+  if (status === null) return;
+  span.setAttribute("rpc.system", "grpc").setAttribute("rpc.grpc.status_code", status);
+  if (isFault(status)) span.setAttribute("error.type", String(status)).setStatus({ code: SpanStatusCode.ERROR });
 }
