@@ -77,9 +77,9 @@ function newlyUnused(
 ): readonly Resource[] {
   const left = new Set(
     [...after].flatMap(([{ metadata, spec }, next]) => {
-      if (metadata.namespace !== homeNamespace) return [];
-      const still = secretNames(next ?? {});
-      return secretNames(spec).filter((name) => !still.includes(name));
+      const at = { of: homeNamespace, own: metadata.namespace };
+      const still = secretNames(next ?? {}, at);
+      return secretNames(spec, at).filter((name) => !still.includes(name));
     }),
   );
   if (left.size === 0) return [];

@@ -94,17 +94,27 @@ function asOurs(secret: Resource, { namespace, secrets }: SecretPlace): Resource
   };
 }
 
-/** Names of the Secrets that a spec refers to. */
-export function secretNames(spec: Resource["spec"] = {}): readonly string[] {
+/**
+ * Names of the Secrets of a namespace that a spec refers to.
+ *
+ * @param at The namespace, and that of the resource whose spec it is.
+ */
+export function secretNames(
+  spec: Resource["spec"] = {},
+  at: { readonly of: string; readonly own: string },
+): readonly string[] {
   const lists = [spec.keyAuth, spec.configFrom, spec.upstreamHeaders].flatMap((list) =>
     Array.isArray(list) ? list : [],
   );
   const refs = [...lists.map((entry) => Object(entry).secretRef), spec.secretRef];
-  return refs.flatMap((ref) => (typeof Object(ref).name === "string" ? [Object(ref).name as string] : []));
+  return refs.flatMap((ref) => {
+    const { name, namespace = at.own } = Object(ref) as { readonly name?: unknown; readonly namespace?: unknown };
+    return typeof name === "string" && namespace === at.of ? [name] : [];
+  });
 }
 
 /**
- * Our own Secrets of the home namespace that nothing refers to: a resource of any class may.
+ * Our own Secrets of the home namespace that nothing refers to: a resource of any class and of any namespace may.
  *
  * @param but Resources that are about to be something else, with their new specs; null: they are about to go.
  */
@@ -115,9 +125,8 @@ export function unusedSecrets(
   const used = new Set(
     [resources.Consumer, resources.Certificate, resources.Plugin, resources.Service].flatMap((kind) =>
       [...kind.values()].flatMap((resource) => {
-        if (resource.metadata.namespace !== homeNamespace) return [];
         const next = but.has(resource) ? but.get(resource) : resource.spec;
-        return next ? secretNames(next) : [];
+        return next ? secretNames(next, { of: homeNamespace, own: resource.metadata.namespace }) : [];
       }),
     ),
   );

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MANAGED_BY, type Resource } from "@sluice/crds";
+import { unusedSecrets } from "./secrets.ts";
+
+const secret = (name: string, labels: Readonly<Record<string, string>> = { [MANAGED_BY.label]: MANAGED_BY.value }) =>
+  made("Secret", "home", name, { metadata: { labels } });
+
+function made(kind: string, namespace: string, name: string, members: { metadata?: object; spec?: object }): Resource {
+  const { metadata, ...rest } = members;
+  return { apiVersion: "v1", kind, ...rest, metadata: { namespace, name, ...metadata } };
+}
+
+const consumer = (namespace: string, ref: object) =>
+  made("Consumer", namespace, "demo", {
+    spec: { username: namespace, keyAuth: [{ secretRef: { key: "key", ...ref } }] },
+  });
+
+/** Who refers to the Secret `key` of the home namespace, and whether it is in use. */
+const cases: readonly (readonly [string, readonly Resource[], boolean])[] = [
+  ["nobody", [], false],
+  ["a Consumer of the home namespace", [consumer("home", { name: "key" })], true],
+  ["a Consumer of another namespace that names this one", [consumer("team", { name: "key", namespace: "home" })], true],
+  ["a Consumer of another namespace that means its own", [consumer("team", { name: "key" })], false],
+  [
+    "a Consumer of the home namespace that names another",
+    [consumer("home", { name: "key", namespace: "team" })],
+    false,
+  ],
+];
+for (const [what, consumers, isUsed] of cases)
+  test(`a Secret that ${what} refers to is ${isUsed ? "in use" : "left behind"}`, () => {
+    const none = new Map<string, Resource>();
+    const resources = {
+      Certificate: none,
+      Upstream: none,
+      Service: none,
+      Route: none,
+      Plugin: none,
+      Consumer: new Map(consumers.map((one) => [`${one.metadata.namespace}/demo`, one])),
+      Secret: new Map([
+        ["home/key", secret("key")],
+        ["home/foreign", secret("foreign", {})],
+      ]),
+    };
+    const unused = unusedSecrets(resources, { homeNamespace: "home" }).map(({ metadata }) => metadata.name);
+    assert.deepEqual(unused, isUsed ? [] : ["key"]);
+  });
