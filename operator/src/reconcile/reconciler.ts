@@ -11,6 +11,7 @@ import type { Teller } from "../status/teller.ts";
 import type { StatusWriter } from "../status/writer.ts";
 import { type Owner, ownerKey, type Translation } from "../translate/translation.ts";
 import type { Translate } from "../translate/translator.ts";
+import type { Work } from "../work-metrics.ts";
 import type { WatchedKind } from "../world/world.ts";
 import type { Batches } from "./batches.ts";
 import { type Built, build } from "./build.ts";
@@ -32,6 +33,7 @@ export interface ReconcilerOptions {
   readonly leads: () => boolean;
   readonly log: Logger;
   readonly onReconcile: (seconds: number) => void;
+  readonly work: Work;
   /** The document or what the nodes run has changed. */
   readonly onProgress: () => void;
 }
@@ -51,6 +53,8 @@ export interface Reconciler {
   upToDate(): boolean;
   problemsOf(kind: Kind, namespace: string, name: string): WaitAnswer["problems"];
   problemCount(): number;
+  /** Resources that have changed and are not looked at yet. */
+  waiting(): number;
   close(): void;
 }
 
@@ -70,7 +74,7 @@ const RESTS = 2;
 const LONGEST_REST = 250;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { cache, batches, translate, publisher, writer, teller, unread, leads, log, onReconcile, onProgress } =
+  const { cache, batches, translate, publisher, writer, teller, unread, leads, log, onReconcile, work, onProgress } =
     options;
   const book = createProgressBook();
   const statuses = createStatuses({ world: cache.resources, book, publisher, writer });
@@ -86,6 +90,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   let scheduled: Disposable | undefined;
   let restsUntil = 0;
   let touches = 0;
+  let touchedAt = 0;
   let soon: NodeJS.Timeout | undefined;
   let later: NodeJS.Timeout | undefined;
   let waitedFor = "";
@@ -179,6 +184,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     dirty = true;
     touches++;
     if (scheduled || closed) return;
+    touchedAt = performance.now();
+    work.added();
     const rest = restsUntil - performance.now();
     scheduled = rest > 0 ? setTimeout(run, rest) : setImmediate(run);
   }
@@ -188,13 +195,17 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const rests = Math.min(RESTS * (touches - 1), MOST_RESTS);
     touches = 0;
     const started = performance.now();
+    work.began((started - touchedAt) / 1000);
+    let result: "success" | "error" = "success";
     try {
       reconcile();
     } catch (error) {
+      result = "error";
       // A bug of ours: what was published stays, and the next change tries again.
       log.error({ err: error }, "cannot translate the resources");
     }
     const ended = performance.now();
+    work.ended((ended - started) / 1000, result);
     restsUntil = ended + Math.min(rests * (ended - started), LONGEST_REST);
   }
 
@@ -222,6 +233,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       return own.map(({ reason, message }) => ({ kind, namespace, name, reason, message }));
     },
     problemCount: () => problems.size,
+    waiting: () => (dirty ? Math.max(1, changed?.size ?? 0) : 0),
     close() {
       closed = true;
       clearInterval(resync);
