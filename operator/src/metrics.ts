@@ -19,6 +19,8 @@ export interface OperatorGauges {
   readonly work: WorkGauges;
   /** Null: another operator leads. */
   readonly term: () => number | null;
+  /** When what is acknowledged was kept last, Unix milliseconds; null: not by this process. */
+  readonly keptAt: () => number | null;
   readonly nodes: () => { readonly current: number; readonly lagging: number; readonly silent: number };
 }
 
@@ -85,6 +87,14 @@ export function createOperatorMetrics(gauges: OperatorGauges, registry = new Reg
     registers,
     collect() {
       this.set(gauges.term() ?? 0);
+    },
+  });
+  new Gauge({
+    name: "sluice_operator_document_kept_timestamp_seconds",
+    help: "When what the nodes acknowledged was kept last; 0: not by this process.",
+    registers,
+    collect() {
+      this.set((gauges.keptAt() ?? 0) / 1000);
     },
   });
   new Gauge({

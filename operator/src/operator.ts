@@ -86,6 +86,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
       workers: { document: 1, status: PARALLEL },
     },
     term: () => lead?.term() ?? null,
+    keptAt: () => durable?.keptAt() ?? null,
     nodes: () => {
       const { acknowledged, lagging, silent } = publisher.acknowledgement(publisher.revision());
       return { current: acknowledged.length, lagging: lagging.length, silent: silent.length };

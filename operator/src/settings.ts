@@ -74,6 +74,14 @@ export const operatorSettings = defineSettings({
     default: 2000,
     description: "How often the Lease is renewed, and looked at by those who are ready to lead.",
   },
+  identity: {
+    variable: "SLUICE_IDENTITY",
+    kind: "text",
+    default: null,
+    description:
+      "Name of this operator, which no other has at the same time, such as the pod's: started again under it after a " +
+      "crash, it leads again at once. Unset: another for every process.",
+  },
   documentInterval: {
     variable: "SLUICE_DOCUMENT_INTERVAL",
     kind: "duration",

@@ -93,6 +93,8 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Layo
       args: ["--max-semi-space-size=8", "--heap-growing-percent=30", join(root, "operator/src/main.ts")],
       env: {
         SLUICE_OPERATOR_LISTEN: chosen.operator,
+        // There is one: after a crash nobody else leads, and it need not wait.
+        SLUICE_IDENTITY: "operator",
         SLUICE_NODES: `${pushScheme}://${chosen.push},${pushScheme}://${chosen.push2}`,
         ...resources.operator,
         ...push.operator,

@@ -144,3 +144,11 @@ test("a renewal whose answer was lost costs no term", async (t) => {
   await clock.pass(5000);
   assert.deepEqual(one.terms, [1]);
 });
+
+test("one that died and is started again under its name leads at once, in a term of its own", async (t) => {
+  const { clock, start, shared } = scene(t);
+  shared.put({ holder: "one", duration: 15_000, transitions: 3 });
+  const [one, two] = [start("one"), start("two")];
+  await clock.pass(0);
+  assert.deepEqual([one.lead.term(), two.lead.term()], [4, null]);
+});

@@ -17,7 +17,7 @@ export interface LeadClock {
 export interface ByLeaseOptions {
   /** Closed with the lead. */
   readonly store: LeaseStore;
-  /** Another for every process. */
+  /** Another for all that run at a time; who is started again under the same leads again at once. */
   readonly me: string;
   readonly timing: Timing;
   readonly log: Pick<Logger, "info" | "warn">;
@@ -70,7 +70,7 @@ function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTer
   }
 
   async function renew({ lease }: Held): Promise<void> {
-    await write(claim(lease, { me, duration: timing.duration, floor: highest }), lease);
+    await write(claim(lease, { me, duration: timing.duration, renews: true, floor: highest }), lease);
   }
 
   async function attempt(): Promise<void> {
@@ -79,7 +79,7 @@ function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTer
     if (held && lease?.holder !== me) held = null;
     if (waitFor(look, { me, now: clock.now() }) > 0) return;
     const known = Math.max(highest, await floor());
-    await write(claim(lease, { me, duration: timing.duration, floor: known }), lease);
+    await write(claim(lease, { me, duration: timing.duration, renews: held !== null, floor: known }), lease);
   }
 
   async function step(): Promise<void> {

@@ -25,19 +25,21 @@ test("a Lease runs out by when it was seen first, and anew with each renewal", (
   assert.equal(looked(first, null, 110).since, 110);
 });
 
-const terms: readonly (readonly [what: string, lease: SeenLease | null, floor: number, term: number])[] = [
-  ["of a first Lease is 1", null, 0, 1],
-  ["of one's own stays", lease("me"), 0, 4],
-  ["of another's is the next", lease("other"), 0, 5],
-  ["of one that was given back is the next", lease(""), 0, 5],
-  ["is above what is known from elsewhere, though there is no Lease", null, 9, 10],
-  ["is above what is known from elsewhere, though the Lease says less", lease("other"), 9, 10],
-  ["of one's own grows when a later one is known", lease("me"), 4, 5],
-  ["of one's own stays when an earlier one is known", lease("me"), 3, 4],
-];
-for (const [what, found, floor, term] of terms)
+const terms: readonly (readonly [what: string, lease: SeenLease | null, floor: number, term: number, held?: false])[] =
+  [
+    ["of a first Lease is 1", null, 0, 1],
+    ["of one's own stays", lease("me"), 0, 4],
+    ["of one that a process of this name has left is the next", lease("me"), 0, 5, false],
+    ["of another's is the next", lease("other"), 0, 5],
+    ["of one that was given back is the next", lease(""), 0, 5],
+    ["is above what is known from elsewhere, though there is no Lease", null, 9, 10],
+    ["is above what is known from elsewhere, though the Lease says less", lease("other"), 9, 10],
+    ["of one's own grows when a later one is known", lease("me"), 4, 5],
+    ["of one's own stays when an earlier one is known", lease("me"), 3, 4],
+  ];
+for (const [what, found, floor, term, renews = true] of terms)
   test(`the term ${what}`, () => {
-    assert.deepEqual(claim(found, { me: "me", duration: 15, floor }), {
+    assert.deepEqual(claim(found, { me: "me", duration: 15, renews, floor }), {
       holder: "me",
       duration: 15,
       transitions: term,

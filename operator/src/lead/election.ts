@@ -27,7 +27,10 @@ export function looked(before: Look | null, lease: SeenLease | null, now: number
   return { lease, since: isSame ? before.since : now };
 }
 
-/** Milliseconds until the Lease may be taken; 0: now. A Lease of one's own is taken at once: it is only renewed. */
+/**
+ * Milliseconds until the Lease may be taken; 0: now. A Lease of one's own name is taken at once: it is only renewed, or
+ * was left by a process of this name that has died.
+ */
 export function waitFor({ lease, since }: Look, { me, now }: { readonly me: string; readonly now: number }): number {
   if (!lease || lease.holder === "" || lease.holder === me) return 0;
   return Math.max(0, since + lease.duration - now);
@@ -35,15 +38,20 @@ export function waitFor({ lease, since }: Look, { me, now }: { readonly me: stri
 
 /**
  * What the Lease is to say when it is taken or renewed. The number of transitions is the term: it grows with every
- * holder, and is never as low as one that is known from elsewhere, though somebody may have removed the Lease.
+ * process that takes it, and is never as low as one that is known from elsewhere, though somebody may have removed the Lease.
  *
+ * @param renews Whether this very process holds it.
  * @param floor The highest term that is known from elsewhere.
  */
-export function claim(
-  lease: SeenLease | null,
-  { me, duration, floor }: { readonly me: string; readonly duration: number; readonly floor: number },
-): LeaseRecord {
+export function claim(lease: SeenLease | null, { me, duration, renews, floor }: Claim): LeaseRecord {
   const before = lease?.transitions ?? 0;
-  const isMine = lease?.holder === me && before > floor;
+  const isMine = renews && lease?.holder === me && before > floor;
   return { holder: me, duration, transitions: isMine ? before : Math.max(before, floor) + 1 };
+}
+
+interface Claim {
+  readonly me: string;
+  readonly duration: number;
+  readonly renews: boolean;
+  readonly floor: number;
 }

@@ -19,7 +19,7 @@ export function leadOf(settings: OperatorSettings, log: Logger): StartLead {
   if (settings.directory !== null) return leadAlone;
   return leadByLease({
     store: createLeaseStore({ namespace: settings.homeNamespace, name: ownName(settings) }),
-    me: `${hostname()}_${randomUUID()}`,
+    me: settings.identity ?? `${hostname()}_${randomUUID()}`,
     timing: leaseTiming(settings),
     log,
     clock,

@@ -52,7 +52,10 @@ async function again(listen: string, address: string): Promise<number> {
 }
 
 async function begin(operator: Operator): Promise<void> {
-  operator.process = await suite.start("operator", { SLUICE_OPERATOR_LISTEN: operator.listen });
+  operator.process = await suite.start("operator", {
+    SLUICE_OPERATOR_LISTEN: operator.listen,
+    SLUICE_IDENTITY: operator.listen,
+  });
   await operator.process.waitForOutput(/ is up"/, { timeout: 20_000 });
   await waitFor(async () => (await get(`http://${operator.listen}/readyz`)).status === 200, {
     what: "the operator to have read everything",
