@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { type TestContext, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { applyChange, changeBetween, emptySnapshot, snapshotToDocument } from "@sluice/model";
 import { startTestNode } from "../testing-node.ts";
 import { nodeConnector, Refused } from "./node-client.ts";
@@ -26,6 +28,16 @@ test("a document is acknowledged by the hash that the node runs from then on", a
   assert.equal((await client.state()).hash, null);
   assert.equal((await client.put({ revision: 4, document })).hash, snapshot.hash);
   assert.deepEqual([(await client.state()).revision, node.snapshot?.hash], [4, snapshot.hash]);
+});
+
+test("a document that is long also when it is zipped comes whole", async (t) => {
+  const { client, node } = await scene(t);
+  const services = Array.from({ length: 2000 }, () => ({ name: randomUUID(), url: `http://${randomUUID()}.test` }));
+  const { value: long = emptySnapshot } = applyChange(emptySnapshot, { put: { services }, remove: {} });
+  const sent = snapshotToDocument(long);
+  assert.ok(gzipSync(JSON.stringify(sent)).length > 100_000);
+  assert.equal((await client.put({ revision: 1, document: sent })).hash, long.hash);
+  assert.equal(node.snapshot?.services.size, 2000);
 });
 
 test("a change from another hash than the node runs is stale", async (t) => {
