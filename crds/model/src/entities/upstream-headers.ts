@@ -5,11 +5,10 @@ const header = record(
   {
     name: text({ description: "The header's name.", rule: "upstream-header", minLength: 1, maxLength: 256 }),
     value: text({
-      description: "Its value. A secret of the upstream's, so that it can tell our requests from others'.",
+      description: "Its value. Plans do not show it, because it may be a secret of the upstream's.",
       rule: "header-value",
       minLength: 1,
       maxLength: 4096,
-      secret: true,
     }),
   },
   { description: "A header." },
