@@ -59,7 +59,7 @@ export function crossingFault(
 ): ResourceViolation | undefined {
   if (to.namespace === from.namespace || allows({ from, to })) return undefined;
   return {
-    path: [...path, "namespace"],
+    path,
     message:
       `the namespace ${to.namespace} lets no ${from.kind} of the namespace ${from.namespace} refer to its ` +
       `${words[to.kind]} ${to.name}: that takes a ReferenceGrant there (gateway.networking.k8s.io/v1beta1, whose CRD ` +

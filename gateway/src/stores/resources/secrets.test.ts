@@ -6,7 +6,12 @@ import { unusedSecrets } from "./secrets.ts";
 const secret = (name: string, labels: Readonly<Record<string, string>> = { [MANAGED_BY.label]: MANAGED_BY.value }) =>
   made("Secret", "home", name, { metadata: { labels } });
 
-function made(kind: string, namespace: string, name: string, members: { metadata?: object; spec?: object }): Resource {
+function made(
+  kind: string,
+  namespace: string,
+  name: string,
+  members: { metadata?: object; spec?: Readonly<Record<string, unknown>> },
+): Resource {
   const { metadata, ...rest } = members;
   return { apiVersion: "v1", kind, ...rest, metadata: { namespace, name, ...metadata } };
 }
