@@ -3,7 +3,9 @@
  * webhook may ask it, so that its answers tell nothing of what there is in the cluster; references are looked at when
  * the resource is translated, and conditions tell of them.
  */
-import { type Ask, type Path, type Resource, type ResourceViolation, translate } from "@sluice/crds";
+import { type Ask, type Path, type Resource, type ResourceViolation, sluiceKind, translate } from "@sluice/crds";
+import { kinds } from "@sluice/model";
+import { beyondBounds } from "./bounds.ts";
 import { withoutEffect } from "./without-effect.ts";
 
 export interface Verdict {
@@ -23,6 +25,12 @@ const everythingIsThere: Ask = {
 
 /** @throws TypeError for a resource that is not of ours. */
 export function judge(resource: Resource, { homeNamespace }: { readonly homeNamespace: string }): Verdict {
+  const kind = sluiceKind(resource);
+  const excess = kind && beyondBounds(kinds[kind].spec, resource.spec);
+  if (excess) {
+    const message = `holds more than ${excess.most}`;
+    return { violations: [{ path: excess.path, message, condition: "Accepted", reason: "Invalid" }], warnings: [] };
+  }
   const later = placesFromSecrets(resource);
   const violations = translate(resource, { homeNamespace, audience: "nodes", ...everythingIsThere })
     .flatMap((translated) => translated.violations)

@@ -42,7 +42,7 @@ export async function keepCertificate(options: KeeperOptions): Promise<void> {
       wait = interval / 10;
       // Another replica was quicker: what it wrote is read next.
       if (error instanceof Conflict) wait = 0;
-      else if (!signal.aborted) log.warn({ error }, "the webhook's certificate cannot be kept");
+      else if (!signal.aborted) log.warn({ err: error }, "the webhook's certificate cannot be kept");
     }
     await sleep(wait, undefined, { signal }).catch(() => undefined);
   }

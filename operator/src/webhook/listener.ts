@@ -8,6 +8,9 @@ import { type ReviewOptions, review } from "./review.ts";
 /** A question holds an object before and after; etcd takes about 1.5 MB of one. */
 const MAX_BODY = 3 * 1024 * 1024;
 
+/** An API server keeps a few; there are seldom more than five API servers. */
+const MAX_CONNECTIONS = 256;
+
 export interface WebhookListener {
   readonly address: { readonly host: string; readonly port: number };
   /** The certificate from the next connection on. Without one there is no connection. */
@@ -40,6 +43,7 @@ export async function listenForReviews(options: ListenerOptions): Promise<Webhoo
       ? reply.code(405).header("allow", "POST").send({ message: "reviews are asked for by POST" })
       : reply.code(404).send({ message: "there is nothing but /validate" }),
   );
+  server.server.maxConnections = MAX_CONNECTIONS;
   await server.listen({ host: listen.host, port: listen.port });
   const { address, port } = server.server.address() as AddressInfo;
   return {

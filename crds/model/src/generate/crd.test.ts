@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parse } from "yaml";
 import { kinds, resourceKinds } from "../resources/index.ts";
@@ -97,4 +98,13 @@ test("the chart's CRDs are the same, and stay when the chart is uninstalled", ()
     assert.deepEqual(chart, plain);
     assert.deepEqual(metadata, { ...plainMetadata, annotations: { "helm.sh/resource-policy": "keep" } });
   }
+});
+
+test("the chart of the operator holds no definition and no resource of ours that uninstalling it would delete", () => {
+  const folder = new URL("../../../../charts/sluice/", import.meta.url);
+  for (const name of readdirSync(new URL("templates/", folder))) {
+    const template = readFileSync(new URL(`templates/${name}`, folder), "utf8");
+    assert.doesNotMatch(template, /kind: CustomResourceDefinition|^apiVersion: sluice\.dev/m, name);
+  }
+  assert.ok(!readdirSync(folder).includes("crds"));
 });

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { formatPath } from "@sluice/crds";
+import { kinds, type ResourceKind } from "@sluice/model";
+import { beyondBounds } from "./bounds.ts";
+import { judge } from "./judge.ts";
+
+const many = <Item>(count: number, item: (index: number) => Item): Item[] =>
+  Array.from({ length: count }, (_, index) => item(index));
+const members = (count: number) => Object.fromEntries(many(count, (index) => [`m${index}`, 1]));
+
+const table: readonly (readonly [kind: ResourceKind, spec: object, found: string | undefined])[] = [
+  ["Route", { paths: many(64, () => "/a") }, undefined],
+  ["Route", { paths: many(65, () => "/a") }, "spec.paths 64 items"],
+  ["Route", { paths: ["a".repeat(1025)] }, "spec.paths[0] 1024 characters"],
+  ["Consumer", { username: "\u{1f600}".repeat(256) }, undefined],
+  ["Consumer", { username: "\u{1f600}".repeat(257) }, "spec.username 256 characters"],
+  ["Route", { headers: members(17) }, "spec.headers 16 members"],
+  ["Route", { headers: { a: many(17, () => "a") } }, "spec.headers.a 16 items"],
+  ["Route", members(1001), "spec 1000 members"],
+  ["Route", { unknown: many(1001, () => 1) }, "spec.unknown 1000 items"],
+  ["Upstream", { targets: many(1024, (index) => ({ target: `a${index}` })) }, undefined],
+  ["Upstream", { targets: [{ target: "a", tags: many(65, () => "a") }] }, "spec.targets[0].tags 64 items"],
+  ["Plugin", { config: { origins: many(900, () => "*") } }, undefined],
+  ["Plugin", { config: { origins: many(1001, () => "*") } }, "spec.config 1000 values"],
+  ["Plugin", { config: { a: { b: many(600, () => [1]) } } }, "spec.config 1000 values"],
+];
+
+describe("what is too much to look at", () => {
+  for (const [index, [kind, spec, expected]] of table.entries())
+    test(`${index}: ${kind}: ${expected ?? "nothing"}`, () => {
+      const found = beyondBounds(kinds[kind].spec, spec);
+      assert.equal(found && `${formatPath(found.path)} ${found.most}`, expected);
+    });
+
+  test("is refused at once, with the one bound in place of every fault", () => {
+    const spec = { paths: many(300_000, () => "~/(") };
+    const resource = {
+      apiVersion: "sluice.dev/v1alpha1",
+      kind: "Route",
+      metadata: { name: "a", namespace: "b" },
+      spec,
+    };
+    const before = performance.now();
+    const { violations } = judge(resource, { homeNamespace: "default" });
+    assert.ok(performance.now() - before < 1000, "it has looked at all of them");
+    assert.deepEqual(
+      violations.map(({ path, message }) => `${formatPath(path)}: ${message}`),
+      ["spec.paths: holds more than 64 items"],
+    );
+  });
+});

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ClusterObject, Conflict, Rejected, type Resource } from "@sluice/crds";
+import { pino } from "pino";
+import { waitFor } from "../../../test/process/index.ts";
+import type { Pair } from "../certificates/authority.ts";
+import { keepCertificate } from "./keeper.ts";
+
+const configuration = (uid: string): ClusterObject => ({
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  metadata: { name: "webhook", uid, resourceVersion: "1" },
+  webhooks: [
+    { name: "a.sluice.dev", clientConfig: { service: { namespace: "sluice", name: "webhook" } } },
+    { name: "b.sluice.dev", clientConfig: { url: "https://127.0.0.1:1/validate" } },
+  ],
+});
+
+/** A keeper over an API server that keeps what it is given. The real one: test/product/cluster/webhook.test.ts. */
+async function scene(found: ClusterObject | null, refusals: Error[] = []) {
+  const abort = new AbortController();
+  const shown: Pair[] = [];
+  const lines: string[] = [];
+  const written: ClusterObject[] = [];
+  let secret: Resource | null = null;
+  const kept = keepCertificate({
+    client: {
+      get: async () => secret,
+      async apply(_kind, resource) {
+        const refusal = refusals.shift();
+        if (refusal) throw refusal;
+        secret = { ...resource, metadata: { ...resource.metadata, uid: "1", resourceVersion: "1" } };
+        return secret;
+      },
+    },
+    objects: {
+      get: async () => found,
+      async apply(_kind, object) {
+        written.push(object);
+        return object;
+      },
+    },
+    configuration: "webhook",
+    secret: { namespace: "sluice", name: "webhook" },
+    manager: "sluice-operator",
+    show: (pair) => shown.push(pair),
+    log: pino({}, { write: (line: string) => void lines.push(line) }),
+    signal: abort.signal,
+    interval: 20,
+  });
+  return {
+    shown,
+    lines,
+    written,
+    async end() {
+      abort.abort();
+      await kept;
+    },
+  };
+}
+
+test("every webhook of the configuration gets the authority, and nothing else is written there", async () => {
+  const { shown, written, end } = await scene(configuration("1"));
+  await waitFor(() => shown.length > 0, { what: "a certificate" });
+  await end();
+  const [first] = written;
+  const webhooks = first?.webhooks as readonly { readonly clientConfig: { readonly caBundle: string } }[];
+  const caBundle = webhooks[0]?.clientConfig.caBundle ?? "";
+  assert.match(Buffer.from(caBundle, "base64").toString(), /^-----BEGIN CERTIFICATE-----/);
+  assert.deepEqual(first, {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: { name: "webhook", resourceVersion: "1" },
+    webhooks: ["a.sluice.dev", "b.sluice.dev"].map((name) => ({ name, clientConfig: { caBundle } })),
+  });
+});
+
+test("without a configuration there is no certificate, and the log says what is missing", async () => {
+  const { shown, lines, end } = await scene(null);
+  await waitFor(() => lines.length > 1, { what: "two looks" });
+  await end();
+  assert.equal(shown.length, 0);
+  assert.match(lines[0] ?? "", /there is no ValidatingWebhookConfiguration webhook: nothing is checked at apply/);
+});
+
+test("a right that is missing is named, and it goes on trying", async () => {
+  const { shown, lines, end } = await scene(configuration("1"), [new Rejected('cannot create resource "secrets"')]);
+  await waitFor(() => shown.length > 0, { what: "a certificate" });
+  await end();
+  assert.match(lines[0] ?? "", /cannot create resource \\"secrets\\"/);
+});
+
+test("another replica that was quicker is no trouble", async () => {
+  const { shown, lines, end } = await scene(configuration("1"), [new Conflict("exists", "already exists")]);
+  await waitFor(() => shown.length > 0, { what: "a certificate" });
+  await end();
+  assert.doesNotMatch(lines.join(""), /already exists/);
+});
