@@ -173,6 +173,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     onVersion: batches.note,
     onResource: (kind, key) => {
       if (nodeService && kind === "EndpointSlice") finding ??= setImmediate(findNodes);
+      lastValid.refresh(`${kind}/${key}`, cache.resources[kind].get(key));
       reconciler.note(kind, key);
     },
     onChange: (meaningful) => {

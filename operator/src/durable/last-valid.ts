@@ -8,6 +8,8 @@ export interface LastValid {
   /** Of the very object with this uid; undefined: it was never valid, as far as is known. */
   of(key: string, uid: string | undefined): Resource | undefined;
   note(key: string, resource: Resource): void;
+  /** The resource is another object by now. With the same spec it takes the place of the one before, which may go. */
+  refresh(key: string, resource: Resource | undefined): void;
   forget(key: string): void;
   /** Lets go of resources that are not there any more. */
   keepOnly(keys: ReadonlyMap<string, unknown>): void;
@@ -25,6 +27,11 @@ export function createLastValid(): LastValid {
       return found && found.metadata.uid === uid ? found : undefined;
     },
     note: (key, resource) => void valid.set(key, resource),
+    refresh(key, resource) {
+      const { uid, generation } = valid.get(key)?.metadata ?? {};
+      if (!resource || generation === undefined) return;
+      if (resource.metadata.uid === uid && resource.metadata.generation === generation) valid.set(key, resource);
+    },
     forget: (key) => void valid.delete(key),
     keepOnly(keys) {
       for (const key of valid.keys()) if (!keys.has(key)) valid.delete(key);
