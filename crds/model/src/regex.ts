@@ -9,6 +9,7 @@
  * Different: `$` is the very end of the text (PCRE also matches before a last line feed), `\d` `\w` `\s` `\b` are ASCII.
  */
 import { RE2JS, RE2JSException } from "re2js";
+import { writtenOut } from "./regex-size.ts";
 import type { Checked } from "./violation.ts";
 
 /** Instructions that a compiled pattern may have: what matching costs for every character of the text. */
@@ -33,6 +34,8 @@ export interface Regex {
 
 /** The one violation of a bad pattern has an empty path and tells the reason in RE2's words. */
 export function compileRegex(source: string): Checked<Regex> {
+  const atoms = writtenOut(source);
+  if (atoms > MAX_PROGRAM) return tooLarge(atoms);
   let compiled: RE2JS;
   try {
     compiled = RE2JS.compile(source);
@@ -41,11 +44,13 @@ export function compileRegex(source: string): Checked<Regex> {
     return { violations: [{ path: [], message: error.message.replace(/^error parsing regexp: /, "") }] };
   }
   const size = compiled.programSize();
-  if (size > MAX_PROGRAM) {
-    return { violations: [{ path: [], message: `too large: ${size} instructions, at most ${MAX_PROGRAM}` }] };
-  }
+  if (size > MAX_PROGRAM) return tooLarge(size);
   return { value: regexOf(source, compiled) };
 }
+
+const tooLarge = (size: number) => ({
+  violations: [{ path: [], message: `too large: ${size} instructions, at most ${MAX_PROGRAM}` }],
+});
 
 const regexOf = (source: string, compiled: RE2JS): Regex => ({
   source,

@@ -61,6 +61,6 @@ export async function removeOrphans(options: OrphanOptions): Promise<void> {
       }
     });
   } catch (error) {
-    if (!signal.aborted) log.warn({ error }, "Secrets that nothing refers to could not be looked for");
+    if (!signal.aborted) log.warn({ err: error }, "Secrets that nothing refers to could not be looked for");
   }
 }

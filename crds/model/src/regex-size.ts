@@ -1,0 +1,64 @@
+/** How large a pattern grows when its repetitions are written out: found before it is compiled, which costs that much. */
+
+/** Behind an atom: `{n}`, `{n,}`, `{n,m}`. Anything else in braces is text. */
+const COUNTED = /\{(\d{1,4})(?:,(\d{0,4}))?\}/y;
+
+/** The sequence that is being read, in one group. */
+interface Sequence {
+  size: number;
+  /** Of the atom that a repetition would be about. */
+  last: number;
+}
+
+/**
+ * Atoms of the pattern with every counted repetition written out, at least 1. It is an estimate: what an atom compiles to
+ * is a few instructions. Linear in the pattern's length; a pattern with faults has a size too.
+ */
+export function writtenOut(source: string): number {
+  const outer: Sequence[] = [];
+  let sequence: Sequence = { size: 1, last: 0 };
+  const add = (size: number): void => {
+    sequence.size += size;
+    sequence.last = size;
+  };
+  for (let at = 0; at < source.length; at++) {
+    const character = source[at];
+    if (character === "\\") {
+      at++;
+      add(1);
+    } else if (character === "[") {
+      at = endOfClass(source, at);
+      add(1);
+    } else if (character === "(") {
+      outer.push(sequence);
+      sequence = { size: 1, last: 0 };
+    } else if (character === ")") {
+      const { size } = sequence;
+      sequence = outer.pop() ?? { size: 1, last: 0 };
+      add(size);
+    } else if (character === "{") {
+      COUNTED.lastIndex = at;
+      const counted = COUNTED.exec(source);
+      if (counted === null) add(1);
+      else {
+        at += counted[0].length - 1;
+        const times = Math.max(Number(counted[1]), Number(counted[2] ?? 0), 1);
+        const more = sequence.last * (times - 1);
+        sequence.size += more;
+        sequence.last += more;
+      }
+    } else if (character !== "*" && character !== "+" && character !== "?") add(1);
+  }
+  return outer.reduce((size, each) => size + each.size, sequence.size);
+}
+
+/** The index of the class's last bracket; of its first when nothing closes it. */
+function endOfClass(source: string, start: number): number {
+  const first = source[start + 1] === "^" ? start + 2 : start + 1;
+  for (let at = first; at < source.length; at++) {
+    if (source[at] === "\\") at++;
+    else if (source.startsWith("[:", at) && source.indexOf(":]", at) > 0) at = source.indexOf(":]", at) + 1;
+    else if (source[at] === "]" && at > first) return at;
+  }
+  return start;
+}
