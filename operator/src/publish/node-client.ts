@@ -1,4 +1,5 @@
 /** Talks to one node's push listener (the table of requests stands in @sluice/model, push.ts). */
+import { Readable } from "node:stream";
 import type { NodeState, PushChange, PushDocument, PushRefused } from "@sluice/model";
 import { Agent, request } from "undici";
 import { bodyOf } from "./body.ts";
@@ -82,7 +83,7 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
         ...(body && { "content-type": "application/json", "content-length": `${body.bytes.length}` }),
         ...(body?.isZipped && { "content-encoding": "gzip" }),
       },
-      ...(body && { body: body.bytes.length > PIECE ? inPieces(body.bytes) : body.bytes }),
+      ...(body && { body: body.bytes.length > PIECE ? Readable.from(inPieces(body.bytes)) : body.bytes }),
     });
     const answer = (await response.body.json()) as NodeState | PushRefused;
     return { status: response.statusCode, body: answer };
