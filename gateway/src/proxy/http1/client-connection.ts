@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { FaultName } from "../faults.ts";
 import type { LiveExchange, Traffic } from "../live-exchange.ts";
 import type { OwnResponse } from "../own-response.ts";
+import { inletOf } from "./accepted.ts";
 import { ClientBody } from "./client-body.ts";
 import { ClientHead, isWebSocket, type Peer } from "./client-head.ts";
 import { ClientInput } from "./client-input.ts";
@@ -10,12 +11,14 @@ import type { ConnectionContext } from "./connection-context.ts";
 import { type ClientSide, Delivery } from "./delivery.ts";
 import { headFault } from "./head-fault.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
+import type { Inlet } from "./inlet.ts";
 import { Outbox } from "./outbox.ts";
 import { Pace } from "./pace.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
 import { RequestHead } from "./parse/request-head.ts";
 import { ownResponseText } from "./response-text.ts";
+import { type Slab, WORTHWHILE } from "./slab.ts";
 import { joinSockets, type Tunnel, type TunnelOptions } from "./tunnel.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -53,6 +56,8 @@ export class ClientConnection implements ClientSide, Traffic {
   /** The request whose answer is being taken slowly. */
   #slowRequest = -1;
   #state = HEAD;
+  /** Null: the socket tells by "data" alone. */
+  readonly #inlet: Inlet | null;
   /** What has come and was not used. */
   readonly #input = new ClientInput();
   #chunks: ChunkedScanner | null = null;
@@ -77,6 +82,8 @@ export class ClientConnection implements ClientSide, Traffic {
     this.out = new Outbox(socket);
     this.#sending = new Pace(this.#watchdog, context.bodyPace);
     this.#taking = new Pace(this.#stall, context.sendPace);
+    this.#inlet = peer.scheme === "http" ? inletOf(socket) : null;
+    if (this.#inlet !== null) this.#inlet.read = this.#onRead;
     socket.on("data", this.#onData);
     socket.on("drain", this.#onDrain);
     socket.on("end", this.#onGone);
@@ -146,6 +153,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#state = TUNNEL;
     this.#watchdog.close();
     this.#stall.close();
+    if (this.#inlet !== null) this.#inlet.read = toTunnel(socket);
     socket.off("data", this.#onData).off("drain", this.#onDrain).off("end", this.#onGone);
     if (this.#input.length > 0) tunnel.upstream.write(this.#input.bytes);
     this.#input.clear();
@@ -158,6 +166,18 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#input.add(chunk);
     this.#advance();
   };
+
+  readonly #onRead = (slab: Slab, size: number): void => {
+    if (this.#state >= CLOSING) return;
+    this.#input.read(slab, size);
+    this.#advance();
+    if (this.#inlet !== null) this.#inlet.isLong = size >= WORTHWHILE && this.#isLong;
+  };
+
+  /** Whether much of a body may be missing. */
+  get #isLong(): boolean {
+    return this.#state === BODY && (this.#left < 0 || this.#left >= WORTHWHILE);
+  }
 
   #goOn(now?: number): void {
     // Whoever does not read its answers is given no more of them.
@@ -390,3 +410,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#context.onClose(this);
   };
 }
+
+/** A tunnel takes what comes by "data", and may keep it. */
+const toTunnel = (socket: Socket) => (slab: Slab, size: number) =>
+  void socket.emit("data", Buffer.from(slab.bytes.subarray(0, size)));

@@ -1,6 +1,6 @@
 /** What a client has sent and nobody has used yet. */
 import { CR, LF } from "./parse/bytes.ts";
-import { type Slab, slabOf } from "./slab.ts";
+import { type Slab, shared, slabOf } from "./slab.ts";
 
 const NOTHING = Buffer.alloc(0);
 
@@ -15,10 +15,24 @@ export class ClientInput {
     return this.bytes.length;
   }
 
-  add(chunk: Buffer): void {
+  /** What has been read into a slab. Of the shared one it is copied: the next connection reads into it. */
+  read(slab: Slab, size: number): void {
+    if (this.bytes.length > 0) this.add(slab.bytes.subarray(0, size), null);
+    else if (slab === shared) {
+      const chunk = Buffer.allocUnsafe(size);
+      slab.bytes.copy(chunk, 0, 0, size);
+      this.add(chunk);
+    } else {
+      slab.hold();
+      this.add(slab.bytes.subarray(0, size), slab);
+    }
+  }
+
+  /** @param slab Where the chunk lies. */
+  add(chunk: Buffer, slab = slabOf(chunk)): void {
     if (this.bytes.length === 0) {
       this.bytes = chunk;
-      this.#slab = slabOf(chunk);
+      this.#slab = slab;
     } else {
       this.bytes = Buffer.concat([this.bytes, chunk]);
       this.#slab = null;

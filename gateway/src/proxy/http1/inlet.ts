@@ -1,7 +1,7 @@
 /**
- * Where plain connections to upstreams read to. Node would make a buffer of 64 kB for every read, which costs more than
- * scanning a usual response does: so all connections of a thread read into one slab, and what is kept is copied; those in
- * the middle of a long body read into slabs of their own, which go on as they are.
+ * Where plain connections read to. Node would make a buffer of 64 kB for every read, which costs more than scanning a
+ * usual head does: so all connections of a thread read into one slab, and what is kept is copied; those in the middle of a
+ * long body read into slabs of their own, which go on as they are.
  */
 import type { OnReadOpts } from "node:net";
 import { type Slab, shared, takeSlab } from "./slab.ts";
@@ -9,6 +9,8 @@ import { type Slab, shared, takeSlab } from "./slab.ts";
 export class Inlet {
   /** For `net.connect`. */
   readonly onread: OnReadOpts;
+  /** Where the first read goes, for who is not asked. */
+  readonly first: Buffer = shared.bytes;
   /** Told of what has come: the slab's bytes up to `end`, which hold during the call and as long as the slab is held. */
   read: (slab: Slab, end: number) => void = () => {
     // Nobody has the connection yet, and it has been asked nothing.

@@ -1,0 +1,55 @@
+/**
+ * Where accepted sockets read to. Node lets a socket that connects say so (`onread`), and one that it has accepted not: that
+ * reads into 64 kB made for every read, which cost more than a tenth of what a relay that does nothing else needs. What the
+ * option would have set is set on the socket itself. This is no interface of Node's, but two of its members and three of
+ * its symbols: where any of them is not as it was, the socket goes on as Node made it, and tells by "data".
+ */
+import { type OnReadOpts, Socket } from "node:net";
+import { Inlet } from "./inlet.ts";
+
+/** The symbols under which a socket keeps what it was given. */
+interface Places {
+  readonly buffer: symbol;
+  readonly nextBuffer: symbol;
+  readonly callback: symbol;
+}
+
+const places = findPlaces();
+
+/** Found by what stands there, in two sockets that are never connected. */
+function findPlaces(): Places | null {
+  const fixed = { buffer: new Uint8Array(1), callback: () => true };
+  const changing = { buffer: () => fixed.buffer, callback: fixed.callback };
+  const buffer = placeOf(fixed, fixed.buffer);
+  const callback = placeOf(fixed, fixed.callback);
+  const nextBuffer = placeOf(changing, changing.buffer);
+  return buffer && callback && nextBuffer ? { buffer, callback, nextBuffer } : null;
+}
+
+function placeOf(onread: OnReadOpts, value: unknown): symbol | undefined {
+  const socket = new Socket({ onread });
+  return Object.getOwnPropertySymbols(socket).find((symbol) => Reflect.get(socket, symbol) === value);
+}
+
+interface Handle {
+  useUserBuffer(buffer: Uint8Array): void;
+}
+
+const isHandle = (handle: unknown): handle is Handle =>
+  typeof handle === "object" && handle !== null && typeof Reflect.get(handle, "useUserBuffer") === "function";
+
+/**
+ * To be asked before anything has been read. What was put back into the socket still comes by "data".
+ *
+ * @returns null: everything comes by "data"
+ */
+export function inletOf(socket: Socket): Inlet | null {
+  const handle: unknown = Reflect.get(socket, "_handle");
+  if (places === null || !isHandle(handle)) return null;
+  const inlet = new Inlet();
+  Reflect.set(socket, places.buffer, true);
+  Reflect.set(socket, places.nextBuffer, inlet.onread.buffer);
+  Reflect.set(socket, places.callback, inlet.onread.callback);
+  handle.useUserBuffer(inlet.first);
+  return inlet;
+}
