@@ -65,7 +65,13 @@ export function request(shown: Shown = {}): RequestView & { readonly cookies: re
     match: { captures },
     consumer: consumer === undefined ? null : ({ id: consumer } as RequestView["consumer"]),
     credential: null,
-    responseHeaders: { set() {}, append: (_name, value) => cookies.push(value), remove() {}, apply() {} },
+    responseHeaders: {
+      set() {},
+      append: (_name, value) => cookies.push(value),
+      remove() {},
+      apply() {},
+      applyAll() {},
+    },
     cookies,
   };
 }

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
 import { consumerNamed, routeNamed, serviceNamed } from "../compile/testing-entities.ts";
-import type { Exchange, HeaderEdit, HeaderEdits, Timings } from "../proxy/exchange.ts";
+import type { Exchange, HeaderEdit, HeaderEditGroup, HeaderEdits, Timings } from "../proxy/exchange.ts";
 import type { HeaderName } from "../proxy/header-name.ts";
 import type { PluginScope, PluginServices } from "./plugin.ts";
 import { createMetrics } from "./prometheus/metrics.ts";
@@ -32,6 +32,10 @@ export class RecordedHeaders implements HeaderEdits {
     const before = replaces ? [] : (this.#values.get(lower) ?? []);
     this.#values.set(lower, [...before, ...values]);
     if (values.length === 0) this.#values.delete(lower);
+  }
+
+  applyAll({ edits }: HeaderEditGroup): void {
+    for (const edit of edits) this.apply(edit);
   }
 
   get(name: string): string | undefined {

@@ -40,6 +40,15 @@ export interface HeaderEdit {
   readonly lines: string;
 }
 
+/** Edits that are made together again and again, of different headers. Made by `editGroup`. */
+export interface HeaderEditGroup {
+  readonly edits: readonly HeaderEdit[];
+  /** Of all. */
+  readonly lines: string;
+  /** One bit for each length of name. */
+  readonly lengths: number;
+}
+
 /** Headers that will be sent: the last word wins, names keep the case in which they were set. */
 export interface HeaderEdits {
   /** A name that is set with every request is made in advance. */
@@ -49,6 +58,7 @@ export interface HeaderEdits {
   remove(name: string): void;
   /** An edit that was made in advance. */
   apply(edit: HeaderEdit): void;
+  applyAll(group: HeaderEditGroup): void;
 }
 
 /** What a plugin or the pipeline answers by itself instead of forwarding. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeaderEditList, insistingHeader, settingHeader } from "./header-edits.ts";
+import { editGroup, HeaderEditList, insistingHeader, removingHeader, settingHeader } from "./header-edits.ts";
 
 test("the last word wins, names keep the case in which they were set, and appended values stand beside the others", () => {
   const edits = new HeaderEditList();
@@ -37,4 +37,56 @@ test("who insists on a header lets no other spelling of it pass, whoever has edi
     ...["X-A-C", "sent", "X_Plain", "sent", "XXA-B", "sent"],
     ...["X-Other", "1", "X-A-B", "ours", "X-Plain", "1"],
   ]);
+});
+
+test("edits that go together are as if each was made, whatever was edited before and is edited after", () => {
+  const group = editGroup([settingHeader("X-Id", "7"), removingHeader("X-Old")]);
+  const headers = ["x-id", "0", "x-old", "1", "Kept", "1"];
+  const orders: readonly (readonly [string, (edits: HeaderEditList) => void, readonly string[], string])[] = [
+    ["alone", (edits) => edits.applyAll(group), ["Kept", "1", "X-Id", "7"], "X-Id: 7\r\n"],
+    [
+      "before another",
+      (edits) => {
+        edits.applyAll(group);
+        edits.set("x-old", "2");
+      },
+      ["Kept", "1", "X-Id", "7", "x-old", "2"],
+      "X-Id: 7\r\nx-old: 2\r\n",
+    ],
+    [
+      "behind another",
+      (edits) => {
+        edits.set("x-id", "1");
+        edits.applyAll(group);
+      },
+      ["Kept", "1", "X-Id", "7"],
+      "X-Id: 7\r\n",
+    ],
+    [
+      "and one more value",
+      (edits) => {
+        edits.applyAll(group);
+        edits.append("X-Id", "8");
+      },
+      ["Kept", "1", "X-Id", "7", "X-Id", "8"],
+      "X-Id: 7\r\nX-Id: 8\r\n",
+    ],
+    [
+      "twice",
+      (edits) => {
+        edits.applyAll(group);
+        edits.applyAll(editGroup([settingHeader("X-Id", "9")]));
+      },
+      ["Kept", "1", "X-Id", "9"],
+      "X-Id: 9\r\n",
+    ],
+  ];
+  for (const [name, edit, result, lines] of orders) {
+    const edits = new HeaderEditList();
+    edit(edits);
+    assert.deepEqual(edits.applyTo(headers), result, name);
+    assert.equal(edits.lines, lines, name);
+    assert.equal(edits.replaces("x-id"), true, name);
+  }
+  assert.equal(group.lines, "X-Id: 7\r\n");
 });

@@ -1,4 +1,4 @@
-import type { HeaderEdit, HeaderEdits } from "./exchange.ts";
+import type { HeaderEdit, HeaderEditGroup, HeaderEdits } from "./exchange.ts";
 import { HeaderName } from "./header-name.ts";
 
 /** The edit that gives a header one value, whatever it had. Who makes it once need not make it for every request. */
@@ -24,10 +24,25 @@ function editOf(header: HeaderName, values: readonly string[], replaces: boolean
   return { header, values, replaces, insists: null, lines };
 }
 
+/** @param edits Of different headers */
+export function editGroup(edits: readonly HeaderEdit[]): HeaderEditGroup {
+  let lines = "";
+  let lengths = 0;
+  for (const edit of edits) {
+    lines += edit.lines;
+    lengths |= lengthBit(edit.header.lower.length);
+  }
+  return { edits, lines, lengths };
+}
+
+const lengthBit = (length: number): number => 1 << (length & 31);
+
 /** Edits of a list of headers. Lists are flat: name, value, name, value. */
 export class HeaderEditList implements HeaderEdits {
   /** In the order in which their names came; no two are of one name. */
-  readonly #edits: HeaderEdit[] = [];
+  #edits: HeaderEdit[] = [];
+  /** Whose edits these are as long as nothing else is edited: most have no others, and so nothing of their own. */
+  #group: HeaderEditGroup | null = null;
   /** One bit for each length of name that is edited: most others need not be looked up. */
   #lengths = 0;
   #insists = false;
@@ -38,7 +53,7 @@ export class HeaderEditList implements HeaderEdits {
 
   append(name: string, value: string): void {
     const header = new HeaderName(name);
-    const before = this.#edits[this.#indexOf(header.lower)];
+    const before = this.#all[this.#indexOf(header.lower)];
     const values = [...(before?.values ?? []), wireValue(value)];
     this.apply(editOf(header, values, before?.replaces ?? false));
   }
@@ -48,28 +63,44 @@ export class HeaderEditList implements HeaderEdits {
   }
 
   apply(edit: HeaderEdit): void {
+    if (this.#group !== null) {
+      this.#edits = [...this.#group.edits];
+      this.#group = null;
+    }
     if (edit.insists !== null) this.#insistOn(edit.insists);
     const { lower } = edit.header;
     const at = this.#indexOf(lower);
     if (at >= 0) this.#edits[at] = edit;
     else this.#edits.push(edit);
-    this.#lengths |= 1 << (lower.length & 31);
+    this.#lengths |= lengthBit(lower.length);
+  }
+
+  applyAll(group: HeaderEditGroup): void {
+    if (this.#group === null && this.#edits.length === 0) {
+      this.#group = group;
+      this.#lengths = group.lengths;
+    } else for (const edit of group.edits) this.apply(edit);
+  }
+
+  get #all(): readonly HeaderEdit[] {
+    return this.#group === null ? this.#edits : this.#group.edits;
   }
 
   /** False: no header whose name is so long is edited. */
   mayReplace(length: number): boolean {
-    return (this.#lengths & (1 << (length & 31))) !== 0;
+    return (this.#lengths & lengthBit(length)) !== 0;
   }
 
   /** Whether the header (in lower case) goes away, or is written anew. */
   replaces(lower: string): boolean {
     const at = this.#indexOf(lower);
-    if (at >= 0 && this.#edits[at]?.replaces === true) return true;
+    if (at >= 0 && this.#all[at]?.replaces === true) return true;
     return this.#insists && this.#edits.some(({ insists }) => insists === spelling(lower));
   }
 
   /** What was set, as lines of a head. */
   get lines(): string {
+    if (this.#group !== null) return this.#group.lines;
     let all = "";
     for (const { lines } of this.#edits) all += lines;
     return all;
@@ -82,7 +113,7 @@ export class HeaderEditList implements HeaderEdits {
       const name = headers[at] ?? "";
       if (!this.replaces(name.toLowerCase())) result.push(name, headers[at + 1] ?? "");
     }
-    for (const { header, values } of this.#edits) {
+    for (const { header, values } of this.#all) {
       for (const value of values) result.push(header.name, value);
     }
     return result;
@@ -99,7 +130,7 @@ export class HeaderEditList implements HeaderEdits {
   /** -1 when the header (in lower case) is not edited. */
   #indexOf(lower: string): number {
     if (!this.mayReplace(lower.length)) return -1;
-    const edits = this.#edits;
+    const edits = this.#all;
     for (let at = 0; at < edits.length; at++) if (edits[at]?.header.lower === lower) return at;
     return -1;
   }

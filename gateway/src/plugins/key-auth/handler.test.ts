@@ -178,7 +178,7 @@ describe("key-auth", () => {
     const plain = fakeConsumer({ ...consumer, username: null, custom_id: null });
     const plugin = keyAuth(filledKeyAuth, fakeScope(), fakeServices());
     const exchange = fakeExchange({ keys, consumers: [plain], headers: { apikey: "demo-key" } });
-    for (const name of ["X-Consumer-Username", "X-Consumer-Custom-ID", "X-Anonymous-Consumer"]) {
+    for (const name of ["X-Consumer-Username", "X-Consumer-Custom-ID", "X-Consumer-Tags", "X-Anonymous-Consumer"]) {
       exchange.upstreamHeaders.set(name, "forged");
     }
     await plugin.access?.(exchange);

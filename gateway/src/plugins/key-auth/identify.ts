@@ -1,7 +1,7 @@
 /** Tells the rest of the gateway and the upstream whose request it is (kong-contract 3.3). */
 import type { Consumer, SnapshotCredential } from "@sluice/model";
-import type { Exchange, HeaderEdit } from "../../proxy/exchange.ts";
-import { removingHeader, settingHeader } from "../../proxy/header-edits.ts";
+import type { Exchange, HeaderEdit, HeaderEditGroup } from "../../proxy/exchange.ts";
+import { editGroup, removingHeader, settingHeader } from "../../proxy/header-edits.ts";
 import { headerValue } from "../header-value.ts";
 
 export interface Identity {
@@ -16,15 +16,18 @@ const edit = (name: string, value: string | null | undefined): HeaderEdit =>
 
 /** Those of one consumer or credential are the same for each of its requests. */
 const ofConsumers = new WeakMap<Consumer, readonly HeaderEdit[]>();
-const ofCredentials = new WeakMap<SnapshotCredential, readonly HeaderEdit[]>();
+const ofCredentials = new WeakMap<SnapshotCredential, Made>();
 const ANONYMOUS = "X-Anonymous-Consumer";
 const CREDENTIAL = "X-Credential-Identifier";
 const ofNobody = [removingHeader(CREDENTIAL), settingHeader(ANONYMOUS, "true")];
 
-/** Ours, not Kong's. What a client sends under this name never passes, so where there are no tags there is nothing to do. */
-const tagEdits = ({ tags }: Consumer): readonly HeaderEdit[] =>
-  tags === null || tags.length === 0 ? [] : [edit("X-Consumer-Tags", tags.join(","))];
+/** What was made for a credential, and for whom: a consumer may change and its credential stay. */
+interface Made {
+  readonly consumer: Consumer;
+  readonly group: HeaderEditGroup;
+}
 
+/** X-Consumer-Tags is ours, not Kong's. */
 function consumerEdits(consumer: Consumer): readonly HeaderEdit[] {
   let edits = ofConsumers.get(consumer);
   if (edits === undefined) {
@@ -32,28 +35,27 @@ function consumerEdits(consumer: Consumer): readonly HeaderEdit[] {
       edit("X-Consumer-ID", consumer.id),
       edit("X-Consumer-Username", consumer.username),
       edit("X-Consumer-Custom-ID", consumer.custom_id),
-      ...tagEdits(consumer),
+      edit("X-Consumer-Tags", consumer.tags?.length ? consumer.tags.join(",") : null),
     ];
     ofConsumers.set(consumer, edits);
   }
   return edits;
 }
 
-function credentialEdits(credential: SnapshotCredential | null): readonly HeaderEdit[] {
-  if (credential === null) return ofNobody;
-  let edits = ofCredentials.get(credential);
-  if (edits === undefined) {
-    edits = [edit(CREDENTIAL, credential.id), removingHeader(ANONYMOUS)];
-    ofCredentials.set(credential, edits);
+function groupOf({ consumer, credential }: Identity): HeaderEditGroup {
+  if (credential === null) return editGroup([...consumerEdits(consumer), ...ofNobody]);
+  let made = ofCredentials.get(credential);
+  if (made?.consumer !== consumer) {
+    const own = [edit(CREDENTIAL, credential.id), removingHeader(ANONYMOUS)];
+    made = { consumer, group: editGroup([...consumerEdits(consumer), ...own]) };
+    ofCredentials.set(credential, made);
   }
-  return edits;
+  return made.group;
 }
 
-export function identify(exchange: Exchange, { consumer, credential }: Identity): void {
-  exchange.consumer = consumer;
-  exchange.credential = credential;
-  exchange.anonymous = credential === null;
-  const { upstreamHeaders } = exchange;
-  for (const made of consumerEdits(consumer)) upstreamHeaders.apply(made);
-  for (const made of credentialEdits(credential)) upstreamHeaders.apply(made);
+export function identify(exchange: Exchange, identity: Identity): void {
+  exchange.consumer = identity.consumer;
+  exchange.credential = identity.credential;
+  exchange.anonymous = identity.credential === null;
+  exchange.upstreamHeaders.applyAll(groupOf(identity));
 }
