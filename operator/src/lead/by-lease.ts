@@ -50,8 +50,12 @@ function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTer
   function tell(): void {
     const now = term();
     if (now === told) return;
-    if (now === null) log.warn({ term: told, leader: look?.lease?.holder ?? null }, "does not lead any more");
-    else log.info({ term: now }, "leads from now on");
+    if (now === null) {
+      const message = "does not lead any more";
+      // Who ends in order wants to lead no more.
+      if (closing.signal.aborted) log.info({ term: told }, message);
+      else log.warn({ term: told, leader: look?.lease?.holder ?? null }, message);
+    } else log.info({ term: now }, "leads from now on");
     told = now;
     onTerm(now);
   }

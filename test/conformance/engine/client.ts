@@ -66,6 +66,8 @@ export async function dial(test: TestContext, port: number): Promise<Socket> {
 export function until(socket: Socket, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let all = "";
+    // It says so but once.
+    if (socket.closed) reject(new Error("closed before"));
     const onData = (chunk: Buffer) => {
       all += chunk.toString("latin1");
       if (!all.includes(text)) return;

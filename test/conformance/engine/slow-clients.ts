@@ -142,7 +142,7 @@ export function slowClientSuite(engine: Engine): void {
           incoming.resume().on("end", () => response.end("all"));
         },
         plugins: { cors: { access: () => new Promise<undefined>((resolve) => setTimeout(resolve, 300, undefined)) } },
-        settings: { ...patient, bodyMinRate: 100 * MEGABYTE, minRateGrace: 200 },
+        settings: { ...patient, bodyMinRate: 20 * MEGABYTE, minRateGrace: 250 },
       });
       const length = 16 * MEGABYTE;
       const client = await dial(test, port);

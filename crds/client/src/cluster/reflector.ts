@@ -152,7 +152,12 @@ export async function reflect({ kind, transport, clock, observer, log, signal }:
   }
 
   function report(error: Error): void {
-    if (!outage) log.warn({ kind, error: error.message }, "resources cannot be followed for now; trying again");
+    if (!outage) {
+      const message = "resources cannot be followed for now; trying again";
+      // Whether that is trouble the observer knows: some kinds may be missing.
+      if (error instanceof UnknownKind) log.info({ kind, reason: error.message }, message);
+      else log.warn({ kind, error: error.message }, message);
+    }
     outage ??= { since: clock.now() };
     const refused =
       error instanceof UnknownKind ||
