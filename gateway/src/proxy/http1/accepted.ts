@@ -53,3 +53,8 @@ export function inletOf(socket: Socket): Inlet | null {
   handle.useUserBuffer(inlet.first);
   return inlet;
 }
+
+/** From now on somebody reads it who knows nothing of an inlet, and may keep what comes. */
+export function tellByData(inlet: Inlet, socket: Socket): void {
+  inlet.read = (slab, size) => void socket.emit("data", Buffer.from(slab.bytes.subarray(0, size)));
+}

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { FaultName } from "../faults.ts";
 import type { LiveExchange, Traffic } from "../live-exchange.ts";
 import type { OwnResponse } from "../own-response.ts";
-import { inletOf } from "./accepted.ts";
+import { inletOf, tellByData } from "./accepted.ts";
 import { ClientBody } from "./client-body.ts";
 import { ClientHead, isWebSocket, type Peer } from "./client-head.ts";
 import { ClientInput } from "./client-input.ts";
@@ -19,6 +19,7 @@ import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
 import { RequestHead } from "./parse/request-head.ts";
 import { ownResponseText } from "./response-text.ts";
 import { type Slab, WORTHWHILE } from "./slab.ts";
+import { Taking } from "./taking.ts";
 import { joinSockets, type Tunnel, type TunnelOptions } from "./tunnel.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -50,11 +51,7 @@ export class ClientConnection implements ClientSide, Traffic {
   /** Runs while the client owes us something. */
   readonly #watchdog = new Watchdog(() => this.#late());
   readonly #sending: Pace;
-  /** Runs while the client takes nothing. */
-  readonly #stall = new Watchdog(() => this.destroy());
-  readonly #taking: Pace;
-  /** The request whose answer is being taken slowly. */
-  #slowRequest = -1;
+  readonly #taking: Taking;
   #state = HEAD;
   /** Null: the socket tells by "data" alone. */
   readonly #inlet: Inlet | null;
@@ -81,7 +78,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#parsed = new RequestHead(context.limits);
     this.out = new Outbox(socket);
     this.#sending = new Pace(this.#watchdog, context.bodyPace);
-    this.#taking = new Pace(this.#stall, context.sendPace);
+    this.#taking = new Taking(socket, { out: this.out, limits: context.sendPace, onLate: () => this.destroy() });
     this.#inlet = peer.scheme === "http" ? inletOf(socket) : null;
     if (this.#inlet !== null) this.#inlet.read = this.#onRead;
     socket.on("data", this.#onData);
@@ -138,22 +135,15 @@ export class ClientConnection implements ClientSide, Traffic {
   }
 
   full(): void {
-    if (this.#slowRequest !== this.#requests) this.#taking.begin(this.#taken);
-    this.#slowRequest = this.#requests;
-    this.#taking.run(this.#taken);
-  }
-
-  /** Bytes that the client has taken so far. */
-  get #taken(): number {
-    return this.out.written - this.#socket.writableLength;
+    this.#taking.wait(this.#requests);
   }
 
   join(tunnel: Omit<TunnelOptions, "client">): void {
     const socket = this.#socket;
     this.#state = TUNNEL;
     this.#watchdog.close();
-    this.#stall.close();
-    if (this.#inlet !== null) this.#inlet.read = toTunnel(socket);
+    this.#taking.close();
+    if (this.#inlet !== null) tellByData(this.#inlet, socket);
     socket.off("data", this.#onData).off("drain", this.#onDrain).off("end", this.#onGone);
     if (this.#input.length > 0) tunnel.upstream.write(this.#input.bytes);
     this.#input.clear();
@@ -171,13 +161,10 @@ export class ClientConnection implements ClientSide, Traffic {
     if (this.#state >= CLOSING) return;
     this.#input.read(slab, size);
     this.#advance();
-    if (this.#inlet !== null) this.#inlet.isLong = size >= WORTHWHILE && this.#isLong;
+    // Much of a body may be missing.
+    const isLong = size >= WORTHWHILE && this.#state === BODY && (this.#left < 0 || this.#left >= WORTHWHILE);
+    if (this.#inlet !== null) this.#inlet.isLong = isLong;
   };
-
-  /** Whether much of a body may be missing. */
-  get #isLong(): boolean {
-    return this.#state === BODY && (this.#left < 0 || this.#left >= WORTHWHILE);
-  }
 
   #goOn(now?: number): void {
     // Whoever does not read its answers is given no more of them.
@@ -385,12 +372,12 @@ export class ClientConnection implements ClientSide, Traffic {
 
   readonly #onFinish = (error?: Error | null): void => {
     if (error) return;
-    this.#stall.stop();
+    this.#taking.stop();
     this.#watchdog.start(CLOSING_LINGER);
   };
 
   readonly #onDrain = (): void => {
-    this.#taking.pause(this.#taken);
+    this.#taking.drained();
     if (this.#state === RESPONSE && (this.#delivery === null || this.#delivery.isOver)) this.#goOn();
     else this.#delivery?.drained();
   };
@@ -403,14 +390,10 @@ export class ClientConnection implements ClientSide, Traffic {
   readonly #onClose = (): void => {
     this.#state = GONE;
     this.#watchdog.close();
-    this.#stall.close();
+    this.#taking.close();
     this.#delivery?.abort();
     this.#delivery = null;
     this.#body?.lose();
     this.#context.onClose(this);
   };
 }
-
-/** A tunnel takes what comes by "data", and may keep it. */
-const toTunnel = (socket: Socket) => (slab: Slab, size: number) =>
-  void socket.emit("data", Buffer.from(slab.bytes.subarray(0, size)));
