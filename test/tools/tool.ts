@@ -1,6 +1,7 @@
 import { fromApt } from "./apt.ts";
 import { deck, goKong } from "./clients.ts";
 import { kube } from "./kube.ts";
+import { helm, kubeconform } from "./kubernetes-tools.ts";
 import { envoy, goReverseProxy } from "./proxies.ts";
 
 /** A line of progress, on stderr, so that it never mixes with what a command prints. */
@@ -25,6 +26,8 @@ const tools = {
   kube,
   deck,
   "go-kong": goKong,
+  helm,
+  kubeconform,
 } satisfies Record<string, (say: (line: string) => void) => Promise<string>>;
 
 export type ToolName = keyof typeof tools;
