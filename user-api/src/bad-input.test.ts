@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { after, afterEach, before, describe, it } from "node:test";
 import type { FastifyInstance } from "fastify";
-import { ask, codesOf, testApp } from "./testing.ts";
+import { ask, codesOf, type TestApp, testApp } from "./testing.ts";
 
 const USER = "query One($id: ID!) { user(id: $id) { id } }";
 const levels = (count: number): string => `{ users ${"{ posts ".repeat(count)} ${"}".repeat(count)} }`;
@@ -13,13 +13,14 @@ const times = (count: number, make: (n: number) => string): string =>
 
 describe("bad input over HTTP", () => {
   let app: FastifyInstance;
+  let logged: TestApp["logged"];
   let port: number;
   const unhandled: unknown[] = [];
   const onUnhandled = (reason: unknown): void => void unhandled.push(reason);
 
   before(async () => {
     process.on("unhandledRejection", onUnhandled);
-    ({ app } = await testApp());
+    ({ app, logged } = await testApp());
     const address = await app.listen({ host: "127.0.0.1", port: 0 });
     port = Number(new URL(address).port);
   });
@@ -168,6 +169,31 @@ describe("bad input over HTTP", () => {
         assert.ok(!("data" in response.json()));
         assert.ok(response.body.length < 100_000, "the answer is as long as the question");
       }
+    });
+  }
+
+  // A variable may be null when it has a default value, wherever it is used: the specification has it found out late.
+  const nulls: readonly (readonly [string, object, object])[] = [
+    ["an id", { query: 'query($a: ID = "x") { user(id: $a) { id } users { id } }' }, { user: null, users: [] }],
+    [
+      "a name",
+      { query: 'mutation($a: String = "x") { createUser(name: $a, email: "a@b.cd") { id } }' },
+      { createUser: null },
+    ],
+    ["whether a field is there", { query: "query($a: Boolean = true) { __typename @skip(if: $a) }" }, {}],
+  ];
+  for (const [name, payload, data] of nulls) {
+    it(`null for ${name}: BAD_USER_INPUT, and no fault of ours`, async () => {
+      // The third time a query is executed by its plan.
+      for (let n = 0; n < 3; n++) {
+        const reply = await ask(app, { ...payload, variables: { a: null } });
+        assert.deepEqual([reply.status, codesOf(reply)], [200, ["BAD_USER_INPUT"]]);
+        assert.deepEqual(reply.data ?? {}, data);
+      }
+      assert.deepEqual(
+        logged.filter(({ level }) => Number(level) > 40),
+        [],
+      );
     });
   }
 

@@ -34,19 +34,21 @@ export function failure(
   return new GraphQLError(message, { extensions: { code, ...extensions } });
 }
 
-/** graphql-js' words (execution/values.js) for a variable whose value does not fit its type. */
-const VARIABLE_FAULT = /^Variable "\$[^"]*" (?:got invalid value|of (?:required|non-null) type)/;
+/**
+ * graphql-js' words (execution/values.js) for a value of the client's that does not fit its type. Where a variable may
+ * be null and the argument may not, that is found out only when the field is executed.
+ */
+const VALUE_FAULT = /^(?:Variable|Argument) "[^"]*" (?:(?:got|has) invalid value|of (?:required|non-null) type)/;
 
 /** The code of an error by its shape: graphql-js and mercurius give none. Null: it is not the client's. */
 export function codeOf(error: GraphQLError): ErrorCode | null {
   if (isCode(error.extensions.code)) return error.extensions.code;
   const executed = error.path !== undefined;
   const cause = error.originalError;
+  const standard = cause === undefined || cause instanceof GraphQLError;
+  if (standard && VALUE_FAULT.test(error.message)) return "BAD_USER_INPUT";
   if (executed) return null;
-  if (cause === undefined || cause instanceof GraphQLError) {
-    if (error.message.startsWith("Syntax Error")) return "GRAPHQL_PARSE_FAILED";
-    return VARIABLE_FAULT.test(error.message) ? "BAD_USER_INPUT" : "GRAPHQL_VALIDATION_FAILED";
-  }
+  if (standard) return error.message.startsWith("Syntax Error") ? "GRAPHQL_PARSE_FAILED" : "GRAPHQL_VALIDATION_FAILED";
   const status = "statusCode" in cause ? cause.statusCode : undefined;
   return typeof status === "number" && status >= 400 && status < 500 ? "BAD_REQUEST" : null;
 }
