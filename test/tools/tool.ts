@@ -3,6 +3,7 @@ import { deck, goKong } from "./clients.ts";
 import { kube } from "./kube.ts";
 import { helm, kubeconform } from "./kubernetes-tools.ts";
 import { envoy, goReverseProxy } from "./proxies.ts";
+import { pulumi } from "./pulumi.ts";
 
 /** A line of progress, on stderr, so that it never mixes with what a command prints. */
 function say(line: string): void {
@@ -26,6 +27,7 @@ const tools = {
   kube,
   deck,
   "go-kong": goKong,
+  pulumi,
   helm,
   kubeconform,
 } satisfies Record<string, (say: (line: string) => void) => Promise<string>>;

@@ -1,0 +1,94 @@
+// What starts Node for Pulumi, which no later version of its project publishes as a Go module: its own go.mod and go.sum, so that
+// every module is verified, with one name and one tool more.
+module sluice.dev/test/clients/pulumi-language-nodejs
+
+go 1.18
+
+replace golang.org/x/text => golang.org/x/text v0.3.6
+
+require (
+	github.com/Microsoft/go-winio v0.5.2
+	github.com/blang/semver v3.5.1+incompatible
+	github.com/cheggaaa/pb v1.0.29
+	github.com/djherbis/times v1.5.0
+	github.com/gofrs/uuid v4.2.0+incompatible
+	github.com/golang/glog v1.0.0
+	github.com/golang/protobuf v1.5.2
+	github.com/google/shlex v0.0.0-20191202100458-e7afc7fbc510
+	github.com/grpc-ecosystem/grpc-opentracing v0.0.0-20180507213350-8e809c8a8645
+	github.com/hashicorp/go-multierror v1.1.1
+	github.com/mitchellh/go-ps v1.0.0
+	github.com/nxadm/tail v1.4.8
+	github.com/opentracing/opentracing-go v1.2.0
+	github.com/pkg/errors v0.9.1
+	github.com/rivo/uniseg v0.2.0
+	github.com/rogpeppe/go-internal v1.9.0
+	github.com/sabhiram/go-gitignore v0.0.0-20210923224102-525f6e181f06
+	github.com/spf13/cast v1.4.1
+	github.com/spf13/cobra v1.6.1
+	github.com/stretchr/testify v1.8.1
+	github.com/texttheater/golang-levenshtein v1.0.1
+	github.com/tweekmonster/luser v0.0.0-20161003172636-3fa38070dbd7
+	github.com/uber/jaeger-client-go v2.30.0+incompatible
+	golang.org/x/crypto v0.3.0
+	golang.org/x/mod v0.6.0
+	golang.org/x/net v0.7.0
+	golang.org/x/sys v0.5.0
+	google.golang.org/grpc v1.51.0
+	gopkg.in/yaml.v2 v2.4.0
+	gopkg.in/yaml.v3 v3.0.1
+	pgregory.net/rapid v0.5.5
+	sourcegraph.com/sourcegraph/appdash v0.0.0-20211028080628-e2786a622600
+)
+
+require (
+	github.com/go-git/go-git/v5 v5.6.0
+	github.com/pkg/term v1.1.0
+	github.com/santhosh-tekuri/jsonschema/v5 v5.0.0
+	golang.org/x/term v0.5.0
+	lukechampine.com/frand v1.4.2
+)
+
+require (
+	github.com/HdrHistogram/hdrhistogram-go v1.1.2 // indirect
+	github.com/ProtonMail/go-crypto v0.0.0-20221026131551-cf6655e29de4 // indirect
+	github.com/acomagu/bufpipe v1.0.3 // indirect
+	github.com/aead/chacha20 v0.0.0-20180709150244-8b13a72661da // indirect
+	github.com/cloudflare/circl v1.1.0 // indirect
+	github.com/go-git/gcfg v1.5.0 // indirect
+	github.com/go-git/go-billy/v5 v5.4.0 // indirect
+	github.com/imdario/mergo v0.3.13 // indirect
+	github.com/kr/pretty v0.3.1 // indirect
+	github.com/pjbgf/sha1cd v0.3.0 // indirect
+	github.com/skeema/knownhosts v1.1.0 // indirect
+)
+
+require (
+	github.com/davecgh/go-spew v1.1.1 // indirect
+	github.com/emirpasic/gods v1.18.1 // indirect
+	github.com/fatih/color v1.13.0 // indirect
+	github.com/fsnotify/fsnotify v1.5.4 // indirect
+	github.com/gogo/protobuf v1.3.2 // indirect
+	github.com/hashicorp/errwrap v1.1.0 // indirect
+	github.com/hashicorp/go-version v1.6.0
+	github.com/inconshreveable/mousetrap v1.0.1 // indirect
+	github.com/jbenet/go-context v0.0.0-20150711004518-d14ea06fba99 // indirect
+	github.com/kevinburke/ssh_config v1.2.0 // indirect
+	github.com/mattn/go-colorable v0.1.12 // indirect
+	github.com/mattn/go-runewidth v0.0.13 // indirect
+	github.com/opentracing/basictracer-go v1.1.0 // indirect
+	github.com/pmezard/go-difflib v1.0.0 // indirect
+	github.com/pulumi/pulumi/sdk/v3 v3.60.0
+	github.com/sergi/go-diff v1.2.0 // indirect
+	github.com/spf13/pflag v1.0.5 // indirect
+	github.com/uber/jaeger-lib v2.4.1+incompatible // indirect
+	github.com/xanzy/ssh-agent v0.3.3 // indirect
+	go.uber.org/atomic v1.9.0 // indirect
+	golang.org/x/text v0.7.0 // indirect
+	google.golang.org/genproto v0.0.0-20220802133213-ce4fa296bf78 // indirect
+	google.golang.org/protobuf v1.28.1
+	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
+	gopkg.in/warnings.v0 v0.1.2 // indirect
+)
+
+tool github.com/pulumi/pulumi/sdk/v3/nodejs/cmd/pulumi-language-nodejs
