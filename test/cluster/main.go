@@ -1,11 +1,12 @@
-// Command kube holds the processes of a Kubernetes control plane, and kubectl, in one binary, so that the
-// cluster suites run against the real thing on a machine without containers.
+// Command kube holds the processes of a Kubernetes control plane and of a node, and kubectl, in one binary, so that
+// the cluster suites run against the real thing on a machine without containers.
 //
 //	kube etcd DATA_DIR CLIENT_URL PEER_URL
-//	kube kube-apiserver|kube-controller-manager|kube-scheduler|kubectl FLAGS...
+//	kube kube-apiserver|kube-controller-manager|kube-scheduler|kubelet|kube-proxy|kubectl FLAGS...
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -19,14 +20,16 @@ import (
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
 const etcdStartTimeout = 60 * time.Second
 
 func main() {
 	if len(os.Args) < 2 {
-		fail("name a component: etcd, kube-apiserver, kube-controller-manager, kube-scheduler or kubectl")
+		fail("name a component: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, kube-proxy or kubectl")
 	}
 	name := os.Args[1]
 	// Every component parses os.Args itself and expects its own name in front.
@@ -45,6 +48,10 @@ func main() {
 		os.Exit(cli.Run(controllers.NewControllerManagerCommand()))
 	case "kube-scheduler":
 		os.Exit(cli.Run(scheduler.NewSchedulerCommand()))
+	case "kubelet":
+		os.Exit(cli.Run(kubelet.NewKubeletCommand(context.Background())))
+	case "kube-proxy":
+		os.Exit(cli.Run(proxy.NewProxyCommand()))
 	case "kubectl":
 		os.Exit(cli.Run(kubectl.NewDefaultKubectlCommand()))
 	default:
