@@ -14,6 +14,7 @@ describe("a new user", () => {
     { name: "x".repeat(MAX_NAME), email },
     { name: "🐙".repeat(MAX_NAME), email },
     { name: 'O\'Neil "the" <b>', email },
+    { name: "Ann 👩\u200d🚀 نامه\u200cها", email },
     { name, email: "ann+tag@mail.example.co.uk" },
     { name, email: "änn@exämple.org" },
   ];
@@ -23,6 +24,9 @@ describe("a new user", () => {
 
   const faulty = [
     [{ name: " \t ", email }, ["name must not be blank"]],
+    [{ name: "\u200b \u2060\u00ad", email }, ["name must not be blank"]],
+    [{ name: "\u3164\ufe0f\u202e", email }, ["name must not be blank"]],
+    [{ name, email: "\u200b" }, ["email must not be blank"]],
     [{ name: "x".repeat(MAX_NAME + 1), email }, [`name must not be longer than ${MAX_NAME} characters`]],
     [{ name: "a\u0000b", email }, ["name must not contain control characters or broken ones"]],
     [{ name: "a\ud800", email }, ["name must not contain control characters or broken ones"]],
@@ -50,8 +54,12 @@ describe("a new user", () => {
     "a@b@x.org",
     "a@x..org",
     "<a@x.org>",
+    "a\u200b@x.org",
+    "a@x\u00ad.org",
+    "a\u202e@x.org",
   ];
   for (const address of noAddresses) {
-    it(`has no address like ${address}`, () => assert.ok("violations" in checkNewUser({ name, email: address })));
+    it(`has no address like ${JSON.stringify(address).replaceAll(/[^\x20-\x7e]/g, "?")}`, () =>
+      assert.ok("violations" in checkNewUser({ name, email: address })));
   }
 });

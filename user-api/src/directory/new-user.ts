@@ -18,8 +18,11 @@ export interface NewUser {
 /** Not printable, or not text at all (half of a surrogate pair); Postgres refuses some of them. */
 const unprintable = (text: string): boolean => /\p{Cc}/u.test(text) || !text.isWellFormed();
 
+/** Spaces and what is not shown by itself, such as U+200B and U+3164: names need some of it between other characters. */
+const INVISIBLE = /[\s\p{Default_Ignorable_Code_Point}]/gu;
+
 function faultOfName(name: string): string | null {
-  if (name === "") return "must not be blank";
+  if (name.replace(INVISIBLE, "") === "") return "must not be blank";
   if ([...name].length > MAX_NAME) return `must not be longer than ${MAX_NAME} characters`;
   if (unprintable(name)) return "must not contain control characters or broken ones";
   return null;
@@ -27,10 +30,13 @@ function faultOfName(name: string): string | null {
 
 /** The shape only: whether an address receives mail, mail alone can tell. */
 function faultOfEmail(email: string): string | null {
-  if (email === "") return "must not be blank";
+  const visible = email.replace(INVISIBLE, "");
+  if (visible === "") return "must not be blank";
   if (Buffer.byteLength(email) > MAX_EMAIL) return `must not be longer than ${MAX_EMAIL} bytes`;
   if (
     unprintable(email) ||
+    // Two addresses that nobody can tell from each other would be two users.
+    visible !== email ||
     !/^[^\s@<>()[\]",:;\\]{1,64}@[^\s@.<>()[\]",:;\\]+(\.[^\s@.<>()[\]",:;\\]+)+$/u.test(email)
   ) {
     return "must be an e-mail address, such as ann@example.org";
