@@ -5,6 +5,7 @@ import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
 import { userStoreSuite } from "../../../user-api/src/store/suite.ts";
 import { ask, codesOf, testApp } from "../../../user-api/src/testing.ts";
 import { type Postgres, startPostgres } from "../../tools/postgres.ts";
+import { openLink } from "../user-events/link.ts";
 
 describe("Postgres", () => {
   let server: Postgres;
@@ -69,5 +70,20 @@ describe("Postgres", () => {
     assert.match(lost[0]?.message ?? "", /terminating connection/);
     assert.equal((await first.query("select 1 as one"))[0]?.one, 1);
     await Promise.all([first.close(), second.close()]);
+  });
+
+  it("gives up what waits for a server that fell silent, and has new connections when it speaks again", async () => {
+    const link = await openLink(server.port);
+    const url = server.url.replace(`:${server.port}/`, `:${link.port}/`);
+    const database = openPostgres({ url, onLost: () => undefined, milliseconds: 200 });
+    await database.query("select 1");
+    await assert.rejects(database.query("select pg_sleep(10)"), /statement timeout/);
+    await database.query("select 1");
+    link.freeze();
+    await assert.rejects(database.query("select 1"), /timeout/);
+    await link.mend();
+    assert.equal((await database.query("select 1 as one"))[0]?.one, 1);
+    await database.close();
+    await link.cut();
   });
 });
