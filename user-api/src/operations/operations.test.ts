@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { fastify } from "fastify";
+import { openProcessEvents } from "../events/events.ts";
 import { arrayStore, ask, fromGateway, testApp } from "../testing.ts";
+import { serveHealth } from "./health.ts";
 
 const USERS = "query All { users { id name } }";
 
@@ -103,6 +106,15 @@ describe("health", () => {
     assert.deepEqual((await app.inject("/healthz")).json(), { status: "ok", events });
     const ready = await app.inject("/readyz");
     assert.deepEqual([ready.statusCode, ready.json()], [503, { status: "the store does not answer", events }]);
+    await app.close();
+  });
+
+  it("is told in time when the store says nothing at all", async () => {
+    const app = fastify();
+    const events = openProcessEvents();
+    serveHealth(app, { store: { ping: () => new Promise(() => undefined) }, events, milliseconds: 20 });
+    assert.equal((await app.inject("/readyz")).statusCode, 503);
+    assert.equal((await app.inject("/healthz")).statusCode, 200);
     await app.close();
   });
 });
