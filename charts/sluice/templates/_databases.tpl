@@ -1,0 +1,27 @@
+{{/* How the user API finds its servers. Passwords come from Secrets: Kubernetes puts $(NAME) together in the pod. */}}
+
+{{- define "sluice.databaseEnv" -}}
+{{- $secret := include "sluice.postgresSecret" . }}
+{{- if .Values.postgres.enabled }}
+{{- include "sluice.secretEnv" (dict "name" "POSTGRES_PASSWORD" "secret" $secret "key" "password") }}
+- name: SLUICE_USER_API_DATABASE_URL
+  value: postgres://users:$(POSTGRES_PASSWORD)@{{ .Release.Name }}-postgres:5432/users
+{{- else }}
+{{- include "sluice.secretEnv" (dict "name" "SLUICE_USER_API_DATABASE_URL" "secret" $secret "key" "url") }}
+{{- end }}
+{{- end }}
+
+{{- define "sluice.redisEnv" -}}
+{{- $secret := include "sluice.redisSecret" . }}
+{{- $host := include "sluice.redisHost" . }}
+{{- $scheme := ternary "rediss" "redis" (and .Values.redis.tls (not .Values.redis.enabled)) }}
+{{- if $host }}
+{{- if $secret }}
+{{- include "sluice.secretEnv" (dict "name" "REDIS_PASSWORD" "secret" $secret "key" "password") }}
+{{- end }}
+- name: SLUICE_USER_API_REDIS_URL
+  value: {{ $scheme }}://{{ if $secret }}:$(REDIS_PASSWORD)@{{ end }}{{ $host }}:{{ include "sluice.redisPort" . }}
+- name: SLUICE_USER_API_REDIS_PREFIX
+  value: {{ .Release.Namespace }}-{{ .Release.Name }}-user-api
+{{- end }}
+{{- end }}

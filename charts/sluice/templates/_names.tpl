@@ -1,0 +1,53 @@
+{{/* Names, labels and images. Each takes a dict of `root` (the chart's .) and `component`. */}}
+
+{{- define "sluice.name" -}}
+{{ .root.Release.Name }}-{{ .component }}
+{{- end }}
+
+{{- /* What chooses pods: never changes over the life of a release. */}}
+{{- define "sluice.selector" -}}
+app.kubernetes.io/name: sluice
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- define "sluice.labels" -}}
+{{ include "sluice.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/part-of: sluice
+{{- with .root.Values.labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* The metadata of an object in the release's namespace; `suffix` is added to its name. */}}
+{{- define "sluice.metadata" -}}
+name: {{ include "sluice.name" . }}{{ .suffix }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "sluice.labels" . | nindent 2 }}
+{{- end }}
+
+{{- /* `image`: repository, tag and digest. */}}
+{{- define "sluice.image" -}}
+{{- $repository := list .root.Values.image.registry .image.repository | compact | join "/" }}
+{{- if .image.digest }}{{ $repository }}@{{ .image.digest }}
+{{- else }}{{ $repository }}:{{ .image.tag | default .root.Chart.AppVersion }}
+{{- end }}
+{{- end }}
+
+{{- /* Namespaces that are read, where not all are: the release's own is always among them. */}}
+{{- define "sluice.namespaces" -}}
+{{ prepend .Values.namespaces .Release.Namespace | uniq | toJson }}
+{{- end }}
+
+{{- /* Names of what lies in no namespace. */}}
+{{- define "sluice.wideName" -}}
+{{ .root.Release.Namespace }}-{{ .root.Release.Name }}-{{ .component }}
+{{- end }}
+
+{{- /* Whether there is a webhook: it lies in no namespace, and where Roles are wanted there are no ClusterRoles. */}}
+{{- define "sluice.hasWebhook" -}}
+{{- if and .Values.webhook.enabled (not .Values.namespaces) }}true{{ end }}
+{{- end }}
