@@ -21,6 +21,8 @@ export interface ControlPlane {
   kubeconfigFor(user: string, groups?: readonly string[]): Promise<string>;
   /** Ends the API server and starts it on the same port and data. Answers when it is ready. */
   restartApiServer(): Promise<void>;
+  /** Has etcd forget all former versions. An API server that was started before still remembers the latest of them. */
+  compact(): Promise<void>;
   /** Ends all and removes the state. */
   stop(): Promise<void>;
   /** The last lines of what each component logged. */
@@ -83,6 +85,16 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
         // Open watches would hold an orderly end for long; clients have to live with a cut connection anyway.
         await running.apiServer?.stop(500);
         await start("apiServer", isReady);
+      },
+      async compact() {
+        const ask = async (path: string, body: object) => {
+          const address = `http://127.0.0.1:${ports.etcd}/v3/kv/${path}`;
+          const answer = await fetch(address, { method: "POST", body: JSON.stringify(body) });
+          if (!answer.ok) throw new Error(`etcd answered ${answer.status} ${await answer.text()}`);
+          return (await answer.json()) as { readonly header: { readonly revision: string } };
+        };
+        const { header } = await ask("range", { key: Buffer.from("none").toString("base64") });
+        await ask("compaction", { revision: header.revision, physical: true });
       },
       stop: end,
       logs: async () =>

@@ -140,8 +140,8 @@ test("a watch that does not open is trouble", () =>
   reflecting(async (fake) => {
     fake.hangWatches();
     await fake.settle();
-    await fake.advance(minutes(3));
-    assert.deepEqual(fake.troubles, ["the API server did not open the watch in 150 s"]);
+    await fake.advance(minutes(2));
+    assert.deepEqual(fake.troubles, ["the API server did not open the watch in 75 s"]);
   }));
 
 test("a watch that ends, breaks, goes silent or has to list again is no trouble", () =>
@@ -186,11 +186,11 @@ test("counts a kind that is not served as lost at once, and recovers", () =>
 test("opens another watch when one went silent, and only one", () =>
   reflecting(async (fake) => {
     await fake.settle();
-    await fake.advance(minutes(2));
-    await fake.send({ type: "BOOKMARK", object: resource("", "20") });
-    await fake.advance(minutes(2));
-    assert.deepEqual(fake.calls, ["list", "watch 10"]);
     await fake.advance(minutes(1));
+    await fake.send({ type: "BOOKMARK", object: resource("", "20") });
+    await fake.advance(minutes(1));
+    assert.deepEqual(fake.calls, ["list", "watch 10"]);
+    await fake.advance(minutes(0.5));
     assert.deepEqual(fake.calls, ["list", "watch 10", "watch 20"]);
     assert.equal(fake.openWatches(), 1);
   }));
@@ -200,7 +200,7 @@ test("gives up on a watch that does not open", () =>
     fake.hangWatches();
     await fake.settle();
     assert.equal(fake.openWatches(), 1);
-    await fake.advance(minutes(3));
+    await fake.advance(minutes(2));
     assert.deepEqual(fake.calls, ["list", "watch 10", "watch 10"]);
     assert.equal(fake.openWatches(), 1);
   }));

@@ -51,8 +51,11 @@ export interface ReflectorOptions {
 
 const pageSize = 500;
 const watchSeconds = 300;
-/** Bookmarks come about once a minute; two in a row that do not come mean a dead connection. */
-const silenceLimit = 150_000;
+/**
+ * Bookmarks come once a minute. One that is late means a dead connection, or a server that has much to do: opening the
+ * next watch tells, and costs it next to nothing.
+ */
+const silenceLimit = 75_000;
 /** A watch that lived this long, or brought an event, was a good one. */
 const goodAfter = 5_000;
 /** How long the server may be away (a restart takes seconds) before the kind counts as lost. */

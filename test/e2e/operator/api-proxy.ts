@@ -1,0 +1,109 @@
+/**
+ * Stands between an operator and the real API server and spoils what passes: answers in its place, keeps it waiting, or
+ * falls silent without closing anything. It speaks plain HTTP to the operator, so that it can look at the requests.
+ */
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Agent, request } from "node:https";
+import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+
+/** What is done with a request instead of passing it on at once. */
+export type Answer =
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
+  /** Milliseconds until it is passed on. */
+  | { readonly delay: number }
+  /** Nothing is ever heard of it. */
+  | "silence";
+
+export interface Asked {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  /** The answer's, once there was one; 410 also for a watch that is told so in its stream. */
+  status?: number;
+}
+
+export interface ApiProxy {
+  readonly url: string;
+  /** All that was asked so far, in order. */
+  readonly asked: readonly Asked[];
+  /** From now on; null: all is passed on. Undefined from it: this one is. */
+  spoil(answer: ((asked: Asked) => Answer | undefined) | null): void;
+  /** What flows now never flows again, and nobody is told: no byte, no end. New requests are passed on. */
+  silence(): void;
+  close(): Promise<void>;
+}
+
+/** @param kubeconfig Of the user as whom it asks: JSON with a client certificate. Without one what the caller brings counts. */
+export async function startApiProxy(kubeconfig: string): Promise<ApiProxy> {
+  const { clusters, users } = JSON.parse(readFileSync(kubeconfig, "utf8"));
+  const { server, "certificate-authority-data": authority } = clusters[0].cluster;
+  const decode = (text: string | undefined) => (text === undefined ? undefined : Buffer.from(text, "base64"));
+  const { "client-certificate-data": certificate, "client-key-data": key } = users[0].user;
+  const agent = new Agent({ keepAlive: true, ca: decode(authority), cert: decode(certificate), key: decode(key) });
+  const asked: Asked[] = [];
+  const flowing = new Map<ServerResponse, IncomingMessage>();
+  let answer: ((asked: Asked) => Answer | undefined) | null = null;
+
+  function pass(incoming: IncomingMessage, response: ServerResponse, one: Asked): void {
+    const headers = { ...incoming.headers };
+    const options = { method: incoming.method, headers, agent };
+    const outgoing = request(`${server}${incoming.url}`, options, (answered) => {
+      one.status = answered.statusCode;
+      response.writeHead(answered.statusCode ?? 502, answered.headers);
+      // A watch that has nothing to tell is open all the same.
+      response.flushHeaders();
+      flowing.set(response, answered);
+      answered.on("error", () => response.destroy());
+      answered.on("data", (chunk: Buffer) => {
+        if (chunk.includes('"type":"ERROR"') && chunk.includes('"code":410')) one.status = 410;
+      });
+      answered.pipe(response);
+    });
+    outgoing.on("error", () => response.destroy());
+    response.on("close", () => {
+      flowing.delete(response);
+      outgoing.destroy();
+    });
+    incoming.pipe(outgoing);
+  }
+
+  const listener = createServer(async (incoming, response) => {
+    const one: Asked = { method: incoming.method ?? "", path: incoming.url ?? "" };
+    asked.push(one);
+    const instead = answer?.(one);
+    if (instead === "silence") return;
+    if (instead && "delay" in instead) {
+      await pause(instead.delay);
+      if (response.destroyed) return;
+    } else if (instead) {
+      one.status = instead.status;
+      incoming.resume();
+      response.writeHead(instead.status, instead.headers).end(instead.body);
+      return;
+    }
+    pass(incoming, response, one);
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    asked,
+    spoil(next) {
+      answer = next;
+    },
+    silence() {
+      for (const [response, answered] of flowing) {
+        answered.unpipe(response);
+        answered.removeAllListeners("error").on("error", () => {});
+        answered.resume();
+      }
+    },
+    close() {
+      agent.destroy();
+      const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
+      listener.closeAllConnections();
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,151 @@
+/** What may become of the API server and of the way to it, while Routes change. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { waitFor } from "../../process/index.ts";
+import { get } from "../../product/client.ts";
+import type { Asked } from "./api-proxy.ts";
+import { round } from "./round.ts";
+import { type Scene, startScene } from "./scene.ts";
+
+let scene: Scene;
+before(async () => {
+  scene = await startScene();
+});
+after(() => scene?.close());
+
+const ofRoutes = ({ path }: Asked) => /^\/apis\/sluice\.dev\/v1alpha1\/routes\?/.test(path);
+const isWatch = ({ path }: Asked) => path.includes("watch=true");
+const isList = (asked: Asked) => asked.method === "GET" && ofRoutes(asked) && !isWatch(asked);
+/** Bookmarks come once a minute. What did not come for a quarter more is looked for, and some time is for that. */
+const SILENCE = 90_000;
+const unavailable = { status: 503, body: "the way is barred" } as const;
+
+test("without a fault the changes lead to what all faults are measured by", () =>
+  round(scene, { fault: (change) => change() }));
+
+test("the API server restarted", () =>
+  round(scene, {
+    async fault(change) {
+      await scene.plane.restartApiServer();
+      await change();
+    },
+  }));
+
+test("etcd compacted while the operator was cut off: its watches are too old, and it lists at once", async () => {
+  const before = scene.api.asked.length;
+  await round(scene, {
+    async fault(change) {
+      scene.api.spoil(() => unavailable);
+      await change();
+      await scene.plane.compact();
+      // It forgets what it has seen; the operator's watches end with it.
+      await scene.plane.restartApiServer();
+      scene.api.spoil(null);
+    },
+  });
+  const own = scene.api.asked.slice(before);
+  const expired = own.findIndex((asked) => ofRoutes(asked) && isWatch(asked) && asked.status === 410);
+  assert.ok(expired >= 0, "no watch of Routes was answered 410");
+  assert.ok(own.slice(expired).some(isList));
+});
+
+test("the API server that answers 429 for five seconds: it is not asked more often than it wishes", async () => {
+  const before = scene.api.asked.length;
+  await round(scene, {
+    async fault(change) {
+      await scene.operator.process.kill9();
+      scene.api.spoil(() => ({ status: 429, headers: { "retry-after": "1" }, body: "too many requests" }));
+      const starting = scene.operator.start();
+      await change();
+      await starting;
+      await pause(5000);
+      scene.api.spoil(null);
+    },
+  });
+  const refused = scene.api.asked.slice(before).filter(({ status }) => status === 429);
+  const perPath = Object.values(Object.groupBy(refused, ({ method, path }) => `${method} ${path.replace(/\?.*/, "")}`));
+  // Two watches of Secrets ask at the same path.
+  for (const asked of perPath) assert.ok((asked?.length ?? 0) <= 2 * 8, `${asked?.length} times ${asked?.[0]?.path}`);
+  assert.ok((await scene.operator.metric("rest_client_requests_total", 'code="429"')) > 0);
+});
+
+test("a list that takes five seconds: nothing is published before it is there", async () => {
+  await round(scene, {
+    async fault(change) {
+      await scene.operator.process.kill9();
+      scene.api.spoil((asked) => (isList(asked) ? { delay: 5000 } : undefined));
+      await scene.operator.start();
+      await change();
+      const ready = () => get(`${scene.operator.url}/readyz`);
+      const { body } = await waitFor(
+        async () => {
+          const answer = await ready();
+          return (answer.body as { message: string }).message === "not yet read: Route" ? answer : undefined;
+        },
+        { what: "only the slow list to be missing", timeout: 4500, interval: 20 },
+      );
+      assert.deepEqual(body, { message: "not yet read: Route" });
+      assert.equal((await scene.operator.status()).revision, 0);
+      await waitFor(async () => (await ready()).status === 200, { what: "the operator to be ready" });
+      scene.api.spoil(null);
+    },
+  });
+});
+
+test("a CRD deleted and made again: its resources went with it, and those that are applied again are served", async () => {
+  const { kubectl } = scene.plane;
+  const routes = await kubectl(["get", "routes.sluice.dev", "-o", "json"]);
+  const crd = new URL("../../../crds/routes.sluice.dev.yaml", import.meta.url).pathname;
+  await round(scene, {
+    // What the API server deletes is gone.
+    loaded: [],
+    async fault(change) {
+      await kubectl(["delete", "crd", "routes.sluice.dev", "--timeout=30s"]);
+      const unready = async () => (await get(`${scene.operator.url}/readyz`)).status === 503;
+      await waitFor(unready, { what: "the operator to miss the kind" });
+      await kubectl(["apply", "--server-side", "-f", crd]);
+      await kubectl(["wait", "--for=condition=Established", "crd/routes.sluice.dev", "--timeout=30s"]);
+      await waitFor(() => kubectl(["create", "-f", "-"], fresh(routes)), {
+        what: "the kind to be served",
+        timeout: 20_000,
+      });
+      await kubectl(["wait", "--for=condition=Programmed", "gwroute", "--all", "--timeout=20s"]);
+      await change();
+    },
+  });
+});
+
+test("a way that swallows everything for 12 s: the operator stops to lead, and leads again", () =>
+  round(scene, {
+    async fault(change) {
+      scene.api.spoil(() => "silence");
+      scene.api.silence();
+      await change();
+      const leads = async () => (await scene.operator.status()).term !== null;
+      await waitFor(async () => !(await leads()), { what: "the operator to stop to lead", timeout: 12_000 });
+      scene.api.spoil(null);
+      await waitFor(leads, { what: "the operator to lead again", timeout: 15_000 });
+    },
+    within: SILENCE,
+  }));
+
+test("watches that fell silent and are not ended: others are opened when not even bookmarks come", () =>
+  round(scene, {
+    async fault(change) {
+      scene.api.silence();
+      await change();
+    },
+    within: SILENCE,
+  }));
+
+/** As somebody has them in a file. */
+function fresh(list: string): string {
+  const { items } = JSON.parse(list) as { items: readonly { metadata: { name: string; namespace: string } }[] };
+  const stripped = items.map(({ metadata: { name, namespace }, ...item }) => ({
+    ...item,
+    metadata: { name, namespace },
+    status: undefined,
+  }));
+  return JSON.stringify({ apiVersion: "v1", kind: "List", items: stripped });
+}

@@ -1,0 +1,77 @@
+/** Clocks that are wrong by ten minutes, of the operator and of a node, from the start and all of a sudden. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { temporaryFolder, waitFor } from "../../process/index.ts";
+import { round } from "./round.ts";
+import { type Scene, startScene } from "./scene.ts";
+
+const MINUTES = 10 * 60_000;
+const folder = temporaryFolder("clock");
+after(folder.remove);
+const file = `${folder.path}/off`;
+writeFileSync(file, "0");
+
+let scene: Scene;
+before(async () => {
+  const flags = ["--import", new URL("./shifted-clock.ts", import.meta.url).pathname];
+  scene = await startScene({ flags, operator: { CLOCK_OFF: file }, second: { CLOCK_OFF: file } });
+});
+after(() => scene?.close());
+
+/** The clocks of operator and second node, from now on. */
+function set(off: number): void {
+  writeFileSync(file, `${off}`);
+  for (const { process } of [scene.operator, scene.nodes[1]]) if (!process.exit()) process.signal("SIGUSR2");
+}
+
+for (const [what, off] of [
+  ["fast", MINUTES],
+  ["slow", -MINUTES],
+] as const) {
+  test(`operator and node started with clocks that are ten minutes ${what}`, () =>
+    round(scene, {
+      loaded: [0],
+      async fault(change) {
+        await Promise.all([scene.operator.process.stop(), scene.nodes[1].process.stop()]);
+        set(off);
+        await Promise.all([scene.operator.start(), scene.nodes[1].start()]);
+        await change();
+        // What is written then tells of the wrong clock; without it the fault did not happen.
+        const lease = JSON.parse(await scene.plane.kubectl(["get", "lease", "sluice-operator", "-o", "json"]));
+        const wrong = Date.parse(lease.spec.renewTime) - Date.now();
+        assert.ok(Math.abs(wrong - off) < 60_000, `the Lease is ${wrong / 1000} s off`);
+      },
+    }));
+
+  test(`clocks that become ten minutes ${what} all of a sudden: nobody is told that anything has changed`, () =>
+    round(scene, {
+      async fault(change) {
+        set(0);
+        await waitFor(async () => (await scene.operator.metric("workqueue_depth")) === 0, { what: "rest" });
+        const { term } = await scene.operator.status();
+        const written = () => scene.operator.metric("sluice_operator_status_writes_total");
+        const before = await written();
+        set(off);
+        await pause(3000);
+        assert.equal((await written()) - before, 0);
+        assert.equal((await scene.operator.status()).term, term);
+        await change();
+      },
+    }));
+
+  test(`a node dies as the operator's clock becomes ten minutes ${what}: nobody waits for it longer than ever`, () =>
+    round(scene, {
+      loaded: [0],
+      async fault(change) {
+        set(0);
+        const [, second] = scene.nodes;
+        await second.process.kill9();
+        set(off);
+        await change();
+        await scene.plane.kubectl(["wait", "--for=condition=Programmed", "gwroute/added", "--timeout=10s"]);
+        await second.start();
+      },
+    }));
+}

@@ -1,0 +1,174 @@
+/**
+ * The same changes with and without a fault: a Route is added, one edited, one removed, one made invalid, under constant
+ * load and under the eyes of a witness, who asks both nodes whenever a status says that something is Programmed.
+ */
+import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
+import type { Resource } from "@sluice/crds";
+import { waitFor } from "../../process/index.ts";
+import { get } from "../../product/client.ts";
+import { route, service } from "../../product/resources.ts";
+import { underLoad } from "../../product/under-load.ts";
+import type { Scene } from "./scene.ts";
+
+/** What everybody can see in the end. */
+export interface Outcome {
+  /** What each node answers, by path. */
+  readonly served: Readonly<Record<string, readonly number[]>>;
+  /** Types, statuses and reasons of conditions that speak of the generation that there is, by resource. */
+  readonly conditions: Readonly<Record<string, readonly string[]>>;
+}
+
+const well = ["Accepted True Accepted", "Programmed True Programmed", "ResolvedRefs True ResolvedRefs"];
+
+/** What the changes lead to, whatever happens meanwhile. */
+export const expected: Outcome = {
+  served: {
+    "/kept": [200, 200],
+    "/added": [200, 200],
+    "/edited-1": [404, 404],
+    "/edited-2": [200, 200],
+    "/removed": [404, 404],
+    // Its last valid version.
+    "/broken": [200, 200],
+  },
+  conditions: {
+    "Route/added": well,
+    "Route/broken": ["Accepted False Invalid", "Programmed False Invalid", "ResolvedRefs True ResolvedRefs"],
+    "Route/edited": well,
+    "Route/kept": well,
+    "Service/echo": well,
+  },
+};
+
+export interface RoundOptions {
+  /** What happens. The changes are made when it calls for them; with none of its own it is `(change) => change()`. */
+  readonly fault: (change: () => Promise<void>) => Promise<unknown>;
+  /** Nodes that are to answer every request all the time. Default: both. */
+  readonly loaded?: readonly (0 | 1)[];
+  /** Milliseconds from the fault's end until all is as it should be. Default 60,000: other work may share the machine. */
+  readonly within?: number;
+}
+
+const serviceRef = { name: "echo" };
+const edited = (version: number) => route("edited", { serviceRef, paths: [`/edited-${version}`] });
+const MANAGER = "round";
+
+async function write(scene: Scene, ...resources: readonly object[]): Promise<void> {
+  for (const one of resources as readonly Resource[])
+    await scene.client.apply(one.kind as "Route", one, { manager: MANAGER });
+}
+
+/** What the round starts from. */
+async function begin(scene: Scene): Promise<void> {
+  await scene.client.remove({ kind: "Route", namespace: "default", name: "added" });
+  const same = ["kept", "removed", "broken"].map((name) => route(name, { serviceRef }));
+  await write(scene, service("echo", scene.upstream.port), ...same, edited(1));
+  await waitFor(
+    async () => {
+      const { served, conditions } = await look(scene);
+      const names = ["Route/broken", "Route/edited", "Route/kept", "Route/removed", "Service/echo"];
+      const isServed = ["/kept", "/removed", "/broken", "/edited-1"].every((path) =>
+        served[path]?.every((status) => status === 200),
+      );
+      return isServed && names.every((name) => conditions[name]?.includes("Programmed True Programmed"));
+    },
+    { what: "the start of a round", timeout: 60_000, interval: 50 },
+  );
+}
+
+async function change(scene: Scene): Promise<void> {
+  await write(scene, route("added", { serviceRef }), edited(2));
+  await scene.client.remove({ kind: "Route", namespace: "default", name: "removed" });
+  await write(scene, route("broken", { serviceRef, paths: ["~/(unclosed"] }));
+}
+
+/** Status of the answer; 0: none. */
+const ask = (url: string): Promise<number> =>
+  get(url).then(
+    ({ status }) => status,
+    () => 0,
+  );
+
+export async function look(scene: Scene): Promise<Outcome> {
+  const paths = Object.keys(expected.served);
+  const served = paths.map(async (path) => {
+    return [path, await Promise.all(scene.nodes.map(({ proxy }) => ask(proxy + path)))] as const;
+  });
+  const lists = await Promise.all((["Route", "Service"] as const).map((kind) => scene.client.list(kind)));
+  const conditions = lists.flat().map(({ kind, metadata, status }) => {
+    const said = (status?.conditions ?? []).filter((one) => one.observedGeneration === metadata.generation);
+    return [`${kind}/${metadata.name}`, said.map((one) => `${one.type} ${one.status} ${one.reason}`).sort()] as const;
+  });
+  return {
+    served: Object.fromEntries(await Promise.all(served)),
+    conditions: Object.fromEntries(conditions.sort(([one], [other]) => (one < other ? -1 : 1))),
+  };
+}
+
+/** Faults of the operator's word: Programmed was said of what a node that answers does not serve. */
+function witness(scene: Scene): { end(): Promise<readonly string[]> } {
+  const abort = new AbortController();
+  const faults: string[] = [];
+  const looks: Promise<void>[] = [];
+  async function check({ metadata, spec, status }: Resource): Promise<void> {
+    const said = status?.conditions?.find(({ type }) => type === "Programmed");
+    if (said?.status !== "True" || said.observedGeneration !== metadata.generation) return;
+    const [path] = (spec as { paths: readonly string[] }).paths;
+    for (const { name, proxy } of scene.nodes) {
+      const answer = await ask(`${proxy}${path}`);
+      // One that has died, or waits for its first document, is not Ready.
+      if (answer === 200 || answer === 503 || answer === 0) continue;
+      // Somebody may have changed or removed it since.
+      const now = await scene.client.get({ kind: "Route", namespace: "default", name: metadata.name });
+      if (now?.metadata.uid === metadata.uid && now.metadata.generation === metadata.generation)
+        faults.push(`${metadata.name} is Programmed, but ${name} answers ${path} with ${answer}`);
+    }
+  }
+  const changed = (resource: Resource) => void looks.push(check(resource));
+  scene.client.watch(
+    "Route",
+    { replaced: (all) => all.forEach(changed), changed, removed() {}, lost() {} },
+    { signal: abort.signal },
+  );
+  return {
+    async end() {
+      abort.abort();
+      await Promise.all(looks);
+      return faults;
+    },
+  };
+}
+
+/** Waits until the operator's document is its twin's, and both nodes run it. */
+async function agreed(scene: Scene, timeout: number): Promise<void> {
+  const hashes = async () => {
+    const [own, twin] = await Promise.all([scene.operator.status(), scene.twin.status()]);
+    const { nodes } = twin;
+    return [own.hash, twin.hash, ...nodes.map(({ hash }) => hash ?? null)];
+  };
+  await waitFor(async () => new Set(await hashes()).size === 1, { what: "operator, twin and nodes to agree", timeout });
+}
+
+/** Makes the changes while the fault happens. Fails when a request was lost, a status lied, or the end is another. */
+export async function round(scene: Scene, { fault, loaded = [0, 1], within = 60_000 }: RoundOptions): Promise<void> {
+  await begin(scene);
+  const seen = witness(scene);
+  const urls = scene.nodes.filter((_, at) => loaded.includes(at as 0 | 1)).map(({ proxy }) => `${proxy}/kept`);
+  let last: Outcome | undefined;
+  const loads = await underLoad(urls, async () => {
+    await fault(() => change(scene));
+    const settled = async () => {
+      last = await look(scene);
+      return isDeepStrictEqual(last, expected);
+    };
+    await waitFor(settled, { what: "the end", timeout: within, interval: 50 }).catch(() => {});
+    assert.deepEqual(last, expected, scene.operator.process.tail(40));
+    await agreed(scene, within);
+  });
+  assert.deepEqual(await seen.end(), []);
+  for (const [url, { answered, failures }] of Object.entries(loads)) {
+    assert.deepEqual(failures.slice(0, 5), [], `${failures.length} of ${answered} requests to ${url} failed`);
+    assert.ok(answered > 20, `only ${answered} requests to ${url}`);
+  }
+}

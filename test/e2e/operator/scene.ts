@@ -1,0 +1,214 @@
+/**
+ * Where the faults happen: a real etcd and API server, two gateway nodes, an operator that reaches the API server through
+ * a proxy of ours, and its twin, an operator that no fault ever meets. The twin only reads; what it would publish is what
+ * there is to be published.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createClusterClient, type ResourceClient } from "@sluice/crds";
+import { root } from "../../check/source-files.ts";
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "../../cluster/control-plane.ts";
+import { type PushCertificates, writePushCertificates } from "../../cluster/push-certificates.ts";
+import { roleManifests, users } from "../../cluster/rbac.ts";
+import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
+import { get, startUpstream, type Upstream } from "../../product/client.ts";
+import type { Env } from "../../start/processes.ts";
+import { type ApiProxy, startApiProxy } from "./api-proxy.ts";
+import { twinManifests } from "./twin.ts";
+
+export const HOME = "default";
+
+export interface SceneNode {
+  readonly name: string;
+  /** Base address of the proxy. */
+  readonly proxy: string;
+  readonly push: string;
+  readonly status: string;
+  process: Process;
+  /** Starts it again at the same addresses, after it has ended. */
+  start(env?: Env): Promise<void>;
+}
+
+export interface SceneOperator {
+  /** Base address of its listener. */
+  readonly url: string;
+  process: Process;
+  start(env?: Env): Promise<void>;
+  /** What it tells of itself. */
+  status(): Promise<Told>;
+  /** The sum of a metric's values; a label as it is printed, such as `code="429"`, chooses among them. */
+  metric(name: string, label?: string): Promise<number>;
+}
+
+export interface Told {
+  readonly revision: number;
+  readonly hash: string | null;
+  readonly term: number | null;
+  readonly acknowledged: readonly string[];
+  readonly nodes: readonly {
+    readonly address: string;
+    readonly hash?: string | null;
+    readonly trouble: string | null;
+  }[];
+}
+
+export interface Scene {
+  readonly folder: string;
+  readonly plane: ControlPlane;
+  readonly api: ApiProxy;
+  /** The administrator's. */
+  readonly client: ResourceClient;
+  readonly certificates: PushCertificates;
+  readonly upstream: Upstream;
+  readonly nodes: readonly [SceneNode, SceneNode];
+  readonly operator: SceneOperator;
+  readonly twin: SceneOperator;
+  close(): Promise<void>;
+}
+
+export interface SceneOptions {
+  readonly plane?: ControlPlaneOptions;
+  /** Where the operator finds push listeners, given those of the nodes. Default: there. */
+  readonly through?: (nodes: readonly SceneNode[], certificates: PushCertificates) => Promise<readonly string[]>;
+  /** Settings of the operator. */
+  readonly operator?: Env;
+  /** Settings of the second node. */
+  readonly second?: Env;
+  /** Flags of Node for the operator and the second node. */
+  readonly flags?: readonly string[];
+}
+
+async function nodeOf(name: string, settings: Env, flags: readonly string[] = []): Promise<SceneNode> {
+  const [proxy, push, status] = [await freePort(), await freePort(), await freePort()];
+  const start = (env: Env = {}) =>
+    startProcess(process.execPath, [...flags, join(root, "gateway/src/main.ts"), "gateway"], {
+      name,
+      ready: `http://127.0.0.1:${status}/status`,
+      env: {
+        SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
+        SLUICE_PROXY_TLS_LISTEN: "127.0.0.1:0",
+        SLUICE_PUSH_LISTEN: `127.0.0.1:${push}`,
+        SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
+        SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+        ...settings,
+        ...env,
+      },
+    });
+  const node: SceneNode = {
+    name,
+    proxy: `http://127.0.0.1:${proxy}`,
+    push: `https://127.0.0.1:${push}`,
+    status: `http://127.0.0.1:${status}`,
+    process: await start(),
+    async start(env) {
+      node.process = await start(env);
+    },
+  };
+  return node;
+}
+
+export async function operatorOf(name: string, settings: Env, flags: readonly string[] = []): Promise<SceneOperator> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const start = (env: Env = {}) =>
+    startProcess(process.execPath, [...flags, join(root, "operator/src/main.ts")], {
+      name,
+      ready: `${url}/healthz`,
+      env: {
+        SLUICE_DIRECTORY: undefined,
+        SLUICE_HOME_NAMESPACE: HOME,
+        SLUICE_OPERATOR_LISTEN: `127.0.0.1:${port}`,
+        SLUICE_IDENTITY: name,
+        SLUICE_DOCUMENT_INTERVAL: "1s",
+        ...settings,
+        ...env,
+      },
+    });
+  const operator: SceneOperator = {
+    url,
+    process: await start(),
+    async start(env) {
+      operator.process = await start(env);
+    },
+    status: async () => (await get(`${url}/status`)).body as Told,
+    async metric(name, label = "") {
+      const text = (await get(`${url}/metrics`)).body as string;
+      const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+      const values = lines.filter((line) => line.includes(label)).map((line) => Number(line.split(" ").at(-1)));
+      return values.reduce((sum, value) => sum + value, 0);
+    },
+  };
+  return operator;
+}
+
+/** A kubeconfig that leads to an address, with a user of one's own. */
+export function writeKubeconfig(folder: string, { server, user = {} }: { server: string; user?: object }): string {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, "kubeconfig");
+  const cluster = { server, "insecure-skip-tls-verify": server.startsWith("http:") };
+  writeFileSync(
+    file,
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name: "one", cluster }],
+      users: [{ name: "one", user }],
+      contexts: [{ name: "one", context: { cluster: "one", user: "one" } }],
+      "current-context": "one",
+    }),
+    { mode: 0o600 },
+  );
+  return file;
+}
+
+async function prepare(plane: ControlPlane): Promise<void> {
+  await Promise.all([
+    plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]),
+    plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests(HOME)),
+    plane.kubectl(["apply", "--server-side", "-f", "-"], twinManifests(HOME)),
+  ]);
+  await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+  await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
+}
+
+export async function startScene(options: SceneOptions = {}): Promise<Scene> {
+  const folder = temporaryFolder("faults");
+  const ends: (() => unknown)[] = [folder.remove];
+  const close = async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+  };
+  try {
+    const plane = await startControlPlane(options.plane);
+    ends.push(plane.stop);
+    const [certificates, upstream] = await Promise.all([
+      writePushCertificates(join(folder.path, "push")),
+      startUpstream("echo"),
+      prepare(plane),
+    ]);
+    ends.push(upstream.close);
+    const client = createClusterClient({ kubeconfig: plane.kubeconfig, log: { info() {}, warn() {}, error() {} } });
+    ends.push(client.close);
+    const api = await startApiProxy(await plane.kubeconfigFor(users.operator));
+    ends.push(api.close);
+    const nodes = await Promise.all([
+      nodeOf("node-1", certificates.node),
+      nodeOf("node-2", { ...certificates.node, ...options.second }, options.flags),
+    ]);
+    for (const node of nodes) ends.push(() => node.process.stop());
+    const addresses = (await options.through?.(nodes, certificates)) ?? nodes.map(({ push }) => push);
+    const kubeconfig = writeKubeconfig(join(folder.path, "operator"), { server: api.url });
+    const own = { KUBECONFIG: kubeconfig, SLUICE_NODES: addresses.join(","), ...certificates.operator };
+    const operator = await operatorOf("operator", { ...own, ...options.operator }, options.flags);
+    ends.push(() => operator.process.stop());
+    const twin = await operatorOf("twin", {
+      ...certificates.operator,
+      KUBECONFIG: await plane.kubeconfigFor("twin"),
+      SLUICE_NODES: nodes.map(({ push }) => push).join(","),
+    });
+    ends.push(() => twin.process.stop());
+    return { folder: folder.path, plane, api, client, certificates, upstream, nodes, operator, twin, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,34 @@
+/** The rights of the operator that no fault meets: it reads what an operator reads, and can neither lead nor write. */
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+
+interface Rule {
+  readonly verbs: readonly string[];
+  readonly resources: readonly string[];
+}
+
+const file = new URL("../../../charts/sluice/files/operator-role.yaml", import.meta.url);
+const READS: readonly string[] = ["get", "list", "watch"];
+
+/** A List for `kubectl apply`: the chart's rules without Leases and without all that writes, for the user `twin`. */
+export function twinManifests(homeNamespace: string): string {
+  const { cluster, home } = parse(readFileSync(file, "utf8")) as Record<"cluster" | "home", readonly Rule[]>;
+  const reading = (rules: readonly Rule[]) =>
+    rules
+      .filter(({ resources }) => !resources.includes("leases"))
+      .map((rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => READS.includes(verb)) }))
+      .filter(({ verbs }) => verbs.length > 0);
+  const group = "rbac.authorization.k8s.io";
+  const granted = (kind: "ClusterRole" | "Role", rules: readonly Rule[], namespace?: string) => [
+    { apiVersion: `${group}/v1`, kind, metadata: { name: "twin", namespace }, rules },
+    {
+      apiVersion: `${group}/v1`,
+      kind: `${kind}Binding`,
+      metadata: { name: "twin", namespace },
+      roleRef: { apiGroup: group, kind, name: "twin" },
+      subjects: [{ apiGroup: group, kind: "User", name: "twin" }],
+    },
+  ];
+  const items = [...granted("ClusterRole", reading(cluster)), ...granted("Role", reading(home), homeNamespace)];
+  return JSON.stringify({ apiVersion: "v1", kind: "List", items });
+}
