@@ -22,11 +22,17 @@ export function emitAll(): void {
 }
 
 function emitWorkspace(folder: string): void {
-  const [from, to] = [join(folder, "src"), join(folder, "build")];
+  const to = join(folder, "build");
+  const sources = sourcesOf(folder);
+  for (const path of filesIn(to)) if (!sources.has(path)) rmSync(join(to, path));
+  for (const [path, source] of sources) emit(builtForm(source), join(to, path));
+}
+
+/** The paths that a workspace's programs have in its folder `build`, with the sources that they are made of. */
+export function sourcesOf(folder: string): ReadonlyMap<string, string> {
+  const from = join(folder, "src");
   const sources = filesIn(from).filter((path) => path.endsWith(".ts") && !/(\.test|\.d)\.ts$/.test(path));
-  const emitted = new Map(sources.map((path) => [path.replace(/\.ts$/, ".js"), join(from, path)]));
-  for (const path of filesIn(to)) if (!emitted.has(path)) rmSync(join(to, path));
-  for (const [path, source] of emitted) emit(source, join(to, path));
+  return new Map(sources.toSorted().map((path) => [path.replace(/\.ts$/, ".js"), join(from, path)]));
 }
 
 const filesIn = (folder: string): readonly string[] =>
@@ -34,17 +40,20 @@ const filesIn = (folder: string): readonly string[] =>
     ? readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => statSync(join(folder, path)).isFile())
     : [];
 
-function emit(source: string, place: string): void {
-  const script = javaScript(readFileSync(source, "utf8"), source);
+function emit(script: string, place: string): void {
   if (existsSync(place) && readFileSync(place, "utf8") === script) return;
   mkdirSync(dirname(place), { recursive: true });
   writeFileSync(place, script);
   if (script.startsWith("#!")) chmodSync(place, 0o755);
 }
 
-/** @throws Error for a text that is no TypeScript. Types are not looked at: that is `npm run check`. */
-function javaScript(text: string, fileName: string): string {
-  const { outputText, diagnostics = [] } = transpileModule(text, {
+/**
+ * A source as JavaScript. A first line that names Node asks for the built form of what it imports.
+ *
+ * @throws Error for a text that is no TypeScript. Types are not looked at: that is `npm run check`.
+ */
+export function builtForm(fileName: string): string {
+  const { outputText, diagnostics = [] } = transpileModule(readFileSync(fileName, "utf8"), {
     fileName,
     reportDiagnostics: true,
     compilerOptions: {

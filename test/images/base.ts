@@ -1,0 +1,59 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { places } from "./command.ts";
+import { librariesOf, packagesOf, type SystemPackage } from "./libraries.ts";
+import { type Locked, lockedAt, root } from "./lock.ts";
+import { copied, type Entry, file, folder } from "./tree.ts";
+import { user } from "./workloads.ts";
+
+/** The part of a root file system that programs stand on. */
+export interface Base {
+  readonly entries: readonly Entry[];
+  /** Where its files come from: packages of this machine's distribution, and of npm. */
+  readonly packages: readonly SystemPackage[];
+  readonly npm: readonly Locked[];
+}
+
+/** The Node that the lockfile fixes, with its libraries and what a C library reads. It has its own certificates. */
+export function nodeBase(): Base {
+  const path = `node_modules/node-${process.platform}-${process.arch}`;
+  const node = join(root, path, "bin/node");
+  if (!existsSync(node)) throw new Error(`Node is missing: npm has not installed ${path}; run npm ci`);
+  const base = programBase([node]);
+  return {
+    ...base,
+    entries: [
+      ...base.entries,
+      copied(places.node, node, 0o755),
+      copied("usr/share/doc/node/copyright", join(root, path, "LICENSE")),
+    ],
+    npm: [lockedAt(path)],
+  };
+}
+
+/**
+ * What programs of this machine need around them: libraries at the places where the loader looks, a user who is not
+ * root, and folders that anybody may write to.
+ *
+ * @param within a folder that goes into the image with the programs; libraries below it are not looked at.
+ */
+export function programBase(programs: readonly string[], within?: string): Base {
+  const libraries = librariesOf(programs, within);
+  const packages = packagesOf(libraries);
+  const { id, name } = user;
+  return {
+    entries: [
+      ...libraries.map((path) => copied(path.slice(1), path, 0o755)),
+      ...packages.filter(({ copyright }) => existsSync(copyright)).map(termsOf),
+      file("etc/passwd", `root:x:0:0::/:/nonexistent\n${name}:x:${id}:${id}::/var/lib/sluice:/nonexistent\n`),
+      file("etc/group", `root:x:0:\n${name}:x:${id}:\n`),
+      file("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
+      folder("tmp", 0o1777),
+      folder("var/lib/sluice", 0o1777),
+    ],
+    packages,
+    npm: [],
+  };
+}
+
+const termsOf = ({ copyright }: SystemPackage): Entry => file(copyright.slice(1), readFileSync(copyright));

@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { builtForm } from "../build/emit.ts";
+import { root } from "./lock.ts";
+
+/** Where Node and the repository are in an image. */
+export const places = { node: "usr/local/bin/node", sluice: "sluice" };
+
+/** How a container starts a workspace's command. */
+export interface Start {
+  /** `NAME=value` */
+  readonly env: readonly string[];
+  readonly entrypoint: readonly string[];
+}
+
+/**
+ * What the first line of a workspace's built command says, in the form of an image: there is no `env` in it that could
+ * read the line.
+ *
+ * @throws Error when the line has another form.
+ */
+export function startOf(workspace: string): Start {
+  const { bin }: { bin: Record<string, string> } = JSON.parse(
+    readFileSync(join(root, workspace, "package.json"), "utf8"),
+  );
+  const [source = ""] = Object.values(bin);
+  const command = join(places.sluice, workspace, source.replace("/src/", "/build/").replace(/\.ts$/, ".js"));
+  const [line = ""] = builtForm(join(root, workspace, source)).split("\n");
+  const [, words = ""] = line.match(/^#!\/usr\/bin\/env -S (.*)$/) ?? [];
+  const all = words.split(" ");
+  const node = all.indexOf("node");
+  const env = all.slice(0, node);
+  if (node < 0 || !env.every((word) => /^\w+=/.test(word))) throw new Error(`${source} begins with ${line}`);
+  return { env, entrypoint: [`/${places.node}`, ...all.slice(node + 1), `/${command}`] };
+}

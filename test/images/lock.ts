@@ -1,0 +1,97 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export const root = join(import.meta.dirname, "../..");
+
+/** A package as the lockfile fixes it. */
+export interface Locked {
+  /** Its folder from the root: node_modules/pino, or the workspace's. */
+  readonly path: string;
+  readonly name: string;
+  readonly version: string;
+  readonly license?: string;
+  /** Of its archive, as npm writes it: sha512-<base64>. A workspace has none. */
+  readonly integrity?: string;
+}
+
+interface LockEntry {
+  readonly version?: string;
+  readonly name?: string;
+  readonly license?: string;
+  readonly integrity?: string;
+  readonly link?: true;
+  readonly resolved?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
+}
+
+const lock: { readonly packages: Readonly<Record<string, LockEntry>> } = JSON.parse(
+  readFileSync(join(root, "package-lock.json"), "utf8"),
+);
+
+/** The package at a path of the lockfile. */
+export function lockedAt(path: string): Locked {
+  const { version = "", name = nameIn(path), license, integrity } = lock.packages[path] ?? {};
+  return { path, name, version, license, integrity };
+}
+
+const nameIn = (path: string): string => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
+
+/** What a workspace runs with. */
+export interface Closure {
+  /** The workspace itself and those that it stands on. */
+  readonly workspaces: readonly Locked[];
+  /** Production dependencies, at the places where npm installed them. */
+  readonly packages: readonly Locked[];
+}
+
+/**
+ * Follows the production dependencies of a workspace through the lockfile, as Node would look for them: those of
+ * other platforms and optional peers are not followed.
+ *
+ * @param without names of packages that are not followed.
+ * @throws Error when a package that is needed is not installed.
+ */
+export function closureOf(workspace: string, without: readonly string[]): Closure {
+  const seen = new Set<string>();
+  const follow = (path: string) => {
+    if (seen.has(path)) return;
+    seen.add(path);
+    for (const { name, needed } of wantedBy(lock.packages[path] ?? {})) {
+      const found = without.includes(name) ? undefined : resolve(path, name);
+      if (found !== undefined) follow(found);
+      else if (needed && !without.includes(name))
+        throw new Error(`${name}, which ${path} needs, is missing: run npm ci`);
+    }
+  };
+  follow(workspace);
+  const all = [...seen].toSorted().map(lockedAt);
+  const isInstalled = ({ path }: Locked) => path.includes("node_modules/");
+  return { workspaces: all.filter((one) => !isInstalled(one)), packages: all.filter(isInstalled) };
+}
+
+function wantedBy(entry: LockEntry): readonly { readonly name: string; readonly needed: boolean }[] {
+  const { dependencies = {}, optionalDependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = entry;
+  return [
+    ...Object.keys(dependencies).map((name) => ({ name, needed: true })),
+    ...Object.keys(optionalDependencies).map((name) => ({ name, needed: false })),
+    ...Object.keys(peerDependencies)
+      .filter((name) => !peerDependenciesMeta[name]?.optional)
+      .map((name) => ({ name, needed: true })),
+  ];
+}
+
+/** Where Node finds a package from a folder on; a workspace at its own place. */
+function resolve(from: string, name: string): string | undefined {
+  const parts = from.split("/");
+  for (let length = parts.length; length >= 0; length--) {
+    if (parts[length - 1] === "node_modules") continue;
+    const path = [...parts.slice(0, length), "node_modules", name].join("/");
+    const entry = lock.packages[path];
+    if (entry?.link) return entry.resolved;
+    if (entry !== undefined && existsSync(join(root, path))) return path;
+  }
+  return undefined;
+}

@@ -1,0 +1,60 @@
+/**
+ * `npm run images`: builds the images and says where they are.
+ *
+ *     npm run images                          all of them in one archive, in the cache
+ *     npm run images -- --out DIR [NAME…]     an archive and a list of contents each, below DIR
+ *     npm run images -- --root DIR NAME       the root file system of a workload, as a tree
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { rootOf } from "./build.ts";
+import { buildAll, images } from "./images.ts";
+import { writeArchive } from "./oci.ts";
+import { writeTree } from "./tree.ts";
+import { type Workload, workloads } from "./workloads.ts";
+
+const usage = `usage: npm run images -- [--out DIR [NAME…] | --root DIR WORKLOAD]
+workloads: ${Object.keys(workloads).join(", ")}
+`;
+
+async function main(): Promise<void> {
+  const options = { out: { type: "string" }, root: { type: "string" } } as const;
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const asked = positionals.map((name) => {
+    const found = Object.hasOwn(workloads, name) ? workloads[name as keyof typeof workloads] : undefined;
+    if (found === undefined) throw new Error(`there is no workload ${name}`);
+    return found;
+  });
+  if (values.root !== undefined) return writeRoot(values.root, asked);
+  if (values.out !== undefined) return writeArchives(values.out, asked);
+  const { tar, images: built } = await images();
+  for (const { name, digest } of Object.values(built)) console.log(`${name} ${digest}`);
+  console.log(`\nctr -n k8s.io images import ${tar}`);
+}
+
+function writeRoot(folder: string, [workload, ...more]: readonly Workload[]): void {
+  if (workload === undefined || more.length > 0) throw new Error("--root takes one workload");
+  for (const { entries } of rootOf(workload).layers) writeTree(folder, entries);
+}
+
+async function writeArchives(folder: string, asked: readonly Workload[]): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const names = asked.map(({ name }) => name as string);
+  for (const image of await buildAll()) {
+    const [, name = ""] = image.name.match(/([^/]+):/) ?? [];
+    if (names.length > 0 && !names.includes(name)) continue;
+    writeArchive(join(folder, `${name}.tar`), [image]);
+    console.log(`${join(folder, `${name}.tar`)} ${image.name} ${image.digest}`);
+  }
+  for (const workload of asked.length > 0 ? asked : Object.values(workloads)) {
+    writeFileSync(join(folder, `${workload.name}.cdx.json`), rootOf(workload).sbom);
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+  process.exitCode = 1;
+}

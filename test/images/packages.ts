@@ -1,0 +1,59 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { builtForm, sourcesOf } from "../build/emit.ts";
+import { isTest } from "../check/imports.ts";
+import { places } from "./command.ts";
+import { type Closure, type Locked, root } from "./lock.ts";
+import { copied, type Entry, file, link } from "./tree.ts";
+
+/** What the authors of packages publish and no program reads: for compilers, debuggers, readers, other runtimes. */
+const unread = /\.(map|ts|mts|cts|tsx|flow|md|markdown|a|h|bare)$|(^|[._-])(test|spec)\.[cm]?js$/i;
+
+/** Folders at the top of a package that hold its own development. */
+const development = new Set([
+  ...["test", "tests", "__tests__", "bench", "benchmark", "benchmarks", "example", "examples"],
+  ...["doc", "docs", "coverage", "integration", "scripts"],
+]);
+
+const terms = /^(licen[sc]e|notice|copying|copyright)/i;
+
+/** The files of installed packages, as they are, without what no program reads. Terms always stay. */
+export function dependencies({ packages }: Closure): readonly Entry[] {
+  return packages.flatMap(({ path }) =>
+    filesOf(join(root, path)).map((name) => {
+      const from = join(root, path, name);
+      return copied(join(places.sluice, path, name), from, statSync(from).mode & 0o111 ? 0o755 : 0o644);
+    }),
+  );
+}
+
+function filesOf(package_: string, below = ""): readonly string[] {
+  return readdirSync(join(package_, below), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(below, entry.name);
+    if (entry.isDirectory()) return isDropped(entry.name, below === "") ? [] : filesOf(package_, path);
+    const stays = entry.isFile() && !entry.name.startsWith(".") && (terms.test(entry.name) || !unread.test(entry.name));
+    return stays ? [path] : [];
+  });
+}
+
+/** Packages that are installed below another one are packages of their own in the lockfile. */
+const isDropped = (name: string, isTop: boolean) =>
+  name === "node_modules" || name.startsWith(".") || (isTop && development.has(name));
+
+/** Workspaces in their layout, with their programs in the built form and links by which they find each other. */
+export function workspaceFiles({ workspaces }: Closure): readonly Entry[] {
+  return workspaces.flatMap((workspace) => [
+    copied(join(places.sluice, workspace.path, "package.json"), join(root, workspace.path, "package.json")),
+    ...programs(workspace),
+    link(join(places.sluice, "node_modules", workspace.name), join("../..", workspace.path)),
+  ]);
+}
+
+function programs({ path }: Locked): readonly Entry[] {
+  return [...sourcesOf(join(root, path))]
+    .filter(([, source]) => !isTest(source))
+    .map(([name, source]) => {
+      const script = builtForm(source);
+      return file(join(places.sluice, path, "build", name), script, script.startsWith("#!") ? 0o755 : 0o644);
+    });
+}

@@ -1,0 +1,52 @@
+import type { SystemPackage } from "./libraries.ts";
+import type { Locked } from "./lock.ts";
+
+/** What an image is made of. */
+export interface Contents {
+  readonly name: string;
+  readonly version: string;
+  /** Of ours, and of npm. */
+  readonly npm: readonly Locked[];
+  readonly system: readonly SystemPackage[];
+}
+
+/** Where an image has its list of contents. */
+export const sbomPlace = "usr/share/sbom/sbom.cdx.json";
+
+/** The list of contents in CycloneDX 1.6 as JSON text. It has no time and no serial number: equal contents, equal text. */
+export function sbomOf({ name, version, npm, system }: Contents): string {
+  const bom = {
+    bomFormat: "CycloneDX",
+    specVersion: "1.6",
+    version: 1,
+    metadata: { component: { type: "container", "bom-ref": name, name, version } },
+    components: [...npm.map(fromNpm), ...system.map(fromSystem)],
+  };
+  return `${JSON.stringify(bom, null, 2)}\n`;
+}
+
+function fromNpm({ path, name, version, license, integrity }: Locked) {
+  const [algorithm = "", digest = ""] = integrity?.split("-") ?? [];
+  const content = Buffer.from(digest, "base64").toString("hex");
+  return {
+    type: "library",
+    // The same package may be there twice, at two places.
+    "bom-ref": path,
+    name,
+    version,
+    ...(license !== undefined && { licenses: [{ expression: license }] }),
+    ...(integrity !== undefined && { hashes: [{ alg: algorithm.replace("sha", "SHA-"), content }] }),
+    purl: `pkg:npm/${name.replace("@", "%40")}@${version}`,
+  };
+}
+
+function fromSystem({ name, version, architecture, files }: SystemPackage) {
+  return {
+    type: "library",
+    "bom-ref": `deb:${name}:${architecture}`,
+    name,
+    version,
+    purl: `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture}`,
+    properties: files.map((path) => ({ name: "sluice:file", value: path })),
+  };
+}
