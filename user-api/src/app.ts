@@ -15,10 +15,10 @@ import { serveGraphql } from "./http/route.ts";
 import { makeDocuments } from "./limits/documents.ts";
 import type { Limits } from "./limits/limits.ts";
 import { countRequests, TooManyRequests, tooManyRequests } from "./limits/rate.ts";
-import { inTime } from "./limits/time.ts";
+import { makeInTime } from "./limits/time.ts";
 import type { TrustedDocuments } from "./limits/trusted.ts";
 import { serveHealth } from "./operations/health.ts";
-import { bindingsOf, requestIdOf } from "./operations/log.ts";
+import { bindingsOf, LogOfRequest, requestIdOf } from "./operations/log.ts";
 import { makeMetrics, serveMetrics } from "./operations/metrics.ts";
 import { RequestLog } from "./operations/request-log.ts";
 import { applyPolicy, type Policy } from "./policy/policy.ts";
@@ -95,20 +95,24 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     },
     logController: new RequestLog(),
     childLoggerFactory: (logger, bindings, given, request) =>
-      logger.child({ ...bindings, ...bindingsOf(request) }, given),
+      new LogOfRequest(logger, () => logger.child({ ...bindings, ...bindingsOf(request) }, given)),
   });
   app.decorateRequest("asker", null);
   app.decorateRequest("answered", null);
-  app.addHook("onResponse", async ({ raw }) => {
+  // Hooks of every request take `done`: a promise for each of them costs as much as all that they do.
+  app.addHook("onResponse", ({ raw }, _reply, done) => {
     // An upgrade that was answered by a response was refused; nobody else ends its connection.
     if (isUpgrade(raw)) raw.socket.destroySoon();
+    done();
   });
   let draining = false;
-  app.addHook("onSend", async (_request, reply) => {
+  app.addHook("onSend", (_request, reply, payload, done) => {
     // A connection that is kept for further requests would hold up the end.
     if (draining) reply.header("connection", "close");
+    done(null, payload);
   });
 
+  const inTime = makeInTime(limits.milliseconds);
   const schema = buildSchema(text);
   const { introspection, trusted } = options;
   const documents = makeDocuments({ schema, limits, introspection, trusted });
@@ -143,24 +147,26 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
   /** An operation of a socket counts like a request. */
   async function countOperation(request: FastifyRequest): Promise<GraphQLError | null> {
-    const seconds = await count(request);
+    const seconds = (await count?.(request)) ?? null;
     if (seconds === null) return null;
     metrics.limited();
     return failure("RATE_LIMITED", tooManyRequests(seconds), { seconds });
   }
 
   await app.register(async (scope) => {
-    scope.addHook("onRequest", async (request) => {
+    scope.addHook("onRequest", (request, _reply, done) => {
       const { headers, raw } = request;
       const asker = whoAsks({ headers, remoteAddress: raw.socket.remoteAddress });
-      if ("refusal" in asker) throw asker.refusal;
+      if ("refusal" in asker) return done(asker.refusal);
       request.asker = asker;
       const refusal = isUpgrade(raw) ? refusalOf(headers, { consumer: asker.consumer, origins }) : null;
-      if (refusal !== null) throw refusal;
-      const seconds = await count(request);
-      if (seconds === null) return;
-      metrics.limited();
-      throw new TooManyRequests(seconds);
+      if (refusal !== null) return done(refusal);
+      if (count === null) return done();
+      count(request).then((seconds) => {
+        if (seconds === null) return done();
+        metrics.limited();
+        done(new TooManyRequests(seconds));
+      }, done);
     });
     const live = await makeLive(scope, {
       schema,
@@ -185,7 +191,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         const began = performance.now();
         const context = contextOf(caller) as unknown as Record<string, unknown>;
         const work = app.graphql(operation.source, context, variables, operationName);
-        const { data, errors } = (await inTime(work, limits.milliseconds)) as ExecutionResult;
+        const { data, errors } = (await inTime(work)) as ExecutionResult;
         const presented = errors?.map((error) => present(error, caller));
         metrics.answered(operation, (performance.now() - began) / 1_000, codesOf(presented));
         return { data, errors: presented };

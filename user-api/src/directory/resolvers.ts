@@ -55,11 +55,11 @@ export function makeResolvers({ store, page, created }: ResolverOptions) {
         if (users.length > page) throw tooMany(page);
         return users;
       },
-      async user(_root: unknown, { id }: { readonly id: string }) {
-        const user = await store.user(id);
-        if (user === null) throw failure("NOT_FOUND", "User not found");
-        return user;
-      },
+      user: (_root: unknown, { id }: { readonly id: string }) =>
+        store.user(id).then((user) => {
+          if (user === null) throw failure("NOT_FOUND", "User not found");
+          return user;
+        }),
     },
 
     Mutation: {

@@ -9,6 +9,7 @@
 import {
   type FieldNode,
   type FragmentDefinitionNode,
+  type GraphQLField,
   GraphQLID,
   type GraphQLObjectType,
   type GraphQLOutputType,
@@ -186,9 +187,9 @@ function putField(
     };
   }
   const resolve = compiler.replays.original(field.resolve);
-  const fixed = field.args.length === 0 ? {} : undefined;
+  const argumentsFor = argumentsOf(field, node);
   return (source, result, run) => {
-    const given = fixed ?? getArgumentValues(field, node, run.variables);
+    const given = argumentsFor(run.variables);
     // graphql-js asks root fields about what it is given as root: nothing.
     const about = source === NO_ROOT ? undefined : source;
     let value: unknown;
@@ -200,6 +201,24 @@ function putField(
     }
     run.given.add(node, about, value);
     put(value, key, { complete, result, run });
+  };
+}
+
+/** Arguments that are variables with a value have that value; graphql-js finds out all others. */
+function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): (variables: Variables) => object {
+  const variableOf = (argument: string): string | undefined => {
+    const value = node.arguments?.find(({ name }) => name.value === argument)?.value;
+    return value?.kind === Kind.VARIABLE ? value.name.value : undefined;
+  };
+  const names = field.args.map(({ name }) => ({ name, variable: variableOf(name) }));
+  return (variables) => {
+    const given: Record<string, unknown> = {};
+    for (const { name, variable } of names) {
+      const value = variable === undefined ? undefined : variables[variable];
+      if (value === undefined || value === null) return getArgumentValues(field, node, variables);
+      given[name] = value;
+    }
+    return given;
   };
 }
 

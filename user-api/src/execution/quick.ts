@@ -11,6 +11,7 @@ import {
   OperationTypeNode,
   specifiedRules,
   type ValidationRule,
+  type VariableDefinitionNode,
   validate,
 } from "graphql";
 import { type Plan, planOf, type Variables } from "./plan.ts";
@@ -26,12 +27,29 @@ export interface QuickOperation {
 export type Quick = (
   operation: QuickOperation,
   given: { readonly variables: Variables; readonly context: () => object },
-) => Promise<ExecutionResult | null>;
+) => Promise<ExecutionResult> | null;
 
 export interface QuickOptions {
   readonly schema: GraphQLSchema;
   /** What is validated besides the rules of the specification. */
   readonly rules: readonly ValidationRule[];
+}
+
+/**
+ * The variables as they were given, when all are texts for texts and ids, with which graphql-js does nothing either.
+ * Undefined: it has to look at them.
+ */
+function textsOf(definitions: readonly VariableDefinitionNode[], variables: Variables): Variables | undefined {
+  const texts: Record<string, unknown> = {};
+  for (const { variable, type, defaultValue } of definitions) {
+    const name = variable.name.value;
+    const named = type.kind === Kind.NON_NULL_TYPE ? type.type : type;
+    const isText = named.kind === Kind.NAMED_TYPE && (named.name.value === "ID" || named.name.value === "String");
+    const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    if (!isText || defaultValue !== undefined || typeof value !== "string" || name === "__proto__") return undefined;
+    texts[name] = value;
+  }
+  return texts;
 }
 
 /** Plans live as long as their operations are kept. */
@@ -49,7 +67,7 @@ export function makeQuick({ schema, rules }: QuickOptions): Quick {
     return planOf(node, { schema, replays, fragments });
   }
 
-  return async (operation, { variables, context }) => {
+  return (operation, { variables, context }) => {
     const { node } = operation;
     let plan = plans.get(node);
     if (plan === undefined) {
@@ -58,16 +76,17 @@ export function makeQuick({ schema, rules }: QuickOptions): Quick {
     }
     if (!plan) return null;
     const definitions = node.variableDefinitions ?? [];
-    const values = definitions.length === 0 ? { coerced: {} } : getVariableValues(schema, definitions, variables);
-    if (values.coerced === undefined) return null;
+    const coerced = textsOf(definitions, variables) ?? getVariableValues(schema, definitions, variables).coerced;
+    if (coerced === undefined) return null;
     const contextValue = context();
     const given = new Given();
-    try {
-      return { data: (await plan(contextValue, values.coerced, given)) as ExecutionResult["data"] };
-    } catch {
-      replays.begin(contextValue, given);
-      const { document } = operation;
-      return execute({ schema, document, contextValue, variableValues: variables, operationName: node.name?.value });
-    }
+    return plan(contextValue, coerced, given).then(
+      (data) => ({ data }) as ExecutionResult,
+      () => {
+        replays.begin(contextValue, given);
+        const { document } = operation;
+        return execute({ schema, document, contextValue, variableValues: variables, operationName: node.name?.value });
+      },
+    );
   };
 }

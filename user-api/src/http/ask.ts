@@ -23,7 +23,9 @@ export function asAsk(body: unknown): Ask | GraphQLError {
   if (!isRecord(body)) return bad("The request must be a JSON object with the member query");
   const { query, operationName, variables, extensions, documentId } = body;
   if (query !== undefined && query !== null && typeof query !== "string") return bad("query must be a string");
-  if (documentId !== undefined && typeof documentId !== "string") return bad("documentId must be a string");
+  if (documentId !== undefined && documentId !== null && typeof documentId !== "string") {
+    return bad("documentId must be a string or null");
+  }
   if (operationName !== undefined && operationName !== null && typeof operationName !== "string") {
     return bad("operationName must be a string or null");
   }
@@ -33,11 +35,13 @@ export function asAsk(body: unknown): Ask | GraphQLError {
   if (extensions !== undefined && extensions !== null && !isRecord(extensions)) {
     return bad("extensions must be an object or null");
   }
-  if (typeof query === "string") {
-    if (documentId !== undefined) return bad("A request has either query or documentId");
-    return { query, operationName, variables };
+  const id = documentId ?? hashIn(extensions ?? {});
+  // A message of a WebSocket must have a text, so an empty one is how its clients say that they send an id.
+  if (typeof query !== "string" || (query === "" && id !== undefined)) {
+    return { documentId: id, operationName, variables };
   }
-  return { documentId: documentId ?? hashIn(extensions ?? {}), operationName, variables };
+  if (typeof documentId === "string") return bad("A request has either query or documentId");
+  return { query, operationName, variables };
 }
 
 /** From the query string of a GET, where variables and extensions are JSON in a text. */

@@ -219,7 +219,16 @@ describe("trusted documents", () => {
         payload: { extensions: { persistedQuery: { version: 1, sha256Hash: "all" } } },
       },
     ],
+    [
+      "its id with an empty text",
+      {
+        method: "POST",
+        url: "/graphql",
+        payload: { query: "", extensions: { persistedQuery: { version: 1, sha256Hash: "all" } } },
+      },
+    ],
     ["its text", { method: "POST", url: "/graphql", payload: { query: QUERY } }],
+    ["its text and no id", { method: "POST", url: "/graphql", payload: { query: QUERY, documentId: null } }],
   ];
   for (const [name, request] of answered) {
     it(`are executed by ${name}`, async () => {

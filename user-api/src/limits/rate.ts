@@ -32,12 +32,12 @@ export const tooManyRequests = (seconds: number): string => `Too many requests. 
 const COMMAND_TIMEOUT = 500;
 
 /**
- * Counters for the application; closed with it. While Redis does not answer, everything is allowed: the gateway counts
+ * Counters for the application; closed with it. Null: there is no limit. While Redis does not answer, everything is allowed: the gateway counts
  * too, and a directory that answers nobody because of a counter would be worse than one that answers too many.
  */
-export async function countRequests(app: FastifyInstance, options: RateOptions): Promise<CountRequest> {
+export async function countRequests(app: FastifyInstance, options: RateOptions): Promise<CountRequest | null> {
   const { requestsPerMinute, redisUrl, redisPrefix, log } = options;
-  if (requestsPerMinute === 0) return async () => null;
+  if (requestsPerMinute === 0) return null;
   const connection = redisUrl === undefined ? undefined : connect(redisUrl, log);
   app.addHook("onClose", async () => connection?.close());
   await app.register(rateLimit, {

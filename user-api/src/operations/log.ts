@@ -1,7 +1,8 @@
 /** The log: one JSON object a line. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { type DestinationStream, type Logger, pino } from "pino";
+import type { FastifyBaseLogger } from "fastify";
+import { type DestinationStream, type LevelWithSilent as Level, type Logger, pino } from "pino";
 
 /** What a line says of a request: no headers and no query string, which hold credentials and what was asked. */
 function requestOf(request: { readonly method?: string; readonly url?: string; readonly ip?: string }) {
@@ -29,8 +30,76 @@ export function bindingsOf({ headers }: Pick<IncomingMessage, "headers">): {
   return traceId === undefined ? {} : { traceId, spanId };
 }
 
-/** The gateway's id for the request, so that both logs can be read together; else a new one. */
+const thisProcess = randomUUID().slice(0, 13);
+let requests = 0;
+
+/**
+ * A request's log. What its lines have in common is put together for the first line that is written: most requests
+ * write one at most, and none where the level is higher.
+ */
+export class LogOfRequest implements FastifyBaseLogger {
+  readonly #parent: FastifyBaseLogger;
+  readonly #make: () => FastifyBaseLogger;
+  #made: FastifyBaseLogger | undefined;
+
+  /** @param make the log itself, whose level is the parent's or higher. */
+  constructor(parent: FastifyBaseLogger, make: () => FastifyBaseLogger) {
+    this.#parent = parent;
+    this.#make = make;
+  }
+
+  get level(): string {
+    return this.#log().level;
+  }
+
+  child(...given: Parameters<FastifyBaseLogger["child"]>): FastifyBaseLogger {
+    return this.#log().child(...given);
+  }
+
+  fatal(...line: unknown[]): void {
+    this.#write("fatal", line);
+  }
+
+  error(...line: unknown[]): void {
+    this.#write("error", line);
+  }
+
+  warn(...line: unknown[]): void {
+    this.#write("warn", line);
+  }
+
+  info(...line: unknown[]): void {
+    this.#write("info", line);
+  }
+
+  debug(...line: unknown[]): void {
+    this.#write("debug", line);
+  }
+
+  trace(...line: unknown[]): void {
+    this.#write("trace", line);
+  }
+
+  silent(...line: unknown[]): void {
+    this.#write("silent", line);
+  }
+
+  #write(level: Level, line: unknown[]): void {
+    const { values } = pino.levels;
+    if ((values[level] ?? 0) < (values[this.#parent.level] ?? 0)) return;
+    this.#log()[level](...(line as [object]));
+  }
+
+  #log(): FastifyBaseLogger {
+    this.#made ??= this.#make();
+    return this.#made;
+  }
+}
+
+/** The gateway's id for the request, so that both logs can be read together; else one of this process's own. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): string {
   const given = headers["x-request-id"];
-  return typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+  return typeof given === "string" && /^[\w.:-]{1,128}$/.test(given)
+    ? given
+    : `${thisProcess}-${(requests++).toString(36)}`;
 }

@@ -23,13 +23,35 @@ export interface Metrics {
   limited(): void;
 }
 
+/** How often operations of one name and type were executed. */
+interface Tally {
+  readonly operation: string;
+  readonly type: string;
+  ok: number;
+  error: number;
+}
+
+/** Where an operation is counted: found once, then only added to. */
+interface Known {
+  readonly tally: Tally;
+  readonly fields: readonly { count: number }[];
+}
+
 export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics {
   const registers = [registry];
-  const operations = new Counter({
+  const tallies = new Map<string, Tally>();
+  new Counter({
     name: "sluice_user_api_operations_total",
     help: `Operations that were executed, by name (the first ${NAMES} names, then other), type and outcome.`,
     labelNames: ["operation", "type", "outcome"] as const,
     registers,
+    collect() {
+      this.reset();
+      for (const { operation, type, ok, error } of tallies.values()) {
+        if (ok > 0) this.inc({ operation, type, outcome: "ok" }, ok);
+        if (error > 0) this.inc({ operation, type, outcome: "error" }, error);
+      }
+    },
   });
   const seconds = new Histogram({
     name: "sluice_user_api_operation_seconds",
@@ -38,7 +60,7 @@ export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
-  const fields = new Map<string, number>();
+  const fields = new Map<string, { count: number }>();
   new Counter({
     name: "sluice_user_api_fields_total",
     help: "Operations that asked for a field, by the schema's name for it.",
@@ -46,7 +68,7 @@ export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics
     registers,
     collect() {
       this.reset();
-      for (const [field, count] of fields) this.inc({ field }, count);
+      for (const [field, { count }] of fields) this.inc({ field }, count);
     },
   });
   const errors = new Counter({
@@ -97,16 +119,29 @@ export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics
     names.add(given);
     return given;
   }
+  /** Documents are kept, so that most operations come again and again. */
+  const known = new WeakMap<Operation, Known>();
+  function lookUp(operation: Operation): Known {
+    const type = operation.node.operation;
+    const name = nameOf(operation.node.name?.value);
+    const tally = tallies.getOrInsertComputed(`${type} ${name}`, () => ({ operation: name, type, ok: 0, error: 0 }));
+    const found = {
+      tally,
+      fields: operation.fields.map((field) => fields.getOrInsertComputed(field, () => ({ count: 0 }))),
+    };
+    known.set(operation, found);
+    return found;
+  }
   const count = (codes: readonly unknown[]): void => {
     for (const code of codes) errors.inc({ code: isCode(code) ? code : "INTERNAL_SERVER_ERROR" });
   };
 
   return {
-    answered({ node, fields: asked }, took, codes) {
-      const type = node.operation;
-      operations.inc({ operation: nameOf(node.name?.value), type, outcome: codes.length === 0 ? "ok" : "error" });
-      if (took !== null) seconds.observe({ type }, took);
-      for (const field of asked) fields.set(field, (fields.get(field) ?? 0) + 1);
+    answered(operation, took, codes) {
+      const { tally, fields: asked } = known.get(operation) ?? lookUp(operation);
+      tally[codes.length === 0 ? "ok" : "error"] += 1;
+      if (took !== null) seconds.observe({ type: tally.type }, took);
+      for (const field of asked) field.count += 1;
       count(codes);
     },
     refused: count,

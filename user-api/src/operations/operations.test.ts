@@ -77,7 +77,7 @@ describe("the log", () => {
       const [first, second] = lines;
       assert.equal(first?.requestId, second?.requestId);
       if (id !== null) assert.equal(first?.requestId, id);
-      else assert.match(String(first?.requestId), /^[\da-f-]{36}$/);
+      else assert.match(String(first?.requestId), /^[\da-f-]{13}-[\da-z]+$/);
       for (const { traceId, spanId } of lines) {
         const expected = traced ? ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"] : [undefined, undefined];
         assert.deepEqual([traceId, spanId], expected);

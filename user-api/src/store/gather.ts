@@ -40,7 +40,8 @@ export function gather<Value>(
     while (underWay < parallel && waiting.length > 0) {
       const callers = take();
       underWay += 1;
-      const keys = new Set(callers.flatMap((caller) => caller.keys));
+      const keys = new Set<string>();
+      for (const caller of callers) for (const key of caller.keys) keys.add(key);
       ask([...keys])
         .then(
           (found) => {

@@ -69,6 +69,33 @@ describe("an operation of a socket", () => {
     }
   });
 
+  it("may name a trusted document by its id, its hash or its text, and nothing else", async () => {
+    const byId = new Map([["all", USERS]]);
+    const { url } = await listening({ trusted: { byId, texts: new Set(byId.values()) } });
+    const socket = await acknowledged(url);
+    const next = heard(socket);
+    const hash = (sha256Hash: string) => ({ extensions: { persistedQuery: { version: 1, sha256Hash } } });
+    const asked = [
+      [{ query: USERS }, "next"],
+      [{ query: USERS, documentId: null }, "next"],
+      [{ query: "", documentId: "all" }, "next"],
+      [{ query: "", ...hash("all") }, "next"],
+      [{ query: "", ...hash("none") }, "PERSISTED_QUERY_NOT_FOUND"],
+      [{ query: "", documentId: "__proto__" }, "PERSISTED_QUERY_NOT_FOUND"],
+      [{ query: "{ users { id } }" }, "PERSISTED_QUERY_NOT_FOUND"],
+      [{ query: "{ users { id } }", documentId: "all" }, "BAD_REQUEST"],
+      [{ query: "", documentId: 1 }, "BAD_REQUEST"],
+      [{ query: "" }, "BAD_REQUEST"],
+    ] as const;
+    for (const [payload, expected] of asked) {
+      socket.send(JSON.stringify({ id: "1", type: "subscribe", payload }));
+      const { type, payload: answer } = await next();
+      if (type === "next") assert.equal((await next()).type, "complete");
+      const [error] = type === "next" ? [] : (answer as readonly { readonly extensions: { readonly code: string } }[]);
+      assert.equal(error?.extensions.code ?? type, expected, JSON.stringify(payload));
+    }
+  });
+
   it("that takes too long ends with TIMEOUT, and the socket stays", async () => {
     const store = arrayStore({ users: () => new Promise<never>(() => {}) });
     const { url } = await listening({ store, limits: { milliseconds: 20 } });

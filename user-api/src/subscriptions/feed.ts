@@ -10,7 +10,7 @@ import {
 } from "graphql";
 import type { Created } from "../directory/resolvers.ts";
 import type { Events } from "../events/events.ts";
-import { inTime } from "../limits/time.ts";
+import { makeInTime } from "../limits/time.ts";
 import type { User } from "../store/store.ts";
 import type { Receiver } from "./receiver.ts";
 
@@ -64,6 +64,7 @@ const SLICE = 256;
 /** Executes a subscription once for each event and group, however many follow. Users come in the order of the events. */
 export function makeFeed({ schema, events, present, milliseconds, overrun }: FeedOptions): Feed {
   const groups = new Map<string, Group>();
+  const inTime = makeInTime(milliseconds);
 
   async function executed(following: Following, user: User): Promise<ExecutionResult> {
     const { document, operationName, variables, context } = following;
@@ -79,7 +80,7 @@ export function makeFeed({ schema, events, present, milliseconds, overrun }: Fee
   }
 
   async function resultOf(following: Following, user: User): Promise<string> {
-    const result = await inTime(executed(following, user), milliseconds).catch((fault: Error) => ({
+    const result = await inTime(executed(following, user)).catch((fault: Error) => ({
       errors: [fault instanceof GraphQLError ? fault : new GraphQLError(fault.message, { originalError: fault })],
     }));
     return JSON.stringify(present(result));

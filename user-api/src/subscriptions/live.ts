@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
 import { failure, present } from "../errors.ts";
 import type { Events } from "../events/events.ts";
+import { asAsk } from "../http/ask.ts";
 import type { Ask } from "../limits/documents.ts";
 import { makeEventStreams } from "./event-stream.ts";
 import { makeFeed } from "./feed.ts";
@@ -89,7 +90,7 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
     refusal,
     begin: (request) => {
       const caller = callerOf(request);
-      return (operation, receiver) => operations.begin(operation, caller, receiver);
+      return (request, receiver) => operations.begin(asAsk(request), caller, receiver);
     },
     permits: (request) => (payload) => payload === undefined || permits(payload, request),
     onSlow: () => {

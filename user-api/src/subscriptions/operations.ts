@@ -24,8 +24,8 @@ export interface Caller extends Occasion {
 }
 
 export interface Operations {
-  /** Begins an operation. The receiver hears of its end exactly once, unless it is stopped before by what is returned. */
-  begin(ask: Ask, caller: Caller, receiver: Receiver): () => void;
+  /** Begins an operation, or tells why what was sent asks for none. The receiver hears of its end exactly once, unless it is stopped before by what is returned. */
+  begin(ask: Ask | GraphQLError, caller: Caller, receiver: Receiver): () => void;
   /** Resolves when nothing is under way but subscriptions, and those have sent what they were told of. */
   settled(): Promise<void>;
 }
@@ -109,6 +109,7 @@ export function makeOperations({ schema, feed, check, execute, onFollow, context
         const tooMany = (await caller.count?.()) ?? null;
         if (tooMany !== null) throw tooMany;
         if (over) return;
+        if (ask instanceof GraphQLError) throw ask;
         const operation = check(ask);
         if ("errors" in operation) {
           receiver.fail(formatted(operation.errors, caller));

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { mock, suite, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { makeInTime } from "./time.ts";
+
+/** Work that a test ends. */
+function work<Result>() {
+  return Promise.withResolvers<Result>();
+}
+
+const code = (error: unknown): unknown => (error as { extensions?: { code?: unknown } }).extensions?.code;
+
+suite("the time of operations", () => {
+  test("gives what the work gives, a failure as well", async () => {
+    const inTime = makeInTime(1_000);
+    assert.equal(await inTime(Promise.resolve(7)), 7);
+    await assert.rejects(inTime(Promise.reject(new Error("broken"))), /broken/);
+  });
+
+  test("fails with TIMEOUT what takes longer, each at its own time, and nothing else", async (t) => {
+    let now = 0;
+    t.mock.method(performance, "now", () => now);
+    mock.timers.enable({ apis: ["setTimeout"] });
+    t.after(() => mock.timers.reset());
+    const pass = async (milliseconds: number) => {
+      now += milliseconds;
+      mock.timers.tick(milliseconds);
+      await setImmediate();
+    };
+    const inTime = makeInTime(100);
+    const ended: string[] = [];
+    const follow = (name: string, one: Promise<unknown>) =>
+      one.then(
+        () => ended.push(name),
+        (error: unknown) => ended.push(`${name} ${code(error)}`),
+      );
+    const [slow, quick, later] = [work(), work(), work()];
+    follow("slow", inTime(slow.promise));
+    follow("quick", inTime(quick.promise));
+    await pass(60);
+    follow("later", inTime(later.promise));
+    quick.resolve(1);
+    await pass(39);
+    assert.deepEqual(ended, ["quick"]);
+    await pass(1);
+    assert.deepEqual(ended, ["quick", "slow TIMEOUT"]);
+    await pass(59);
+    assert.deepEqual(ended, ["quick", "slow TIMEOUT"]);
+    await pass(1);
+    assert.deepEqual(ended, ["quick", "slow TIMEOUT", "later TIMEOUT"]);
+    // What ends afterwards is told to nobody.
+    slow.resolve(1);
+    later.reject(new Error("too late"));
+    await setImmediate();
+    assert.equal(ended.length, 3);
+  });
+
+  test("does so for many that end in any order", async () => {
+    const inTime = makeInTime(60_000);
+    const works = Array.from({ length: 1_000 }, () => work<number>());
+    const results = Promise.all(works.map(({ promise }) => inTime(promise)));
+    for (const index of works.keys()) works[(index * 7) % 1_000]?.resolve(index);
+    assert.equal(new Set(await results).size, 1_000);
+  });
+});
