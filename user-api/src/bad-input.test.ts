@@ -173,7 +173,7 @@ describe("bad input over HTTP", () => {
   }
 
   // A variable may be null when it has a default value, wherever it is used: the specification has it found out late.
-  const nulls: readonly (readonly [string, object, object])[] = [
+  const nulls: readonly (readonly [string, { readonly query: string }, object])[] = [
     ["an id", { query: 'query($a: ID = "x") { user(id: $a) { id } users { id } }' }, { user: null, users: [] }],
     [
       "a name",
