@@ -1,0 +1,128 @@
+/** What the chart's values may be, from values.yaml and its comments: a JSON schema for Helm, and a page for people. */
+import { readFileSync } from "node:fs";
+import { isMap, isScalar, type Pair, parse, parseDocument, type YAMLMap } from "yaml";
+import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
+import { printJson } from "./print-json.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** A value of the chart that stands for itself: what lies below it is the user's. */
+export interface ChartValue {
+  /** With dots: `gateway.service.port`. */
+  readonly path: string;
+  readonly description: string;
+  readonly schema: Schema;
+  readonly fallback: unknown;
+}
+
+const quantity = { type: "string", pattern: "^[0-9.]+(m|k|M|G|T|Ki|Mi|Gi|Ti)?$" };
+const resourceList = {
+  type: "object",
+  additionalProperties: { anyOf: [quantity, { type: "number", exclusiveMinimum: 0 }] },
+};
+
+const definitions: Readonly<Record<string, Schema>> = {
+  quantity,
+  labels: { type: "object", additionalProperties: { type: "string" } },
+  env: {
+    type: "object",
+    propertyNames: { pattern: "^[A-Z][A-Z0-9_]*$" },
+    additionalProperties: { type: ["string", "number", "boolean"] },
+  },
+  resources: {
+    type: "object",
+    properties: { requests: resourceList, limits: resourceList },
+    additionalProperties: false,
+  },
+};
+
+/**
+ * All values in the order of the file.
+ *
+ * @throws Error that names a value which no comment describes.
+ */
+export function chartValues(text: string): readonly ChartValue[] {
+  const { contents } = parseDocument(text);
+  if (!isMap(contents)) throw new Error("the chart's values are no map");
+  return valuesIn(contents, []);
+}
+
+function valuesIn(map: YAMLMap, above: readonly string[]): readonly ChartValue[] {
+  return map.items.flatMap((pair, index) => {
+    const path = [...above, String(isScalar(pair.key) ? pair.key.value : pair.key)];
+    // The comment of a map's first member is the map's.
+    const comment = commentOf(pair) ?? (index === 0 ? map.commentBefore : undefined) ?? "";
+    const lines = comment.split("\n").map((line) => line.trim());
+    const given: Schema = parse(lines.find((line) => line.startsWith("Schema:")) ?? "{}").Schema ?? {};
+    const isOpen = "$ref" in given || "additionalProperties" in given;
+    if (isMap(pair.value) && pair.value.items.length > 0 && !isOpen) return valuesIn(pair.value, path);
+    const description = lines.filter((line) => !line.startsWith("Schema:")).join(" ");
+    if (description === "") throw new Error(`values.yaml: no comment says what ${path.join(".")} does`);
+    const fallback: unknown = isMap(pair.value) || pair.value ? (pair.value as { toJSON(): unknown }).toJSON() : null;
+    return [{ path: path.join("."), description, fallback, schema: schemaOf(fallback, given) }];
+  });
+}
+
+const commentOf = ({ key }: Pair): string | undefined =>
+  (isScalar(key) ? key.commentBefore?.split("\n\n").at(-1) : undefined) ?? undefined;
+
+function schemaOf(fallback: unknown, given: Schema): Schema {
+  if ("$ref" in given) return given;
+  if (Array.isArray(fallback)) return { type: "array", items: { type: "string" }, ...given };
+  if (Number.isInteger(fallback)) return { type: "integer", minimum: 0, ...given };
+  if (typeof fallback === "boolean" || typeof fallback === "string") return { type: typeof fallback, ...given };
+  return { type: "object", ...given };
+}
+
+interface Node {
+  readonly type: "object";
+  readonly additionalProperties: false;
+  readonly properties: Record<string, unknown>;
+}
+
+const emptyNode = (): Node => ({ type: "object", additionalProperties: false, properties: {} });
+
+/** The JSON schema that Helm holds the values against. */
+export function valuesSchema(values: readonly ChartValue[]): Schema {
+  const root = emptyNode();
+  for (const { path, description, schema } of values) {
+    const names = path.split(".");
+    const last = names.pop() ?? "";
+    let node = root;
+    for (const name of names) {
+      node.properties[name] ??= emptyNode();
+      node = node.properties[name] as Node;
+    }
+    // A reference stands alone in draft 7.
+    node.properties[last] = "$ref" in schema ? schema : { description, ...schema };
+  }
+  // What Helm gives to charts that are part of others.
+  root.properties.global = { type: "object" };
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title: "Values of the chart sluice",
+    ...root,
+    definitions,
+  };
+}
+
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("*", "\\*");
+
+function table(values: readonly ChartValue[]): string {
+  const rows = values.map(
+    ({ path, description, fallback }) => `| \`${path}\` | \`${JSON.stringify(fallback)}\` | ${cell(description)} |`,
+  );
+  return ["| value | default | meaning |", "|---|---|---|", ...rows].join("\n");
+}
+
+/** The schema and the page, from the chart as it lies there. */
+export function chartValueFiles(): readonly GeneratedFile[] {
+  const values = chartValues(readFileSync(new URL("../../charts/sluice/values.yaml", import.meta.url), "utf8"));
+  const intro =
+    "What `helm install` of [charts/sluice](../../charts/sluice/README.md) takes, with `--set` or a file of values. " +
+    "Anything else is refused.";
+  return [
+    { path: "charts/sluice/values.schema.json", content: printJson(valuesSchema(values)) },
+    markdown("docs/reference/chart-values.md", `# Values of the chart\n\n${intro}\n\n${table(values)}`),
+  ];
+}
