@@ -1,8 +1,8 @@
 /**
- * Where accepted sockets read to. Node lets a socket that connects say so (`onread`), and one that it has accepted not: that
- * reads into 64 kB made for every read, which cost more than a tenth of what a relay that does nothing else needs. What the
- * option would have set is set on the socket itself. This is no interface of Node's, but two of its members and three of
- * its symbols: where any of them is not as it was, the socket goes on as Node made it, and tells by "data".
+ * Where accepted sockets read to. Node lets a socket that connects say so (`onread`), and one that it has accepted not:
+ * that one reads into 64 kB made for every read. What the option would have set is set on the socket itself. This is no
+ * interface of Node's, but two of its members and three of its symbols: where any of them is not as it was, the socket
+ * goes on as Node made it, and tells by "data".
  */
 import { type OnReadOpts, Socket } from "node:net";
 import { Inlet } from "./inlet.ts";
