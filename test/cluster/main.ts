@@ -1,5 +1,8 @@
-/** `npm run cluster`: the product on a real Kubernetes control plane. Ctrl-C stops all; nothing is kept. */
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+/**
+ * `npm run cluster`: the product on a real Kubernetes control plane. With `--pods`: a cluster of one node with real
+ * pods, and nothing on it yet. Ctrl-C stops all; nothing is kept.
+ */
+import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { greeting } from "../start/greeting.ts";
 import { refuseTakenPorts, StartError } from "../start/ports.ts";
@@ -8,26 +11,23 @@ import { untilStopped } from "../start/product.ts";
 import { keepSamples } from "../start/samples.ts";
 import { typed } from "../start/typed.ts";
 import { tool } from "../tools/tool.ts";
+import { writeCommand } from "./command.ts";
+import { runPods } from "./pods/command.ts";
 import { startClusterProduct } from "./product.ts";
 import { clusterTour } from "./tour.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** A `kubectl` in a folder of its own: the control plane's binary, which holds it. */
-async function writeKubectl(folder: string): Promise<string> {
-  mkdirSync(folder, { recursive: true });
-  const file = join(folder, "kubectl");
-  writeFileSync(file, `#!/bin/sh\nexec '${await tool("kube")}' kubectl "$@"\n`);
-  chmodSync(file, 0o755);
-  return folder;
-}
-
-async function main(): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
+  const unknown = args.filter((arg) => arg !== "--pods");
+  if (unknown.length > 0) throw new StartError(`npm run cluster does not know ${unknown.join(" ")}: it takes --pods`);
   const work = join(resolve(process.env.SLUICE_WORK || join(root, ".sluice")), "cluster");
+  if (args.includes("--pods")) return runPods(join(work, "bin"));
   const chosen = chosenAddresses(process.env);
   await refuseTakenPorts(chosen);
   rmSync(work, { recursive: true, force: true });
-  const binaries = await writeKubectl(join(work, "bin"));
+  const binaries = join(work, "bin");
+  writeCommand(binaries, "kubectl", [await tool("kube"), "kubectl"]);
   const samples = join(work, "samples");
   keepSamples({ samples: join(root, "crds/samples"), folder: samples, userApi: chosen.userApi });
   console.log("Starting a Kubernetes control plane and Sluice on it.");
@@ -51,7 +51,7 @@ async function main(): Promise<number> {
 }
 
 try {
-  process.exitCode = await main();
+  process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof StartError)) throw error;
   console.error(error.message);

@@ -9,6 +9,8 @@ export interface AptTool {
   /** Names of the executable, the first one found on PATH is taken. */
   readonly commands: readonly string[];
   readonly package: string;
+  /** Where the executable is when it is not on PATH: folders as in PATH. */
+  readonly path?: string;
   /** What is downloaded, for the line of progress. */
   readonly size: string;
 }
@@ -37,7 +39,7 @@ export function fromApt(wanted: AptTool): (say: (line: string) => void) => Promi
   const [name] = wanted.commands;
   const advice = `install it yourself: sudo apt-get install --no-install-recommends ${wanted.package}`;
   return async (say) => {
-    const found = findOnPath(wanted.commands);
+    const found = find(wanted);
     if (found !== undefined) return found;
     if (process.getuid?.() !== 0) throw new Error(`${name} is missing and only root can install it; ${advice}`);
     const waiting = () => say(`${name}: another process is installing packages, waiting`);
@@ -47,8 +49,10 @@ export function fromApt(wanted: AptTool): (say: (line: string) => void) => Promi
   };
 }
 
+const find = ({ commands, path }: AptTool): string | undefined => findOnPath(commands, path);
+
 async function install(wanted: AptTool, say: (line: string) => void): Promise<{ path?: string; output: string }> {
-  const already = findOnPath(wanted.commands);
+  const already = find(wanted);
   if (already !== undefined) return { path: already, output: "" };
   const began = performance.now();
   say(`${wanted.package}: installing with apt-get, ${wanted.size}`);
@@ -57,12 +61,12 @@ async function install(wanted: AptTool, say: (line: string) => void): Promise<{ 
   const get = ["install", "-y", "--no-install-recommends", wanted.package];
   try {
     let output = await aptGet(get);
-    if (findOnPath(wanted.commands) === undefined) {
+    if (find(wanted) === undefined) {
       // A fresh image has no package lists, an old one has lists of versions that are gone.
       output += await aptGet(["update"]);
       output += await aptGet(get);
     }
-    const path = findOnPath(wanted.commands);
+    const path = find(wanted);
     if (path !== undefined) say(`${wanted.package}: installed in ${seconds()}`);
     return { path, output: output.slice(-4_000) };
   } finally {

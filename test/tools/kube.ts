@@ -5,11 +5,14 @@ const version = "v1.36.3";
 const stamp = "k8s.io/component-base/version";
 const [, major, minor] = version.match(/^v(\d+)\.(\d+)/) ?? [];
 
-/** The control plane in one binary: etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl. */
+/**
+ * The control plane and the node in one binary: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubelet,
+ * kube-proxy and kubectl.
+ */
 export const kube = fromGo({
   name: "kube",
   module: join(import.meta.dirname, "../cluster"),
-  what: `the control plane of Kubernetes ${version} with Go, about 7 minutes the first time (two cores)`,
+  what: `Kubernetes ${version} with Go, about 8 minutes the first time (two cores)`,
   ldflags: [
     `-X ${stamp}.gitVersion=${version} -X ${stamp}.gitMajor=${major} -X ${stamp}.gitMinor=${minor}`,
     `-X ${stamp}.gitTreeState=clean -X ${stamp}.gitCommit=${"0".repeat(40)}`,

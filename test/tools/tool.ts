@@ -2,6 +2,7 @@ import { fromApt } from "./apt.ts";
 import { deck, goKong } from "./clients.ts";
 import { kube } from "./kube.ts";
 import { helm, kubeconform } from "./kubernetes-tools.ts";
+import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
 import { envoy, goReverseProxy } from "./proxies.ts";
 import { pulumi } from "./pulumi.ts";
 
@@ -25,6 +26,11 @@ const tools = {
   envoy,
   "reverse-proxy": goReverseProxy,
   kube,
+  coredns,
+  pause,
+  containerd,
+  nft: nftables,
+  "cni-plugins": cniPlugins,
   deck,
   "go-kong": goKong,
   pulumi,

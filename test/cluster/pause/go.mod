@@ -1,0 +1,3 @@
+module sluice.dev/test/cluster/pause
+
+go 1.26.0

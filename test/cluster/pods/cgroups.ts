@@ -1,0 +1,90 @@
+/** Control groups (v1) of a cluster: one in each hierarchy, below the one that this process is in. */
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { waitFor } from "../../process/index.ts";
+
+/** A mounted hierarchy of cgroup v1. */
+export interface Hierarchy {
+  /** What `mount -o` calls it: its controllers, such as `cpu,cpuacct`, or `none,name=systemd`. */
+  readonly options: string;
+  /** The folder of the group that this process is in. */
+  readonly own: string;
+}
+
+/** Without these there are no pods: what runc and the kubelet use. */
+const needed = ["cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pids"];
+
+/**
+ * The hierarchies of this process, from the texts of /proc/self/cgroup and /proc/self/mountinfo.
+ *
+ * @returns a sentence instead, when one that is needed is not mounted.
+ */
+export function hierarchies(groups: string, mounts: string): readonly Hierarchy[] | string {
+  const points = mounts.split("\n").flatMap((line) => {
+    const [before = "", after = ""] = line.split(" - ");
+    const [type, , options = ""] = after.split(" ");
+    const [, , , root = "/", point = ""] = before.split(" ");
+    return type === "cgroup" ? [{ root, point, options: options.split(",") }] : [];
+  });
+  const found = groups.split("\n").flatMap((line) => {
+    const [, names = "", ...rest] = line.split(":");
+    const path = rest.join(":");
+    const mounted =
+      names !== "" && points.find(({ options }) => names.split(",").every((name) => options.includes(name)));
+    if (!mounted) return [];
+    // A mount may show only a part of the hierarchy: in a container, the container's own.
+    const below = path.startsWith(mounted.root) && mounted.root !== "/" ? path.slice(mounted.root.length) : path;
+    return [{ options: names.startsWith("name=") ? `none,${names}` : names, own: join(mounted.point, below) }];
+  });
+  const missing = needed.filter((name) => !found.some(({ options }) => options.split(",").includes(name)));
+  if (missing.length === 0) return found;
+  return `cgroup v1 is not mounted for ${missing.join(", ")}: a machine with cgroup v2 alone cannot run it yet`;
+}
+
+/** Those of this process now. */
+export function ownHierarchies(): readonly Hierarchy[] | string {
+  return hierarchies(readFileSync("/proc/self/cgroup", "utf8"), readFileSync("/proc/self/mountinfo", "utf8"));
+}
+
+/** Makes a group of this name in each hierarchy and answers their folders. */
+export function makeGroups(all: readonly Hierarchy[], name: string): readonly string[] {
+  return all.map(({ options, own }) => {
+    const folder = join(own, name);
+    mkdirSync(folder);
+    // A new group has no processors and no memory: no process could enter it.
+    if (options.split(",").includes("cpuset")) {
+      for (const file of ["cpuset.cpus", "cpuset.mems"]) {
+        writeFileSync(join(folder, file), readFileSync(join(own, file)));
+      }
+    }
+    return folder;
+  });
+}
+
+/**
+ * Removes groups and those that the node made below them. Their processes have been killed and may take a moment.
+ *
+ * @throws Error when a group still has processes after 20 s.
+ */
+export async function removeGroups(folders: readonly string[]): Promise<void> {
+  for (const folder of folders) {
+    await waitFor(() => removeTree(folder), { what: `the processes in ${folder} to end`, timeout: 20_000 });
+  }
+}
+
+/** Removes a folder of groups from its leaves. The files in it are the kernel's and go with it. */
+function removeTree(folder: string): true {
+  const entries = ignoringAbsence(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  for (const entry of entries) if (entry.isDirectory()) removeTree(join(folder, entry.name));
+  ignoringAbsence(() => rmdirSync(folder));
+  return true;
+}
+
+function ignoringAbsence<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

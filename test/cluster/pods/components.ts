@@ -1,0 +1,193 @@
+/** The processes of a one-node cluster: their command lines and the files that they are configured with. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** All addresses are free on every machine: the node has a network of its own. */
+export const apiServer = "https://10.99.0.1:6443";
+export const nodeName = "node";
+export const dnsAddress = "10.96.0.10";
+const serviceRange = "10.96.0.0/16";
+const podRange = "10.244.0.0/24";
+
+/** The image that holds a pod's namespaces. */
+export const pauseImage = "sluice.test/pause:1";
+
+/** Names of the files in the state folder. */
+export const files = {
+  authority: "authority.crt",
+  certificate: "api-server.crt",
+  key: "api-server.key",
+  /** Signs and proves service account tokens. */
+  accountKey: "service-account.key",
+  tokens: "tokens.csv",
+  admin: "admin.kubeconfig",
+  resolver: "resolv.conf",
+  auditPolicy: "audit-policy.json",
+  auditLog: "audit.log",
+} as const;
+
+export interface ComponentOptions {
+  /** The state folder. */
+  readonly folder: string;
+  /** Paths of the programs. */
+  readonly kube: string;
+  readonly containerd: string;
+  /** The folder of the CNI plugins. */
+  readonly cni: string;
+  /** Whether the API server writes an audit log. */
+  readonly audit: boolean;
+}
+
+/** A component's command line, the program first. */
+export type ComponentName = keyof ReturnType<typeof commandLines>;
+
+export function commandLines({ folder, kube, containerd, audit }: ComponentOptions) {
+  const file = (name: string) => join(folder, name);
+  return {
+    etcd: [kube, "etcd", file("etcd"), "http://127.0.0.1:2379", "http://127.0.0.1:2380"],
+    containerd: [containerd, "--config", file("containerd.toml")],
+    "api-server": [
+      kube,
+      "kube-apiserver",
+      "--etcd-servers=http://127.0.0.1:2379",
+      "--advertise-address=10.99.0.1",
+      "--secure-port=6443",
+      `--cert-dir=${folder}`,
+      `--tls-cert-file=${file(files.certificate)}`,
+      `--tls-private-key-file=${file(files.key)}`,
+      `--client-ca-file=${file(files.authority)}`,
+      `--token-auth-file=${file(files.tokens)}`,
+      "--authorization-mode=Node,RBAC",
+      "--enable-admission-plugins=NodeRestriction",
+      `--service-account-key-file=${file(files.accountKey)}`,
+      `--service-account-signing-key-file=${file(files.accountKey)}`,
+      "--service-account-issuer=https://kubernetes.default.svc",
+      `--service-cluster-ip-range=${serviceRange}`,
+      "--allow-privileged",
+      // Logs and exec ask the kubelet: nobody resolves the node's name.
+      "--kubelet-preferred-address-types=InternalIP",
+      ...(audit ? [`--audit-policy-file=${file(files.auditPolicy)}`, `--audit-log-path=${file(files.auditLog)}`] : []),
+    ],
+    controllers: [
+      kube,
+      "kube-controller-manager",
+      `--kubeconfig=${file("controllers.kubeconfig")}`,
+      `--service-account-private-key-file=${file(files.accountKey)}`,
+      `--root-ca-file=${file(files.authority)}`,
+      "--use-service-account-credentials",
+      "--leader-elect=false",
+      "--secure-port=0",
+      `--flex-volume-plugin-dir=${file("volume-plugins")}`,
+      // The default lets a claim wait for 15 s.
+      "--pvclaimbinder-sync-period=1s",
+    ],
+    scheduler: [
+      kube,
+      "kube-scheduler",
+      `--kubeconfig=${file("scheduler.kubeconfig")}`,
+      "--leader-elect=false",
+      "--secure-port=0",
+    ],
+    kubelet: [
+      kube,
+      "kubelet",
+      `--config=${file("kubelet.json")}`,
+      `--kubeconfig=${file("kubelet.kubeconfig")}`,
+      `--root-dir=${file("kubelet")}`,
+      `--cert-dir=${file("kubelet-certificates")}`,
+      `--hostname-override=${nodeName}`,
+      "--node-ip=10.99.0.1",
+    ],
+    proxy: [kube, "kube-proxy", `--config=${file("proxy.json")}`, `--hostname-override=${nodeName}`],
+  } satisfies Record<string, readonly string[]>;
+}
+
+/** Writes what the command lines name, but for keys and tokens (see credentials.ts). */
+export function writeConfiguration({ folder, cni }: ComponentOptions): void {
+  const file = (name: string) => join(folder, name);
+  const put = (name: string, value: string | object) =>
+    writeFileSync(file(name), typeof value === "string" ? value : JSON.stringify(value, undefined, 2));
+  put("containerd.toml", containerdConfig(folder, cni));
+  put(join("cni", "10-pods.conflist"), podNetwork(file("addresses")));
+  put("kubelet.json", kubeletConfig(file("empty-resolv.conf"), folder));
+  put("proxy.json", {
+    apiVersion: "kubeproxy.config.k8s.io/v1alpha1",
+    kind: "KubeProxyConfiguration",
+    mode: "nftables",
+    clusterCIDR: podRange,
+    clientConnection: { kubeconfig: file("proxy.kubeconfig") },
+    // Zero leaves the table of connections as it is, which is the whole machine's.
+    conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: "0s", tcpCloseWaitTimeout: "0s" },
+  });
+  put("empty-resolv.conf", "# There is nobody to ask outside of the cluster.\n");
+  const search = "default.svc.cluster.local svc.cluster.local cluster.local";
+  put(files.resolver, `nameserver ${dnsAddress}\nsearch ${search}\noptions ndots:5\n`);
+  put(files.auditPolicy, {
+    apiVersion: "audit.k8s.io/v1",
+    kind: "Policy",
+    omitStages: ["RequestReceived"],
+    rules: [{ level: "Metadata" }],
+  });
+}
+
+const containerdConfig = (folder: string, cni: string): string => `version = 2
+root = "${join(folder, "containerd")}"
+state = "/run/containerd"
+[grpc]
+  address = "/run/containerd/containerd.sock"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "${join(folder, "containerd-opt")}"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "${pauseImage}"
+  # Without CAP_SYS_RESOURCE no pod starts otherwise: runc may not lower its score.
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "${cni}"
+    conf_dir = "${join(folder, "cni")}"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      SystemdCgroup = false
+`;
+
+const podNetwork = (dataDir: string) => ({
+  cniVersion: "1.0.0",
+  name: "pods",
+  plugins: [
+    {
+      type: "bridge",
+      bridge: "cni0",
+      isGateway: true,
+      hairpinMode: true,
+      ipMasq: false,
+      ipam: { type: "host-local", ranges: [[{ subnet: podRange }]], routes: [{ dst: "0.0.0.0/0" }], dataDir },
+    },
+    { type: "portmap", capabilities: { portMappings: true } },
+  ],
+});
+
+const kubeletConfig = (resolvConf: string, folder: string) => ({
+  apiVersion: "kubelet.config.k8s.io/v1beta1",
+  kind: "KubeletConfiguration",
+  failCgroupV1: false,
+  cgroupDriver: "cgroupfs",
+  failSwapOn: false,
+  containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+  clusterDNS: [dnsAddress],
+  clusterDomain: "cluster.local",
+  resolvConf,
+  // Only what is inside the node's own network reaches it.
+  authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+  authorization: { mode: "AlwaysAllow" },
+  // A full disk of the machine is not the cluster's; images cannot be pulled again.
+  evictionHard: Object.fromEntries(
+    ["memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree"].map(
+      (signal) => [signal, "0%"],
+    ),
+  ),
+  imageGCHighThresholdPercent: 100,
+  imageGCLowThresholdPercent: 99,
+  podLogsDir: join(folder, "pod-logs"),
+  volumePluginDir: join(folder, "volume-plugins"),
+  nodeStatusUpdateFrequency: "2s",
+});

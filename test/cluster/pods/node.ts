@@ -1,0 +1,172 @@
+/** The namespaces and control groups of a node, and how commands get into them. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { type Process, type StartOptions, startProcess, temporaryFolder } from "../../process/index.ts";
+import { makeGroups, removeGroups } from "./cgroups.ts";
+import { files } from "./components.ts";
+import { identity, leaveTrace, namespaces, usableHierarchies } from "./machine.ts";
+
+export interface RunOptions {
+  /** Added to our environment; undefined takes a variable away. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Default: our own. */
+  readonly cwd?: string;
+  /** For its standard input. Default: nothing. */
+  readonly input?: string;
+  /** Milliseconds until it is killed and the run has failed. Default 120,000. */
+  readonly timeout?: number;
+}
+
+export interface Answer {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Node {
+  /** The state folder, the same path inside and outside. */
+  readonly folder: string;
+  /** The command that runs another one inside. */
+  enter(command: readonly string[], cwd?: string): readonly string[];
+  run(command: string, args: readonly string[], options?: RunOptions): Promise<Answer>;
+  start(command: string, args: readonly string[], options: StartOptions): Promise<Process>;
+  /** Ends all that runs inside, and removes namespaces, control groups and the state folder. */
+  end(): Promise<void>;
+}
+
+const setup = join(import.meta.dirname, "node.sh");
+/** Puts itself into control groups, which are listed before `--`, and becomes the command after it. */
+const joinGroups = `while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs"; shift; done; shift; exec "$@"`;
+
+/**
+ * Makes the namespaces. Nothing runs inside but the first process, whose end is the end of everything.
+ *
+ * @param prepare Fills the state folder before, with `resolv.conf` at least.
+ */
+export async function startNode(pause: string, prepare: (folder: string) => unknown): Promise<Node> {
+  const hierarchies = await usableHierarchies();
+  const { path: folder, remove } = temporaryFolder("pods");
+  const name = folder.slice(folder.lastIndexOf("-") + 1);
+  const owner = identity(process.pid);
+  if (owner === undefined) throw new Error("/proc shows no process of our own");
+  const groups = makeGroups(hierarchies, `sluice-${name}`);
+  let forget = leaveTrace(name, { owner, groups, folder });
+  let outer: Process | undefined;
+  const end = async () => {
+    await outer?.kill9();
+    await removeGroups(groups);
+    remove();
+    forget();
+  };
+  try {
+    for (const inner of ["bin", "cni", "home", "logs"]) mkdirSync(join(folder, inner));
+    await prepare(folder);
+    const args = [folder, tmpdir(), pause, ...hierarchies.map(({ options }) => options)];
+    const unshare = ["unshare", ...namespaces, "--fork", "--kill-child", setup, ...args];
+    const [command = "", ...rest] = inGroups(groups, unshare);
+    outer = await startProcess(command, rest, {
+      name: "the first process of the node",
+      ready: /the node is set up/,
+      lastSignal: "SIGKILL",
+    });
+    const pid = Number(readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, "utf8").trim());
+    const init = identity(pid);
+    if (init === undefined) throw new Error(`the first process of the node has ended: ${outer.tail()}`);
+    forget = leaveTrace(name, { owner, init, groups, folder });
+    const enter = (inside: readonly string[], cwd = process.cwd()) =>
+      inGroups(groups, ["nsenter", `--target=${pid}`, ...namespaces, `--wdns=${cwd}`, "--", ...inside]);
+    const env = {
+      KUBECONFIG: join(folder, files.admin),
+      HOME: join(folder, "home"),
+      PATH: `${join(folder, "bin")}${delimiter}${process.env.PATH}`,
+    };
+    return {
+      folder,
+      enter,
+      run: (command, args, options = {}) =>
+        collect(enter([command, ...args], options.cwd), { ...options, env: { ...env, ...options.env } }),
+      async start(command, args, options) {
+        const [first = "", ...rest] = enter([command, ...args], options.cwd);
+        const started = await startProcess(first, rest, { ...options, env: { ...env, ...options.env } });
+        return withSignals(started);
+      },
+      end,
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+const inGroups = (groups: readonly string[], command: readonly string[]): readonly string[] => [
+  "sh",
+  "-c",
+  joinGroups,
+  "sh",
+  ...groups,
+  "--",
+  ...command,
+];
+
+/** `nsenter` waits outside for what it has started inside, and passes no signal on to it. */
+function withSignals(started: Process): Process {
+  const signal = (name: NodeJS.Signals) => {
+    const children = readFileSync(`/proc/${started.pid}/task/${started.pid}/children`, "utf8").trim();
+    if (children !== "") process.kill(Number(children), name);
+  };
+  return {
+    ...started,
+    signal,
+    async stop(deadline = 10_000) {
+      if (started.exit() === undefined) signal("SIGTERM");
+      const timer = setTimeout(() => started.kill9(), deadline);
+      try {
+        return await started.ended();
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+/** Runs a command to its end. */
+function collect([command = "", ...args]: readonly string[], options: RunOptions): Promise<Answer> {
+  const { input = "", timeout = 120_000 } = options;
+  const env = { ...process.env, ...options.env };
+  // Node's test runner marks its children with it; a runner inside ours would answer in the runner's own protocol.
+  delete env.NODE_TEST_CONTEXT;
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { env, detached: true, stdio: "pipe" });
+    const texts = { stdout: "", stderr: "" };
+    for (const stream of ["stdout", "stderr"] as const) {
+      child[stream].setEncoding("utf8").on("data", (piece: string) => {
+        texts[stream] += piece;
+      });
+    }
+    const late = setTimeout(() => {
+      killGroup(child);
+      const said = `${texts.stdout}${texts.stderr}`.slice(-4_000);
+      reject(
+        new Error(
+          `${options.cwd ?? ""}${args.slice(args.lastIndexOf("--") + 1).join(" ")}: still running after ${timeout / 1000} s\n${said}`,
+        ),
+      );
+    }, timeout);
+    child.once("error", reject);
+    child.once("close", (code) => {
+      clearTimeout(late);
+      resolve({ code, ...texts });
+    });
+    child.stdin.on("error", () => {}).end(input);
+  });
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has just ended.
+  }
+}

@@ -1,0 +1,29 @@
+import { join } from "node:path";
+import { fromApt } from "./apt.ts";
+import { fromGo } from "./go.ts";
+
+const cluster = join(import.meta.dirname, "../cluster");
+
+/** CoreDNS with the plugins that the one-node cluster configures. */
+export const coredns = fromGo({
+  name: "coredns",
+  module: join(cluster, "coredns"),
+  what: "CoreDNS 1.15 with Go, about 4 minutes the first time (two cores)",
+});
+
+/** What holds the namespaces of a pod, and of a one-node cluster. */
+export const pause = fromGo({ name: "pause", module: join(cluster, "pause"), what: "a program of 25 lines with Go" });
+
+/** Runs containers for the kubelet. Its package brings runc, the command `ctr` and what starts a container. */
+export const containerd = fromApt({ commands: ["containerd"], package: "containerd", size: "about 40 MB" });
+
+/** What kube-proxy writes its rules with. */
+export const nftables = fromApt({ commands: ["nft"], package: "nftables", size: "about 1 MB" });
+
+/** Connect pods to the node. The path is that of one of them; all are in its folder. */
+export const cniPlugins = fromApt({
+  commands: ["bridge"],
+  path: "/usr/lib/cni",
+  package: "containernetworking-plugins",
+  size: "about 10 MB",
+});
