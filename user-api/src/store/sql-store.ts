@@ -8,8 +8,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
-/** Addresses are compared in this form, so that Ann@x.org and ann@X.org are one. */
-const emailKey = (email: string): string => email.normalize("NFC").toLowerCase();
+/** Addresses are compared in this form, so that Ann@x.org and ann@X.org are one. A capital Σ has two small letters. */
+const emailKey = (email: string): string => email.normalize("NFC").toLowerCase().replaceAll("ς", "σ");
 
 const userOf = (row: Row): User => ({ id: String(row.id), name: String(row.name), email: String(row.email) });
 

@@ -68,6 +68,10 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       for (const email of [`Zoé.${id}@Example.org`, `ZOÉ.${id}@EXAMPLE.ORG`, `zoe\u0301.${id}@example.org`]) {
         assert.equal(await store.add(user({ email })), false, email);
       }
+      assert.equal(await store.add(user({ email: `${id}.νίκος@example.org` })), true);
+      for (const email of [`${id}.ΝΊΚΟΣ@example.org`, `${id}.νίκοσ@example.org`]) {
+        assert.equal(await store.add(user({ email })), false, email);
+      }
     });
 
     it("lets one of many simultaneous writers have an address", async () => {
