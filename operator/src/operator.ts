@@ -82,7 +82,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     resources: () => Object.fromEntries(watchedKinds.map((kind) => [kind, cache.resources[kind].size])),
     problems: () => reconciler.problemCount(),
     work: {
-      waiting: { document: () => reconciler.waiting(), status: () => writer.waiting() },
+      waiting: { document: () => reconciler.waiting(), status: () => writer.waiting() + reconciler.statusesWaiting() },
       workers: { document: 1, status: PARALLEL },
     },
     term: () => lead?.term() ?? null,
@@ -98,6 +98,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     manager: MANAGER,
     log,
     onRetry: () => reconciler.lookAgain(),
+    onRoom: () => reconciler.roomForStatuses(),
     onWrite: metrics.wroteStatus,
     work: metrics.work.status,
   });
@@ -184,7 +185,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   const reconciler = createReconciler({
     cache,
     batches,
-    translate: createTranslator({ homeNamespace: settings.homeNamespace, class: settings.class, lastValid }),
+    translator: createTranslator({ homeNamespace: settings.homeNamespace, class: settings.class, lastValid }),
     unread,
     empty: nothing,
     publisher,

@@ -19,7 +19,7 @@ import { withHeldBack } from "../../operator/src/reconcile/held-back.ts";
 import { nothing } from "../../operator/src/reconcile/nothing.ts";
 import { conditionsOf, type Problem } from "../../operator/src/status/conditions.ts";
 import type { Item } from "../../operator/src/translate/translation.ts";
-import { createTranslator } from "../../operator/src/translate/translator.ts";
+import { createTranslate } from "../../operator/src/translate/translator.ts";
 import { type World, watchedKinds } from "../../operator/src/world/world.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -84,7 +84,7 @@ export function outcomeOf(resources: readonly Resource[]): {
   readonly conditions: readonly (readonly [string, readonly string[]])[];
 } {
   const { world, ...heldBack } = afterRestart(worldOf(resources));
-  const translation = withHeldBack(createTranslator({ homeNamespace: HOME, class: "sluice" })(world), heldBack);
+  const translation = withHeldBack(createTranslate({ homeNamespace: HOME, class: "sluice" })(world), heldBack);
   const { built, problems: late } = build(nothing, translation);
   const conditions = [...translation.owners].map(([key, { kind, namespace, name }]) => {
     const resource = resources.find(

@@ -1,7 +1,9 @@
 /** From a translation to the next snapshot. Only what changed is checked; one bad entity never blocks the others. */
-import { applyChange, type Collection, describeViolation, type Endpoint, type Snapshot } from "@sluice/model";
+import { type Collection, describeViolation, type Endpoint, type Snapshot } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import { type Item, ownerKey } from "../translate/translation.ts";
+import { drain, type Steps } from "../turns.ts";
+import { applyInParts } from "./apply-in-parts.ts";
 import { culpritsOf } from "./culprits.ts";
 import { difference } from "./difference.ts";
 import { keepOut } from "./keep-out.ts";
@@ -19,7 +21,12 @@ export interface BuildResult {
   readonly problems: ReadonlyMap<string, readonly Problem[]>;
 }
 
-export function build(previous: Built, translation: Pick<Built, "items" | "endpoints">): BuildResult {
+type Content = Pick<Built, "items" | "endpoints">;
+
+/** In one piece. */
+export const build = (previous: Built, translation: Content): BuildResult => drain(buildSteps(previous, translation));
+
+export function* buildSteps(previous: Built, translation: Content): Steps<BuildResult> {
   let { items, endpoints } = translation;
   const problems = new Map<string, Problem[]>();
 
@@ -30,7 +37,7 @@ export function build(previous: Built, translation: Pick<Built, "items" | "endpo
 
   for (;;) {
     const change = difference(previous, { items, endpoints });
-    const applied = applyChange(previous.snapshot, change);
+    const applied = yield* applyInParts(previous.snapshot, change);
     if (!applied.violations) return { built: { snapshot: applied.value, items, endpoints }, problems };
     const culprits = culpritsOf(applied.violations, change, items);
     if (culprits.items.size === 0 && culprits.addresses.size === 0)

@@ -10,19 +10,20 @@ import type { Problem } from "../status/conditions.ts";
 import type { Teller } from "../status/teller.ts";
 import type { StatusWriter } from "../status/writer.ts";
 import { type Owner, ownerKey, type Translation } from "../translate/translation.ts";
-import type { Translate } from "../translate/translator.ts";
+import type { Translator } from "../translate/translator.ts";
+import { inTurns } from "../turns.ts";
 import type { Work } from "../work-metrics.ts";
 import type { WatchedKind } from "../world/world.ts";
 import type { Batches } from "./batches.ts";
-import { type Built, build } from "./build.ts";
-import { withHeldBack } from "./held-back.ts";
+import type { Built } from "./build.ts";
+import { createMaking, type Made } from "./making.ts";
 import { createProgressBook } from "./progress.ts";
 import { createStatuses } from "./statuses.ts";
 
 export interface ReconcilerOptions {
   readonly cache: ResourceCache<WatchedKind>;
   readonly batches: Batches;
-  readonly translate: Translate;
+  readonly translator: Translator;
   readonly empty: Built;
   readonly publisher: Publisher;
   readonly writer: StatusWriter;
@@ -55,6 +56,10 @@ export interface Reconciler {
   problemCount(): number;
   /** Resources that have changed and are not looked at yet. */
   waiting(): number;
+  /** A status has been written: others may follow. */
+  roomForStatuses(): void;
+  /** Resources whose statuses wait to be looked at. */
+  statusesWaiting(): number;
   close(): void;
 }
 
@@ -73,29 +78,47 @@ const RESTS = 2;
 /** Milliseconds of such a wait at the most. */
 const LONGEST_REST = 250;
 
+/** Statuses of more resources than these, all translated at once, give way to those of what changes. */
+const MANY = 500;
+/** Milliseconds after a change in which they do. */
+const CALM = 1000;
+
 export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { cache, batches, translate, publisher, writer, teller, unread, leads, log, onReconcile, work, onProgress } =
-    options;
+  const { cache, publisher, writer, teller, unread, leads, log, onReconcile, work, onProgress } = options;
   const book = createProgressBook();
-  const statuses = createStatuses({ world: cache.resources, book, publisher, writer });
-  let built = options.empty;
+  const statuses = createStatuses({
+    world: cache.resources,
+    book,
+    publisher,
+    writer,
+    isCalm: () => performance.now() - touchedAt > CALM,
+  });
+  const make = createMaking({ ...options, resources: cache.resources });
   let problems: Translation["problems"] = new BucketMap<readonly Problem[]>(byHash);
   let owners: Translation["owners"] = new BucketMap<Owner>(byHash);
-  /** `ownerKey`s of what is another object than in the last translation; null: it may be anything. */
-  let changed: Set<string> | null = null;
-  /** `ownerKey`s of what batches held back or told about in the last translation. */
-  let inBatches: ReadonlySet<string> = new Set();
-  let dirty = true;
+  /** `ownerKey`s of what is another object than when the last translation was begun. */
+  let changed = new Set<string>();
+  /** Whether the last translation came to its end: else it is not known what has changed since. */
+  let isFresh = false;
+  /** How often something has changed, and how often it had when what is published now was begun. */
+  let touched = 0;
+  let reached = -1;
+  let isWorking = false;
   let closed = false;
   let scheduled: Disposable | undefined;
   let restsUntil = 0;
-  let touches = 0;
-  let touchedAt = 0;
+  /** How often something had changed when the last reconcile was begun. */
+  let begun = 0;
+  let touchedAt = Number.NEGATIVE_INFINITY;
+  let scheduledAt = 0;
   let soon: NodeJS.Timeout | undefined;
+  let rest: NodeJS.Immediate | undefined;
   let later: NodeJS.Timeout | undefined;
   let waitedFor = "";
 
   const resync = setInterval(lookAgain, RESYNC).unref();
+
+  const isDirty = () => reached !== touched;
 
   /** A problem that nobody was told of yet. */
   function tellNews(owner: Owner, resource: Resource, before: readonly Problem[], after: readonly Problem[]): void {
@@ -116,21 +139,23 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   /** The place of resources in what was published; the statuses of those for which that is news are opened. */
-  function enter(before: Before, known: ReadonlySet<string> | null, revision: number): void {
+  function enter(before: Before, { resources, changed: known }: Made, revision: number): void {
+    const many = known === null && owners.size > MANY;
     for (const { key, after } of differences(before.owners, owners)) if (!after) book.forget(key);
     const others = differences(before.problems, problems).map(({ key }) => key);
     for (const key of known ? new Set([...known, ...others]) : owners.keys()) {
       const owner = owners.get(key);
-      const resource = owner && cache.resources[owner.kind].get(keyOf(owner.namespace, owner.name));
+      // As it was translated: what came meanwhile is in no document yet.
+      const resource = owner && resources[owner.kind].get(keyOf(owner.namespace, owner.name));
       if (!resource) continue;
       const own = problems.get(key) ?? [];
       if (!book.contained(key, resource, own, revision)) continue;
-      statuses.open(key);
+      statuses.open(key, { many });
       tellNews(owner, resource, before.problems.get(key) ?? [], own);
     }
   }
 
-  function reconcile(): void {
+  async function reconcile(): Promise<void> {
     const missing = unread();
     if (missing.length > 0) {
       const names = missing.join(", ");
@@ -140,37 +165,41 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     }
     waitedFor = "";
     const started = performance.now();
-    const { world, again, ...held } = batches.holdBack(cache.resources);
-    clearTimeout(later);
-    if (again !== null) later = setTimeout(touch, again).unref();
-    // Whatever fails from here on, the next translation starts from nothing.
-    const known = changed;
-    changed = null;
-    const inBatchesNow = new Set([...held.held, ...held.problems.keys()]);
-    for (const key of [...inBatches, ...inBatchesNow]) known?.add(key);
-    const translation = withHeldBack(translate(world, known), held);
-    const result = build(built, translation);
-    const before = { problems, owners };
-    built = result.built;
-    problems = merged(translation.problems, result.problems);
-    owners = translation.owners;
-    inBatches = inBatchesNow;
+    const [known, upTo] = [isFresh ? changed : null, touched];
+    // What comes from here on is for the next time; should this fail, that starts from nothing.
     changed = new Set();
-    dirty = false;
+    isFresh = false;
+    const made = await inTurns(make(known));
+    isFresh = true;
+    if (closed) return;
+    clearTimeout(later);
+    if (made.again !== null) later = setTimeout(touch, made.again).unref();
+    const before = { problems, owners };
+    ({ problems, owners } = made);
+    reached = upTo;
     const last = publisher.revision();
-    const revision = publisher.publish(built.snapshot);
-    enter(before, known, revision);
+    const revision = publisher.publish(made.built.snapshot);
+    enter(before, made, revision);
     const seconds = (performance.now() - started) / 1000;
     onReconcile(seconds);
-    if (revision !== last) log.debug({ revision, hash: built.snapshot.hash, seconds }, "published a document");
+    if (revision !== last) log.debug({ revision, hash: made.built.snapshot.hash, seconds }, "published a document");
     look();
   }
 
   function look(): void {
     if (closed) return;
     onProgress();
-    if (dirty || !leads()) return;
-    if (statuses.look(owners, problems)) soon ??= setTimeout(lookAgain, SOON).unref();
+    lookOn();
+  }
+
+  /** Looks at statuses, so many in a turn that others have theirs. */
+  function lookOn(): void {
+    clearImmediate(rest);
+    rest = undefined;
+    if (closed || isDirty() || !leads()) return;
+    const { tooEarly, isCut } = statuses.look(owners, problems);
+    if (tooEarly) soon ??= setTimeout(lookAgain, SOON).unref();
+    if (isCut) rest = setImmediate(lookOn);
   }
 
   function lookAgain(): void {
@@ -181,24 +210,30 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   function touch(): void {
-    dirty = true;
-    touches++;
-    if (scheduled || closed) return;
+    touched++;
     touchedAt = performance.now();
-    work.added();
-    const rest = restsUntil - performance.now();
-    scheduled = rest > 0 ? setTimeout(run, rest) : setImmediate(run);
+    if (!isWorking) schedule();
   }
 
-  function run(): void {
+  function schedule(): void {
+    if (scheduled || closed) return;
+    scheduledAt = performance.now();
+    work.added();
+    const wait = restsUntil - performance.now();
+    scheduled = wait > 0 ? setTimeout(run, wait) : setImmediate(run);
+  }
+
+  async function run(): Promise<void> {
     scheduled = undefined;
-    const rests = Math.min(RESTS * (touches - 1), MOST_RESTS);
-    touches = 0;
+    isWorking = true;
+    const upTo = touched;
+    const rests = Math.min(RESTS * (touched - begun - 1), MOST_RESTS);
+    begun = upTo;
     const started = performance.now();
-    work.began((started - touchedAt) / 1000);
+    work.began((started - scheduledAt) / 1000);
     let result: "success" | "error" = "success";
     try {
-      reconcile();
+      await reconcile();
     } catch (error) {
       result = "error";
       // A bug of ours: what was published stays, and the next change tries again.
@@ -207,12 +242,14 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const ended = performance.now();
     work.ended((ended - started) / 1000, result);
     restsUntil = ended + Math.min(rests * (ended - started), LONGEST_REST);
+    isWorking = false;
+    if (touched > upTo) schedule();
   }
 
   return {
     note(kind, key) {
       const name = `${kind}/${key}`;
-      changed?.add(name);
+      changed.add(name);
       // Somebody may have written its status: we ourselves, or another.
       if (owners.has(name)) statuses.open(name);
     },
@@ -227,23 +264,22 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       }
       lookAgain();
     },
-    upToDate: () => !dirty && unread().length === 0,
+    upToDate: () => !isDirty() && unread().length === 0,
     problemsOf(kind, namespace, name) {
       const own = problems.get(ownerKey({ kind, namespace, name })) ?? [];
       return own.map(({ reason, message }) => ({ kind, namespace, name, reason, message }));
     },
     problemCount: () => problems.size,
-    waiting: () => (dirty ? Math.max(1, changed?.size ?? 0) : 0),
+    waiting: () => (isDirty() ? Math.max(1, changed.size) : 0),
+    roomForStatuses: lookOn,
+    statusesWaiting: statuses.waiting,
     close() {
       closed = true;
       clearInterval(resync);
       clearTimeout(soon);
       clearTimeout(later);
+      clearImmediate(rest);
       scheduled?.[Symbol.dispose]();
     },
   };
-}
-
-function merged(one: Translation["problems"], other: ReadonlyMap<string, readonly Problem[]>): Translation["problems"] {
-  return one.with([...other].map(([key, list]) => [key, [...(one.get(key) ?? []), ...list]] as const));
 }

@@ -11,7 +11,7 @@ const problem: Problem = { condition: "Accepted", reason: "Invalid", message: "w
 
 function scene() {
   const { world, put, remove } = testWorld();
-  const nodes = { acknowledged: 0, lagging: ["http://a"], silent: ["http://b"] };
+  const nodes = { acknowledged: 0, lagging: ["http://a"], silent: ["http://b"], underWay: 0, isCalm: true };
   const said: string[] = [];
   const settled = new Set<string>();
   let time = 0;
@@ -29,9 +29,10 @@ function scene() {
         said.push(`${name} ${conditions[2]?.status} ${conditions[2]?.message}`);
         return settled.has(name);
       },
-      waiting: () => 0,
-      close: async () => {},
+      underWay: () => nodes.underWay,
     },
+    isCalm: () => nodes.isCalm,
+    now: () => time,
   });
   const owners = new Map<string, Owner>();
   const problems = new Map<string, readonly Problem[]>();
@@ -39,21 +40,21 @@ function scene() {
     nodes,
     settled,
     remove,
-    add(name: string, own: readonly Problem[] = []) {
+    add(name: string, own: readonly Problem[] = [], options: { readonly many?: boolean } = {}) {
       const owner: Owner = { kind: "Route", namespace: "default", name };
       const key = ownerKey(owner);
       const resource = put("Route", name, { spec: {} });
       owners.set(key, owner);
       problems.set(key, own);
       book.contained(key, resource, own, 1);
-      statuses.open(key);
+      statuses.open(key, options);
     },
     openAll: statuses.openAll,
     open: (name: string) => statuses.open(`Route/default/${name}`),
     look() {
       said.length = 0;
-      const tooEarly = statuses.look(owners, problems);
-      return { said: [...said], tooEarly };
+      const { tooEarly, isCut } = statuses.look(owners, problems);
+      return { said: [...said], tooEarly, isCut };
     },
     pass(milliseconds: number) {
       time += milliseconds;
@@ -114,12 +115,16 @@ test("of very many nodes that are late a few are named", () => {
 test("nothing is said of waiting too early, and then who is waited for, until it is programmed", () => {
   const { add, look, openAll, nodes, settled, pass } = scene();
   add("a");
-  assert.deepEqual(look(), { said: [], tooEarly: true });
-  assert.deepEqual(look(), { said: [], tooEarly: true });
+  assert.deepEqual(look(), { said: [], tooEarly: true, isCut: false });
+  assert.deepEqual(look(), { said: [], tooEarly: true, isCut: false });
   pass(1000);
   openAll();
   settled.add("a");
-  assert.deepEqual(look(), { said: ["a Unknown Waiting for the nodes http://a, http://b."], tooEarly: false });
+  assert.deepEqual(look(), {
+    said: ["a Unknown Waiting for the nodes http://a, http://b."],
+    tooEarly: false,
+    isCut: false,
+  });
   nodes.acknowledged = 1;
   assert.deepEqual(look().said, ["a True Every ready node serves it."]);
   openAll();
@@ -130,7 +135,7 @@ test("a problem is said at once, whatever the nodes run", () => {
   const { add, look, settled } = scene();
   add("a", [problem]);
   settled.add("a");
-  assert.deepEqual(look(), { said: ["a False wrong"], tooEarly: false });
+  assert.deepEqual(look(), { said: ["a False wrong"], tooEarly: false, isCut: false });
   assert.deepEqual(look().said, []);
 });
 
@@ -140,4 +145,50 @@ test("what is gone is not spoken of", () => {
   nodes.acknowledged = 1;
   remove("Route", "a");
   assert.deepEqual(look().said, []);
+});
+
+test("of very many a few are looked at in one turn", () => {
+  const { add, look, nodes } = scene();
+  nodes.acknowledged = 1;
+  for (let at = 0; at < 700; at++) add(`r${at}`, [], { many: true });
+  const said: string[] = [];
+  for (const more of [true, true, false]) {
+    const turn = look();
+    assert.equal(turn.isCut, more);
+    assert.ok(turn.said.length <= 300);
+    said.push(...turn.said);
+  }
+  assert.equal(new Set(said).size, 700);
+});
+
+test("what changes is said before very many others, which are said while few writes are under way", () => {
+  const { add, look, open, nodes } = scene();
+  nodes.acknowledged = 1;
+  for (let at = 0; at < 10; at++) add(`r${at}`, [], { many: true });
+  nodes.underWay = 8;
+  assert.deepEqual(look(), { said: [], tooEarly: false, isCut: false });
+  add("changed");
+  open("r7");
+  assert.deepEqual(
+    look().said.map((text) => text.split(" ")[0]),
+    ["changed", "r7"],
+  );
+  nodes.underWay = 7;
+  nodes.isCalm = false;
+  assert.deepEqual(look().said, [], "while others change, one write at once");
+  nodes.underWay = 0;
+  assert.equal(look().said.length, 9);
+});
+
+test("very many do not say that they wait for nodes before these have had time to take so much", () => {
+  const { add, look, nodes, openAll, pass } = scene();
+  add("a", [], { many: true });
+  add("broken", [problem], { many: true });
+  pass(9999);
+  assert.deepEqual(look(), { said: ["broken False wrong"], tooEarly: true, isCut: false });
+  pass(1);
+  openAll();
+  assert.ok(look().said.includes("a Unknown Waiting for the nodes http://a, http://b."));
+  nodes.acknowledged = 1;
+  assert.ok(look().said.includes("a True Every ready node serves it."));
 });

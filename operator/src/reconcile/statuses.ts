@@ -2,7 +2,7 @@
 import { keyOf, type Resource } from "@sluice/crds";
 import type { Publisher } from "../publish/publisher.ts";
 import { conditionsOf, type Problem } from "../status/conditions.ts";
-import type { StatusWriter } from "../status/writer.ts";
+import { PARALLEL, type StatusWriter } from "../status/writer.ts";
 import type { Owner } from "../translate/translation.ts";
 import type { World } from "../world/world.ts";
 import type { ProgressBook } from "./progress.ts";
@@ -11,28 +11,58 @@ export interface StatusesOptions {
   readonly world: Pick<World, Owner["kind"]>;
   readonly book: ProgressBook;
   readonly publisher: Pick<Publisher, "acknowledgement" | "acknowledgedRevision" | "revision">;
-  readonly writer: StatusWriter;
+  readonly writer: Pick<StatusWriter, "want" | "underWay">;
+  /** Whether nothing has changed for a moment. Default: nothing ever does. */
+  readonly isCalm?: () => boolean;
+  readonly now?: () => number;
 }
 
 export interface Statuses {
-  /** Something about the resource or its status is new: its conditions are said from now on until they have settled. */
-  open(key: string): void;
+  /**
+   * Something about the resource or its status is new: its conditions are said from now on until they have settled.
+   *
+   * @param options.many It is one of very many: its conditions give way to those of others, and are not said as long as
+   *   many writes are under way.
+   */
+  open(key: string, options?: { readonly many?: boolean }): void;
   /** The next look is at all that has not settled, also at what was said and has not been seen since. */
   openAll(): void;
-  /**
-   * Looks at what was opened since the last look and, when the nodes have come further, at what waits for them. True
-   * when it is too early to say something of one: it wants `openAll` and another look some time later.
-   */
-  look(owners: ReadonlyMap<string, Owner>, problems: ReadonlyMap<string, readonly Problem[]>): boolean;
+  /** Looks at what was opened since the last look and, when the nodes have come further, at what waits for them. */
+  look(owners: ReadonlyMap<string, Owner>, problems: ReadonlyMap<string, readonly Problem[]>): Look;
+  /** What the next look is at. */
+  waiting(): number;
+}
+
+export interface Look {
+  /** It is too early to say something of one: it wants `openAll` and another look some time later. */
+  readonly tooEarly: boolean;
+  /** There was more than is looked at in one turn: it wants another look in the next. */
+  readonly isCut: boolean;
+}
+
+/** Resources that one look is at, at most. */
+const AT_ONCE = 300;
+/** Milliseconds of waiting for nodes that are not worth a write to each of very many. */
+export const PATIENCE_FOR_MANY = 10_000;
+
+interface Telling {
+  readonly owner: Owner;
+  readonly own: readonly Problem[];
+  /** What it waits for, if it does. */
+  readonly message: string;
 }
 
 /** Nodes that a message names at most. */
 const NAMED = 10;
 
-export function createStatuses({ world, book, publisher, writer }: StatusesOptions): Statuses {
+export function createStatuses(options: StatusesOptions): Statuses {
+  const { world, book, publisher, writer, isCalm = () => true, now = Date.now } = options;
   const unsettled = new Set<string>();
-  /** Of those: what the next look is at. */
-  const due = new Set<string>();
+  /** Of those: what was opened as one of very many, and when the last of them was. */
+  const many = new Set<string>();
+  let manySince = 0;
+  /** Of those that have not settled: what the next look is at. */
+  const due = { single: new Set<string>(), many: new Set<string>() };
   /** Of those: what becomes another when the nodes have come further. */
   const waiting = new Set<string>();
   /** Of those that wait: of which nothing was said yet. */
@@ -53,45 +83,67 @@ export function createStatuses({ world, book, publisher, writer }: StatusesOptio
 
   function settle(key: string): void {
     unsettled.delete(key);
+    many.delete(key);
     waiting.delete(key);
     early.delete(key);
   }
 
+  const becomesDue = (key: string) => due[many.has(key) ? "many" : "single"].add(key);
+
+  /** Of very many so few are written at once that others do not wait for them; and fewer still while others come. */
+  const hasRoom = () => writer.underWay() < (isCalm() ? PARALLEL : 1);
+
+  function tell(key: string, resource: Resource, { owner, own, message }: Telling): void {
+    const progress = book.progress(key, acknowledged, message);
+    if (progress?.programmed) waiting.delete(key);
+    else waiting.add(key);
+    const isEarly = !progress || (many.has(key) && !progress.programmed && now() - manySince < PATIENCE_FOR_MANY);
+    if (isEarly && own.length === 0) {
+      early.add(key);
+      return;
+    }
+    early.delete(key);
+    const conditions = conditionsOf(resource, own, progress ?? { programmed: false, message });
+    if (writer.want(owner, resource, conditions) && (progress?.programmed || own.length > 0)) settle(key);
+  }
+
   return {
-    open(key) {
+    open(key, options = {}) {
       unsettled.add(key);
-      due.add(key);
+      if (options.many) {
+        many.add(key);
+        manySince = now();
+      } else {
+        many.delete(key);
+        due.many.delete(key);
+      }
+      becomesDue(key);
     },
     openAll() {
-      for (const key of unsettled) due.add(key);
+      for (const key of unsettled) becomesDue(key);
     },
     look(owners, problems) {
       const reached = publisher.acknowledgedRevision();
-      if (reached !== acknowledged) for (const key of waiting) due.add(key);
+      if (reached !== acknowledged) for (const key of waiting) becomesDue(key);
       acknowledged = reached;
-      if (due.size === 0) return early.size > 0;
+      if (due.single.size + due.many.size === 0) return { tooEarly: early.size > 0, isCut: false };
       const message = waitingFor();
-      for (const key of due) {
-        const owner = owners.get(key);
-        const resource = owner && resourceOf(owner);
-        if (!owner || !resource) {
-          settle(key);
-          continue;
+      let left = AT_ONCE;
+      const lookAt = (keys: Set<string>, mayGoOn: () => boolean): boolean => {
+        for (const key of keys) {
+          if (!mayGoOn()) return true;
+          if (left-- === 0) return false;
+          keys.delete(key);
+          const owner = owners.get(key);
+          const resource = owner && resourceOf(owner);
+          if (resource) tell(key, resource, { owner, own: problems.get(key) ?? [], message });
+          else settle(key);
         }
-        const own = problems.get(key) ?? [];
-        const progress = book.progress(key, acknowledged, message);
-        if (progress?.programmed) waiting.delete(key);
-        else waiting.add(key);
-        if (!progress && own.length === 0) {
-          early.add(key);
-          continue;
-        }
-        early.delete(key);
-        const conditions = conditionsOf(resource, own, progress ?? { programmed: false, message });
-        if (writer.want(owner, resource, conditions) && (progress?.programmed || own.length > 0)) settle(key);
-      }
-      due.clear();
-      return early.size > 0;
+        return true;
+      };
+      const isCut = !lookAt(due.single, () => true) || !lookAt(due.many, hasRoom);
+      return { tooEarly: early.size > 0, isCut };
     },
+    waiting: () => due.single.size + due.many.size,
   };
 }

@@ -14,6 +14,8 @@ export interface StatusWriterOptions {
   readonly log: Pick<Logger, "warn">;
   /** Called some time after writes that failed: say again what the conditions should be. */
   readonly onRetry: () => void;
+  /** Called when a write has ended. */
+  readonly onRoom?: () => void;
   readonly onWrite?: (outcome: "written" | "failed") => void;
   readonly work?: Work;
   /** Writes under way at once. Default PARALLEL. */
@@ -40,6 +42,8 @@ export interface StatusWriter {
   want(ref: Ref, resource: Resource, conditions: readonly Condition[]): boolean;
   /** Writes that wait. */
   waiting(): number;
+  /** Writes that wait or are being made. */
+  underWay(): number;
   /** Waits for the writes that are under way; others are not begun. */
   close(): Promise<void>;
 }
@@ -53,7 +57,7 @@ const DOUBLED = 6;
 export const ECHO = 2000;
 
 export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
-  const { client, manager, log, onRetry, onWrite, work } = options;
+  const { client, manager, log, onRetry, onRoom, onWrite, work } = options;
   const { parallel = PARALLEL, retryInterval = 1000, now = Date.now } = options;
   const queue = new Map<string, Wanted>();
   const busy = new Map<string, Wanted & { readonly done: Promise<void> }>();
@@ -121,6 +125,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
       const done = write(key, wanted).finally(() => {
         busy.delete(key);
         pump();
+        onRoom?.();
       });
       busy.set(key, { ...wanted, done });
     }
@@ -159,6 +164,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
       return false;
     },
     waiting: () => queue.size,
+    underWay: () => queue.size + busy.size,
     async close() {
       closed = true;
       queue.clear();

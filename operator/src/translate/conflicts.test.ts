@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Kind, Resource } from "@sluice/crds";
 import { granting, secret, testWorld } from "./testing-world.ts";
 import type { Translation } from "./translation.ts";
-import { createTranslator } from "./translator.ts";
+import { createTranslate } from "./translator.ts";
 
 type Spec = NonNullable<Resource["spec"]>;
 const key = { keyAuth: [{ secretRef: { name: "key", key: "key" } }] };
@@ -95,7 +95,7 @@ function scene({ kind, older, younger }: Pick<Case, "kind" | "older" | "younger"
   for (const namespace of ["default", "team"]) put("Secret", `${namespace}/key`, secret("the same key"));
   for (let index = 0; index < 20; index++) put("Route", `other-${index}`, { spec: { paths: [`/other-${index}`] } });
   put(kind, older[0], { spec: older[1] });
-  const translate = createTranslator({ homeNamespace: "default", class: "sluice" });
+  const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
   translate(world);
   // From here on it is carried on where it can be.
   put(kind, younger[0], { spec: younger[1] });
@@ -141,7 +141,7 @@ test("of one second the first by namespace and name is the older, whichever was 
     metadata: { name: "", namespace: "", creationTimestamp: "2026-01-01T00:00:00Z" },
   };
   for (const name of ["team/a", "default/b", "default/a"]) put("Route", name, members);
-  const translation = createTranslator({ homeNamespace: "default", class: "sluice" })(world);
+  const translation = createTranslate({ homeNamespace: "default", class: "sluice" })(world);
   assert.deepEqual(
     ["default/a", "default/b", "team/a"].map(
       (name) => problemOf(translation, "Route", name)?.message.split(" matches")[0],
@@ -156,7 +156,7 @@ test("a grant that lets keys into another namespace sets them against the keys o
     put("Secret", `${namespace}/key`, secret("the same key"));
     put("Consumer", `${namespace}/own`, { spec: { username: namespace, ...key } });
   }
-  const translate = createTranslator({ homeNamespace: "default", class: "sluice" });
+  const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
   const reasons = (translation: Translation) =>
     ["one", "two"].map((namespace) => problemOf(translation, "Consumer", `${namespace}/own`)?.message);
   assert.deepEqual(reasons(translate(world)), [undefined, undefined]);
@@ -172,7 +172,7 @@ test("what a grant lets refer to another namespace is served while the grant is 
   const { world, put, remove } = testWorld();
   put("Service", "shop/web", { spec: { url: "http://web.test" } });
   put("Route", "team/web", { spec: { paths: ["/web"], serviceRef: { namespace: "shop", name: "web" } } });
-  const translate = createTranslator({ homeNamespace: "default", class: "sluice" });
+  const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
   const reason = (translation: Translation) => problemOf(translation, "Route", "team/web")?.reason;
   assert.equal(reason(translate(world)), "RefNotPermitted");
   const changed = new Set(["ReferenceGrant/shop/in"]);
@@ -201,7 +201,7 @@ test("what is wrong with a resource of another namespace is not told", () => {
   put("ReferenceGrant", "shop/in", granting([{ kind: "Route", namespace: "team" }], [{ kind: "Service" }]));
   put("Route", "team/web", { spec: { paths: ["/web"], serviceRef: { namespace: "shop", name: "web" } } });
   put("Route", "shop/web", { spec: { paths: ["/own"], serviceRef: { name: "web" } } });
-  const translation = createTranslator({ homeNamespace: "default", class: "sluice" })(world);
+  const translation = createTranslate({ homeNamespace: "default", class: "sluice" })(world);
   const told = (name: string) => problemOf(translation, "Route", name)?.message ?? "";
   assert.equal(told("team/web"), "the Service shop/web is not served");
   assert.match(told("shop/web"), /^the Service web is not served: spec\.port: /);

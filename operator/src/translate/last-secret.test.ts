@@ -6,7 +6,7 @@ import { TLS_SECRET_TYPE } from "@sluice/model";
 import { first, second } from "../../../test/tools/pairs.ts";
 import { testWorld } from "./testing-world.ts";
 import { ownerKey, type Translation } from "./translation.ts";
-import { createTranslator } from "./translator.ts";
+import { createTranslate } from "./translator.ts";
 
 const tls = (pair: { readonly cert: string; readonly key: string }): Partial<Resource> => ({
   type: TLS_SECRET_TYPE,
@@ -32,7 +32,7 @@ function start() {
   const world = testWorld();
   world.put("Secret", "a", tls(first));
   world.put("Certificate", "site", spec("a", "a.test"));
-  const translate = createTranslator({ homeNamespace: "default", class: "sluice" });
+  const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
   translate(world.world);
   return {
     ...world,

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLastValid, type LastValid } from "../durable/last-valid.ts";
 import { secret, testWorld } from "./testing-world.ts";
-import { createTranslator } from "./translator.ts";
+import { createTranslate } from "./translator.ts";
 
 function scene(lastValid: LastValid = createLastValid()) {
   const made = testWorld();
-  const start = () => createTranslator({ homeNamespace: "default", class: "sluice", lastValid });
+  const start = () => createTranslate({ homeNamespace: "default", class: "sluice", lastValid });
   let translate = start();
   const { put } = made;
   put("Service", "users", { spec: { url: "http://users.test" } });

@@ -7,7 +7,7 @@ import { withHeldBack } from "../reconcile/held-back.ts";
 import type { WatchedKind } from "../world/world.ts";
 import { secret, testWorld } from "./testing-world.ts";
 import type { Translation } from "./translation.ts";
-import { createTranslator } from "./translator.ts";
+import { createTranslate } from "./translator.ts";
 
 type Spec = Readonly<Record<string, unknown>>;
 
@@ -200,7 +200,7 @@ const annotations = ({ size, removes, completes }: Mark): Record<string, string>
 /** Steps of some operations each; all of one step are translated together. */
 function follow(steps: readonly (readonly Op[])[]): { readonly carried: number } {
   const { world, put, remove } = testWorld();
-  const translate = createTranslator(options);
+  const translate = createTranslate(options);
   let time = 0;
   const batches = createBatches({ class: "sluice", now: () => time });
   let changed: Set<string> | null = null;
@@ -231,7 +231,7 @@ function follow(steps: readonly (readonly Op[])[]): { readonly carried: number }
     inBatches = inBatchesNow;
     const now = translate(counted, changed);
     changed = new Set();
-    const whole = createTranslator(options)(counted);
+    const whole = createTranslate(options)(counted);
     assert.deepEqual(plain(now), plain(whole));
     assert.deepEqual(plain(withHeldBack(now, heldBack)), plain(withHeldBack(whole, heldBack)));
     // The whole makes all maps anew.
@@ -282,7 +282,7 @@ test("what has nothing to do with each other is carried on, one by one and many 
 
 test("a change among thousands looks at nothing but itself and what it asks for", () => {
   const { world, put } = testWorld();
-  const translate = createTranslator(options);
+  const translate = createTranslate(options);
   for (let index = 0; index < 2000; index++) {
     put("Service", `s${index}`, { spec: { url: `http://${index}.test` } });
     put("Route", `r${index}`, { spec: { serviceRef: { name: `s${index}` }, paths: [`/${index}`] } });

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { secret, testWorld } from "./testing-world.ts";
 import type { Translation } from "./translation.ts";
-import { createTranslator } from "./translator.ts";
+import { createTranslate } from "./translator.ts";
 
 function scene() {
   const made = testWorld();
-  const translate = createTranslator({ homeNamespace: "default", class: "sluice" });
+  const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
   const { put } = made;
   put("Service", "users", { spec: { url: "http://users.test" } });
   put("Route", "users", { spec: { serviceRef: { name: "users" }, paths: ["/users"] } });

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { build } from "../reconcile/build.ts";
 import { nothing } from "../reconcile/nothing.ts";
 import { secret, type TestWorld, testWorld } from "./testing-world.ts";
-import { createTranslator } from "./translator.ts";
+import { createTranslate } from "./translator.ts";
 
 type Members = Record<string, unknown>;
 
@@ -81,8 +81,7 @@ function fill(
   put("Route", "safe/good", { spec: { serviceRef: { name: "good" }, paths: ["/only/this/one"] } });
 }
 
-const translated = (world: TestWorld["world"]) =>
-  createTranslator({ homeNamespace: "default", class: "sluice" })(world);
+const translated = (world: TestWorld["world"]) => createTranslate({ homeNamespace: "default", class: "sluice" })(world);
 
 test("whatever resources hold, the rest is served, no plugin is for all requests outside of home, and order is nothing", () => {
   fc.assert(

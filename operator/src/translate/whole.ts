@@ -6,6 +6,7 @@
 import { describeResourceViolation, type SluiceKind } from "@sluice/crds";
 import { BucketMap, byHash, byId, type Collection, collections, type Endpoint } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
+import type { Steps } from "../turns.ts";
 import type { World } from "../world/world.ts";
 import { addressesOf } from "./addresses.ts";
 import { createAgeOrder } from "./age.ts";
@@ -62,11 +63,14 @@ export interface WholeOptions {
   readonly lookups: Lookups;
 }
 
-export function createWhole({ class: className, memory, lookups }: WholeOptions): (world: World) => Whole {
+/** The world must stay as it is until the last step. */
+export type TranslateWhole = (world: World) => Steps<Whole>;
+
+export function createWhole({ class: className, memory, lookups }: WholeOptions): TranslateWhole {
   const standIns = createStandIns();
   const oldestFirst = new Map(order.map((kind) => [kind, createAgeOrder(className)]));
 
-  return function translateWorld(world) {
+  return function* translateWorld(world) {
     const items = perCollection(() => new Map<string, Item>());
     const problems = new Map<string, Problem[]>();
     const owners = new Map<string, Owner>();
@@ -181,6 +185,7 @@ export function createWhole({ class: className, memory, lookups }: WholeOptions)
 
     for (const kind of order) {
       for (const resource of oldestFirst.get(kind)?.(world[kind]) ?? []) {
+        yield;
         const remembered = memory.translateOne(kind, resource, ask);
         const { owner, key, pieces } = remembered;
         owners.set(key, owner);
