@@ -1,0 +1,25 @@
+import type { ComponentResourceOptions } from "@pulumi/pulumi";
+import { create } from "../objects/create.ts";
+import { gatewayObjects } from "../objects/gateway.ts";
+import { monitoringObjects } from "../objects/monitoring.ts";
+import type { Release } from "../objects/names.ts";
+import { guardsOf, Part } from "./part.ts";
+
+/** The nodes: what clients' requests come to. */
+export class Gateway extends Part {
+  /** Where clients reach it within the cluster. */
+  readonly address: string;
+
+  constructor(name: string, release: Release, options?: ComponentResourceOptions) {
+    super("Gateway", name, options);
+    const { autoscaling, service } = release.values.gateway;
+    this.create([...guardsOf(release, "gateway"), ...monitoringObjects(release, "gateway")]);
+    for (const object of gatewayObjects(release)) {
+      // How many there are says the autoscaler.
+      const ignoreChanges = autoscaling.enabled && object.kind === "Deployment" ? ["spec.replicas"] : [];
+      create(object, { parent: this, ignoreChanges });
+    }
+    this.address = `http://${release.name}-gateway.${release.namespace}.svc:${service.port}`;
+    this.registerOutputs({ address: this.address });
+  }
+}

@@ -1,0 +1,19 @@
+import type { ComponentResourceOptions } from "@pulumi/pulumi";
+import { createOnce } from "../objects/create.ts";
+import { redisObjects } from "../objects/databases.ts";
+import type { Release } from "../objects/names.ts";
+import { randomText, secretOf } from "../objects/secrets.ts";
+import { guardsOf, Part } from "./part.ts";
+
+/** A Redis server of one pod, for trials: all nodes count rates together. */
+export class Redis extends Part {
+  constructor(name: string, release: Release, options?: ComponentResourceOptions) {
+    super("Redis", name, options);
+    if (release.values.redis.existingSecret === "") {
+      const entries = { password: randomText() };
+      createOnce(secretOf(release, { component: "redis", credential: "redis", entries }), { parent: this });
+    }
+    this.create([...guardsOf(release, "redis"), ...redisObjects(release)]);
+    this.registerOutputs();
+  }
+}

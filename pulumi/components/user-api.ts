@@ -1,0 +1,110 @@
+import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
+import { createOnce } from "../objects/create.ts";
+import { redisSecret, redisServer } from "../objects/databases.ts";
+import { monitoringObjects } from "../objects/monitoring.ts";
+import { labelsOf, metadataOf, nameOf, type Release } from "../objects/names.ts";
+import { randomText, secretOf } from "../objects/secrets.ts";
+import { gatewaySecret, userApiObjects } from "../objects/user-api.ts";
+import { Consumer, Plugin, Route, Service } from "../resources/index.ts";
+import { keptEntry } from "./kept-entry.ts";
+import { guardsOf, Part } from "./part.ts";
+
+export interface UserApiOptions extends ComponentResourceOptions {
+  /** The first consumer's API key. Unset: one is made. */
+  readonly key?: Input<string>;
+}
+
+/** The user directory, and how the gateway leads to it where `userApi.route` says so. */
+export class UserApi extends Part {
+  /** The first consumer's API key, where a route leads here and no Secret of another making has the key. */
+  readonly key?: Output<string>;
+
+  constructor(name: string, release: Release, options: UserApiOptions = {}) {
+    const { key, ...others } = options;
+    super("UserApi", name, others);
+    const { existingSecret, route } = release.values.userApi;
+    if (existingSecret === "") {
+      const entries = { secret: randomText() };
+      const parts = { component: "user-api", suffix: "-gateway", credential: "upstream-header", entries } as const;
+      createOnce(secretOf(release, parts), { parent: this });
+    }
+    this.create([
+      ...guardsOf(release, "user-api"),
+      ...monitoringObjects(release, "user-api"),
+      ...userApiObjects(release),
+    ]);
+    if (route.enabled) this.key = this.#route(release, key);
+    this.registerOutputs({ key: this.key });
+  }
+
+  #route(release: Release, key: Input<string> | undefined): Output<string> | undefined {
+    const { userApi } = release.values;
+    const { consumer, hosts, paths, origins, requestsPerMinute } = userApi.route;
+    const name = nameOf(release, "user-api");
+    const metadata = { namespace: release.namespace, labels: labelsOf(release, "user-api") };
+    const placed = { metadata, ...(release.values.class === "sluice" ? {} : { class: release.values.class }) };
+    const parent = { parent: this };
+    const service = new Service(
+      name,
+      {
+        ...placed,
+        backendRef: { name, port: userApi.port },
+        upstreamHeaders: [{ name: "X-Gateway-Secret", secretRef: { name: gatewaySecret(release), key: "secret" } }],
+      },
+      parent,
+    );
+    const plugins = [
+      new Plugin(
+        `${name}-key-auth`,
+        { ...placed, plugin: "key-auth", service, config: { hide_credentials: true } },
+        parent,
+      ),
+      new Plugin(
+        `${name}-rate-limiting`,
+        { ...placed, plugin: "rate-limiting", service, ...limits(release, requestsPerMinute) },
+        parent,
+      ),
+      new Plugin(`${name}-cors`, { ...placed, plugin: "cors", service, config: { origins } }, parent),
+      new Plugin(
+        `${name}-prometheus`,
+        {
+          ...placed,
+          plugin: "prometheus",
+          service,
+          config: { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true },
+        },
+        parent,
+      ),
+    ];
+    // Created last and deleted first, so that the route is at no moment without its plugins.
+    new Route(
+      name,
+      { ...placed, service, ...(hosts.length === 0 ? {} : { hosts }), paths, stripPath: true },
+      { parent: this, dependsOn: plugins },
+    );
+    const secretName = consumer.existingSecret || metadataOf(release, "user-api", "-key").name;
+    new Consumer(
+      `${name}-consumer`,
+      { ...placed, username: consumer.username, keyAuth: [{ secretRef: { name: secretName, key: "key" } }] },
+      parent,
+    );
+    if (consumer.existingSecret !== "") return undefined;
+    const parts = { component: "user-api", suffix: "-key", credential: "key-auth" } as const;
+    if (key === undefined)
+      return keptEntry(secretOf(release, { ...parts, entries: { key: randomText() } }), "key", parent);
+    this.create([secretOf(release, { ...parts, entries: { key } })]);
+    return undefined;
+  }
+}
+
+/** Counted in Redis where there is one, else by each node for itself. */
+function limits(release: Release, minute: number) {
+  const server = redisServer(release);
+  if (server === undefined) return { config: { minute, policy: "local" } } as const;
+  const { host, port, tls } = server;
+  const name = redisSecret(release);
+  return {
+    config: { minute, policy: "redis", redis: { host, port, ...(tls ? { ssl: true, ssl_verify: true } : {}) } },
+    ...(name === undefined ? {} : { configFrom: [{ path: "redis.password", secretRef: { name, key: "password" } }] }),
+  } as const;
+}

@@ -1,0 +1,50 @@
+/** Objects become resources of a stack: the one place where Pulumi is told what is special about a kind. */
+import {
+  admissionregistration,
+  apiextensions,
+  apps,
+  autoscaling,
+  core,
+  networking,
+  policy,
+  rbac,
+} from "@pulumi/kubernetes";
+import type { CustomResource, CustomResourceOptions } from "@pulumi/pulumi";
+import type { KubernetesObject } from "./object.ts";
+
+/** What each of them takes is a Kubernetes object, and what that must be the API server says, in a preview too. */
+type Constructor = new (name: string, object: never, options?: CustomResourceOptions) => CustomResource;
+
+const constructors: Readonly<Record<string, Constructor>> = {
+  "v1 ConfigMap": core.v1.ConfigMap,
+  "v1 Namespace": core.v1.Namespace,
+  "v1 Secret": core.v1.Secret,
+  "v1 Service": core.v1.Service,
+  "v1 ServiceAccount": core.v1.ServiceAccount,
+  "admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration":
+    admissionregistration.v1.ValidatingWebhookConfiguration,
+  "apps/v1 Deployment": apps.v1.Deployment,
+  "apps/v1 StatefulSet": apps.v1.StatefulSet,
+  "autoscaling/v2 HorizontalPodAutoscaler": autoscaling.v2.HorizontalPodAutoscaler,
+  "networking.k8s.io/v1 NetworkPolicy": networking.v1.NetworkPolicy,
+  "policy/v1 PodDisruptionBudget": policy.v1.PodDisruptionBudget,
+  "rbac.authorization.k8s.io/v1 ClusterRole": rbac.v1.ClusterRole,
+  "rbac.authorization.k8s.io/v1 ClusterRoleBinding": rbac.v1.ClusterRoleBinding,
+  "rbac.authorization.k8s.io/v1 Role": rbac.v1.Role,
+  "rbac.authorization.k8s.io/v1 RoleBinding": rbac.v1.RoleBinding,
+};
+
+/** How long the API server and the pods may take: without a bound, Pulumi waits for ten minutes for each object. */
+export const timeouts = { create: "5m", update: "5m", delete: "3m" } as const;
+
+/** Creates the object as a resource of its own name. Kinds that Pulumi does not know are custom resources. */
+export function create(object: KubernetesObject, options: CustomResourceOptions = {}): CustomResource {
+  const { apiVersion, kind, metadata } = object;
+  const known = constructors[`${apiVersion} ${kind}`];
+  const made: Constructor = known ?? apiextensions.CustomResource;
+  return new made(metadata.name, object as never, { customTimeouts: timeouts, ...options });
+}
+
+/** The same for a Secret whose entries are made by the program: another run makes others, and they are not taken. */
+export const createOnce = (secret: KubernetesObject, options: CustomResourceOptions = {}): CustomResource =>
+  create(secret, { ...options, ignoreChanges: ["data"] });

@@ -1,0 +1,84 @@
+/** A Deployment of one of our parts, and core Services that lead to its pods. */
+import type { Workload } from "../values.ts";
+import { labelsOf, metadataOf, type Release, selectorOf } from "./names.ts";
+import type { KubernetesObject } from "./object.ts";
+import { containerOf, placementOf, podSecurity } from "./pods.ts";
+
+export interface DeploymentParts {
+  readonly component: string;
+  readonly values: Workload;
+  /** Left out where an autoscaler says how many. */
+  readonly replicas?: number;
+  /** New pods are ready before old ones end. */
+  readonly surges?: boolean;
+  /** Seconds from the word to end until the kill. */
+  readonly grace: number;
+  /** Whether its pods use the API server, by the service account of the part's name. */
+  readonly usesApi: boolean;
+  readonly initContainers?: readonly object[];
+  /** What its container has beside image and security context. */
+  readonly container: object;
+  readonly volumes?: readonly object[];
+}
+
+export function deploymentOf(release: Release, parts: DeploymentParts): KubernetesObject {
+  const { component, values, replicas, surges, grace, usesApi, initContainers, container, volumes = [] } = parts;
+  const metadata = metadataOf(release, component);
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata,
+    spec: {
+      ...(replicas === undefined ? {} : { replicas }),
+      ...(surges ? { strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } } } : {}),
+      selector: { matchLabels: selectorOf(release, component) },
+      template: {
+        metadata: { labels: labelsOf(release, component) },
+        spec: {
+          ...podSecurity(release),
+          ...(usesApi ? { serviceAccountName: metadata.name } : {}),
+          automountServiceAccountToken: usesApi,
+          terminationGracePeriodSeconds: grace,
+          ...placementOf(release, component, values),
+          ...(initContainers === undefined ? {} : { initContainers }),
+          containers: [
+            { name: component, ...containerOf(release, values.image), ...container, resources: values.resources },
+          ],
+          ...(volumes.length === 0 ? {} : { volumes }),
+        },
+      },
+    },
+  };
+}
+
+export interface ServiceParts {
+  readonly component: string;
+  readonly suffix?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Members of the spec beside selector and ports. */
+  readonly spec?: object;
+  /** By name: the port of the Service. The pods' port has the same name. */
+  readonly ports: Readonly<Record<string, number>>;
+}
+
+export function serviceOf(release: Release, { component, suffix, annotations = {}, spec, ports }: ServiceParts) {
+  const metadata = metadataOf(release, component, suffix);
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: Object.keys(annotations).length === 0 ? metadata : { ...metadata, annotations },
+    spec: {
+      ...spec,
+      selector: selectorOf(release, component),
+      ports: Object.entries(ports).map(([name, port]) => ({ name, port, targetPort: name })),
+    },
+  };
+}
+
+/** Ports of a container, by name. */
+export const containerPorts = (ports: Readonly<Record<string, number>>) =>
+  Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort }));
+
+/** Services go on leading to a pod for a moment after it was told to end. */
+export const preStop = (seconds: number): object =>
+  seconds === 0 ? {} : { lifecycle: { preStop: { sleep: { seconds } } } };

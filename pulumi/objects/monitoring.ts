@@ -1,0 +1,40 @@
+/** How Prometheus finds a part, and what Grafana shows of it; as the chart has them. */
+import { readFileSync } from "node:fs";
+import { metadataOf, type Release, selectorOf } from "./names.ts";
+import type { KubernetesObject } from "./object.ts";
+
+/** The ports of the parts' Services that tell metrics. */
+const ports = { gateway: "status", operator: "http", "user-api": "http" } as const;
+
+export function monitoringObjects(release: Release, component: keyof typeof ports): readonly KubernetesObject[] {
+  const { serviceMonitors, dashboards } = release.values.monitoring;
+  return [
+    ...(serviceMonitors.enabled ? [serviceMonitor(release, component)] : []),
+    ...(dashboards.enabled ? [dashboard(release, component)] : []),
+  ];
+}
+
+function serviceMonitor(release: Release, component: keyof typeof ports): KubernetesObject {
+  const { labels, interval } = release.values.monitoring.serviceMonitors;
+  const metadata = metadataOf(release, component);
+  return {
+    apiVersion: "monitoring.coreos.com/v1",
+    kind: "ServiceMonitor",
+    metadata: { ...metadata, labels: { ...metadata.labels, ...labels } },
+    spec: {
+      selector: { matchLabels: selectorOf(release, component) },
+      endpoints: [{ port: ports[component], path: "/metrics", interval }],
+    },
+  };
+}
+
+function dashboard(release: Release, component: string): KubernetesObject {
+  const file = new URL(`../../charts/sluice/files/dashboards/${component}.json`, import.meta.url);
+  const metadata = metadataOf(release, component, "-dashboard");
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { ...metadata, labels: { ...metadata.labels, ...release.values.monitoring.dashboards.labels } },
+    data: { [`sluice-${component}.json`]: readFileSync(file, "utf8").trim() },
+  };
+}

@@ -1,0 +1,95 @@
+/** Who may reach which part, and where each may go; as the chart has it. A rule without peers is for everybody. */
+import { type Component, hasWebhook, metadataOf, type Release, selectorOf } from "./names.ts";
+import type { KubernetesObject } from "./object.ts";
+
+interface Rules {
+  readonly ingress: readonly object[];
+  readonly egress: readonly object[];
+}
+
+export function networkPolicy(release: Release, component: Component): KubernetesObject {
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: metadataOf(release, component),
+    spec: {
+      podSelector: { matchLabels: selectorOf(release, component) },
+      policyTypes: ["Ingress", "Egress"],
+      ...rules[component](release),
+    },
+  };
+}
+
+const names = {
+  ports: [
+    { protocol: "UDP", port: 53 },
+    { protocol: "TCP", port: 53 },
+  ],
+};
+const tcp = (...ports: readonly number[]) => ports.map((port) => ({ protocol: "TCP", port }));
+
+/** Pods of a part; `test` is what tries the chart. */
+const pods = (release: Release, component: Component | "test") => ({
+  podSelector: { matchLabels: selectorOf(release, component) },
+});
+
+const rules: Readonly<Record<Component, (release: Release) => Rules>> = {
+  operator(release) {
+    const { metricsFrom, apiServer } = release.values.networkPolicies;
+    return {
+      ingress: [
+        { from: [pods(release, "admin"), pods(release, "test"), ...metricsFrom], ports: tcp(8080) },
+        // The API server is no pod: nobody can say where it calls from.
+        ...(hasWebhook(release) ? [{ ports: tcp(9443) }] : []),
+      ],
+      egress: [names, ...apiServer, { to: [pods(release, "gateway")], ports: tcp(8005) }],
+    };
+  },
+  gateway(release) {
+    const { proxyFrom, metricsFrom, upstreams, databases } = release.values.networkPolicies;
+    const ports = release.values.gateway.tls.enabled ? tcp(8000, 8443) : tcp(8000);
+    const chosen = [
+      { to: upstreams },
+      { to: [pods(release, "user-api")], ports: tcp(4000) },
+      { to: [pods(release, "redis")], ports: tcp(6379) },
+      ...databases,
+    ];
+    return {
+      ingress: [
+        { ports, ...(proxyFrom.length === 0 ? {} : { from: [...proxyFrom, pods(release, "test")] }) },
+        { from: [pods(release, "operator")], ports: tcp(8005) },
+        { from: [pods(release, "admin"), ...metricsFrom], ports: tcp(8007) },
+      ],
+      egress: [names, ...(upstreams.length === 0 ? [{}] : chosen)],
+    };
+  },
+  admin(release) {
+    const { adminFrom, apiServer } = release.values.networkPolicies;
+    return {
+      ingress: [{ from: [...adminFrom, pods(release, "test")], ports: tcp(8001) }],
+      egress: [
+        names,
+        ...apiServer,
+        { to: [pods(release, "operator")], ports: tcp(8080) },
+        { to: [pods(release, "gateway")], ports: tcp(8007) },
+      ],
+    };
+  },
+  "user-api"(release) {
+    const { metricsFrom, databases } = release.values.networkPolicies;
+    return {
+      ingress: [{ from: [pods(release, "gateway"), ...metricsFrom], ports: tcp(4000) }],
+      egress: [
+        names,
+        ...databases,
+        { to: [pods(release, "postgres")], ports: tcp(5432) },
+        { to: [pods(release, "redis")], ports: tcp(6379) },
+      ],
+    };
+  },
+  postgres: (release) => ({ ingress: [{ from: [pods(release, "user-api")], ports: tcp(5432) }], egress: [] }),
+  redis: (release) => ({
+    ingress: [{ from: [pods(release, "user-api"), pods(release, "gateway")], ports: tcp(6379) }],
+    egress: [],
+  }),
+};

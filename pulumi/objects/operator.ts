@@ -1,0 +1,92 @@
+/** The operator: Deployment, Service, rights and webhook, as the chart has them. */
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { containerPorts, deploymentOf, serviceOf } from "./deployment.ts";
+import { hasWebhook, labelsOf, nameOf, namespacesOf, type Release, selectorOf, wideName } from "./names.ts";
+import type { KubernetesObject } from "./object.ts";
+import { envOf, probe } from "./pods.ts";
+import { pushSecret, pushVolume } from "./push.ts";
+import { rightsOf } from "./rbac.ts";
+
+const component = "operator";
+
+export function operatorObjects(release: Release): readonly KubernetesObject[] {
+  const webhook = hasWebhook(release);
+  return [
+    ...rightsOf(release, { component, clusterOnly: webhook }),
+    ...(webhook ? webhookObjects(release) : []),
+    serviceOf(release, { component, ports: { http: 8080 } }),
+    deployment(release),
+  ];
+}
+
+function deployment(release: Release): KubernetesObject {
+  const values = release.values.operator;
+  const webhook = hasWebhook(release);
+  const push = pushVolume(pushSecret(release), component);
+  return deploymentOf(release, {
+    component,
+    values,
+    replicas: values.replicas,
+    grace: 30,
+    usesApi: true,
+    container: {
+      env: [...settings(release), ...envOf(values.env)],
+      ports: containerPorts({ http: 8080, ...(webhook ? { webhook: 9443 } : {}) }),
+      startupProbe: probe({ path: "/healthz", port: "http", period: 2, failures: 30 }),
+      livenessProbe: probe({ path: "/healthz", port: "http", period: 10, failures: 6 }),
+      readinessProbe: probe({ path: "/readyz", port: "http", period: 2, failures: 3 }),
+      volumeMounts: [push.mount],
+    },
+    volumes: [push.volume],
+  });
+}
+
+function settings(release: Release): readonly object[] {
+  const { name, namespace, values } = release;
+  return [
+    { name: "SLUICE_OPERATOR_LISTEN", value: "0.0.0.0:8080" },
+    { name: "SLUICE_HOME_NAMESPACE", value: namespace },
+    { name: "SLUICE_CLASS", value: values.class },
+    ...(values.namespaces.length === 0 ? [] : [{ name: "SLUICE_NAMESPACES", value: namespacesOf(release).join(",") }]),
+    ...(values.namespaceSelector === ""
+      ? []
+      : [{ name: "SLUICE_NAMESPACE_SELECTOR", value: values.namespaceSelector }]),
+    { name: "SLUICE_NODE_SERVICE", value: `${namespace}/${name}-gateway-push` },
+    // A container that is started again leads at once.
+    { name: "SLUICE_IDENTITY", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
+    ...pushVolume(pushSecret(release), component).env,
+    ...(hasWebhook(release)
+      ? [
+          { name: "SLUICE_WEBHOOK_LISTEN", value: "0.0.0.0:9443" },
+          { name: "SLUICE_WEBHOOK_NAME", value: wideName(release, "webhook") },
+        ]
+      : []),
+    { name: "SLUICE_LOG_LEVEL", value: values.logLevel },
+  ];
+}
+
+function webhookObjects(release: Release): readonly KubernetesObject[] {
+  const { namespace, values } = release;
+  const file = readFileSync(new URL("../../charts/sluice/files/webhook.yaml", import.meta.url), "utf8");
+  const webhook = parse(file.replace("== 'sluice'", `== '${values.class}'`));
+  const name = nameOf(release, "webhook");
+  const labels = labelsOf(release, component);
+  return [
+    {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingWebhookConfiguration",
+      metadata: { name: wideName(release, "webhook"), labels },
+      webhooks: [{ ...webhook, clientConfig: { service: { namespace, name, path: "/validate" } } }],
+    },
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name, namespace, labels },
+      spec: {
+        selector: selectorOf(release, component),
+        ports: [{ name: "webhook", port: 443, targetPort: "webhook" }],
+      },
+    },
+  ];
+}

@@ -1,0 +1,90 @@
+/** What operator and admin listener may do: the rules of charts/sluice/files, the one place. */
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { labelsOf, metadataOf, nameOf, namespacesOf, type Release, wideName } from "./names.ts";
+import type { KubernetesObject } from "./object.ts";
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+type RoleFile = Readonly<Record<"cluster" | "clusterOnly" | "home", readonly Rule[]>> & {
+  /** The operator's alone. */
+  readonly selector?: readonly Rule[];
+};
+
+export interface Rights {
+  readonly component: "operator" | "admin";
+  /** Whether the rules for what lies in no namespace are wanted. */
+  readonly clusterOnly: boolean;
+}
+
+const apiGroup = "rbac.authorization.k8s.io";
+const apiVersion = `${apiGroup}/v1`;
+
+/** A service account, and its roles in the cluster (or the namespaces that are read) and in the home namespace. */
+export function rightsOf(release: Release, { component, clusterOnly }: Rights): readonly KubernetesObject[] {
+  const { values, namespace } = release;
+  const rules = rulesOf(release, component);
+  const metadata = metadataOf(release, component);
+  const account = { kind: "ServiceAccount", name: nameOf(release, component), namespace };
+  const wide = { name: wideName(release, component), labels: labelsOf(release, component) };
+  const everywhere = [
+    ...rules.cluster,
+    ...(clusterOnly ? rules.clusterOnly : []),
+    ...(values.namespaceSelector === "" ? [] : (rules.selector ?? [])),
+  ];
+  return [
+    { apiVersion: "v1", kind: "ServiceAccount", metadata, automountServiceAccountToken: false },
+    ...(values.namespaces.length === 0
+      ? granted("ClusterRole", { metadata: wide, rules: everywhere, account })
+      : namespacesOf(release).flatMap((place) =>
+          granted("Role", { metadata: { ...wide, namespace: place }, rules: rules.cluster, account }),
+        )),
+    ...granted("Role", { metadata, rules: rules.home, account }),
+  ];
+}
+
+interface Grant {
+  readonly metadata: KubernetesObject["metadata"];
+  readonly rules: readonly Rule[];
+  readonly account: object;
+}
+
+function granted(kind: "ClusterRole" | "Role", { metadata, rules, account }: Grant): readonly KubernetesObject[] {
+  const roleRef = { apiGroup, kind, name: metadata.name };
+  return [
+    { apiVersion, kind, metadata, rules },
+    { apiVersion, kind: `${kind}Binding`, metadata, roleRef, subjects: [account] },
+  ];
+}
+
+/** The rules with the names that this Sluice gives what is its own; the files have those of a first one. */
+function rulesOf(release: Release, component: string): RoleFile {
+  const file: RoleFile = parse(
+    readFileSync(new URL(`../../charts/sluice/files/${component}-role.yaml`, import.meta.url), "utf8"),
+  );
+  const own = operatorName(release);
+  const names: Readonly<Record<string, string>> = {
+    "sluice-webhook": wideName(release, "webhook"),
+    "sluice-operator": own,
+    "sluice-operator-document": `${own}-document`,
+  };
+  const renamed = (rules: readonly Rule[]) =>
+    rules.map(({ resourceNames, ...rule }) =>
+      resourceNames === undefined ? rule : { ...rule, resourceNames: resourceNames.map((name) => names[name] ?? name) },
+    );
+  return {
+    cluster: renamed(file.cluster),
+    clusterOnly: renamed(file.clusterOnly),
+    home: renamed(file.home),
+    selector: renamed(file.selector ?? []),
+  };
+}
+
+/** As the operator calls what is its own in the home namespace. */
+const operatorName = ({ values }: Release): string =>
+  values.class === "sluice" ? "sluice-operator" : `sluice-operator-${values.class}`;
