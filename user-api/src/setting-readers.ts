@@ -29,7 +29,16 @@ const items = (text: string): readonly string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== "");
 
-export const list: Reader<readonly string[]> = (text) => ({ value: items(text) });
+/** Of pages that come from elsewhere than the web, such as chrome-extension://abc; URL has no origin for them. */
+const OTHER_ORIGIN = /^(?!https?:)[a-z][a-z\d+.-]*:\/\/[^\s/]+$/;
+
+/** As browsers write them: another spelling would never be found in a header. */
+export const origins: Reader<readonly string[]> = (text) => {
+  const value = items(text);
+  return value.every((item) => item === "*" || OTHER_ORIGIN.test(item) || URL.parse(item)?.origin === item)
+    ? { value }
+    : { expected: "* or origins with commas between, in small letters and without a path: https://app.example.org" };
+};
 
 export function oneOf<Word extends string>(words: readonly Word[]): Reader<Word> {
   return (text) => {
