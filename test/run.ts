@@ -6,7 +6,7 @@ import { runChecks } from "./check/run-checks.ts";
 import { sourcePaths } from "./check/source-files.ts";
 import { hasFailed, type Result, summary } from "./stages/result.ts";
 import { runSuites } from "./stages/run-suites.ts";
-import { chosen, suites, testFiles } from "./stages/stages.ts";
+import { chosen, suites, testFiles, toolsOf } from "./stages/stages.ts";
 import { type ToolName, tool } from "./tools/tool.ts";
 
 const paths = sourcePaths();
@@ -24,8 +24,9 @@ for (const name of names) {
   const began = performance.now();
   const result = await attempt(name, async () => {
     if (stage === undefined) return { stage: name, ...(await runChecks()), faults: [] };
-    const faults = await fetchTools(stage.tools ?? []);
-    const ran = await runSuites(stage, testFiles({ ...stage, folders: folders ?? stage.folders }, paths));
+    const files = testFiles({ ...stage, folders: folders ?? stage.folders }, paths);
+    const faults = await fetchTools(toolsOf(stage, files));
+    const ran = await runSuites(stage, files);
     return { ...ran, faults: [...faults, ...ran.faults] };
   });
   const seconds = (performance.now() - began) / 1000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Counts, failedOf, faultsOf, hasFailed, summary } from "./result.ts";
-import { chosen, suites, testFiles } from "./stages.ts";
+import { chosen, suites, testFiles, toolsOf } from "./stages.ts";
 
 const paths = [
   "crds/model/src/a.test.ts",
@@ -46,6 +46,19 @@ test("words after e2e are folders of it that have tests, and only their files ru
     .flatMap((stage) => testFiles({ ...stage, folders }, paths));
   assert.deepEqual(files, ["test/e2e/admin/i.test.ts"]);
   assert.deepEqual(chosen(["e2e", "admin", "adm", "g.test.ts"], paths).unknown, ["adm", "g.test.ts"]);
+});
+
+test("a run of one folder has the tools of its stage and of that folder, and of no other", () => {
+  const stage = {
+    name: "s",
+    what: "",
+    concurrency: 1,
+    minutes: 1,
+    tools: ["kube"],
+    folderTools: { "a/b": ["helm"], "a/c": ["deck"] },
+  } as const;
+  assert.deepEqual(toolsOf(stage, ["a/b/one.test.ts", "a/two.test.ts"]), ["kube", "helm"]);
+  assert.deepEqual(toolsOf(stage, ["a/bb/one.test.ts"]), ["kube"]);
 });
 
 const counts: Counts = { tests: 2, passed: 2, cancelled: 0, skipped: 0, todo: 0 };

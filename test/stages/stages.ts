@@ -13,6 +13,8 @@ export interface Suites {
   readonly minutes: number;
   /** What is built or installed before its time begins, in this order. */
   readonly tools?: readonly ToolName[];
+  /** The same for the test files below one folder, when any of them runs. */
+  readonly folderTools?: Readonly<Record<string, readonly ToolName[]>>;
   /** Runs only when it is named. */
   readonly onlyByName?: true;
 }
@@ -62,7 +64,11 @@ export const suites: readonly Suites[] = [
     folders: ["test/e2e"],
     concurrency: 1,
     minutes: 30,
-    tools: ["kube", "deck", "go-kong"],
+    tools: ["kube"],
+    folderTools: {
+      "test/e2e/admin": ["deck", "go-kong"],
+      "test/e2e/deploy": ["helm", "kubeconform", "coredns", "pause", "containerd", "nft", "cni-plugins"],
+    },
     onlyByName: true,
   },
 ];
@@ -75,6 +81,12 @@ export function testFiles(stage: Suites, paths: readonly string[]): readonly str
     .filter((path) => path.endsWith(".test.ts"))
     .filter((path) => (stage.folders === undefined ? !below(taken, path) : below(stage.folders, path)))
     .toSorted();
+}
+
+/** What a run of these test files of a stage needs. */
+export function toolsOf({ tools = [], folderTools = {} }: Suites, files: readonly string[]): readonly ToolName[] {
+  const below = Object.entries(folderTools).filter(([folder]) => files.some((file) => file.startsWith(`${folder}/`)));
+  return [...tools, ...below.flatMap(([, names]) => names)];
 }
 
 /** What the arguments of a run choose. */
