@@ -19,7 +19,7 @@ import { makeInTime } from "./limits/time.ts";
 import type { TrustedDocuments } from "./limits/trusted.ts";
 import { serveHealth } from "./operations/health.ts";
 import { bindingsOf, LogOfRequest, requestIdOf } from "./operations/log.ts";
-import { makeMetrics, serveMetrics } from "./operations/metrics.ts";
+import { LONGEST_NAME, makeMetrics, serveMetrics } from "./operations/metrics.ts";
 import { RequestLog } from "./operations/request-log.ts";
 import { applyPolicy, type Policy } from "./policy/policy.ts";
 import { type Asker, claimsIdentity, makeWhoAsks } from "./policy/who-asks.ts";
@@ -208,7 +208,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       contextOf: ({ asker }) => contextOf(asker),
       stream: (ask, request, reply) => live.stream(ask, request, reply),
       onAnswered(request, { operation, seconds, codes }) {
-        request.answered = { operation: operation.node.name?.value, type: operation.node.operation };
+        const { name, operation: type } = operation.node;
+        request.answered = { operation: name?.value.slice(0, LONGEST_NAME), type };
         metrics.answered(operation, seconds, codes);
       },
       onRefused: (codes) => metrics.refused(codes),

@@ -8,6 +8,8 @@ import type { LiveCounts } from "../subscriptions/live.ts";
 
 /** Operations of one name that are counted by it; clients make names up, and what comes later is `other`. */
 const NAMES = 100;
+/** In UTF-16 units. A name may be as long as a request, and each that is counted stays. */
+export const LONGEST_NAME = 100;
 
 export interface MetricsOptions {
   readonly registry: Registry;
@@ -42,7 +44,7 @@ export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics
   const tallies = new Map<string, Tally>();
   new Counter({
     name: "sluice_user_api_operations_total",
-    help: `Operations that were executed, by name (the first ${NAMES} names, then other), type and outcome.`,
+    help: `Operations that were executed, by name (the first ${NAMES} names, then other; longer ones than ${LONGEST_NAME} too), type and outcome.`,
     labelNames: ["operation", "type", "outcome"] as const,
     registers,
     collect() {
@@ -115,7 +117,7 @@ export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics
   const names = new Set<string>();
   function nameOf(given: string | undefined): string {
     if (given === undefined) return "";
-    if (!names.has(given) && names.size === NAMES) return "other";
+    if (given.length > LONGEST_NAME || (!names.has(given) && names.size === NAMES)) return "other";
     names.add(given);
     return given;
   }

@@ -46,6 +46,20 @@ describe("the metrics", () => {
     assert.equal(sampleIn(body, 'sluice_user_api_operations_total{operation="other",type="query",outcome="ok"}'), 50);
   });
 
+  it("count an operation with a name as long as a request as other, and the log has its beginning", async () => {
+    const { app, logged } = await testApp();
+    const name = "n".repeat(50_000);
+    assert.deepEqual((await ask(app, { query: `query ${name} { users { id } }` })).data, { users: [] });
+    const { body } = await app.inject("/metrics");
+    await app.close();
+    assert.equal(sampleIn(body, 'sluice_user_api_operations_total{operation="other",type="query",outcome="ok"}'), 1);
+    assert.doesNotMatch(body, /nnnnnn/);
+    assert.deepEqual(
+      logged.flatMap(({ operation }) => (operation === undefined ? [] : [operation])),
+      ["n".repeat(100)],
+    );
+  });
+
   for (const [how, headers] of [
     ["the gateway's secret", fromGateway],
     ["an address that it was forwarded for", { "x-forwarded-for": "1.2.3.4" }],
