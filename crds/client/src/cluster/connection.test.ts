@@ -3,10 +3,10 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { KubeConfig } from "@kubernetes/client-node";
 import { type Answered, type Connection, createConnection } from "./connection.ts";
 import { createCredentials } from "./credentials.ts";
 import { Fault } from "./fault.ts";
+import { KubeConfig } from "./kube-config.ts";
 import { lines } from "./lines.ts";
 
 interface Served {

@@ -1,8 +1,9 @@
 /** Who we are and how to reach the API server, from a kubeconfig, an exec plugin or the pod's service account. */
 import { createHash } from "node:crypto";
 import type { RequestOptions } from "node:https";
-import { KubeConfig } from "@kubernetes/client-node";
+
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
+import { KubeConfig } from "./kube-config.ts";
 
 export interface KubeconfigOptions {
   /** Path of a kubeconfig. Unset: KUBECONFIG, ~/.kube/config, the pod's service account. */
