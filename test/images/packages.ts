@@ -7,7 +7,7 @@ import { type Closure, type Locked, root } from "./lock.ts";
 import { copied, type Entry, file, link } from "./tree.ts";
 
 /** What the authors of packages publish and no program reads: for compilers, debuggers, readers, other runtimes. */
-const unread = /\.(map|ts|mts|cts|tsx|flow|md|markdown|a|h|bare)$|(^|[._-])(test|spec)\.[cm]?js$/i;
+const unread = /\.(map|ts|mts|cts|tsx|flow|md|markdown|a|h|bare)$|(^|[.-])(test|spec)\.[cm]?js$/i;
 
 /** Folders at the top of a package that hold its own development. */
 const development = new Set([
