@@ -46,19 +46,14 @@ export function ownHierarchies(): readonly Hierarchy[] | string {
   return hierarchies(readFileSync("/proc/self/cgroup", "utf8"), readFileSync("/proc/self/mountinfo", "utf8"));
 }
 
-/** Makes a group of this name in each hierarchy and answers their folders. */
-export function makeGroups(all: readonly Hierarchy[], name: string): readonly string[] {
-  return all.map(({ options, own }) => {
-    const folder = join(own, name);
-    mkdirSync(folder);
-    // A new group has no processors and no memory: no process could enter it.
-    if (options.split(",").includes("cpuset")) {
-      for (const file of ["cpuset.cpus", "cpuset.mems"]) {
-        writeFileSync(join(folder, file), readFileSync(join(own, file)));
-      }
-    }
-    return folder;
-  });
+/** Makes a group below that of this process. */
+export function makeGroup({ options, own }: Hierarchy, name: string): void {
+  mkdirSync(join(own, name));
+  if (!options.split(",").includes("cpuset")) return;
+  // A new group has no processors and no memory: no process could enter it.
+  for (const file of ["cpuset.cpus", "cpuset.mems"]) {
+    writeFileSync(join(own, name, file), readFileSync(join(own, file)));
+  }
 }
 
 /**

@@ -15,7 +15,7 @@ import {
 import { type Credentials, writeCredentials } from "./credentials.ts";
 import { type Forward, forward } from "./forward.ts";
 import { systemImages } from "./images.ts";
-import { removeLeftovers } from "./machine.ts";
+import { removeLeftovers, usableHierarchies } from "./machine.ts";
 import { type Answer, type Node, type RunOptions, startNode } from "./node.ts";
 import { canary, systemManifests } from "./system.ts";
 
@@ -88,6 +88,7 @@ const timeout = 90_000;
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { images = [], audit = false } = options;
+  await usableHierarchies(); // before anything is built for nothing
   const programs = await fetchPrograms();
   await removeLeftovers();
   let credentials: Credentials | undefined;

@@ -1,13 +1,14 @@
 /** `npm run cluster -- --pods`. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Images, images } from "../../images/images.ts";
 import { StartError } from "../../start/ports.ts";
 import { untilStopped } from "../../start/product.ts";
 import { typed } from "../../start/typed.ts";
 import { tool } from "../../tools/tool.ts";
 import { writeCommand } from "../command.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
-import { CannotRun } from "./machine.ts";
+import { CannotRun, usableHierarchies } from "./machine.ts";
 
 /**
  * Runs a cluster until Ctrl-C.
@@ -18,16 +19,23 @@ import { CannotRun } from "./machine.ts";
  */
 export async function runPods(binaries: string): Promise<number> {
   console.log("Starting a Kubernetes cluster of one node.");
-  const cluster = await startCluster().catch((error: unknown) => {
-    throw error instanceof CannotRun ? new StartError(error.message) : error;
-  });
+  await usableHierarchies().catch(refused);
+  const product = await images();
+  const cluster = await startCluster({ images: [product.tar] });
   writeCommand(binaries, "kubectl", [await tool("kube"), "kubectl"]);
   writeCommand(binaries, "inside", ["env", `KUBECONFIG=${cluster.kubeconfig}`, ...cluster.enter([])]);
-  console.log(await greeting(cluster, binaries));
+  console.log(await greeting(cluster, { binaries, product }));
   return untilStopped({ failed: cluster.failed, stop: cluster.down });
 }
 
-const greeting = async (cluster: Cluster, binaries: string): Promise<string> => `
+function refused(error: unknown): never {
+  throw error instanceof CannotRun ? new StartError(error.message) : error;
+}
+
+const greeting = async (
+  cluster: Cluster,
+  { binaries, product }: { binaries: string; product: Images },
+): Promise<string> => `
 The cluster is ready. In the terminal for these commands:
 
   export KUBECONFIG=${typed(await cluster.outsideKubeconfig())} PATH="${binaries}:$PATH"
@@ -37,7 +45,11 @@ The cluster is ready. In the terminal for these commands:
   inside curl http://SERVICE.NAMESPACE.svc.cluster.local
 
 \`inside\` runs a command in the node's network, where names of Services resolve; there only ${typed(tmpdir())} can be
-written to. There is no registry and no way out: a pod runs what was imported (npm run images makes images).
+written to. There is no registry and no way out: a pod runs what was imported. These images are there:
+${Object.values(product.images)
+  .map(({ name }) => `\n  ${name}`)
+  .join("")}
+
 Logs: ${typed(join(cluster.folder, "logs"))}
 
 Ctrl-C ends the cluster; nothing is kept.

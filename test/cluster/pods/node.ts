@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { type Process, type StartOptions, startProcess, temporaryFolder } from "../../process/index.ts";
-import { makeGroups, removeGroups } from "./cgroups.ts";
+import { makeGroup, removeGroups } from "./cgroups.ts";
 import { files } from "./components.ts";
 import { identity, leaveTrace, namespaces, usableHierarchies } from "./machine.ts";
 
@@ -28,8 +28,8 @@ export interface Answer {
 export interface Node {
   /** The state folder, the same path inside and outside. */
   readonly folder: string;
-  /** The command that runs another one inside. */
-  enter(command: readonly string[], cwd?: string): readonly string[];
+  /** The command that runs another one inside, in the folder in which it is run itself. */
+  enter(command: readonly string[]): readonly string[];
   run(command: string, args: readonly string[], options?: RunOptions): Promise<Answer>;
   start(command: string, args: readonly string[], options: StartOptions): Promise<Process>;
   /** Ends all that runs inside, and removes namespaces, control groups and the state folder. */
@@ -37,8 +37,17 @@ export interface Node {
 }
 
 const setup = join(import.meta.dirname, "node.sh");
-/** Puts itself into control groups, which are listed before `--`, and becomes the command after it. */
-const joinGroups = `while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs"; shift; done; shift; exec "$@"`;
+
+/** A shell that puts itself into control groups and becomes `becomes`, in which "$@" stands for the command. */
+const inGroups = (groups: readonly string[], becomes: string, command: readonly string[]): readonly string[] => [
+  "sh",
+  "-c",
+  `while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs"; shift; done; shift; exec ${becomes}`,
+  "sh",
+  ...groups,
+  "--",
+  ...command,
+];
 
 /**
  * Makes the namespaces. Nothing runs inside but the first process, whose end is the end of everything.
@@ -51,7 +60,7 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
   const name = folder.slice(folder.lastIndexOf("-") + 1);
   const owner = identity(process.pid);
   if (owner === undefined) throw new Error("/proc shows no process of our own");
-  const groups = makeGroups(hierarchies, `sluice-${name}`);
+  const groups = hierarchies.map(({ own }) => join(own, `sluice-${name}`));
   let forget = leaveTrace(name, { owner, groups, folder });
   let outer: Process | undefined;
   const end = async () => {
@@ -61,11 +70,12 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
     forget();
   };
   try {
+    for (const hierarchy of hierarchies) makeGroup(hierarchy, `sluice-${name}`);
     for (const inner of ["bin", "cni", "home", "logs"]) mkdirSync(join(folder, inner));
     await prepare(folder);
     const args = [folder, tmpdir(), pause, ...hierarchies.map(({ options }) => options)];
-    const unshare = ["unshare", ...namespaces, "--fork", "--kill-child", setup, ...args];
-    const [command = "", ...rest] = inGroups(groups, unshare);
+    const unshare = `unshare ${namespaces.join(" ")} --fork --kill-child "$@"`;
+    const [command = "", ...rest] = inGroups(groups, unshare, [setup, ...args]);
     outer = await startProcess(command, rest, {
       name: "the first process of the node",
       ready: /the node is set up/,
@@ -75,8 +85,8 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
     const init = identity(pid);
     if (init === undefined) throw new Error(`the first process of the node has ended: ${outer.tail()}`);
     forget = leaveTrace(name, { owner, init, groups, folder });
-    const enter = (inside: readonly string[], cwd = process.cwd()) =>
-      inGroups(groups, ["nsenter", `--target=${pid}`, ...namespaces, `--wdns=${cwd}`, "--", ...inside]);
+    const nsenter = `nsenter --target=${pid} ${namespaces.join(" ")} --wdns="$PWD" -- "$@"`;
+    const enter = (command: readonly string[]) => inGroups(groups, nsenter, command);
     const env = {
       KUBECONFIG: join(folder, files.admin),
       HOME: join(folder, "home"),
@@ -86,9 +96,9 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
       folder,
       enter,
       run: (command, args, options = {}) =>
-        collect(enter([command, ...args], options.cwd), { ...options, env: { ...env, ...options.env } }),
+        collect(enter([command, ...args]), { ...options, env: { ...env, ...options.env } }),
       async start(command, args, options) {
-        const [first = "", ...rest] = enter([command, ...args], options.cwd);
+        const [first = "", ...rest] = enter([command, ...args]);
         const started = await startProcess(first, rest, { ...options, env: { ...env, ...options.env } });
         return withSignals(started);
       },
@@ -99,16 +109,6 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
     throw error;
   }
 }
-
-const inGroups = (groups: readonly string[], command: readonly string[]): readonly string[] => [
-  "sh",
-  "-c",
-  joinGroups,
-  "sh",
-  ...groups,
-  "--",
-  ...command,
-];
 
 /** `nsenter` waits outside for what it has started inside, and passes no signal on to it. */
 function withSignals(started: Process): Process {
@@ -138,7 +138,7 @@ function collect([command = "", ...args]: readonly string[], options: RunOptions
   // Node's test runner marks its children with it; a runner inside ours would answer in the runner's own protocol.
   delete env.NODE_TEST_CONTEXT;
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { env, detached: true, stdio: "pipe" });
+    const child = spawn(command, args, { cwd: options.cwd, env, detached: true, stdio: "pipe" });
     const texts = { stdout: "", stderr: "" };
     for (const stream of ["stdout", "stderr"] as const) {
       child[stream].setEncoding("utf8").on("data", (piece: string) => {
