@@ -19,7 +19,7 @@ import { withLastValid } from "./last-valid.ts";
 import { type Item, type Owner, ownerKey } from "./translation.ts";
 
 /** One entity of a resource, and what the translation of the whole needs of it again and again. */
-export interface Piece extends CheckedTranslation {
+export interface Piece extends Pick<CheckedTranslation, "collection" | "item" | "violations" | "backend"> {
   /** Undefined when there are violations, but for a certificate that goes on with its last good Secret. */
   readonly asItem: Item | undefined;
   /** `refersTo` as keys of owners. */
@@ -51,10 +51,22 @@ export interface Memory {
   keepOnly(keys: ReadonlyMap<string, unknown>): void;
 }
 
+/** Shared by all that have none. */
+const none: readonly never[] = [];
+const nothing: ReadonlySet<string> = new Set();
+
 function pieceOf(owner: Owner, checked: CheckedTranslation): Piece {
-  const { entity, refersTo = [] } = checked;
-  const targets = refersTo.map((reference) => ({ ...reference, key: ownerKey(reference) }));
-  return { ...checked, asItem: entity && { owner, entity: entity as unknown as Item["entity"] }, targets };
+  const { collection, item, violations, backend, entity, refersTo } = checked;
+  const filled = entity as unknown as Item["entity"] | undefined;
+  return {
+    collection,
+    // One of the two is enough: the entity says the same, and there are very many of them.
+    item: filled ?? item,
+    violations: violations.length === 0 ? none : violations,
+    ...(backend && { backend }),
+    asItem: filled && { owner, entity: filled },
+    targets: refersTo?.map((reference) => ({ ...reference, key: ownerKey(reference) })) ?? none,
+  };
 }
 
 /** @param lastValid What stands in for a resource that was made invalid. Absent: nothing does. */
@@ -121,7 +133,16 @@ export function createMemory(homeNamespace: string, lastValid?: LastValid): Memo
         : { translated, holds: noted.holds };
       if (served === translated && translated[0]?.entity) lastValid?.note(key, resource);
       const pieces = served.map((checked) => pieceOf(owner, checked));
-      const entry: Entry = { owner, key, uid, version, holds, pieces, asked, secret: last };
+      const entry: Entry = {
+        owner,
+        key,
+        uid,
+        version,
+        holds,
+        pieces,
+        asked: asked.size === 0 ? nothing : asked,
+        secret: last,
+      };
       remembered.set(key, entry);
       entries.set(resource, entry);
       return entry;
