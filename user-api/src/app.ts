@@ -1,5 +1,6 @@
 /** The HTTP application: everything but the listening. */
 import type { IncomingMessage } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from "fastify";
 import { buildSchema, type ExecutionResult, type GraphQLError } from "graphql";
 import { mercurius } from "mercurius";
@@ -10,6 +11,7 @@ import { schema as text } from "./directory/schema.ts";
 import { codeOf, codesOf, failure, type Occasion, present } from "./errors.ts";
 import type { Events } from "./events/events.ts";
 import { makeQuick } from "./execution/quick.ts";
+import { UnderWay } from "./execution/under-way.ts";
 import { serveGraphiql } from "./http/graphiql.ts";
 import { serveGraphql } from "./http/route.ts";
 import { makeDocuments } from "./limits/documents.ts";
@@ -113,6 +115,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
 
   const inTime = makeInTime(limits.milliseconds);
+  const resolvers = makeResolvers({ store, page: limits.page, created: (user) => events.publish(user) });
+  const creating = new UnderWay();
+  const createUser: typeof resolvers.Mutation.createUser = (root, given) =>
+    creating.add(resolvers.Mutation.createUser(root, given));
+
   const schema = buildSchema(text);
   const { introspection, trusted } = options;
   const documents = makeDocuments({ schema, limits, introspection, trusted });
@@ -122,7 +129,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     schema,
     // Its endpoint and its sockets keep to few rules of their specifications: http/ and subscriptions/ do.
     routes: false,
-    resolvers: makeResolvers({ store, page: limits.page, created: (user) => events.publish(user) }),
+    resolvers: { ...resolvers, Mutation: { createUser } },
     validationRules: [...documents.rules],
     graphql: { parseOptions: { maxTokens: limits.tokens }, validateOptions },
     // Documents by their text, each up to the greatest request.
@@ -223,6 +230,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         live.cut();
         app.server.closeAllConnections();
       }, drainMilliseconds).unref();
+      // Followers hear of users who are being created by requests, unless the store keeps them waiting.
+      await Promise.race([creating.settled(), pause(drainMilliseconds / 2, undefined, { ref: false })]);
       await live.drain();
     });
   });

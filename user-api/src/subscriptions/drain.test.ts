@@ -9,6 +9,7 @@ import {
   create,
   endAll,
   FOLLOW,
+  FOLLOW_NAMES,
   following,
   listening,
   nextMessage,
@@ -67,6 +68,41 @@ describe("a server that drains", () => {
     assert.equal((await once(socket, "close"))[0], 1001);
     await closing;
   });
+
+  for (const [what, answers] of [
+    ["tells of a user whom a request is creating, and then closes with 1001", true],
+    ["closes with 1001 all the same when the store keeps such a request waiting", false],
+  ] as const) {
+    it(what, async () => {
+      const adding = Promise.withResolvers<void>();
+      const gate = Promise.withResolvers<boolean>();
+      const store = arrayStore({
+        add() {
+          adding.resolve();
+          return gate.promise;
+        },
+      });
+      const { app, url, http } = await listening({ store, drainMilliseconds: answers ? 60_000 : 100 });
+      const socket = await acknowledged(url);
+      socket.send(subscribe("1", FOLLOW_NAMES));
+      await following(app, 1);
+      const told: unknown[] = [];
+      socket.on("message", (data) => told.push(JSON.parse(String(data)).payload));
+      const headers = { "content-type": "application/json" };
+      const answer = fetch(http, { method: "POST", headers, body: JSON.stringify(create("ann")) }).then(
+        ({ status }) => status,
+        () => "cut",
+      );
+      await adding.promise;
+      const closed = once(socket, "close");
+      const closing = app.close();
+      if (answers) gate.resolve(true);
+      assert.equal((await closed)[0], 1001);
+      assert.deepEqual(told, answers ? [{ data: { userCreated: { name: "ann" } } }] : []);
+      assert.equal(await answer, answers ? 200 : "cut");
+      await closing;
+    });
+  }
 
   it("tells of every user who was created before, by sockets and streams, and then ends them", async () => {
     const reads: PromiseWithResolvers<void>[] = [];

@@ -8,6 +8,7 @@ import {
   OperationTypeNode,
 } from "graphql";
 import { failure, type Occasion, present } from "../errors.ts";
+import { UnderWay } from "../execution/under-way.ts";
 import type { Variables } from "../limits/cost.ts";
 import type { Ask, Documents, Operation } from "../limits/documents.ts";
 import type { Consumer } from "../policy/consumer.ts";
@@ -64,7 +65,7 @@ function errorsIn(fault: unknown): readonly GraphQLError[] {
 }
 
 export function makeOperations({ schema, feed, check, execute, onFollow, contextOf }: OperationsOptions): Operations {
-  const single = new Set<Promise<void>>();
+  const single = new UnderWay();
 
   /** Whether the subscription may begin: its variables fit and its resolver has no objection. */
   async function refusalOf({ operation, variables, operationName }: Asked, caller: Caller) {
@@ -136,8 +137,7 @@ export function makeOperations({ schema, feed, check, execute, onFollow, context
       const running = run().catch((fault: unknown) => {
         if (!over) receiver.fail(formatted(errorsIn(fault), caller));
       });
-      single.add(running);
-      void running.finally(() => single.delete(running));
+      void single.add(running);
       return () => {
         over = true;
         unfollow();
@@ -145,7 +145,7 @@ export function makeOperations({ schema, feed, check, execute, onFollow, context
     },
 
     async settled() {
-      await Promise.all(single);
+      await single.settled();
       await feed.settled();
     },
   };
