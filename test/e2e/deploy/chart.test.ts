@@ -1,0 +1,130 @@
+/**
+ * The chart by the real Helm, without a cluster. The goldens are test/golden/chart; after a change on purpose:
+ *
+ *     node test/e2e/deploy/chart.test.ts --write
+ */
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { cases, folder, goldenOf, goldenText, renderCase, titleOf } from "./goldens.ts";
+import { charts, helm, type Rendered, release, render } from "./helm.ts";
+
+const byDefault = await renderCase("default");
+
+if (process.argv.includes("--write")) {
+  for (const name of cases) writeFileSync(goldenOf(name), await goldenText(name, byDefault));
+} else {
+  for (const name of cases)
+    test(`golden ${name}: ${titleOf(name)}`, async () => {
+      assert.ok(existsSync(goldenOf(name)), "there is no golden: node test/e2e/deploy/chart.test.ts --write");
+      const text = await goldenText(name, byDefault);
+      assert.equal(
+        text,
+        readFileSync(goldenOf(name), "utf8"),
+        "on purpose? node test/e2e/deploy/chart.test.ts --write",
+      );
+    });
+
+  test("no golden is left of values that are gone", () => {
+    const outputs = readdirSync(folder).filter((file) => file.endsWith(".out.yaml"));
+    assert.deepEqual(outputs.sort(), cases.map((name) => `${name}.out.yaml`).sort());
+  });
+
+  for (const [name, chart] of Object.entries(charts))
+    test(`helm lint finds nothing in ${name}`, async () => {
+      const { code, stdout, stderr } = await helm(["lint", "--strict", chart]);
+      assert.equal(code, 0, stdout + stderr);
+    });
+
+  describe("values that cannot be meant", () => {
+    const wrong: readonly (readonly [string, string, RegExp])[] = [
+      ["a name that the chart does not know", "gateway.replica=3", /'\/gateway': additional properties 'replica'/],
+      ["too few replicas", "gateway.replicas=-1", /'\/gateway\/replicas': minimum/],
+      ["a word that is none of the possible", "logLevel=loud", /'\/logLevel': value must be one of 'debug'/],
+      ["a text for a list", "userApi.route.paths=/users", /'\/userApi\/route\/paths': got string, want array/],
+      ["a digest that is none", "operator.image.digest=abc", /'\/operator\/image\/digest': 'abc' does not match/],
+      ["limits with a wrong name", "gateway.resources.limit.memory=1Gi", /additional properties 'limit'/],
+      ["a class that can be no label", "class=A b", /'\/class': 'A b' does not match/],
+      ["two ways to say namespaces", "namespaces={a},namespaceSelector=b=c", /set one of them/],
+      ["two databases", "postgres.enabled=true,postgres.existingSecret=x", /postgres.*: set one of them/],
+      ["two Redis servers", "redis.enabled=true,redis.host=x", /redis.*: set one of them/],
+      ["Kubernetes tokens without a ClusterRole", "namespaces={a},admin.kubernetes=true", /takes a ClusterRole/],
+      ["replicas that share no database", "userApi.replicas=2", /takes a Postgres server/],
+      ["a route to nothing", "userApi.enabled=false,userApi.route.enabled=true", /no user API to lead to/],
+      [
+        "fewest above most",
+        "gateway.autoscaling.enabled=true,gateway.autoscaling.minReplicas=11",
+        /minReplicas is more than maxReplicas/,
+      ],
+    ];
+    for (const [what, value, words] of wrong)
+      test(`are refused with a word: ${what}`, () => assert.rejects(render({ values: ["--set", value] }), words));
+
+    test("are refused with a word: a release whose name leaves no place for those of Services", async () => {
+      const { code, stderr } = await helm(["template", "a".repeat(49), charts.sluice]);
+      assert.equal(code, 1);
+      assert.match(stderr, /the release's name a+ is too long: 48 characters/);
+    });
+  });
+
+  test("Secrets and certificates are other ones in every release", async () => {
+    const secretsOf = (objects: readonly Rendered[]) => objects.filter(({ kind }) => kind === "Secret");
+    const [first, second] = [secretsOf(byDefault), secretsOf(await renderCase("default"))];
+    assert.equal(first.length, 3);
+    for (const [index, { data, metadata }] of first.entries())
+      assert.notDeepEqual(data, second[index]?.data, metadata.name);
+  });
+
+  test("a digest takes the place of the tag, behind the registry", async () => {
+    const digest = `sha256:${"0".repeat(64)}`;
+    const values = ["--set", `image.registry=images.example.com,operator.image.digest=${digest}`];
+    const operator = (await render({ values })).find(
+      ({ kind, metadata: { name } }) => `${kind}/${name}` === "Deployment/sluice-operator",
+    );
+    assert.match(JSON.stringify(operator), new RegExp(`"image":"images.example.com/sluice/operator@${digest}"`));
+  });
+
+  for (const name of cases)
+    test(`${name}: no pod but those of the operator and the admin API has a token of Kubernetes`, async () => {
+      const pods = (await renderCase(name)).flatMap(podsIn);
+      assert.ok(pods.length > 0);
+      for (const { owner, spec } of pods) {
+        const mayAsk = [`${release}-operator`, `${release}-admin`].includes(owner);
+        assert.equal(spec.automountServiceAccountToken, mayAsk, owner);
+      }
+    });
+
+  test("with namespaces nothing lies outside of them", async () => {
+    const unscoped = (await renderCase("namespaced")).filter(({ metadata }) => metadata.namespace === undefined);
+    assert.deepEqual(unscoped, []);
+  });
+
+  for (const [file, object] of [
+    ["operator-role.yaml", "operator"],
+    ["admin-role.yaml", "admin"],
+  ] as const)
+    test(`the ${object}'s rights are those of ${file}, and no wildcard is among them`, async () => {
+      const roles = (await renderCase("production")).filter(
+        ({ kind, metadata }) => /^(Cluster)?Role$/.test(kind) && metadata.name.endsWith(`${release}-${object}`),
+      );
+      assert.equal(roles.length, 2);
+      const text = readFileSync(join(charts.sluice, "files", file), "utf8");
+      for (const { rules } of roles) {
+        assert.doesNotMatch(JSON.stringify(rules), /"\*"/);
+        for (const { verbs } of rules as readonly { verbs: readonly string[] }[])
+          assert.ok(text.includes(`verbs: [${verbs.join(", ")}]`), verbs.join());
+      }
+    });
+}
+
+interface PodSpec {
+  readonly automountServiceAccountToken?: boolean;
+}
+
+/** The pods that an object makes or is. */
+function podsIn({ kind, metadata, spec }: Rendered): readonly { readonly owner: string; readonly spec: PodSpec }[] {
+  if (kind === "Pod") return [{ owner: metadata.name, spec: spec as PodSpec }];
+  const { template } = (spec ?? {}) as { template?: { spec: PodSpec } };
+  return template ? [{ owner: metadata.name, spec: template.spec }] : [];
+}

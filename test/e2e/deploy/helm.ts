@@ -1,0 +1,72 @@
+/** The real Helm and the charts of this repository. */
+import { execFile } from "node:child_process";
+import { join, resolve } from "node:path";
+import { parseAllDocuments } from "yaml";
+import { temporaryFolder } from "../../process/index.ts";
+import { tool } from "../../tools/tool.ts";
+
+const root = resolve(import.meta.dirname, "../../..");
+
+export const charts = { sluice: join(root, "charts/sluice"), crds: join(root, "charts/sluice-crds") } as const;
+
+export interface HelmAnswer {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A Kubernetes object as a template makes it. */
+export interface Rendered {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly annotations?: object };
+  readonly [member: string]: unknown;
+}
+
+/**
+ * Runs Helm to its end, whatever its exit code, with folders of its own for what it keeps.
+ *
+ * @param kubeconfig Default: none, so that no cluster is met by mistake.
+ */
+export async function helm(args: readonly string[], kubeconfig = "/dev/null"): Promise<HelmAnswer> {
+  const program = await tool("helm");
+  const { path: home, remove } = temporaryFolder("helm");
+  try {
+    const env = { ...process.env, HOME: home, KUBECONFIG: kubeconfig, HELM_DRIVER: undefined };
+    return await new Promise((done) => {
+      execFile(program, args, { env, maxBuffer: 64 * 1024 * 1024, timeout: 300_000 }, (error, stdout, stderr) => {
+        done({ code: error === null ? 0 : Number(error.code ?? 1) || 1, stdout, stderr });
+      });
+    });
+  } finally {
+    remove();
+  }
+}
+
+/** The release's name in all tests. */
+export const release = "sluice";
+
+export interface RenderOptions {
+  /** Arguments that say the values: `--set …`, `-f …`. */
+  readonly values?: readonly string[];
+  /** Default sluice. */
+  readonly namespace?: string;
+}
+
+/** What `helm template` makes of the chart, in its order. Throws Helm's own words when it refuses. */
+export async function render({ values = [], namespace = "sluice" }: RenderOptions = {}): Promise<readonly Rendered[]> {
+  const args = ["template", release, charts.sluice, "--namespace", namespace, ...values];
+  const { code, stdout, stderr } = await helm(args);
+  if (code !== 0) throw new Error(stderr);
+  return objectsIn(stdout);
+}
+
+/** The objects of a stream of YAML documents. */
+export function objectsIn(text: string): readonly Rendered[] {
+  return parseAllDocuments(text).flatMap((document) => {
+    const [fault] = document.errors;
+    if (fault) throw fault;
+    const object: Rendered | null = document.toJS();
+    return object === null ? [] : [object];
+  });
+}
