@@ -16,6 +16,7 @@ export { canonical, deriveId, deriveNamelessId, idOf, uuidV5 } from "./ids.ts";
 export { mergeEntity } from "./merge/index.ts";
 export { toCamel, toSnake } from "./names.ts";
 export { normalizePath } from "./path.ts";
+export * from "./pem-files.ts";
 export * from "./plugins/index.ts";
 export { type Period, periods } from "./plugins/rate-limiting.ts";
 export type * from "./push.ts";

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { temporaryFolder, waitFor } from "../../../test/process/index.ts";
+import { makeAuthority } from "../../../test/tools/certificates.ts";
+import { followPemFiles, PemError, type PemTexts, readPemFiles } from "./pem-files.ts";
+
+const authority = await makeAuthority();
+async function makeSet(): Promise<PemTexts> {
+  const { certificate, key } = await authority.issue({ name: "node", sans: ["node"], usage: "server" });
+  return { cert: certificate, key, ca: authority.certificate };
+}
+const [first, second, third] = await Promise.all([makeSet(), makeSet(), makeSet()]);
+
+const names: PemTexts = { cert: "tls.crt", key: "tls.key", ca: "ca.crt" };
+const each = ["cert", "key", "ca"] as const;
+
+/** A folder as the kubelet mounts a Secret: links to links of a folder, which is another after each change. */
+function mounted(t: TestContext, texts: PemTexts) {
+  const folder = temporaryFolder("mounted");
+  t.after(() => folder.remove());
+  let count = 0;
+  function swap(next: PemTexts): void {
+    const name = `..${count++}`;
+    mkdirSync(join(folder.path, name));
+    for (const one of each) writeFileSync(join(folder.path, name, names[one]), next[one]);
+    symlinkSync(name, join(folder.path, "..data_tmp"));
+    renameSync(join(folder.path, "..data_tmp"), join(folder.path, "..data"));
+    if (count > 1) rmSync(join(folder.path, `..${count - 2}`), { recursive: true });
+  }
+  swap(texts);
+  const files = Object.fromEntries(each.map((one) => [one, join(folder.path, names[one])])) as unknown as PemTexts;
+  for (const one of each) symlinkSync(join("..data", names[one]), files[one]);
+  return { files, swap };
+}
+
+/** The files in a plain folder. */
+function plain(t: TestContext, texts: PemTexts) {
+  const folder = temporaryFolder("plain");
+  t.after(() => folder.remove());
+  const files = Object.fromEntries(each.map((one) => [one, join(folder.path, names[one])])) as unknown as PemTexts;
+  const write = (some: Partial<PemTexts>) => {
+    for (const one of each) if (some[one] !== undefined) writeFileSync(files[one], some[one]);
+  };
+  write(texts);
+  return { files, write };
+}
+
+function follow(t: TestContext, files: PemTexts, { interval = 600_000, fails = () => false } = {}) {
+  const taken: PemTexts[] = [];
+  const troubles: string[] = [];
+  const following = followPemFiles({
+    files,
+    texts: first,
+    take(texts) {
+      if (fails()) throw new Error("it cannot be shown");
+      taken.push(texts);
+    },
+    onTrouble: (reason) => troubles.push(reason),
+    interval,
+  });
+  t.after(following.close);
+  return { taken, troubles, close: following.close };
+}
+
+test("a mounted Secret that changes is taken at once, every time", async (t) => {
+  const { files, swap } = mounted(t, first);
+  assert.deepEqual(await readPemFiles(files), first);
+  const { taken, troubles } = follow(t, files);
+  for (const [index, next] of [second, third, first].entries()) {
+    swap(next);
+    await waitFor(() => taken.length > index, { what: "the change" });
+  }
+  assert.deepEqual(taken, [second, third, first]);
+  assert.deepEqual(troubles, []);
+});
+
+test("what is half written is told once and not taken, and the whole is", async (t) => {
+  const { files, write } = plain(t, first);
+  const { taken, troubles } = follow(t, files, { interval: 20 });
+  write({ cert: second.cert });
+  await waitFor(() => troubles.length > 0, { what: "the trouble" });
+  assert.match(troubles[0] ?? "", /the key in .*tls\.key is not that of the certificate in .*tls\.crt/);
+  write({ ca: `${second.ca}${second.ca.slice(0, 200)}` });
+  write({ key: second.key });
+  await waitFor(() => troubles.length > 1, { what: "the other trouble" });
+  assert.deepEqual(taken, []);
+  write({ ca: second.ca });
+  await waitFor(() => taken.length > 0, { what: "the whole" });
+  assert.deepEqual([taken, troubles.length], [[second], 2]);
+});
+
+test("a change that nobody tells of is seen at the next look", async (t) => {
+  // The folder of the links is watched, and not the one in which the files lie.
+  const { files, write } = plain(t, first);
+  const folder = temporaryFolder("links");
+  t.after(() => folder.remove());
+  const links = Object.fromEntries(each.map((one) => [one, join(folder.path, names[one])])) as unknown as PemTexts;
+  for (const one of each) symlinkSync(files[one], links[one]);
+  const { taken } = follow(t, links, { interval: 20 });
+  write(second);
+  await waitFor(() => taken.length > 0, { what: "the change" });
+  assert.deepEqual(taken.at(-1), second);
+});
+
+test("what cannot be taken is tried again", async (t) => {
+  const { files, write } = plain(t, second);
+  let fails = true;
+  const { taken, troubles } = follow(t, files, { interval: 20, fails: () => fails });
+  await waitFor(() => troubles.length > 0, { what: "the trouble" });
+  fails = false;
+  await waitFor(() => taken.length > 0, { what: "the change" });
+  assert.deepEqual([taken, troubles], [[second], ["it cannot be shown"]]);
+  write(first);
+  await waitFor(() => taken.length > 1, { what: "the change after it" });
+});
+
+test("files that go away are told once, and what was read goes on", async (t) => {
+  const { files } = plain(t, first);
+  const { taken, troubles } = follow(t, files, { interval: 20 });
+  rmSync(files.key);
+  await waitFor(() => troubles.length > 0, { what: "the trouble" });
+  assert.match(troubles[0] ?? "", /ENOENT.*tls\.key/);
+  assert.deepEqual(taken, []);
+});
+
+const faults: readonly (readonly [what: string, texts: Partial<PemTexts>, fault: RegExp])[] = [
+  ["no certificate", { cert: "" }, /tls\.crt holds no PEM certificate$/],
+  ["an authority that is cut off", { ca: first.ca.slice(0, -30) }, /ca\.crt ends in the middle of a certificate$/],
+  ["an authority that is garbled", { ca: first.ca.replace(/\n.{30}/, "\nAAAA") }, /ca\.crt holds a certificate that/],
+  ["a key that is none", { key: "secret" }, /tls\.key holds no PEM private key, or an encrypted one$/],
+  ["another's key", { key: second.key }, /is not that of the certificate/],
+];
+for (const [what, texts, fault] of faults)
+  test(`${what} is a fault that names the file and shows nothing of it`, async (t) => {
+    const { files, write } = plain(t, first);
+    write(texts);
+    const error = await readPemFiles(files).then(
+      () => assert.fail("it was taken"),
+      (reason: Error) => reason,
+    );
+    assert.ok(error instanceof PemError);
+    assert.match(error.message, fault);
+    assert.doesNotMatch(error.message, /secret|BEGIN/);
+  });

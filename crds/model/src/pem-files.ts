@@ -1,0 +1,137 @@
+/**
+ * The PEM files of mutual TLS between the operator and a node, as both sides read them: at the start, and again whenever
+ * they change, because a Secret that is mounted changes under a process that goes on.
+ */
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { type FSWatcher, watch } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** A certificate, its private key, and the authorities to trust: PEM texts, or the paths of files that hold them. */
+export interface PemTexts {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+export type PemFiles = PemTexts;
+
+/** What is in the files does not belong together, or is no PEM. */
+export class PemError extends Error {
+  override readonly name = "PemError";
+}
+
+/** @throws PemError, and what reading a file throws. */
+export async function readPemFiles({ cert, key, ca }: PemFiles): Promise<PemTexts> {
+  const [certText, keyText, caText] = await Promise.all([cert, key, ca].map((file) => readFile(file, "utf8")));
+  const texts = { cert: certText ?? "", key: keyText ?? "", ca: caText ?? "" };
+  const [own] = certificatesIn(cert, texts.cert);
+  certificatesIn(ca, texts.ca);
+  if (!own?.checkPrivateKey(privateKeyIn(key, texts.key)))
+    throw new PemError(`the key in ${key} is not that of the certificate in ${cert}`);
+  return texts;
+}
+
+export interface FollowPemOptions {
+  readonly files: PemFiles;
+  /** What was read last. */
+  readonly texts: PemTexts;
+  /** Told what the files hold when that is another set that belongs together. What it throws is trouble. */
+  readonly take: (texts: PemTexts) => void;
+  /** Told why what the files hold is not taken, once. What was taken before goes on. */
+  readonly onTrouble: (reason: string) => void;
+  /** Milliseconds between looks, for file systems that do not tell of changes. Default 10,000. */
+  readonly interval?: number;
+}
+
+/** Milliseconds until those who write several files have written all of them. */
+const SETTLED = 100;
+
+/** Follows the files until it is closed; then nobody is told any more. */
+export function followPemFiles(options: FollowPemOptions): { close(): void } {
+  const { files, take, onTrouble, interval = 10_000 } = options;
+  let { texts } = options;
+  let trouble = "";
+  let closed = false;
+  let looking = false;
+  /** Something changed while the files were being read. */
+  let again = false;
+  let timer: NodeJS.Timeout;
+
+  async function look(): Promise<void> {
+    looking = true;
+    again = false;
+    let reason = "";
+    try {
+      const found = await readPemFiles(files);
+      if (!closed && !isSame(found, texts)) take(found);
+      texts = found;
+    } catch (error) {
+      reason = (error as Error).message;
+    }
+    looking = false;
+    if (closed) return;
+    if (reason !== "" && reason !== trouble) onTrouble(reason);
+    trouble = reason;
+    plan(again ? SETTLED : interval);
+  }
+
+  function plan(wait: number): void {
+    clearTimeout(timer);
+    timer = setTimeout(look, wait).unref();
+  }
+
+  function onChange(): void {
+    if (looking) again = true;
+    else if (!closed) plan(SETTLED);
+  }
+
+  /** A mounted Secret is a folder of links, all of which turn at once: so it is the folders that are watched. */
+  function watchers(): readonly FSWatcher[] {
+    const folders = new Set([files.cert, files.key, files.ca].map((file) => dirname(file)));
+    return [...folders].flatMap((folder) => {
+      try {
+        const watcher = watch(folder, { persistent: false }, onChange);
+        // Then the looks by time are left.
+        return [watcher.on("error", () => watcher.close())];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  const watching = watchers();
+  // They may have changed since they were read.
+  plan(SETTLED);
+  return {
+    close() {
+      closed = true;
+      clearTimeout(timer);
+      for (const watcher of watching) watcher.close();
+    },
+  };
+}
+
+const isSame = (one: PemTexts, other: PemTexts): boolean =>
+  one.cert === other.cert && one.key === other.key && one.ca === other.ca;
+
+/** At least one, and all of them whole. */
+function certificatesIn(file: string, text: string): readonly X509Certificate[] {
+  const begun = text.match(/-----BEGIN CERTIFICATE-----/g)?.length ?? 0;
+  const whole = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (begun === 0) throw new PemError(`${file} holds no PEM certificate`);
+  if (whole.length < begun) throw new PemError(`${file} ends in the middle of a certificate`);
+  try {
+    return whole.map((pem) => new X509Certificate(pem));
+  } catch {
+    throw new PemError(`${file} holds a certificate that cannot be read`);
+  }
+}
+
+function privateKeyIn(file: string, text: string) {
+  try {
+    return createPrivateKey(text);
+  } catch {
+    // The reason may quote the text.
+    throw new PemError(`${file} holds no PEM private key, or an encrypted one`);
+  }
+}
