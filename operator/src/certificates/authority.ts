@@ -46,8 +46,15 @@ export async function makeAuthority(name: string, { from, until }: Validity): Pr
   return { certificate: certificate.toString("pem"), key: pemOf(keys.privateKey) };
 }
 
-/** A server's certificate for host names and addresses; the first one is its common name. */
-export async function issueServing(authority: Pair, names: readonly string[], validity: Validity): Promise<Pair> {
+/** What a certificate is for. */
+export interface Purpose {
+  /** Host names and addresses, at least one; the first is its common name. */
+  readonly names: readonly string[];
+  /** What it may be shown as: those of the other kind refuse it. */
+  readonly usage: "client" | "server";
+}
+
+export async function issue(authority: Pair, { names, usage }: Purpose, validity: Validity): Promise<Pair> {
   const x509 = await load();
   const issuer = new x509.X509Certificate(authority.certificate);
   const der = x509.PemConverter.decodeFirst(authority.key);
@@ -65,7 +72,7 @@ export async function issueServing(authority: Pair, names: readonly string[], va
     extensions: [
       new x509.BasicConstraintsExtension(false),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage[usage === "server" ? "serverAuth" : "clientAuth"]]),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
       new x509.SubjectAlternativeNameExtension(
         names.map((value) => ({ type: isIP(value) === 0 ? "dns" : "ip", value }) as const),

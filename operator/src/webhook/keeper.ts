@@ -3,11 +3,12 @@
  * ValidatingWebhookConfiguration, whose address also says what names the certificate is for. Everything is looked at
  * again every minute, whoever changed it.
  */
-import { setTimeout as sleep } from "node:timers/promises";
-import { type ClusterObject, type ClusterObjects, Conflict, type Resource, type ResourceClient } from "@sluice/crds";
+import type { ClusterObject, ClusterObjects, Resource, ResourceClient } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { Pair } from "../certificates/authority.ts";
-import { renewed, type ServingCertificates } from "../certificates/serving.ts";
+import { type Issued, type Plan, renewed } from "../certificates/issued.ts";
+import { lookAgain } from "../certificates/look-again.ts";
+import { asFound, secretOf, textIn } from "../certificates/secret.ts";
 
 export interface KeeperOptions {
   readonly client: Pick<ResourceClient, "get" | "apply">;
@@ -25,45 +26,46 @@ export interface KeeperOptions {
   readonly interval?: number;
 }
 
+/** Replicas, and the API server with them, look once a minute. */
+const OVERLAP = 10 * 60_000;
+
 /** Runs until the signal aborts; never rejects. */
 export async function keepCertificate(options: KeeperOptions): Promise<void> {
   const { signal, log, show, interval = 60_000 } = options;
   let shown: string | undefined;
-  while (!signal.aborted) {
-    let wait = interval;
-    try {
-      const { serving } = await look(options);
+  await lookAgain({
+    async look() {
+      const { serving } = (await look(options)).certificates;
       if (serving.certificate !== shown) {
         show(serving);
         shown = serving.certificate;
         log.info("the webhook has a certificate");
       }
-    } catch (error) {
-      wait = interval / 10;
-      // Another replica was quicker: what it wrote is read next.
-      if (error instanceof Conflict) wait = 0;
-      else if (!signal.aborted) log.warn({ err: error }, "the webhook's certificate cannot be kept");
-    }
-    await sleep(wait, undefined, { signal }).catch(() => undefined);
-  }
+      return interval;
+    },
+    trouble: "the webhook's certificate cannot be kept",
+    retry: interval / 10,
+    log,
+    signal,
+  });
 }
 
 /** One look: the certificate that is to be shown, with what it needs written. */
-async function look(options: KeeperOptions): Promise<ServingCertificates> {
+async function look(options: KeeperOptions): Promise<Issued<"serving">> {
   const { client, objects, configuration, secret, manager, now = () => new Date() } = options;
   const found = await objects.get(KIND, configuration);
   if (!found)
     throw new Error(`there is no ValidatingWebhookConfiguration ${configuration}: nothing is checked at apply`);
-  const names = namesOf(found);
+  const plan: Plan<"serving"> = {
+    authority: "sluice webhook authority",
+    certificates: { serving: { names: namesOf(found), usage: "server" } },
+    overlap: OVERLAP,
+  };
   const resource = await client.get({ kind: "Secret", ...secret });
   const stored = resource && storedIn(resource);
-  const current = await renewed(stored, { names, now: now() });
+  const current = await renewed(stored, plan, { now: now() });
   if (current !== stored)
-    await client.apply("Secret", asSecret(current, secret), {
-      manager,
-      force: true,
-      expect: resource ? versionOf(resource) : "absent",
-    });
+    await client.apply("Secret", asSecret(current, secret), { manager, force: true, expect: asFound(resource) });
   await trust(found, current.authorities, { objects, manager });
   return current;
 }
@@ -109,33 +111,21 @@ async function trust(
   await objects.apply(KIND, applied, { manager });
 }
 
-const entries = { authorities: "ca.crt", authorityKey: "ca.key", certificate: "tls.crt", key: "tls.key" } as const;
+const entries = { authorities: "ca.crt", authorityKeys: "ca.key", certificate: "tls.crt", key: "tls.key" } as const;
 
-function storedIn({ data = {} }: Resource): ServingCertificates {
-  const text = (entry: string) => Buffer.from(data[entry] ?? "", "base64").toString();
+function storedIn(resource: Resource): Issued<"serving"> {
+  const text = (entry: keyof typeof entries) => textIn(resource, entries[entry]);
   return {
-    authorities: text(entries.authorities),
-    authorityKey: text(entries.authorityKey),
-    serving: { certificate: text(entries.certificate), key: text(entries.key) },
+    authorities: text("authorities"),
+    authorityKeys: text("authorityKeys"),
+    certificates: { serving: { certificate: text("certificate"), key: text("key") } },
   };
 }
 
-/** Of no type that the operator reads as somebody's certificate. */
-function asSecret(current: ServingCertificates, { namespace, name }: KeeperOptions["secret"]): Resource {
-  const data = {
-    [entries.authorities]: current.authorities,
-    [entries.authorityKey]: current.authorityKey,
-    [entries.certificate]: current.serving.certificate,
-    [entries.key]: current.serving.key,
-  };
-  const encoded = Object.entries(data).map(([entry, text]) => [entry, Buffer.from(text).toString("base64")]);
-  return {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { name, namespace },
-    type: "Opaque",
-    data: Object.fromEntries(encoded),
-  };
-}
-
-const versionOf = ({ metadata: { uid = "", resourceVersion = "" } }: Resource) => ({ uid, resourceVersion });
+const asSecret = ({ authorities, authorityKeys, certificates }: Issued<"serving">, place: KeeperOptions["secret"]) =>
+  secretOf(place, {
+    [entries.authorities]: authorities,
+    [entries.authorityKeys]: authorityKeys,
+    [entries.certificate]: certificates.serving.certificate,
+    [entries.key]: certificates.serving.key,
+  });

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { before, describe, test } from "node:test";
+import { type Issued, isShowable, isUsable, type Plan, renewed } from "./issued.ts";
+import { blocksOf } from "./pem.ts";
+
+const begin = new Date("2026-01-01T00:00:00Z");
+const DAY = 24 * 60 * 60 * 1000;
+const MINUTE = 60_000;
+const after = (days: number, minutes = 0): Date => new Date(begin.getTime() + days * DAY + minutes * MINUTE);
+
+type Name = "server" | "client";
+type Set = Issued<Name>;
+const plan: Plan<Name> = {
+  authority: "test authority",
+  certificates: {
+    server: { names: ["sluice-webhook.sluice.svc"], usage: "server" },
+    client: { names: ["sluice-operator"], usage: "client" },
+  },
+  overlap: 10 * MINUTE,
+};
+const at = (stored: Set | null, now: Date) => renewed(stored, plan, { now });
+
+const authoritiesOf = ({ authorities }: Set) =>
+  blocksOf(authorities, "CERTIFICATE").map((pem) => new X509Certificate(pem));
+const certificateOf = ({ certificates }: Set, name: Name = "server") =>
+  new X509Certificate(certificates[name].certificate);
+const trusts = (those: Set, shown: Set): boolean =>
+  Object.values(shown.certificates).every((pair) => isShowable(pair, those.authorities));
+
+describe("what an authority of our own has signed", () => {
+  let first: Set;
+  before(async () => {
+    first = await at(null, begin);
+  });
+
+  test("is for its names and its use, signed by its authority, and comes with its key", () => {
+    const [server, client, [authority]] = [
+      certificateOf(first),
+      certificateOf(first, "client"),
+      authoritiesOf(first),
+    ] as const;
+    assert.equal(server.checkHost("sluice-webhook.sluice.svc"), "sluice-webhook.sluice.svc");
+    assert.equal(server.checkHost("other.sluice.svc"), undefined);
+    assert.equal(client.subjectAltName, "DNS:sluice-operator");
+    assert.deepEqual([server.keyUsage, client.keyUsage], [["1.3.6.1.5.5.7.3.1"], ["1.3.6.1.5.5.7.3.2"]]);
+    assert.deepEqual([server.ca, authority?.ca], [false, true]);
+    assert.ok(authority && server.checkIssued(authority) && trusts(first, first));
+    assert.ok(server.checkPrivateKey(createPrivateKey(first.certificates.server.key)));
+  });
+
+  test("names addresses as addresses", async () => {
+    const certificates = { server: { names: ["127.0.0.1", "::1"], usage: "server" } } as const;
+    const { certificates: made } = await renewed(null, { ...plan, certificates }, { now: begin });
+    const certificate = new X509Certificate(made.server.certificate);
+    assert.deepEqual([certificate.checkIP("127.0.0.1"), certificate.checkIP("::1")], ["127.0.0.1", "::1"]);
+  });
+
+  test("stays as it is for two thirds of its time", async () => {
+    assert.equal(await at(first, begin), first);
+    assert.equal(await at(first, after(59)), first);
+  });
+
+  test("is made anew in its last third by the same authority", async () => {
+    const next = await at(first, after(61));
+    assert.equal(next.authorities, first.authorities);
+    for (const name of ["server", "client"] as const)
+      assert.notEqual(next.certificates[name].certificate, first.certificates[name].certificate);
+    assert.ok(trusts(first, next));
+  });
+
+  test("is made anew when it is for another name, alone", async () => {
+    const certificates = { ...plan.certificates, server: { names: ["localhost"], usage: "server" } } as const;
+    const next = await renewed(first, { ...plan, certificates }, { now: begin });
+    assert.deepEqual([next.authorities, next.certificates.client], [first.authorities, first.certificates.client]);
+    assert.equal(certificateOf(next).checkHost("localhost"), "localhost");
+  });
+
+  test("is made anew when the clock stands before its time", async () => {
+    assert.ok(trusts(await at(first, after(-1)), first));
+  });
+});
+
+/** What there is after each step, from the set before: authorities to trust, keys that sign or will, and what is new. */
+const turnover: readonly (readonly [when: string, now: Date, trusted: number, keys: number, signedAnew: boolean])[] = [
+  ["in the old one's last third the new one is only trusted", after(500), 2, 2, false],
+  ["until all have heard of it", after(500, 9), 2, 2, false],
+  ["then it signs, and the old one is still trusted", after(500, 11), 2, 1, true],
+  ["until all have what the new one signed", after(500, 20), 2, 1, false],
+  ["then the old one is forgotten", after(500, 22), 1, 1, false],
+];
+
+test("nobody is caught between two authorities", async () => {
+  // Just renewed, so that its certificates have time left while the authority has not.
+  let last = await at(await at(null, begin), after(480));
+  for (const [when, now, trusted, keys, signedAnew] of turnover) {
+    const next = await at(last, now);
+    assert.equal(authoritiesOf(next).length, trusted, when);
+    assert.equal(certificateOf(next).raw.equals(certificateOf(last).raw), !signedAnew, when);
+    assert.ok(trusts(next, next) && trusts(last, next) && trusts(next, last), when);
+    assert.equal(blocksOf(next.authorityKeys, "PRIVATE KEY").length, keys, when);
+    last = next;
+  }
+});
+
+test("whoever slept through all of it still goes one step at a time", async () => {
+  const first = await at(null, begin);
+  const announced = await at(first, after(500));
+  const woken = await at(announced, after(510));
+  assert.equal(authoritiesOf(woken).length, 2, "what the old one signed is still in use");
+  assert.ok(trusts(woken, announced) && trusts(announced, woken));
+});
+
+test("an authority is replaced on demand, in the same steps", async () => {
+  const first = await at(null, begin);
+  const next = await renewed(first, plan, { now: after(1), replace: true });
+  assert.equal(authoritiesOf(next).length, 2);
+  assert.deepEqual(next.certificates, first.certificates);
+  const last = await at(next, after(1, 11));
+  assert.ok(trusts(last, first) && !trusts(first, last));
+});
+
+test("an authority that has ended is not trusted", async () => {
+  const first = await at(null, begin);
+  const later = await at(first, after(800));
+  assert.equal(authoritiesOf(later).length, 1);
+  assert.ok(trusts(later, later) && !trusts(later, first));
+});
+
+const broken: readonly (readonly [what: string, (good: Set) => Set])[] = [
+  ["cut off", (good) => ({ ...good, authorities: good.authorities.slice(0, 80) })],
+  ["with another's key", (good) => ({ ...good, authorityKeys: good.certificates.server.key })],
+  ["with a garbled authority", (good) => ({ ...good, authorities: good.authorities.replace(/\n.{20}/, "\nAAAA") })],
+  [
+    "empty",
+    () => {
+      const nothing = { certificate: "", key: "" };
+      return { authorities: "", authorityKeys: "", certificates: { server: nothing, client: nothing } };
+    },
+  ],
+];
+for (const [what, breaking] of broken)
+  test(`what is ${what} is made anew`, async () => {
+    const found = breaking(await at(null, begin));
+    assert.equal(isUsable(found, begin), false);
+    const next = await at(found, begin);
+    assert.ok(trusts(next, next) && isUsable(next, begin));
+    assert.notEqual(next.authorityKeys, found.authorityKeys);
+  });
+
+test("a certificate that does not fit its key is made anew by the same authority", async () => {
+  const good = await at(null, begin);
+  const { server, client } = good.certificates;
+  const mixed = { ...good, certificates: { server: { ...server, key: client.key }, client } };
+  assert.equal(isShowable(mixed.certificates.server, good.authorities), false);
+  const next = await at(mixed, begin);
+  assert.deepEqual([next.authorities, next.certificates.client], [good.authorities, client]);
+  assert.ok(trusts(good, next));
+});
