@@ -76,7 +76,7 @@ interface BatchesOptions {
   readonly now?: () => number;
 }
 
-export function createBatches({ class: className, now = Date.now }: BatchesOptions): Batches {
+export function createBatches({ class: className, now = () => performance.now() }: BatchesOptions): Batches {
   const marked = new Map<string, Marked>();
   const known = new Map<string, Known>();
 

@@ -35,7 +35,7 @@ const saidProgrammed = ({ metadata, status }: Resource): boolean =>
 
 const textOf = (problems: readonly Problem[]): string => (problems.length === 0 ? "" : JSON.stringify(problems));
 
-export function createProgressBook(now: () => number = Date.now): ProgressBook {
+export function createProgressBook(now: () => number = () => performance.now()): ProgressBook {
   const entries = new Map<string, Entry>();
   return {
     contained(key, resource, problems, revision) {

@@ -56,7 +56,7 @@ interface Telling {
 const NAMED = 10;
 
 export function createStatuses(options: StatusesOptions): Statuses {
-  const { world, book, publisher, writer, isCalm = () => true, now = Date.now } = options;
+  const { world, book, publisher, writer, isCalm = () => true, now = () => performance.now() } = options;
   const unsettled = new Set<string>();
   /** Of those: what was opened as one of very many, and when the last of them was. */
   const many = new Set<string>();

@@ -58,7 +58,7 @@ export const ECHO = 2000;
 
 export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const { client, manager, log, onRetry, onRoom, onWrite, work } = options;
-  const { parallel = PARALLEL, retryInterval = 1000, now = Date.now } = options;
+  const { parallel = PARALLEL, retryInterval = 1000, now = () => performance.now() } = options;
   const queue = new Map<string, Wanted>();
   const busy = new Map<string, Wanted & { readonly done: Promise<void> }>();
   /** What was written a moment ago, the oldest first: a copy read before it says something else. */

@@ -95,22 +95,23 @@ test("a list that takes five seconds: nothing is published before it is there", 
 
 test("a CRD deleted and made again: its resources went with it, and those that are applied again are served", async () => {
   const { kubectl } = scene.plane;
-  const routes = await kubectl(["get", "routes.sluice.dev", "-o", "json"]);
   const crd = new URL("../../../crds/routes.sluice.dev.yaml", import.meta.url).pathname;
   await round(scene, {
     // What the API server deletes is gone.
     loaded: [],
     async fault(change) {
+      const routes = await kubectl(["get", "routes.sluice.dev", "-o", "json"]);
       await kubectl(["delete", "crd", "routes.sluice.dev", "--timeout=30s"]);
       const unready = async () => (await get(`${scene.operator.url}/readyz`)).status === 503;
       await waitFor(unready, { what: "the operator to miss the kind" });
       await kubectl(["apply", "--server-side", "-f", crd]);
       await kubectl(["wait", "--for=condition=Established", "crd/routes.sluice.dev", "--timeout=30s"]);
-      await waitFor(() => kubectl(["create", "-f", "-"], fresh(routes)), {
+      await waitFor(() => kubectl(["apply", "--server-side", "--field-manager=round", "-f", "-"], fresh(routes)), {
         what: "the kind to be served",
         timeout: 20_000,
       });
-      await kubectl(["wait", "--for=condition=Programmed", "gwroute", "--all", "--timeout=20s"]);
+      const programmed = kubectl(["wait", "--for=condition=Programmed", "gwroute", "--all", "--timeout=20s"]);
+      await programmed.catch((error) => assert.fail(`${error}\n${scene.operator.process.tail(40)}`));
       await change();
     },
   });

@@ -45,10 +45,10 @@ for (const [what, off] of [
       },
     }));
 
-  test(`clocks that become ten minutes ${what} all of a sudden: nobody is told that anything has changed`, () =>
-    round(scene, {
+  test(`clocks that become ten minutes ${what} all of a sudden: nobody is told that anything has changed`, async () => {
+    set(0);
+    await round(scene, {
       async fault(change) {
-        set(0);
         await waitFor(async () => (await scene.operator.metric("workqueue_depth")) === 0, { what: "rest" });
         const { term } = await scene.operator.status();
         const written = () => scene.operator.metric("sluice_operator_status_writes_total");
@@ -59,13 +59,14 @@ for (const [what, off] of [
         assert.equal((await scene.operator.status()).term, term);
         await change();
       },
-    }));
+    });
+  });
 
-  test(`a node dies as the operator's clock becomes ten minutes ${what}: nobody waits for it longer than ever`, () =>
-    round(scene, {
+  test(`a node dies as the operator's clock becomes ten minutes ${what}: nobody waits for it longer than ever`, async () => {
+    set(0);
+    await round(scene, {
       loaded: [0],
       async fault(change) {
-        set(0);
         const [, second] = scene.nodes;
         await second.process.kill9();
         set(off);
@@ -73,5 +74,6 @@ for (const [what, off] of [
         await scene.plane.kubectl(["wait", "--for=condition=Programmed", "gwroute/added", "--timeout=10s"]);
         await second.start();
       },
-    }));
+    });
+  });
 }

@@ -12,8 +12,10 @@ export interface PushLine {
   close(): void;
 }
 
-/** More than a look takes on a connection that is open: a TLS record with the head of a GET. */
-const LOOK = 1024;
+/** More than a look takes: a TLS record with the head of a GET. */
+const LOOK = 400;
+/** Times that the direction changes before the handshake and a first look are over. */
+const OPENING = 4;
 
 /** @param push Base address of a push listener. */
 export async function startPushLine(push: string): Promise<PushLine> {
@@ -22,7 +24,7 @@ export async function startPushLine(push: string): Promise<PushLine> {
   let waiting: { readonly bytes: number; readonly then: () => unknown } | null = null;
   const listener = createServer((incoming) => {
     const outgoing = connect(Number(port), hostname);
-    let opened = 0;
+    let turns = 0;
     let sent = 0;
     for (const socket of [incoming, outgoing]) {
       sockets.add(socket);
@@ -33,16 +35,16 @@ export async function startPushLine(push: string): Promise<PushLine> {
         outgoing.destroy();
       });
     }
-    outgoing.on("data", (chunk) => {
+    outgoing.on("data", (chunk: Buffer) => {
       incoming.write(chunk);
-      opened += chunk.length;
+      if (sent > 0) turns++;
       sent = 0;
     });
-    incoming.on("data", async (chunk) => {
+    incoming.on("data", async (chunk: Buffer) => {
+      if (sent === 0) turns++;
       sent += chunk.length;
       const mine = waiting;
-      // The handshake is passed on as it is.
-      if (mine && opened > 2 * LOOK && sent > LOOK) {
+      if (mine && turns > OPENING && sent > LOOK) {
         waiting = null;
         const part = chunk.subarray(0, mine.bytes);
         incoming.pause();

@@ -7,6 +7,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClusterClient, type ResourceClient } from "@sluice/crds";
 import { root } from "../../check/source-files.ts";
+import { connectApi } from "../../cluster/api.ts";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "../../cluster/control-plane.ts";
 import { type PushCertificates, writePushCertificates } from "../../cluster/push-certificates.ts";
 import { roleManifests, users } from "../../cluster/rbac.ts";
@@ -58,6 +59,8 @@ export interface Scene {
   readonly api: ApiProxy;
   /** The administrator's. */
   readonly client: ResourceClient;
+  /** Hash of the document that the operator has kept for a later start; null: none. */
+  kept(): Promise<string | null>;
   readonly certificates: PushCertificates;
   readonly upstream: Upstream;
   readonly nodes: readonly [SceneNode, SceneNode];
@@ -69,7 +72,7 @@ export interface Scene {
 export interface SceneOptions {
   readonly plane?: ControlPlaneOptions;
   /** Where the operator finds push listeners, given those of the nodes. Default: there. */
-  readonly through?: (nodes: readonly SceneNode[], certificates: PushCertificates) => Promise<readonly string[]>;
+  readonly through?: (nodes: Scene["nodes"], certificates: PushCertificates) => Promise<readonly string[]>;
   /** Settings of the operator. */
   readonly operator?: Env;
   /** Settings of the second node. */
@@ -188,9 +191,17 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     ends.push(upstream.close);
     const client = createClusterClient({ kubeconfig: plane.kubeconfig, log: { info() {}, warn() {}, error() {} } });
     ends.push(client.close);
+    const admin = connectApi(plane.kubeconfig);
+    ends.push(admin.close);
+    async function kept(): Promise<string | null> {
+      const path = `/api/v1/namespaces/${HOME}/configmaps/sluice-operator-document`;
+      const { body } = await admin.ask({ path });
+      const { manifest } = (body as { data?: { manifest?: string } }).data ?? {};
+      return manifest ? (JSON.parse(manifest) as { hash: string }).hash : null;
+    }
     const api = await startApiProxy(await plane.kubeconfigFor(users.operator));
     ends.push(api.close);
-    const nodes = await Promise.all([
+    const nodes: Scene["nodes"] = await Promise.all([
       nodeOf("node-1", certificates.node),
       nodeOf("node-2", { ...certificates.node, ...options.second }, options.flags),
     ]);
@@ -206,7 +217,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       SLUICE_NODES: nodes.map(({ push }) => push).join(","),
     });
     ends.push(() => twin.process.stop());
-    return { folder: folder.path, plane, api, client, certificates, upstream, nodes, operator, twin, close };
+    return { folder: folder.path, plane, api, client, kept, certificates, upstream, nodes, operator, twin, close };
   } catch (error) {
     await close();
     throw error;

@@ -44,7 +44,7 @@ const MAX_UNDER_WAY = 64;
 
 /** @throws KubeconfigError when the kubeconfig cannot be read. */
 export function createClusterAccess(options: ClusterAccessOptions = {}): ClusterAccess {
-  const { now = Date.now } = options;
+  const { now = () => performance.now() } = options;
   const connection = createConnection(createCredentials(loadKubeconfig(options)));
   const callers = remember<Caller | null>(now);
   const rights = remember<boolean>(now);

@@ -26,7 +26,7 @@ export function createClusterClient(options: ClusterClientOptions): ResourceClie
 }
 
 const systemClock: Clock = {
-  now: Date.now,
+  now: () => performance.now(),
   random: Math.random,
   sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined),
 };

@@ -1,6 +1,6 @@
 /** Calls to the API server: JSON in and out, faults as `Fault`, a few retries where they can do no harm. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Credentials } from "./credentials.ts";
+import type { Access, Credentials } from "./credentials.ts";
 import { Fault, faultOf } from "./fault.ts";
 
 export interface ApiCall {
@@ -44,8 +44,19 @@ const answerTimeout = 30_000;
 const longestWait = 5_000;
 
 export function createConnection(credentials: Credentials, { onAnswer }: ConnectionOptions = {}): Connection {
+  /** A token may be replaced before it is looked for again. Whoever is not known has done nothing: it asks once more. */
   async function send(call: ApiCall, bodyTimeout: number) {
-    const { origin, headers, dispatcher } = await credentials.access();
+    const access = await credentials.access();
+    try {
+      return await sendAs(access, call, bodyTimeout);
+    } catch (error) {
+      const fresh = error instanceof Fault && error.code === 401 ? await credentials.renewed(access) : null;
+      if (!fresh) throw error;
+      return sendAs(fresh, call, bodyTimeout);
+    }
+  }
+
+  async function sendAs({ origin, headers, dispatcher }: Access, call: ApiCall, bodyTimeout: number) {
     call.signal?.throwIfAborted();
     const url = new URL(origin.replace(/\/$/, "") + call.path);
     for (const [name, value] of Object.entries(call.query ?? {}))

@@ -1,5 +1,6 @@
 /** Who we are and how to reach the API server, from a kubeconfig, an exec plugin or the pod's service account. */
 import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
 
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
@@ -51,6 +52,8 @@ export interface Access {
 export interface Credentials {
   /** Rejects when an exec plugin or a token file fails. */
   access(): Promise<Access>;
+  /** Reads them anew, because the API server does not know them. Null: they are still the same. */
+  renewed(refused: Access): Promise<Access | null>;
   close(): Promise<void>;
 }
 
@@ -62,7 +65,7 @@ const connectTimeout = 10_000;
  * One dispatcher for all calls. client-node 2.0 makes an undici Agent per call, which means a TLS handshake per call;
  * here a new one is made only when the key material changes.
  */
-export function createCredentials(config: KubeConfig, now: () => number = Date.now): Credentials {
+export function createCredentials(config: KubeConfig, now: () => number = () => performance.now()): Credentials {
   let current: { access: Access; material: string; readAt: number } | undefined;
   let reading: Promise<Access> | undefined;
 
@@ -74,6 +77,8 @@ export function createCredentials(config: KubeConfig, now: () => number = Date.n
     const headers = Object.fromEntries(
       Object.entries(options.headers ?? {}).map(([name, value]) => [name, `${value}`]),
     );
+    const tokenFile = tokenFileOf(config);
+    if (tokenFile) headers.Authorization = `Bearer ${(await readFile(tokenFile, "utf8")).trim()}`;
     if (options.auth) headers.Authorization = `Basic ${Buffer.from(options.auth).toString("base64")}`;
     const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
     const tls = { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername };
@@ -96,17 +101,30 @@ export function createCredentials(config: KubeConfig, now: () => number = Date.n
     return current.access;
   }
 
+  function readAnew(): Promise<Access> {
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  }
+
   return {
     async access() {
-      if (current && now() - current.readAt < freshFor) return current.access;
-      reading ??= read().finally(() => {
-        reading = undefined;
-      });
-      return reading;
+      return current && now() - current.readAt < freshFor ? current.access : readAnew();
+    },
+    async renewed({ headers }) {
+      const access = await readAnew();
+      return access.headers.Authorization === headers.Authorization ? null : access;
     },
     async close() {
       await reading?.catch(() => undefined);
       await current?.access.dispatcher.destroy();
     },
   };
+}
+
+/** client-node reads the file once a minute, by the clock on the wall; a token may be over before, and clocks jump. */
+function tokenFileOf(config: KubeConfig): string | undefined {
+  const { tokenFile } = (config.getCurrentUser()?.authProvider?.config ?? {}) as { readonly tokenFile?: unknown };
+  return typeof tokenFile === "string" ? tokenFile : undefined;
 }

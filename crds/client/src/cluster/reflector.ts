@@ -31,7 +31,7 @@ export interface Transport {
 }
 
 export interface Clock {
-  /** Milliseconds. */
+  /** Milliseconds that never go back. */
   now(): number;
   /** In [0, 1). */
   random(): number;

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { Conflict, type Resource, type ResourceClient, type Turn } from "../resource.ts";
+import { microTime } from "./events.ts";
 import type { Clock } from "./reflector.ts";
 
 export interface TurnsOptions {
@@ -55,7 +56,7 @@ export function createTurns({ client, namespace, name, clock }: TurnsOptions): T
   const isHeld = (): boolean => held !== undefined && clock.now() - held.renewed < (DURATION * 1000) / 2;
 
   async function put(before: Resource | null, holderIdentity: string): Promise<Resource> {
-    const now = new Date(clock.now()).toISOString().replace("Z", "000Z");
+    const now = microTime(new Date());
     const spec = before?.spec ?? {};
     const changes = holderIdentity !== "" && spec.holderIdentity !== holderIdentity;
     const transitions = typeof spec.leaseTransitions === "number" ? spec.leaseTransitions : 0;

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { KubeConfig } from "@kubernetes/client-node";
+import { createConnection } from "./connection.ts";
+import { createCredentials } from "./credentials.ts";
+
+test("a token that was replaced in its file before the API server refuses it costs one request more", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-token-"));
+  const file = join(folder, "token");
+  let known = "one";
+  const came: (string | undefined)[] = [];
+  const server = createServer(({ headers }, response) => {
+    came.push(headers.authorization);
+    response.statusCode = headers.authorization === `Bearer ${known}` ? 200 : 401;
+    response.end("{}");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const config = new KubeConfig();
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  config.loadFromClusterAndUser(
+    { name: "test", server: url, skipTLSVerify: true },
+    { name: "test", authProvider: { name: "tokenFile", config: { tokenFile: file } } },
+  );
+  const connection = createConnection(createCredentials(config, () => 0));
+  const ask = () => connection.call({ method: "GET", path: "/" });
+  try {
+    writeFileSync(file, "one\n");
+    await ask();
+    writeFileSync(file, "two\n");
+    known = "two";
+    await ask();
+    await ask();
+    assert.deepEqual(came, ["Bearer one", "Bearer one", "Bearer two", "Bearer two"]);
+    known = "three";
+    await assert.rejects(ask(), /401/);
+    assert.equal(came.length, 5, "the same token is not tried again");
+  } finally {
+    await connection.close();
+    server.closeAllConnections();
+    server.close();
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,56 @@
+/** The volume on which a node keeps its document is full. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { temporaryFolder, waitFor } from "../../process/index.ts";
+import { get } from "../../product/client.ts";
+import { expected, look, round } from "./round.ts";
+import { type Scene, startScene } from "./scene.ts";
+
+const folder = temporaryFolder("volume");
+const volume = `${folder.path}/volume`;
+const ballast = `${volume}/ballast`;
+let scene: Scene;
+
+before(async () => {
+  assert.equal(process.getuid?.(), 0, "a volume of a few kilobytes can be mounted by root alone: run this as root");
+  mkdirSync(volume);
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", volume]);
+  scene = await startScene({
+    second: { SLUICE_KEPT_DOCUMENT: `${volume}/document`, SLUICE_KEPT_DOCUMENT_WAIT: "500ms" },
+  });
+});
+after(async () => {
+  await scene?.close();
+  execFileSync("umount", [volume]);
+  folder.remove();
+});
+
+/** Takes what is left of the volume. */
+function fill(): void {
+  try {
+    writeFileSync(ballast, Buffer.alloc(1024 * 1024));
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, "ENOSPC");
+  }
+}
+
+test("a full disk at a node: it serves all the same, says so once, and keeps the whole when there is room", async () => {
+  const [, second] = scene.nodes;
+  await round(scene, {
+    async fault(change) {
+      fill();
+      await change();
+      await second.process.waitForOutput(/cannot keep the document/, { timeout: 20_000 });
+    },
+  });
+  assert.equal(second.process.output().match(/cannot keep the document/g)?.length, 1);
+  rmSync(ballast);
+  await round(scene, { fault: (change) => change() });
+  await scene.operator.process.kill9();
+  await second.process.stop();
+  await second.start();
+  await waitFor(async () => (await get(`${second.status}/status/ready`)).status === 200, { what: "what was kept" });
+  assert.deepEqual((await look(scene)).served, expected.served);
+});

@@ -1,0 +1,91 @@
+/** Processes that are killed in the middle of a push, and nodes that are none. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { waitFor } from "../../process/index.ts";
+import { get } from "../../product/client.ts";
+import { type FalseNode, startFalseNode } from "./false-node.ts";
+import { type PushLine, startPushLine } from "./push-line.ts";
+import { round } from "./round.ts";
+import { type Scene, startScene } from "./scene.ts";
+
+let scene: Scene;
+let line: PushLine;
+let falseNode: FalseNode;
+before(async () => {
+  scene = await startScene({
+    async through([first, second], certificates) {
+      line = await startPushLine(second.push);
+      falseNode = await startFalseNode(certificates);
+      return [first.push, line.url, falseNode.url];
+    },
+  });
+});
+after(async () => {
+  await scene?.close();
+  line?.close();
+  await falseNode?.close();
+});
+
+const isReady = (status: string) =>
+  waitFor(async () => (await get(`${status}/status/ready`)).status === 200, { what: "the node to be ready" });
+
+for (const bytes of [0, 400]) {
+  test(`the operator killed with -9 when ${bytes} bytes of a push had left it`, () =>
+    round(scene, {
+      async fault(change) {
+        const { process } = scene.operator;
+        line.atNextPush(bytes, () => process.kill9());
+        await change();
+        await process.ended();
+        await scene.operator.start();
+      },
+    }));
+}
+
+for (const after of [0, 5, 20]) {
+  test(`a node killed with -9 ${after} ms after it got a push`, () =>
+    round(scene, {
+      loaded: [0],
+      async fault(change) {
+        const [, second] = scene.nodes;
+        const { process } = second;
+        line.atNextPush(Number.POSITIVE_INFINITY, () => void setTimeout(() => process.kill9(), after));
+        await change();
+        await process.ended();
+        await second.start();
+        await isReady(second.status);
+      },
+    }));
+}
+
+const lies: readonly (readonly [what: string, answer: FalseNode["answer"]])[] = [
+  ["nothing that is JSON", { body: "<html>Welcome to nginx!</html>" }],
+  ["JSON of another shape", { body: '{"hello":"world"}' }],
+  ["numbers that are none", { body: '{"node":"x","hash":null,"revision":"many","term":-1,"version":"1"}' }],
+  ["a list", { body: "[]" }],
+  ["null", { body: "null" }],
+  ["500 and a stack", { status: 500, body: "Error: oops\n    at x" }],
+  ["an answer without an end", { endless: true }],
+  ["half an answer", { body: '{"node":"', cut: true }],
+];
+for (const [what, answer] of lies)
+  test(`a node that answers ${what} is told, and holds nobody up`, async () => {
+    await round(scene, {
+      async fault(change) {
+        falseNode.answer = answer;
+        await waitFor(() => falseNode.asked(answer), { what: "the operator to ask it" });
+        await change();
+      },
+    });
+    const { nodes, acknowledged } = await scene.operator.status();
+    const trouble = nodes.find(({ address }) => address === falseNode.url)?.trouble;
+    assert.ok(trouble, "its trouble is not told");
+    assert.equal(acknowledged.length, 2);
+    assert.equal(await scene.operator.metric("sluice_operator_nodes", 'state="silent"'), 1);
+    const { rss } = await memory();
+    assert.ok(rss < 400e6, `${rss} bytes`);
+  });
+
+async function memory(): Promise<{ readonly rss: number }> {
+  return { rss: await scene.operator.metric("process_resident_memory_bytes") };
+}
