@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hierarchies } from "./cgroups.ts";
+
+const controllers = ["cpu,cpuacct", "cpuset", "devices", "freezer", "memory", "pids"];
+const groupLines = (names: readonly string[], path: string) =>
+  names.map((name, index) => `${index + 1}:${name}:${path}`);
+const mountLine = (options: string, { root = "/", point = `/sys/fs/cgroup/${options}` } = {}) =>
+  `40 30 0:35 ${root} ${point} rw,nosuid - cgroup cgroup rw,${options}`;
+
+test("finds the group of this process in every hierarchy of cgroup v1", () => {
+  const groups = [...groupLines([...controllers, "name=systemd"], "/a/b:c"), "0::/unified"].join("\n");
+  const mounts = [...controllers.map((name) => mountLine(name)), mountLine("name=systemd", { point: "/c/systemd" })];
+  const found = hierarchies(groups, ["20 1 0:5 / /proc rw - proc proc rw", ...mounts].join("\n"));
+  assert.ok(typeof found !== "string");
+  assert.deepEqual(found.slice(0, 2), [
+    { options: "cpu,cpuacct", own: "/sys/fs/cgroup/cpu,cpuacct/a/b:c" },
+    { options: "cpuset", own: "/sys/fs/cgroup/cpuset/a/b:c" },
+  ]);
+  assert.deepEqual(found.at(-1), { options: "none,name=systemd", own: "/c/systemd/a/b:c" });
+  assert.equal(found.length, controllers.length + 1);
+});
+
+test("finds it where a mount shows only the part of the hierarchy that is the container's", () => {
+  const mounts = controllers.map((name) => mountLine(name, { root: "/docker/1" })).join("\n");
+  const found = hierarchies(groupLines(controllers, "/docker/1/x").join("\n"), mounts);
+  assert.ok(typeof found !== "string");
+  assert.equal(found[1]?.own, "/sys/fs/cgroup/cpuset/x");
+});
+
+const refused: readonly [what: string, groups: string, mounts: string, expected: RegExp][] = [
+  [
+    "cgroup v2 alone",
+    "0::/user.slice",
+    "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
+    /not mounted for cpu, cpuacct, cpuset, devices, freezer, memory, pids: a machine with cgroup v2 alone/,
+  ],
+  [
+    "a controller that is not mounted",
+    groupLines(controllers, "/").join("\n"),
+    controllers
+      .filter((name) => name !== "memory")
+      .map((name) => mountLine(name))
+      .join("\n"),
+    /not mounted for memory:/,
+  ],
+];
+for (const [what, groups, mounts, expected] of refused) {
+  test(`says in a sentence what is missing on a machine with ${what}`, () => {
+    const answer = hierarchies(groups, mounts);
+    assert.ok(typeof answer === "string");
+    assert.match(answer, expected);
+  });
+}

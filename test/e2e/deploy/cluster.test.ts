@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { type Cluster, startCluster } from "../../cluster/pods/cluster.ts";
+import { waitFor } from "../../process/index.ts";
+import { tool } from "../../tools/tool.ts";
+import { leftBehind } from "./left-behind.ts";
+import { askPods, manifests, requestUntilStopped } from "./name-server.ts";
+
+let cluster: Cluster;
+before(async () => {
+  cluster = await startCluster({ audit: true });
+});
+after(() => cluster?.down());
+
+const program = (text: string) => ["--input-type=module", "-e", text];
+const rolledOut = () => cluster.kubectl(["rollout", "status", "deployment/who", "--timeout=60s"]);
+const podNames = async () => {
+  const names = await cluster.kubectl(["get", "pods", "-l", "app=who", "-o", "jsonpath={.items[*].metadata.name}"]);
+  return names.split(" ").toSorted();
+};
+
+test("is one node of the Kubernetes that it says it is, Ready", async () => {
+  const versions = "jsonpath={range .items[*]}{.metadata.name} {.status.nodeInfo.kubeletVersion}{'\\n'}{end}";
+  assert.equal(await cluster.kubectl(["get", "nodes", "-o", versions]), "node v1.36.3\n");
+  await cluster.kubectl(["wait", "--for=condition=Ready", "node/node", "--timeout=5s"]);
+});
+
+test("has two pods answer under the name of their Service, and keeps their logs", async () => {
+  await cluster.kubectl(["apply", "--server-side", "-f", "-"], manifests);
+  await rolledOut();
+  const { code, stdout, stderr } = await cluster.run(process.execPath, program(askPods(2)));
+  assert.equal(code, 0, stderr);
+  const names = await podNames();
+  assert.equal(names.length, 2);
+  assert.deepEqual(stdout.trim().split("\n"), names);
+  for (const name of names) assert.match(await cluster.kubectl(["logs", name]), /TXT IN who\./);
+});
+
+test("enforces what pods are limited to", async () => {
+  const [name = ""] = await podNames();
+  const uid = await cluster.kubectl(["get", "pod", name, "-o", "jsonpath={.metadata.uid}"]);
+  const find = ["/sys/fs/cgroup/memory", "-path", `*/pod${uid}/memory.limit_in_bytes`];
+  const { stdout } = await cluster.run("find", [...find, "-exec", "cat", "{}", ";"]);
+  assert.equal(stdout.trim(), String(128 * 1024 * 1024));
+});
+
+test("gives a claim one of its volumes", async () => {
+  await cluster.kubectl(["wait", "--for=jsonpath={.status.phase}=Bound", "pvc/who", "--timeout=20s"]);
+});
+
+test("says that an image is missing instead of waiting for it", async () => {
+  await cluster.kubectl(["run", "absent", "--image=sluice.test/absent:1"]);
+  const reason = "jsonpath={.status.containerStatuses[0].state.waiting.reason}";
+  await waitFor(
+    async () => /^ErrImagePull|^ImagePullBackOff/.test(await cluster.kubectl(["get", "pod", "absent", "-o", reason])),
+    {
+      what: "the reason why the pod does not run",
+      timeout: 20_000,
+      interval: 200,
+    },
+  );
+  await cluster.kubectl(["delete", "pod", "absent", "--wait=false"]);
+  await assert.rejects(cluster.importImage("absent.tar"), /absent\.tar/);
+});
+
+test("replaces pods under load without a request that fails", async () => {
+  const before = await podNames();
+  const load = await cluster.start(process.execPath, program(requestUntilStopped), { name: "load", ready: /asking/ });
+  await cluster.kubectl(["rollout", "restart", "deployment/who"]);
+  await rolledOut();
+  await waitFor(async () => (await podNames()).length === 2, {
+    what: "the old pods to be gone",
+    timeout: 30_000,
+    interval: 200,
+  });
+  assert.deepEqual(await load.stop(), { code: 0, signal: null });
+  const counts = JSON.parse(load.tail(1));
+  assert.deepEqual(Object.keys(counts), ["200"], load.tail(1));
+  assert.ok(counts["200"] > 100, load.tail(1));
+  const now = await podNames();
+  assert.ok(
+    before.every((name) => !now.includes(name)),
+    "a pod was not replaced",
+  );
+});
+
+test("is reached from this machine by a port", async () => {
+  const way = await cluster.forward("who.default.svc.cluster.local", 80);
+  const answers = Array.from({ length: 20 }, async () => (await fetch(`http://127.0.0.1:${way.port}/health`)).text());
+  assert.deepEqual([...new Set(await Promise.all(answers))], ["OK"]);
+  way.close();
+  await assert.rejects(fetch(`http://127.0.0.1:${way.port}/health`));
+  const absent = await cluster.forward("absent.default.svc.cluster.local", 80);
+  await assert.rejects(fetch(`http://127.0.0.1:${absent.port}/`));
+  const outside = [`--kubeconfig=${await cluster.outsideKubeconfig()}`, `--cache-dir=${cluster.folder}/outside-cache`];
+  const kubectl = await promisify(execFile)(await tool("kube"), [
+    "kubectl",
+    ...outside,
+    "get",
+    "service",
+    "who",
+    "-o",
+    "name",
+  ]);
+  assert.equal(kubectl.stdout, "service/who\n");
+});
+
+test("lets a user do what RBAC grants, and writes down what was done", async () => {
+  const config = await cluster.kubeconfigFor("reader", ["readers"]);
+  const asReader = (...args: string[]) => cluster.kubectl([`--kubeconfig=${config}`, ...args]);
+  await assert.rejects(asReader("get", "pods"), /User "reader" cannot list resource "pods"/);
+  await cluster.kubectl(["create", "rolebinding", "readers", "--clusterrole=view", "--group=readers"]);
+  await waitFor(() => asReader("get", "pods"), { what: "the role binding to work", interval: 100 });
+  const lines = readFileSync(cluster.auditLog ?? "", "utf8")
+    .trimEnd()
+    .split("\n");
+  const decisions = lines
+    .map((line) => JSON.parse(line))
+    .filter(({ user, objectRef }) => user.username === "reader" && objectRef?.resource === "pods")
+    .map(({ verb, annotations }) => `${verb} ${annotations["authorization.k8s.io/decision"]}`);
+  assert.deepEqual([decisions[0], decisions.at(-1)], ["list forbid", "list allow"]);
+});
+
+test("has pods answer while the API server is gone, and everything when it is back", async () => {
+  await cluster.stopComponent("api-server");
+  await assert.rejects(cluster.kubectl(["get", "pods", "--request-timeout=1s"]), /refused/);
+  const { code, stderr } = await cluster.run(process.execPath, program(askPods(2)));
+  assert.equal(code, 0, stderr);
+  await cluster.startComponent("api-server");
+  assert.equal((await podNames()).length, 2);
+  await cluster.kubectl(["scale", "deployment/who", "--replicas=3"]);
+  await rolledOut();
+});
+
+test("leaves nothing, and does not touch another one", async () => {
+  const other = await startCluster();
+  try {
+    assert.equal((await other.kubectl(["get", "deployments", "-o", "name"])).trim(), "");
+    assert.equal((await podNames()).length, 3);
+  } finally {
+    await other.down();
+  }
+  assert.deepEqual(leftBehind(other.folder), []);
+  assert.equal((await cluster.run(process.execPath, program(askPods(3)))).code, 0);
+});
+
+test("says why it does not get ready, and keeps the logs", async () => {
+  const broken = startCluster({ images: [import.meta.filename] });
+  const error = await broken.then(
+    () => assert.fail("a source file was imported as an image"),
+    (reason: Error) => reason,
+  );
+  assert.match(error.message, /^ctr .*images import .*cluster\.test\.ts: /);
+  assert.match(error.message, /--- containerd\.log\n/);
+  const [, kept = ""] = error.message.match(/all logs are kept in (\S+)$/) ?? [];
+  assert.match(readFileSync(join(kept, "containerd.log"), "utf8"), /containerd/);
+  rmSync(kept, { recursive: true });
+});

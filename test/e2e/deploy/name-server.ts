@@ -1,0 +1,114 @@
+/** A small workload of an image that the cluster has anyway: two pods of CoreDNS that tell who they are. */
+import { dnsImage } from "../../cluster/pods/images.ts";
+
+const selector = { app: "who" };
+
+// TXT of any name is the pod's name; /health answers OK over HTTP.
+const corefile = `.:5353 {
+  log
+  health
+  template IN TXT {
+    answer "{{ .Name }} 0 IN TXT {$POD}"
+  }
+}
+`;
+
+/** A Deployment `who` of two pods, its Service, and a claim of a volume that nobody mounts. */
+export const manifests = JSON.stringify({
+  apiVersion: "v1",
+  kind: "List",
+  items: [
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "who" }, data: { Corefile: corefile } },
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "who" },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: selector },
+        template: {
+          metadata: { labels: selector },
+          spec: {
+            automountServiceAccountToken: false,
+            securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: "RuntimeDefault" } },
+            containers: [
+              {
+                name: "who",
+                image: dnsImage,
+                args: ["-conf", "/etc/who/Corefile"],
+                env: [{ name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }],
+                readinessProbe: { httpGet: { path: "/health", port: 8080 }, periodSeconds: 1 },
+                // Endpoints are spread later than the pod is told to end.
+                lifecycle: { preStop: { sleep: { seconds: 3 } } },
+                resources: { limits: { cpu: "500m", memory: "128Mi" } },
+                securityContext: {
+                  allowPrivilegeEscalation: false,
+                  capabilities: { drop: ["ALL"] },
+                  readOnlyRootFilesystem: true,
+                },
+                volumeMounts: [{ name: "corefile", mountPath: "/etc/who" }],
+              },
+            ],
+            volumes: [{ name: "corefile", configMap: { name: "who" } }],
+          },
+        },
+      },
+    },
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "who" },
+      spec: {
+        selector,
+        ports: [
+          { name: "dns", port: 53, targetPort: 5353, protocol: "UDP" },
+          { name: "http", port: 80, targetPort: 8080, protocol: "TCP" },
+        ],
+      },
+    },
+    {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name: "who" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    },
+  ],
+});
+
+/** A program for Node inside: asks the Service until this many pods have answered, and prints their names. */
+export const askPods = (count: number): string => `
+  import { lookup, Resolver } from "node:dns/promises";
+  const { address } = await lookup("who.default.svc.cluster.local");
+  const names = new Set();
+  const end = performance.now() + 20_000;
+  while (names.size < ${count} && performance.now() < end) {
+    // A resolver of its own has a socket of its own, for which a pod is chosen anew.
+    const resolver = new Resolver({ timeout: 1_000, tries: 1 });
+    resolver.setServers([address]);
+    try {
+      for (const [text] of await resolver.resolveTxt("who.")) names.add(text);
+    } catch (error) {
+      // A pod is Ready a moment before the node's rules know it.
+      console.error(error.message);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+  console.log([...names].sort().join("\\n"));`;
+
+/** A program for Node inside: one request after the other, each on a new connection, until TERM; then tells how many. */
+export const requestUntilStopped = `
+  import { get } from "node:http";
+  let ended = false;
+  process.on("SIGTERM", () => { ended = true; });
+  const ask = () => new Promise((resolve) => {
+    get("http://who.default.svc.cluster.local/health", { agent: false, timeout: 5_000 }, (response) => {
+      response.resume().once("end", () => resolve(String(response.statusCode)));
+    }).once("error", (error) => resolve(error.code ?? error.message));
+  });
+  const counts = {};
+  for (let first = true; !ended; first = false) {
+    const answer = await ask();
+    counts[answer] = (counts[answer] ?? 0) + 1;
+    if (first) console.log("asking");
+  }
+  console.log(JSON.stringify(counts));`;
