@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
 import type { FastifyInstance, InjectOptions } from "fastify";
 import { arrayStore, ask, codesOf, testApp } from "../testing.ts";
 
@@ -79,6 +80,15 @@ describe("the endpoint", () => {
     ["a subscription by POST", send("POST", body(SUBSCRIPTION), json), 400, "BAD_REQUEST"],
     ["a PUT", send("PUT", body(QUERY), json), 405, "BAD_REQUEST", { allow: "GET, POST, QUERY" }],
     ["a DELETE", send("DELETE", undefined, {}), 405, "BAD_REQUEST", { allow: "GET, POST, QUERY" }],
+    ["a TRACE", { method: "TRACE", url: "/graphql" }, 405, "BAD_REQUEST", { allow: "GET, POST, QUERY" }],
+    [
+      "a packed body",
+      send("POST", gzipSync(body(QUERY)), { ...json, "content-encoding": "gzip" }),
+      415,
+      "BAD_REQUEST",
+      { "accept-encoding": "identity" },
+    ],
+    ["a packed document", send("QUERY", gzipSync(QUERY), { ...plain, "content-encoding": "gzip" }), 415, "BAD_REQUEST"],
     ["a QUERY without a content type", send("QUERY", undefined, {}), 400, "BAD_REQUEST"],
     [
       "a form",

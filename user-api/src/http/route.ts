@@ -151,7 +151,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
     reply.code(204).headers({ allow: METHODS, "accept-query": QUERY_TYPES }).send(),
   );
   scope.route({
-    method: ["DELETE", "PATCH", "PUT"],
+    method: ["DELETE", "PATCH", "PUT", "TRACE"],
     url: path,
     // Before a body is looked at.
     onRequest: async ({ method }) => {
