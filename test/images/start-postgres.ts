@@ -1,6 +1,6 @@
 /**
  * The entrypoint of the image test-postgres: makes the data folder at the first start, as the variables of Docker's
- * official image say, and becomes Postgres. There is no shell that could do it.
+ * official image say, and becomes Postgres.
  *
  * POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE (needed at the first start), POSTGRES_USER (default postgres), POSTGRES_DB
  * (default the user's name), PGDATA. Arguments go to Postgres; a first argument `postgres` may stand before them.
@@ -19,7 +19,7 @@ const args = first === undefined || first === "postgres" ? others : [first, ...o
 const { POSTGRES_PASSWORD: _password, ...env } = process.env;
 process.execve?.(
   `${programs}/postgres`,
-  ["postgres", "-D", data, "-c", "listen_addresses=*", "-c", "unix_socket_directories=/tmp", ...args],
+  [`${programs}/postgres`, "-D", data, "-c", "listen_addresses=*", "-c", "unix_socket_directories=/tmp", ...args],
   env,
 );
 

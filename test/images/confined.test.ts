@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { chownSync } from "node:fs";
+import { after, before, type TestContext, test } from "node:test";
+import { Redis } from "ioredis";
+import pg from "pg";
+import { findImports, packageOf } from "../check/find-imports.ts";
+import { isTest } from "../check/imports.ts";
+import { sourceFiles } from "../check/source-files.ts";
+import { freePort, temporaryFolder, waitFor } from "../process/index.ts";
+import { type Container, startContainer } from "./confine.ts";
+import type { ImageName } from "./images.ts";
+import { closureOf } from "./lock.ts";
+import { type Unpacked, unpackImages } from "./unpack.ts";
+import { user, type Workload, workloads } from "./workloads.ts";
+
+let all: Readonly<Record<ImageName, Unpacked>>;
+let remove = () => {};
+before(async () => {
+  ({ all, remove } = await unpackImages());
+});
+after(() => remove());
+
+interface Says extends Omit<Container, "name" | "ready" | "volumes"> {
+  readonly image: ImageName;
+  readonly does: string;
+  readonly words: readonly string[];
+  readonly says: RegExp;
+  /** How it ends by itself. Undefined: it goes on. */
+  readonly code?: number;
+}
+
+const declarative = JSON.stringify({ _format_version: "3.0", services: [{ name: "up", url: "http://up.example" }] });
+
+/** Of a cluster where nobody listens. */
+const kubeconfig = JSON.stringify({
+  clusters: [{ name: "none", cluster: { server: "https://127.0.0.1:1" } }],
+  users: [{ name: "nobody", user: { token: "none" } }],
+  contexts: [{ name: "none", context: { cluster: "none", user: "nobody" } }],
+  "current-context": "none",
+});
+const noCluster = { files: { "/etc/kubeconfig": kubeconfig }, says: /"kind":"Route".*ECONNREFUSED/ };
+const inCluster = { KUBECONFIG: "/etc/kubeconfig", SLUICE_STORE: "cluster", SLUICE_ADMIN_LISTEN: "127.0.0.1:0" };
+const operator = { KUBECONFIG: "/etc/kubeconfig", SLUICE_OPERATOR_LISTEN: "127.0.0.1:0" };
+
+const commands: readonly Says[] = [
+  { image: "gateway", does: "says its version", words: ["version"], code: 0, says: /^\d+\.\d+\.\d+\n$/ },
+  { image: "gateway", does: "says which setting it lacks", words: ["gateway"], code: 1, says: /SLUICE_PUSH_TOKEN/ },
+  {
+    image: "gateway",
+    does: "makes the tables of an embedded database",
+    words: ["migrations", "bootstrap"],
+    env: { SLUICE_DATABASE_DIR: "/tmp/database" },
+    code: 0,
+    says: /database bootstrapped/,
+  },
+  {
+    image: "admin",
+    does: "converts a file into custom resources",
+    words: ["config", "convert", "/etc/sluice.json", "--to", "custom-resources"],
+    files: { "/etc/sluice.json": declarative },
+    code: 0,
+    says: /^apiVersion: sluice\.dev\/v1alpha1\nkind: Service$/m,
+  },
+  { image: "admin", does: "says that no API server answers", words: ["admin"], env: inCluster, ...noCluster },
+  { image: "operator", does: "says which setting it lacks", words: [], code: 1, says: /SLUICE_PUSH_TOKEN/ },
+  {
+    image: "operator",
+    does: "says that no API server answers",
+    words: [],
+    env: { ...operator, SLUICE_PUSH_TOKEN: "t".repeat(40) },
+    ...noCluster,
+  },
+  { image: "user-api", does: "tells its commands", words: ["help"], code: 0, says: /sluice-user-api \[command\]/ },
+  { image: "user-api", does: "says which setting it lacks", words: ["serve"], code: 1, says: /GATEWAY_SECRET must be/ },
+];
+
+for (const { image, does, code, says, ...container } of commands) {
+  test(`${image} ${does}, with its image alone`, async (context) => {
+    const started = await running(context, image, { ...container, volumes: { "/tmp": null } });
+    if (code !== undefined) assert.equal((await started.ended()).code, code, started.tail());
+    await started.waitForOutput(says);
+  });
+}
+
+for (const workload of Object.values(workloads)) {
+  test(`every package that the programs of ${workload.name} import is in its image and loads`, async () => {
+    const imports = importsOf(workload);
+    assert.ok(imports.size > 0);
+    const [node = "", ...flags] = all[workload.name].runAs.Entrypoint.slice(0, -1);
+    for (const [folder, specifiers] of imports) {
+      const place = `/sluice/${folder}/load.js`;
+      const container = await startContainer(all[workload.name], {
+        name: workload.name,
+        entrypoint: [node, ...flags, place],
+        words: [],
+        files: { [place]: specifiers.map((specifier) => `await import(${JSON.stringify(specifier)});\n`).join("") },
+      });
+      const exit = await container.ended();
+      container.remove();
+      assert.equal(exit.code, 0, container.tail());
+    }
+  });
+}
+
+/** What the programs of a workload import from packages, without what the workload goes without, by workspace. */
+function importsOf({ workspace, without }: Workload): ReadonlyMap<string, readonly string[]> {
+  const folders = closureOf(workspace, without).workspaces.map(({ path }) => path);
+  const wanted = (folder: string) => {
+    const sources = sourceFiles().filter(({ path }) => path.startsWith(`${folder}/src/`) && !isTest(path));
+    const values = findImports(sources).filter(({ names }) => names?.length !== 0);
+    const packages = values.filter(({ specifier }) => !without.includes(packageOf(specifier) ?? specifier));
+    return [...new Set(packages.map(({ specifier }) => specifier))].filter((specifier) => packageOf(specifier));
+  };
+  return new Map(folders.map((folder) => [folder, wanted(folder)]));
+}
+
+/** Starts a container that ends with the test, whatever becomes of it. */
+async function running(context: TestContext, image: ImageName, container: Omit<Container, "name">) {
+  const started = await startContainer(all[image], { name: image, ...container });
+  context.after(async () => {
+    await started.stop();
+    started.remove();
+  });
+  return started;
+}
+
+test("gateway answers on its proxy and status ports, and ends in order", async (context) => {
+  const [proxy, status] = [await freePort(), await freePort()];
+  const services = [{ name: "up", url: "http://127.0.0.1:9", routes: [{ name: "route", paths: ["/there"] }] }];
+  const gateway = await running(context, "gateway", {
+    ready: `http://127.0.0.1:${status}/status`,
+    files: { "/etc/sluice/sluice.json": JSON.stringify({ _format_version: "3.0", services }) },
+    env: {
+      SLUICE_SOURCE: "file",
+      SLUICE_FILE: "/etc/sluice/sluice.json",
+      SLUICE_WORKERS: "2",
+      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+      SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
+      SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
+    },
+  });
+  const statusOf = async (path: string) => (await fetch(`http://127.0.0.1:${proxy}${path}`)).status;
+  await waitFor(async () => (await statusOf("/there")) !== 404, { what: "the route" });
+  assert.deepEqual([await statusOf("/there"), await statusOf("/elsewhere")], [502, 404]);
+  assert.equal((await gateway.stop()).code, 0, gateway.tail());
+});
+
+test("user-api answers a query from an embedded database below /tmp", async (context) => {
+  const port = await freePort();
+  const address = `http://127.0.0.1:${port}`;
+  const userApi = await running(context, "user-api", {
+    ready: `${address}/readyz`,
+    volumes: { "/tmp": null },
+    env: {
+      SLUICE_USER_API_MODE: "development",
+      SLUICE_USER_API_LISTEN: `127.0.0.1:${port}`,
+      SLUICE_USER_API_DATA: "/tmp/users",
+    },
+  });
+  const answer = await fetch(`${address}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ query: "{ __typename }" }),
+  });
+  assert.deepEqual(await answer.json(), { data: { __typename: "Query" } });
+  assert.equal((await userApi.stop()).code, 0, userApi.tail());
+});
+
+test("test-postgres makes its data once, lets in who has the password, and keeps what it is told", async (context) => {
+  const folder = temporaryFolder("volume");
+  context.after(folder.remove);
+  chownSync(folder.path, user.id, user.id);
+  const env = { POSTGRES_PASSWORD: "secret", POSTGRES_USER: "users", POSTGRES_DB: "directory" };
+  const volumes = { "/var/lib/postgresql": folder.path, "/tmp": null };
+  for (const kept of [0, 1]) {
+    const port = await freePort();
+    const ready = /ready to accept connections/;
+    const postgres = await running(context, "test-postgres", { ready, env, volumes, words: ["-p", `${port}`] });
+    const client = new pg.Client(`postgres://users:secret@127.0.0.1:${port}/directory`);
+    await client.connect();
+    await client.query("CREATE TABLE IF NOT EXISTS kept (at int)");
+    const { rows } = await client.query("WITH was AS (SELECT count(*)::int AS n FROM kept) SELECT n FROM was");
+    await client.query("INSERT INTO kept VALUES (1)");
+    await client.end();
+    assert.deepEqual(rows, [{ n: kept }]);
+    await assert.rejects(new pg.Client(`postgres://users:wrong@127.0.0.1:${port}/directory`).connect(), /password/);
+    postgres.signal("SIGINT");
+    assert.equal((await postgres.ended()).code, 0, postgres.tail());
+  }
+});
+
+test("test-postgres says which variable it lacks", async (context) => {
+  const container = await running(context, "test-postgres", { volumes: { "/var/lib/postgresql": null, "/tmp": null } });
+  assert.equal((await container.ended()).code, 1);
+  assert.match(container.output(), /POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE/);
+});
+
+test("test-redis answers with the arguments that it is given", async (context) => {
+  const port = await freePort();
+  const words = ["redis-server", "--port", `${port}`, "--requirepass", "secret", "--save", ""];
+  await running(context, "test-redis", { ready: /Ready to accept connections/, words, volumes: { "/data": null } });
+  const client = new Redis({ port, password: "secret", maxRetriesPerRequest: 0 });
+  context.after(() => client.disconnect());
+  assert.equal(await client.ping(), "PONG");
+});
