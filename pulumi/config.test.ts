@@ -1,22 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Config, isSecret, RunError, runtime } from "@pulumi/pulumi";
-import { loadConfig, type StackConfig } from "./config.ts";
+import { loadConfig, type SluiceConfig } from "./config.ts";
 import { known } from "./testing.ts";
 
-const good = {
-  namespace: "shop",
-  userApiUrl: "http://users.shop.svc:4000",
-  requestsPerMinute: "60",
-  demoKey: "s3cret",
-};
+type Texts = Readonly<Record<string, string>>;
 
-function load(values: Readonly<Record<string, string>>): StackConfig {
+/** Pulumi gives a program maps and lists as JSON. */
+function load(values: Texts) {
   runtime.setAllConfig(Object.fromEntries(Object.entries(values).map(([name, value]) => [`sluice:${name}`, value])));
   return loadConfig(new Config("sluice"), "staging");
 }
 
-const faultsOf = (values: Readonly<Record<string, string>>): readonly string[] => {
+function loaded(values: Texts): SluiceConfig {
+  const config = load(values);
+  assert.ok(config.creates === "sluice");
+  return config;
+}
+
+const faultsOf = (values: Texts): readonly string[] => {
   try {
     load(values);
     return [];
@@ -28,52 +30,106 @@ const faultsOf = (values: Readonly<Record<string, string>>): readonly string[] =
   }
 };
 
-test("a good config is read with its types, the key as a secret", async () => {
-  const config = load(good);
-  assert.ok(config.creates === "users");
-  const { demoKey, ...plain } = config;
-  assert.deepEqual(plain, {
-    creates: "users",
+test("a namespace is enough: all else is as in the chart", () => {
+  const { release, ownNamespace, isPublic } = loaded({ namespace: "shop" });
+  assert.deepEqual([release.name, release.namespace, release.version], ["sluice", "shop", "0.1.0"]);
+  assert.equal(release.values.gateway.replicas, 2);
+  assert.deepEqual([ownNamespace, isPublic], [true, false]);
+});
+
+test("values are filled with the chart's, map by map", () => {
+  const { release } = loaded({
     namespace: "shop",
-    userApiUrl: "http://users.shop.svc:4000",
-    requestsPerMinute: 60,
+    name: "edge",
+    class: "shops",
+    namespaces: '["a","b"]',
+    gateway: '{"replicas":5,"resources":{"limits":{"memory":"1Gi"}}}',
   });
-  assert.equal(await isSecret(demoKey), true);
-  assert.equal(await known(demoKey), "s3cret");
+  assert.equal(release.name, "edge");
+  assert.deepEqual(release.values.namespaces, ["a", "b"]);
+  assert.equal(release.values.class, "shops");
+  assert.equal(release.values.gateway.replicas, 5);
+  assert.deepEqual(release.values.gateway.resources, {
+    requests: { cpu: "100m", memory: "192Mi" },
+    limits: { memory: "1Gi" },
+  });
+});
+
+test("secrets stay secrets, and parts are told where they are", async () => {
+  const secrets = {
+    databaseUrl: "postgres://users:pass@db.example/users",
+    redisPassword: "letters1",
+    consumerKey: "0123456789abcdef",
+  };
+  const config = loaded({ namespace: "shop", name: "edge", redis: '{"host":"redis.example"}', ...secrets });
+  for (const [name, text] of Object.entries(secrets)) {
+    const secret = config[name as keyof typeof secrets];
+    assert.ok(secret !== undefined);
+    assert.equal(await isSecret(secret), true);
+    assert.equal(await known(secret), text);
+  }
+  assert.equal(config.release.values.postgres.existingSecret, "edge-given-database");
+  assert.equal(config.release.values.redis.existingSecret, "edge-given-redis");
 });
 
 test("a stack of CRDs needs no other key", () => {
   assert.deepEqual(load({ creates: "crds" }), { creates: "crds" });
 });
 
-test("an empty config is told key by key, with the command that sets each", () => {
-  const set = "Set it: pulumi config set --stack staging";
+test("what is missing is told with the command that sets it", () => {
   assert.deepEqual(faultsOf({}), [
-    `sluice:namespace: expected the name of a namespace, but it is not set. ${set} sluice:namespace default`,
-    `sluice:userApiUrl: expected a URL, but it is not set. ${set} sluice:userApiUrl http://users.default.svc:4000`,
-    `sluice:requestsPerMinute: expected a whole number from 1 on, but it is not set. ${set} sluice:requestsPerMinute 60`,
-    `sluice:demoKey: expected the API key of the consumer demo, as a secret, but it is not set. ${set} --secret sluice:demoKey`,
+    "sluice:namespace: expected the name of a namespace, but it is not set. " +
+      "Set it: pulumi config set --stack staging sluice:namespace sluice",
   ]);
 });
 
-for (const { key, value, fault } of [
-  { key: "creates", value: "pods", fault: "sluice:creates: expected users or crds, not 'pods'" },
-  { key: "namespace", value: "Shop", fault: "sluice:namespace: expected the name of a namespace, not 'Shop'" },
-  { key: "userApiUrl", value: "users:4000", fault: "sluice:userApiUrl: expected a URL, not 'users:4000'" },
-  { key: "userApiUrl", value: "http://", fault: "sluice:userApiUrl: expected a URL, not 'http://'" },
-  ...["0", "-1", "1.5", "many", "1e3", ""].map((value) => ({
-    key: "requestsPerMinute",
-    value,
-    fault: `sluice:requestsPerMinute: expected a whole number from 1 on, not '${value}'`,
-  })),
+test("all faults are told at once", () => {
+  const faults = faultsOf({ namespace: "Shop", ownNamespace: "yes", gateway: '{"replicas":-1,"replcas":2}' });
+  assert.deepEqual(
+    faults.map((fault) => fault.split(". Set it: ")[0]),
+    [
+      "sluice:namespace: expected the name of a namespace, not 'Shop'",
+      "sluice:ownNamespace: expected true or false, not 'yes'",
+      "sluice:gateway.replcas: there is no such value",
+      "sluice:gateway.replicas: must be >= 0, not -1",
+    ],
+  );
+});
+
+for (const { values, fault } of [
+  { values: { creates: "pods" }, fault: "sluice:creates: expected sluice or crds, not 'pods'" },
+  { values: { gatway: "{}" }, fault: "sluice:gatway: there is no such value" },
+  { values: { gateway: '{"replicas":"2"}' }, fault: 'sluice:gateway.replicas: must be integer, not "2"' },
+  { values: { gateway: "many" }, fault: 'sluice:gateway: must be object, not "many"' },
   {
-    key: "demoKey",
-    value: " ",
-    fault: "sluice:demoKey: expected the API key of the consumer demo, as a secret, but it is empty",
+    values: { logLevel: "loud" },
+    fault: 'sluice:logLevel: must be equal to one of the allowed values (debug, info, warn, error), not "loud"',
+  },
+  {
+    values: { userApi: '{"replicas":2}' },
+    fault:
+      "sluice:userApi.replicas: more than one takes a Postgres server: set postgres.enabled or postgres.existingSecret",
+  },
+  {
+    values: { redis: '{"enabled":true,"host":"redis.example"}' },
+    fault: "sluice:redis.host: set this or redis.enabled, not both",
+  },
+  {
+    values: { gateway: '{"autoscaling":{"enabled":true,"minReplicas":5,"maxReplicas":2}}' },
+    fault: "sluice:gateway.autoscaling.minReplicas: at most maxReplicas (2), not 5",
+  },
+  {
+    values: { databaseUrl: "mysql://secret@db/users" },
+    fault:
+      "sluice:databaseUrl: expected postgres://user:password@host:port/database, as a secret, but it is something else",
+  },
+  {
+    values: { consumerKey: "short" },
+    fault: "sluice:consumerKey: expected an API key of at least 16 characters, as a secret, but it is something else",
   },
 ]) {
-  test(`${key} '${value}' is refused`, () => {
-    const [found, ...others] = faultsOf({ ...good, [key]: value });
+  test(`refused: ${JSON.stringify(values)}`, () => {
+    const [found, ...others] = faultsOf({ namespace: "shop", ...values });
     assert.equal(found?.split(". Set it")[0], fault);
     assert.deepEqual(others, []);
   });

@@ -1,18 +1,22 @@
 /** The config of a stack: read once, checked whole, and only then is anything created. */
-import { Config, getStack, type Output, RunError } from "@pulumi/pulumi";
-import { checkEntity } from "@sluice/model";
+import { Config, getStack, type Output, RunError, runtime } from "@pulumi/pulumi";
+import type { Release } from "./objects/names.ts";
+import { checkRelease, type Fault } from "./release.ts";
 
-/** A stack with the custom resources of the user API. */
-export interface UsersConfig {
-  readonly creates: "users";
-  /** The namespace of all resources. */
-  readonly namespace: string;
-  /** Where the gateway's nodes reach the user API: protocol, host and port. */
-  readonly userApiUrl: string;
-  /** How many requests a consumer may send in a minute. */
-  readonly requestsPerMinute: number;
-  /** The key of the consumer demo. */
-  readonly demoKey: Output<string>;
+/** A stack with a whole Sluice. */
+export interface SluiceConfig {
+  readonly creates: "sluice";
+  readonly release: Release;
+  /** Whether the namespace is the stack's own: then it goes with it. */
+  readonly ownNamespace: boolean;
+  /** Whether people of anywhere reach it: then no Route may be without a Plugin. */
+  readonly isPublic: boolean;
+  /** API key of the user API's first consumer. Unset: one is made. */
+  readonly consumerKey?: Output<string>;
+  /** Address of the user API's Postgres server, with user and password. Unset: as the values say. */
+  readonly databaseUrl?: Output<string>;
+  /** Password of the Redis server that `redis.host` names. Unset: as the values say. */
+  readonly redisPassword?: Output<string>;
 }
 
 /** A stack with the CRDs and nothing else. */
@@ -20,58 +24,110 @@ export interface CrdsConfig {
   readonly creates: "crds";
 }
 
-export type StackConfig = UsersConfig | CrdsConfig;
+export type StackConfig = SluiceConfig | CrdsConfig;
 
 interface Key {
   /** What a value must be, for the reader of an error. */
   readonly expected: string;
   /** For the command that sets it. A secret has none: the command asks for it, so that no shell remembers it. */
   readonly example?: string;
+  readonly optional?: boolean;
   accepts(text: string): boolean;
 }
 
+const isName = (text: string): boolean => text.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text);
+
+const isBoolean = (text: string): boolean => text === "true" || text === "false";
+
+/** What is not a value of the chart. */
 const keys = {
-  namespace: {
-    expected: "the name of a namespace",
-    example: "default",
-    accepts: (text) => text.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text),
+  namespace: { expected: "the name of a namespace", example: "sluice", accepts: isName },
+  name: { expected: "what the names of all objects begin with", example: "sluice", optional: true, accepts: isName },
+  ownNamespace: { expected: "true or false", example: "true", optional: true, accepts: isBoolean },
+  public: { expected: "true or false", example: "true", optional: true, accepts: isBoolean },
+  consumerKey: {
+    expected: "an API key of at least 16 characters, as a secret",
+    optional: true,
+    accepts: (text) => text.trim().length >= 16,
   },
-  userApiUrl: {
-    expected: "a URL",
-    example: "http://users.default.svc:4000",
-    accepts: (url) => checkEntity("services", { name: "users", url }).violations === undefined,
+  databaseUrl: {
+    expected: "postgres://user:password@host:port/database, as a secret",
+    optional: true,
+    accepts: (text) => /^postgres(ql)?:\/\/[^/]+\/.+$/.test(text),
   },
-  requestsPerMinute: {
-    expected: "a whole number from 1 on",
-    example: "60",
-    accepts: (text) => /^[1-9][0-9]{0,14}$/.test(text),
-  },
-  demoKey: {
-    expected: "the API key of the consumer demo, as a secret",
-    accepts: (text) => text.trim() !== "",
+  redisPassword: {
+    expected: "a password of letters and digits, as a secret",
+    optional: true,
+    accepts: (text) => /^[A-Za-z0-9]+$/.test(text),
   },
 } satisfies Record<string, Key>;
 
+/** Names of Secrets that the stack makes of secrets in its config. */
+export const given = { database: "given-database", redis: "given-redis" } as const;
+
 /**
- * Reads the config of the stack. `creates` is `users` (also when unset) or `crds`.
+ * Reads the config of the stack. `creates` is `sluice` (also when unset) or `crds`.
  *
  * @throws RunError with every fault: which key of which stack, what is expected, and the command that sets it.
  */
 export function loadConfig(config = new Config(), stack = getStack()): StackConfig {
-  const creates = config.get("creates") ?? "users";
+  const creates = config.get("creates") ?? "sluice";
   if (creates === "crds") return { creates };
-  const faults = [
-    ...(creates === "users" ? [] : [`${config.name}:creates: expected users or crds, not '${creates}'`]),
-    ...Object.entries<Key>(keys).flatMap(([name, key]) => faultOf(name, key, { config, stack })),
+  const place = { config, stack };
+  const name = config.get("name") ?? "sluice";
+  const { release, faults } = checkRelease({
+    name,
+    namespace: config.get("namespace") ?? "",
+    values: valuesOf(config, name),
+  });
+  const all = [
+    ...(creates === "sluice" ? [] : [`${config.name}:creates: expected sluice or crds, not '${creates}'`]),
+    ...Object.entries<Key>(keys).flatMap(([key, rule]) => faultOf(key, rule, place)),
+    ...faults.map((fault) => valueFault(fault, place)),
   ];
-  if (faults.length > 0) throw new RunError([`The config of stack ${stack} has faults:`, ...faults].join("\n  "));
+  if (all.length > 0 || release === undefined) {
+    throw new RunError([`The config of stack ${stack} has faults:`, ...all].join("\n  "));
+  }
   return {
-    creates: "users",
-    namespace: config.require("namespace"),
-    userApiUrl: config.require("userApiUrl"),
-    requestsPerMinute: config.requireNumber("requestsPerMinute"),
-    demoKey: config.requireSecret("demoKey"),
+    creates: "sluice",
+    release,
+    ownNamespace: config.getBoolean("ownNamespace") ?? true,
+    isPublic: config.getBoolean("public") ?? false,
+    consumerKey: config.getSecret("consumerKey"),
+    databaseUrl: config.getSecret("databaseUrl"),
+    redisPassword: config.getSecret("redisPassword"),
   };
+}
+
+/** Values of the chart: every other key of the project, as JSON unless it is a text. */
+function valuesOf(config: Config, release: string): Readonly<Record<string, unknown>> {
+  const prefix = `${config.name}:`;
+  const values = Object.entries(runtime.allConfig()).flatMap(([key, text]) => {
+    const name = key.slice(prefix.length);
+    if (!key.startsWith(prefix) || name === "creates" || Object.hasOwn(keys, name)) return [];
+    return [[name, parsed(text)] as const];
+  });
+  const set: Readonly<Record<string, unknown>> = Object.fromEntries(values);
+  const section = (name: string) => (typeof set[name] === "object" ? set[name] : {});
+  return {
+    ...set,
+    ...(config.get("databaseUrl") === undefined
+      ? {}
+      : { postgres: { ...section("postgres"), existingSecret: `${release}-${given.database}` } }),
+    ...(config.get("redisPassword") === undefined
+      ? {}
+      : { redis: { ...section("redis"), existingSecret: `${release}-${given.redis}` } }),
+  };
+}
+
+/** Maps and lists come as JSON, texts as they are. */
+function parsed(text: string): unknown {
+  if (!/^[[{]/.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 interface Place {
@@ -86,7 +142,13 @@ function faultOf(name: string, key: Key, { config, stack }: Place): readonly str
     `${full}: expected ${key.expected}, ${found}. Set it: pulumi config set --stack ${stack} ${value}`,
   ];
   const text = config.get(name);
-  if (text === undefined) return fault("but it is not set");
-  if (!key.accepts(text)) return fault(key.example === undefined ? "but it is empty" : `not '${text}'`);
+  if (text === undefined) return key.optional ? [] : fault("but it is not set");
+  // A secret is not repeated.
+  if (!key.accepts(text)) return fault(key.example === undefined ? "but it is something else" : `not '${text}'`);
   return [];
+}
+
+function valueFault({ path, message }: Fault, { config, stack }: Place): string {
+  const full = path === "" ? `${config.name}:name` : `${config.name}:${path}`;
+  return `${full}: ${message}. Set it: pulumi config set --stack ${stack} --path ${full} VALUE`;
 }

@@ -1,50 +1,80 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { runtime } from "@pulumi/pulumi";
-import { type KubernetesObject, known, readObjects, registerInto } from "./testing.ts";
-
-const byName = (objects: readonly KubernetesObject[]) =>
-  Object.fromEntries(objects.map((object) => [`${object.kind} ${object.metadata.name}`, object]));
+import { type KubernetesObject, registerInto } from "./testing.ts";
 
 const registered = registerInto();
 const objects = () => registered.filter(({ type }) => type.startsWith("kubernetes:"));
+const find = (kind: string, name: string) =>
+  objects().find(({ inputs }) => inputs.kind === kind && inputs.metadata.name === name);
 
 before(async () => {
   runtime.setAllConfig({
-    "sluice:namespace": "default",
-    "sluice:userApiUrl": "http://127.0.0.1:4000",
-    "sluice:requestsPerMinute": "60",
-    "sluice:demoKey": "demo-key",
+    "sluice:namespace": "shop",
+    "sluice:public": "true",
+    "sluice:consumerKey": "a-key-of-the-config",
+    "sluice:userApi": '{"route":{"enabled":true}}',
+    "sluice:gateway": '{"autoscaling":{"enabled":true}}',
+    "sluice:redis": '{"enabled":true}',
   });
-  const { created } = await import("./index.ts");
-  for (const urn of created) await known(urn);
+  await runtime.runInPulumiStack(() => import("./index.ts"));
   await runtime.disconnect();
 });
 
-test("the program creates the samples, object by object", () => {
-  assert.deepEqual(byName(objects().map(({ inputs }) => inputs)), byName(readObjects("crds/samples")));
+test("pods of the namespace must be restricted, and everything is found by the stack's label", () => {
+  const namespace = find("Namespace", "shop");
+  assert.equal(labelsOf(namespace?.inputs)?.["pod-security.kubernetes.io/enforce"], "restricted");
+  for (const { inputs } of objects()) assert.equal(labelsOf(inputs)?.["sluice.dev/stack"], "dev", inputs.kind);
 });
 
-test("each object stands in a component of its name, a Secret's name begins with it", () => {
-  assert.deepEqual(registered.map(({ type, name }) => `${type} ${name}`).toSorted(), [
-    "kubernetes:core/v1:Secret demo-key",
-    "kubernetes:sluice.dev/v1alpha1:Consumer demo",
-    "kubernetes:sluice.dev/v1alpha1:Plugin users-cors",
-    "kubernetes:sluice.dev/v1alpha1:Plugin users-key-auth",
-    "kubernetes:sluice.dev/v1alpha1:Plugin users-prometheus",
-    "kubernetes:sluice.dev/v1alpha1:Plugin users-rate-limiting",
-    "kubernetes:sluice.dev/v1alpha1:Route users",
-    "kubernetes:sluice.dev/v1alpha1:Service users",
-    "sluice:index:Consumer demo",
-    "sluice:index:Plugin users-cors",
-    "sluice:index:Plugin users-key-auth",
-    "sluice:index:Plugin users-prometheus",
-    "sluice:index:Plugin users-rate-limiting",
-    "sluice:index:Route users",
-    "sluice:index:Service users",
+test("each part is a component of its type", () => {
+  const components = registered
+    .filter(({ type }) => type.startsWith("sluice:"))
+    .map(({ type, name }) => `${type} ${name}`);
+  assert.deepEqual(components.toSorted(), [
+    "sluice:index:AdminListener sluice-admin",
+    "sluice:index:Consumer sluice-user-api-consumer",
+    "sluice:index:Gateway sluice-gateway",
+    "sluice:index:Operator sluice-operator",
+    "sluice:index:Plugin sluice-user-api-cors",
+    "sluice:index:Plugin sluice-user-api-key-auth",
+    "sluice:index:Plugin sluice-user-api-prometheus",
+    "sluice:index:Plugin sluice-user-api-rate-limiting",
+    "sluice:index:Redis sluice-redis",
+    "sluice:index:Route sluice-user-api",
+    "sluice:index:Service sluice-user-api",
+    "sluice:index:Sluice sluice",
+    "sluice:index:UserApi sluice-user-api",
   ]);
 });
 
-test("the route is created after all plugins", () => {
-  assert.equal(objects().at(-1)?.inputs.kind, "Route");
+test("the entries of every Secret are sent as secrets", () => {
+  const secrets = objects().filter(({ inputs }) => inputs.kind === "Secret");
+  assert.deepEqual(secrets.map(({ name }) => name).toSorted(), [
+    "sluice-admin",
+    "sluice-push",
+    "sluice-redis",
+    "sluice-user-api-gateway",
+    "sluice-user-api-key",
+  ]);
+  for (const { secrets: members, name } of secrets)
+    assert.ok(
+      members.some((path) => path.startsWith("data")),
+      name,
+    );
 });
+
+test("the route is created after all plugins", () => {
+  const kinds = objects().map(({ type }) => type.replace("kubernetes:", ""));
+  const route = kinds.indexOf("sluice.dev/v1alpha1:Route");
+  assert.ok(route > kinds.lastIndexOf("sluice.dev/v1alpha1:Plugin"));
+});
+
+test("how many nodes there are says the autoscaler", () => {
+  const spec = find("Deployment", "sluice-gateway")?.inputs.spec;
+  assert.ok(typeof spec === "object" && spec !== null);
+  assert.equal("replicas" in spec, false);
+});
+
+const labelsOf = (object: KubernetesObject | undefined) =>
+  (object?.metadata as { readonly labels?: Readonly<Record<string, string>> } | undefined)?.labels;

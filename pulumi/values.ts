@@ -29,7 +29,7 @@ export interface Workload extends Placement {
   readonly replicas: number;
   readonly resources: Resources;
   /** More settings: a variable and its text. */
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string | number | boolean>>;
 }
 
 export interface GatewayValues extends Workload {

@@ -59,7 +59,7 @@ export function postgresObjects(release: Release): readonly KubernetesObject[] {
     },
   };
   return [
-    serviceOf(release, { component: "postgres", spec: { clusterIP: "None" }, ports: { postgres: 5432 } }),
+    serviceOf(release, { component: "postgres", ports: { postgres: 5432 } }),
     serverOf(release, {
       component: "postgres",
       image,

@@ -23,7 +23,15 @@ function serviceMonitor(release: Release, component: keyof typeof ports): Kubern
     metadata: { ...metadata, labels: { ...metadata.labels, ...labels } },
     spec: {
       selector: { matchLabels: selectorOf(release, component) },
-      endpoints: [{ port: ports[component], path: "/metrics", interval }],
+      endpoints: [
+        {
+          port: ports[component],
+          path: "/metrics",
+          // The label `service` is what Sluice calls so.
+          ...(component === "gateway" ? { honorLabels: true } : {}),
+          interval,
+        },
+      ],
     },
   };
 }
@@ -35,6 +43,6 @@ function dashboard(release: Release, component: string): KubernetesObject {
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { ...metadata, labels: { ...metadata.labels, ...release.values.monitoring.dashboards.labels } },
-    data: { [`sluice-${component}.json`]: readFileSync(file, "utf8").trim() },
+    data: { [`sluice-${component}.json`]: `${readFileSync(file, "utf8").trim()}\n` },
   };
 }

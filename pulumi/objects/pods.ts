@@ -1,5 +1,5 @@
 /** What the pods have in common, as the chart has it (charts/sluice/templates/_pods.tpl). */
-import type { Image, Placement } from "../values.ts";
+import type { Image, Placement, Workload } from "../values.ts";
 import { imageOf, type Release, selectorOf } from "./names.ts";
 
 /** Restricted Pod Security, for a pod. */
@@ -47,10 +47,10 @@ export function placementOf(release: Release, component: string, placement: Plac
 }
 
 /** Environment variables, by their names as Helm sorts them. */
-export const envOf = (env: Readonly<Record<string, string>>) =>
+export const envOf = (env: Workload["env"]) =>
   Object.entries(env)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => ({ name, value }));
+    .map(([name, value]) => ({ name, value: String(value) }));
 
 /** A variable from a Secret. */
 export const secretEnv = (name: string, secretKeyRef: { readonly name: string; readonly key: string }) => ({

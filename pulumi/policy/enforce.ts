@@ -1,0 +1,49 @@
+/** Has every object of a stack judged: what the program is about to create, and what it finds before anything is. */
+import { log, Output, output, RunError, runtime } from "@pulumi/pulumi";
+import type { KubernetesObject } from "../objects/object.ts";
+import { bareRoutes, judge } from "./rules.ts";
+
+export interface Enforcement {
+  /** Refuses Routes that no Plugin acts on. */
+  readonly public: boolean;
+}
+
+/**
+ * Looks at all Kubernetes objects that are registered from now on. Call what it returns when all are: in a preview, which
+ * goes before every `pulumi up`, nothing has been created then.
+ *
+ * @returns a function that throws a RunError with every fault.
+ */
+export function enforce({ public: isPublic }: Enforcement): () => void {
+  const seen: KubernetesObject[] = [];
+  runtime.registerStackTransformation(({ type, props }) => {
+    if (type.startsWith("kubernetes:") && isObject(props)) seen.push(props);
+    return undefined;
+  });
+  return () => {
+    const faults = judge(seen.map((object) => plain(object) as KubernetesObject));
+    if (faults.length > 0) throw new RunError(message(faults));
+    if (!isPublic) return;
+    // Names of references come from resources: they are known in a preview, but not at once.
+    const routing = seen.filter(({ kind }) => kind === "Route" || kind === "Plugin");
+    output(routing.map(({ apiVersion, kind, metadata, spec }) => ({ apiVersion, kind, metadata, spec }))).apply(
+      (objects) => {
+        const bare = bareRoutes(objects as readonly KubernetesObject[]);
+        if (bare.length > 0) log.error(message(bare));
+      },
+    );
+  };
+}
+
+const message = (faults: readonly string[]): string => ["The stack breaks its rules:", ...faults].join("\n  ");
+
+const isObject = (value: unknown): value is KubernetesObject =>
+  typeof value === "object" && value !== null && "kind" in value && "metadata" in value;
+
+/** What is known at once: outputs, which are secrets and names of other resources, are left out. */
+function plain(value: unknown): unknown {
+  if (Output.isInstance(value)) return undefined;
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]));
+}

@@ -1,0 +1,153 @@
+/** What no stack may create: pure functions over objects, before anything is created. */
+import type { KubernetesObject } from "../objects/object.ts";
+
+export interface Rule {
+  readonly name: string;
+  /** A sentence for each fault of the object. */
+  faults(object: KubernetesObject): readonly string[];
+}
+
+interface Container {
+  readonly name?: string;
+  readonly image?: string;
+  readonly resources?: { readonly limits?: { readonly memory?: unknown } };
+  readonly securityContext?: {
+    readonly allowPrivilegeEscalation?: boolean;
+    readonly privileged?: boolean;
+    readonly readOnlyRootFilesystem?: boolean;
+    readonly runAsNonRoot?: boolean;
+    readonly capabilities?: { readonly drop?: readonly string[]; readonly add?: readonly string[] };
+    readonly seccompProfile?: { readonly type?: string };
+  };
+}
+
+interface PodSpec {
+  readonly containers?: readonly Container[];
+  readonly initContainers?: readonly Container[];
+  readonly ephemeralContainers?: readonly Container[];
+  readonly hostNetwork?: boolean;
+  readonly hostPID?: boolean;
+  readonly hostIPC?: boolean;
+  readonly volumes?: readonly Readonly<Record<string, unknown>>[];
+  readonly securityContext?: {
+    readonly runAsNonRoot?: boolean;
+    readonly runAsUser?: number;
+    readonly seccompProfile?: { readonly type?: string };
+  };
+}
+
+/** The pod that an object makes, or undefined when it makes none. */
+function podOf({ kind, spec }: KubernetesObject): PodSpec | undefined {
+  const members = spec as { template?: { spec?: PodSpec }; jobTemplate?: { spec?: { template?: { spec?: PodSpec } } } };
+  if (kind === "Pod") return spec as PodSpec;
+  if (kind === "CronJob") return members.jobTemplate?.spec?.template?.spec;
+  const templated = ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job"];
+  return templated.includes(kind) ? members.template?.spec : undefined;
+}
+
+const containersOf = (pod: PodSpec): readonly Container[] =>
+  [pod.initContainers, pod.containers, pod.ephemeralContainers].flatMap((list) => list ?? []);
+
+const forContainers = (find: (container: Container) => readonly string[]) => (object: KubernetesObject) => {
+  const pod = podOf(object);
+  if (pod === undefined) return [];
+  return containersOf(pod).flatMap((container) =>
+    find(container).map((fault) => `container ${container.name}: ${fault}`),
+  );
+};
+
+/** A tag that moves makes two pods of one Deployment differ, and an unchanged stack change. */
+const fixedImages: Rule = {
+  name: "fixed-images",
+  faults: forContainers(({ image = "" }) => {
+    if (image.includes("@sha256:")) return [];
+    const tag = /:([^:/]+)$/.exec(image)?.[1];
+    if (tag === undefined) return [`the image '${image}' has no tag`];
+    return tag === "latest" ? [`the image '${image}' has the tag latest, which moves`] : [];
+  }),
+};
+
+/** Of CPU a request is enough: a limit of CPU throttles without need. */
+const memoryLimits: Rule = {
+  name: "memory-limits",
+  faults: forContainers(({ resources }) =>
+    resources?.limits?.memory === undefined ? ["there is no limit of memory (resources.limits.memory)"] : [],
+  ),
+};
+
+/** What Pod Security `restricted` asks for, and a root file system that nobody writes. */
+const restrictedPods: Rule = {
+  name: "restricted-pods",
+  faults(object) {
+    const pod = podOf(object);
+    if (pod === undefined) return [];
+    const inPod = pod.securityContext ?? {};
+    const kinds = new Set(["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim"]);
+    const shared = (["hostNetwork", "hostPID", "hostIPC"] as const).filter((name) => pod[name]);
+    const volumes = (pod.volumes ?? []).flatMap(({ name, ...source }) =>
+      Object.keys(source)
+        .filter((kind) => !kinds.has(kind) && kind !== "projected" && kind !== "secret")
+        .map((kind) => `volume ${name}: ${kind} is not for restricted pods`),
+    );
+    const containers = forContainers(({ securityContext: own = {} }) => [
+      ...((own.runAsNonRoot ?? inPod.runAsNonRoot) ? [] : ["it may run as root (runAsNonRoot)"]),
+      ...(own.allowPrivilegeEscalation === false ? [] : ["it may gain privileges (allowPrivilegeEscalation)"]),
+      ...(own.privileged ? ["it is privileged"] : []),
+      ...(own.readOnlyRootFilesystem ? [] : ["its root file system can be written (readOnlyRootFilesystem)"]),
+      ...(own.capabilities?.drop?.includes("ALL") ? [] : ["it keeps capabilities (capabilities.drop: [ALL])"]),
+      ...((own.capabilities?.add ?? []).every((name) => name === "NET_BIND_SERVICE") ? [] : ["it gets capabilities"]),
+      ...(seccomp.has(own.seccompProfile?.type ?? inPod.seccompProfile?.type ?? "")
+        ? []
+        : ["it has no seccomp profile (seccompProfile.type: RuntimeDefault)"]),
+    ]);
+    return [
+      ...shared.map((name) => `${name} is not for restricted pods`),
+      ...(inPod.runAsUser === 0 ? ["it runs as root (runAsUser)"] : []),
+      ...volumes,
+      ...containers(object),
+    ];
+  },
+};
+
+const seccomp = new Set(["RuntimeDefault", "Localhost"]);
+
+const exactRights: Rule = {
+  name: "exact-rights",
+  faults({ kind, rules }) {
+    if (kind !== "Role" && kind !== "ClusterRole") return [];
+    const list = (rules ?? []) as readonly Readonly<Record<string, readonly string[] | undefined>>[];
+    return list.flatMap((rule, index) =>
+      ["apiGroups", "resources", "verbs", "nonResourceURLs"]
+        .filter((member) => rule[member]?.some((value) => value.includes("*")))
+        .map((member) => `rules.${index}.${member}: it stands for everything (*)`),
+    );
+  },
+};
+
+/** Rules for every object of every stack. */
+export const rules: readonly Rule[] = [fixedImages, memoryLimits, restrictedPods, exactRights];
+
+/** Every fault of the objects, with rule and object. */
+export const judge = (objects: readonly KubernetesObject[], list = rules): readonly string[] =>
+  objects.flatMap((object) =>
+    list.flatMap((rule) =>
+      rule.faults(object).map((fault) => `${object.kind} ${object.metadata.name}: ${fault} [${rule.name}]`),
+    ),
+  );
+
+/** Routes that no Plugin acts on: nothing limits or asks who comes. For stacks that the public reaches. */
+export function bareRoutes(objects: readonly KubernetesObject[]): readonly string[] {
+  const plugins = objects.filter(({ apiVersion, kind }) => kind === "Plugin" && apiVersion.startsWith("sluice.dev/"));
+  const targets = plugins.flatMap(({ metadata, spec }) => {
+    const refs = (spec as { targetRefs?: readonly { kind: string; name: string }[] }).targetRefs ?? [];
+    return refs.map(({ kind, name }) => `${metadata.namespace}/${kind}/${name}`);
+  });
+  return objects
+    .filter(({ apiVersion, kind }) => kind === "Route" && apiVersion.startsWith("sluice.dev/"))
+    .filter(({ metadata, spec }) => {
+      const service = (spec as { serviceRef?: { name: string } }).serviceRef?.name;
+      const own = [`${metadata.namespace}/Route/${metadata.name}`, `${metadata.namespace}/Service/${service}`];
+      return !own.some((target) => targets.includes(target));
+    })
+    .map(({ metadata }) => `Route ${metadata.name}: no Plugin acts on it or its Service [no-bare-routes]`);
+}

@@ -1,0 +1,84 @@
+/** What a stack with a Sluice creates, and what it tells. */
+import { interpolate, type Output, runtime } from "@pulumi/pulumi";
+import { Sluice } from "./components/index.ts";
+import { given, type SluiceConfig } from "./config.ts";
+import { create } from "./objects/create.ts";
+import type { Release } from "./objects/names.ts";
+import { secretOf } from "./objects/secrets.ts";
+
+/** The label by which everything of a stack is found: `kubectl get all -A -l sluice.dev/stack=dev`. */
+export const STACK_LABEL = "sluice.dev/stack";
+
+/** Puts a label on every Kubernetes object that is registered from now on. */
+export function labelEverything(name: string, value: string): void {
+  runtime.registerStackTransformation(({ type, props, opts }) => {
+    if (!type.startsWith("kubernetes:") || typeof props.metadata !== "object") return undefined;
+    const { labels, ...metadata } = props.metadata;
+    return { props: { ...props, metadata: { ...metadata, labels: { ...labels, [name]: value } } }, opts };
+  });
+}
+
+/** What people need of a stack. All but namespace and name may be missing, as the values say. */
+export interface Outputs {
+  readonly namespace: string;
+  readonly name: string;
+  /** Within the cluster: what clients' requests go to. */
+  readonly proxyAddress: string;
+  readonly adminAddress?: string;
+  /** What opens the admin API. */
+  readonly adminToken?: Output<string>;
+  /** The user API's GraphQL endpoint, through the gateway. */
+  readonly usersAddress?: string;
+  /** The API key of its first consumer. */
+  readonly consumerKey?: Output<string>;
+  /** The command that brings the gateway to this machine, as http://localhost:8000. */
+  readonly forward: Output<string>;
+}
+
+/** Creates all that the config says, and answers the outputs of the stack. */
+export function createSluice({ release, ownNamespace, ...secrets }: SluiceConfig): Outputs {
+  const { name, namespace, values } = release;
+  const dependsOn = ownNamespace ? [create(namespaceOf(release))] : [];
+  if (secrets.databaseUrl) {
+    const entries = { url: secrets.databaseUrl };
+    dependsOn.push(create(secretOf(release, { component: given.database, entries }), { dependsOn: [...dependsOn] }));
+  }
+  if (secrets.redisPassword) {
+    const parts = {
+      component: given.redis,
+      credential: "redis",
+      entries: { password: secrets.redisPassword },
+    } as const;
+    dependsOn.push(create(secretOf(release, parts), { dependsOn: [...dependsOn] }));
+  }
+  const sluice = new Sluice(release, {
+    dependsOn,
+    ...(secrets.consumerKey === undefined ? {} : { consumerKey: secrets.consumerKey }),
+  });
+  const [path] = values.userApi.route.paths;
+  return {
+    namespace,
+    name,
+    proxyAddress: sluice.gateway.address,
+    adminAddress: sluice.admin?.address,
+    adminToken: sluice.admin?.token,
+    usersAddress: values.userApi.route.enabled ? `${sluice.gateway.address}${path}/graphql` : undefined,
+    consumerKey: secrets.consumerKey ?? sluice.userApi?.key,
+    forward: interpolate`kubectl --namespace ${namespace} port-forward service/${name}-gateway 8000:${values.gateway.service.port}`,
+  };
+}
+
+/** Nothing but restricted pods may run beside a Sluice. */
+const namespaceOf = ({ namespace }: Release) => ({
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: {
+    name: namespace,
+    labels: {
+      "pod-security.kubernetes.io/enforce": "restricted",
+      "pod-security.kubernetes.io/warn": "restricted",
+      "app.kubernetes.io/managed-by": "Pulumi",
+      "app.kubernetes.io/part-of": "sluice",
+    },
+  },
+});

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { parse } from "yaml";
+import type { ReleaseArgs } from "../../../pulumi/release.ts";
+import { helmObjects, pulumiObjects } from "./same-objects.ts";
+
+const anyone = [{ podSelector: {} }];
+
+const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
+  defaults: {},
+  "little of everything": {
+    admin: { enabled: false },
+    userApi: { enabled: false },
+    webhook: { enabled: false },
+    disruptionBudgets: { enabled: false },
+    push: { existingSecret: "own-push" },
+    gateway: { endSeconds: 0, keptDocument: { enabled: false }, workers: "auto" },
+  },
+  "named namespaces": { namespaces: ["shop", "bank"], class: "shops" },
+  "a selector of namespaces": { namespaceSelector: "team in (a,b)", class: "teams" },
+  "databases of its own": {
+    postgres: { enabled: true, persistence: { enabled: true, size: "2Gi", storageClassName: "fast" } },
+    redis: { enabled: true },
+    userApi: { replicas: 2, route: { enabled: true } },
+    networkPolicies: { enabled: true },
+  },
+  "databases of others": {
+    postgres: { existingSecret: "users-database" },
+    redis: { host: "redis.example.internal", port: 6380, tls: true, existingSecret: "redis-login" },
+    userApi: { route: { enabled: true, hosts: ["users.example.com"], paths: ["/a", "/b"] } },
+  },
+  "everything else": {
+    labels: { team: "edge" },
+    logLevel: "debug",
+    image: { registry: "registry.example.com:5000", pullPolicy: "Always", pullSecrets: ["pull"] },
+    operator: {
+      image: { digest: `sha256:${"a".repeat(64)}` },
+      env: { SLUICE_LEASE_DURATION: "20s", B: 1, A: true },
+      nodeSelector: { disk: "ssd" },
+      tolerations: [{ key: "edge", operator: "Exists" }],
+      affinity: { nodeAffinity: {} },
+      priorityClassName: "high",
+    },
+    gateway: {
+      tls: { enabled: true },
+      autoscaling: { enabled: true },
+      service: { type: "LoadBalancer", annotations: { "example.com/a": "b" }, externalTrafficPolicy: "Local" },
+      keptDocument: { storageClassName: "fast" },
+    },
+    admin: { kubernetes: true, origins: ["https://a.example", "https://b.example"], existingSecret: "token" },
+    userApi: { existingSecret: "shown", route: { enabled: true, consumer: { existingSecret: "key" } } },
+    monitoring: { serviceMonitors: { enabled: true, labels: { release: "p" } }, dashboards: { enabled: true } },
+    networkPolicies: { enabled: true, proxyFrom: anyone, adminFrom: anyone, metricsFrom: anyone, upstreams: anyone },
+  },
+};
+
+for (const [name, values] of Object.entries(cases)) {
+  test(`chart and Pulumi make the same objects: ${name}`, () => compare({ name: "edge", namespace: "sluice", values }));
+}
+
+const pulumi = resolve(import.meta.dirname, "../../../pulumi");
+const stacks = readdirSync(pulumi).flatMap((file) => /^Pulumi\.(.+)\.yaml$/.exec(file)?.[1] ?? []);
+
+for (const stack of stacks.filter((name) => name !== "crds")) {
+  test(`chart and Pulumi make the same objects: the values of the stack ${stack}`, () => {
+    const { config } = parse(readFileSync(resolve(pulumi, `Pulumi.${stack}.yaml`), "utf8"));
+    const { "sluice:namespace": namespace, "sluice:public": _, ...sections } = config;
+    const values = Object.fromEntries(
+      Object.entries(sections).map(([key, value]) => [key.replace(/^sluice:/, ""), value]),
+    );
+    // What a secret of the config names, a Secret says where the chart is used.
+    const outside = stack === "prod" ? { postgres: { existingSecret: "users-database" } } : {};
+    return compare({ name: "sluice", namespace, values: { ...values, ...outside } });
+  });
+}
+
+async function compare(args: ReleaseArgs): Promise<void> {
+  const [chart, program] = [await helmObjects(args), await pulumiObjects(args)];
+  assert.deepEqual(Object.keys(program), Object.keys(chart));
+  for (const [key, object] of Object.entries(chart)) assert.deepEqual(program[key], object, key);
+}

@@ -1,0 +1,94 @@
+/** What the chart and the Pulumi program make of the same values, in a form in which they can be compared. */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { runtime } from "@pulumi/pulumi";
+import { parseAllDocuments } from "yaml";
+import { Sluice } from "../../../pulumi/components/index.ts";
+import { type ReleaseArgs, releaseOf } from "../../../pulumi/release.ts";
+import { type Registered, registerInto } from "../../../pulumi/testing.ts";
+import { temporaryFolder } from "../../process/index.ts";
+import { tool } from "../../tools/tool.ts";
+
+const chart = resolve(import.meta.dirname, "../../../charts/sluice");
+
+export type Objects = Readonly<Record<string, unknown>>;
+
+interface KubernetesObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** What `helm install` would send. */
+export async function helmObjects({ name, namespace, values = {} }: ReleaseArgs): Promise<Objects> {
+  const folder = temporaryFolder("same-objects");
+  try {
+    const file = join(folder.path, "values.json");
+    writeFileSync(file, JSON.stringify(values));
+    const args = ["template", name, chart, "--namespace", namespace, "--values", file];
+    const { stdout } = await promisify(execFile)(await tool("helm"), args, { maxBuffer: 1 << 26 });
+    // As Kubernetes' own readers: 0440 is a mode in octal digits.
+    const documents = parseAllDocuments(stdout, { version: "1.1" }).map((document) => document.toJS());
+    return compared(documents.filter((object) => object !== null));
+  } finally {
+    folder.remove();
+  }
+}
+
+/** What the Pulumi program sends to the engine. */
+export async function pulumiObjects(args: ReleaseArgs): Promise<Objects> {
+  const registered: Registered[] = [];
+  registerInto(registered);
+  new Sluice(releaseOf(args));
+  await runtime.disconnect();
+  return compared(
+    registered.filter(({ type }) => type.startsWith("kubernetes:")).map(({ inputs }) => inputs as KubernetesObject),
+  );
+}
+
+/**
+ * All that may differ, in this one place:
+ * - the word by which each way says that the object is its own (`app.kubernetes.io/managed-by`);
+ * - annotations that only Helm or only Pulumi reads (`helm.sh/…`, `pulumi.com/…`);
+ * - what `helm test` runs, and its NetworkPolicy: Pulumi has no such command;
+ * - entries of Secrets, which are random: their names must be the same.
+ */
+function compared(objects: readonly KubernetesObject[]): Objects {
+  const kept = objects.filter(({ metadata }) => metadata.labels?.["app.kubernetes.io/component"] !== "test");
+  return Object.fromEntries(
+    kept.map((object) => [keyOf(object), normalized(object)] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}
+
+const keyOf = ({ apiVersion, kind, metadata }: KubernetesObject) =>
+  `${apiVersion} ${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
+
+function normalized(object: KubernetesObject): unknown {
+  const { annotations = {}, ...metadata } = object.metadata;
+  const others = Object.entries(annotations).filter(([name]) => !/^(helm\.sh|pulumi\.com)\//.test(name));
+  const entries = object.kind === "Secret" ? { data: Object.keys(object.data ?? {}).toSorted() } : {};
+  return withoutManager({
+    ...object,
+    metadata: { ...metadata, ...(others.length === 0 ? {} : { annotations: Object.fromEntries(others) }) },
+    ...entries,
+  });
+}
+
+/** Pods carry the label too. */
+function withoutManager(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutManager);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => name !== "app.kubernetes.io/managed-by")
+      .map(([name, member]) => [name, withoutManager(member)]),
+  );
+}
