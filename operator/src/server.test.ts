@@ -19,9 +19,10 @@ const publisher: Publisher = {
       address: "http://a",
       state: { node: "n", hash: "abc", revision: 7, version: "1", statusPort: 8007 },
       seen: 0,
+      owes: null,
       trouble: null,
     },
-    { address: "http://b", state: null, seen: 0, trouble: "connection refused" },
+    { address: "http://b", state: null, seen: 0, owes: null, trouble: "connection refused" },
   ],
   close: async () => {},
 };

@@ -38,8 +38,11 @@ export interface PushServer {
 }
 
 const PATH = "/document";
-/** Milliseconds; the operator's own is shorter. */
-const KEEP_ALIVE = 72_000;
+/**
+ * Milliseconds; the operator's own is shorter. With very many nodes it asks each every few minutes, and the end of a
+ * connection tells it that the node's process has ended.
+ */
+const KEEP_ALIVE = 612_000;
 
 /** Rejects when the address cannot be listened on. */
 export async function startPushServer(options: PushServerOptions): Promise<PushServer> {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { applyChange, changeBetween, emptySnapshot, snapshotToDocument } from "@sluice/model";
+import { waitFor } from "../../../test/process/index.ts";
 import { startTestNode } from "../testing-node.ts";
 import { nodeConnector, Refused } from "./node-client.ts";
 
@@ -16,11 +17,17 @@ async function scene(t: TestContext, token = "token", timeout = 2000) {
   const node = await startTestNode("token");
   const connector = nodeConnector({ token, timeout });
   const abort = new AbortController();
+  const broken: string[] = [];
   t.after(async () => {
     await node.stop();
     await connector.close();
   });
-  return { node, abort, client: connector.connect(node.address, abort.signal) };
+  return {
+    node,
+    abort,
+    broken,
+    client: connector.connect(node.address, { signal: abort.signal, onBroken: () => broken.push("broken") }),
+  };
 }
 
 test("a document is acknowledged by the hash that the node runs from then on", async (t) => {
@@ -78,4 +85,18 @@ test("a call that is under way ends when the node is dropped", async (t) => {
   const call = client.put({ revision: 1, document });
   abort.abort();
   await assert.rejects(call, { name: "AbortError" });
+});
+
+test("the end of a node's process is told though nothing is asked, and not once the node is dropped", async (t) => {
+  const { client, node, abort, broken } = await scene(t);
+  await client.state();
+  assert.deepEqual(broken, []);
+  await node.restart();
+  await waitFor(() => broken.length > 0, { what: "the end of the connection to be told" });
+  await client.state();
+  abort.abort();
+  const told = broken.length;
+  await node.stop();
+  await assert.rejects(client.state());
+  assert.equal(broken.length, told);
 });

@@ -1,6 +1,6 @@
 /** Talks to one node's push listener (the table of requests stands in @sluice/model, push.ts). */
 import { Readable } from "node:stream";
-import type { NodeState, PushChange, PushDocument, PushRefused } from "@sluice/model";
+import type { NodeState, PemTexts, PushChange, PushDocument, PushRefused } from "@sluice/model";
 import { Agent, request } from "undici";
 import { bodyOf } from "./body.ts";
 import { createGate } from "./gate.ts";
@@ -21,16 +21,27 @@ export class Refused extends Error {
   override readonly name = "Refused";
 }
 
+/** PEM texts. The node's certificate must be signed by `ca` and carry the name `serverName`. */
+export interface NodeTls extends PemTexts {
+  readonly serverName: string;
+}
+
 export interface NodeCredentials {
   readonly token?: string;
-  /** PEM texts. The node's certificate must be signed by `ca` and carry the name `serverName`. */
-  readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string; readonly serverName: string };
+  /** Null: there are none yet, and until there are no node is called. */
+  readonly tls?: NodeTls | null;
   /** Milliseconds until a silent node counts as failed; default 2000, for a push 10 times as long. */
   readonly timeout?: number;
 }
 
-/** The signal ends calls that are under way. */
-export type ConnectNode = (address: string, signal: AbortSignal) => NodeClient;
+export interface ConnectOptions {
+  /** Ends calls that are under way. */
+  readonly signal: AbortSignal;
+  /** Told when a connection to the node has come to its end, of which its own calls need not know. */
+  readonly onBroken?: () => void;
+}
+
+export type ConnectNode = (address: string, options: ConnectOptions) => NodeClient;
 
 interface Node {
   readonly address: string;
@@ -53,25 +64,38 @@ async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
 }
 
-/** Connections are kept and shared by all nodes; `close` lets go of them. */
-export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): {
+export interface NodeConnector {
   readonly connect: ConnectNode;
+  /** New connections show and trust these from now on; calls that are under way end on their old ones. */
+  renew(tls: NodeTls): void;
+  /** Lets go of the connections. */
   close(): Promise<void>;
-} {
-  const dispatcher = new Agent({
-    connections: 2,
-    keepAliveTimeout: 60_000,
-    connect: {
-      timeout,
-      ...(tls ? { cert: tls.cert, key: tls.key, ca: tls.ca, servername: tls.serverName, minVersion: "TLSv1.3" } : {}),
-    },
-  });
+}
+
+/** Connections are kept and shared by all nodes. */
+export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): NodeConnector {
+  /** By the node's origin: whom to tell of connections that end. */
+  const broken = new Map<string, () => void>();
+  const agentFor = (own: NodeTls | undefined) =>
+    new Agent({
+      connections: 2,
+      // As the node's listener says. Its end of a connection tells that its process has ended.
+      keepAliveTimeout: 600_000,
+      connect: {
+        timeout,
+        ...(own && { cert: own.cert, key: own.key, ca: own.ca, servername: own.serverName, minVersion: "TLSv1.3" }),
+      },
+    }).on("disconnect", ({ origin }) => broken.get(origin)?.());
+  let dispatcher = tls === null ? null : agentFor(tls);
+  /** Those that were renewed, until their calls have ended. */
+  const ending = new Set<Promise<void>>();
   const gate = createGate(WHOLE_AT_ONCE);
   const authorization: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
 
   async function call(node: Node, method: "GET" | "PUT" | "PATCH", push?: PushDocument | PushChange) {
     const wait = push ? timeout * 10 : timeout;
     const body = push && (await bodyOf(push));
+    if (!dispatcher) throw new Error("there is no certificate yet to show to nodes");
     const response = await request(`${node.address}/document`, {
       method,
       dispatcher,
@@ -98,14 +122,30 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
   }
 
   return {
-    connect: (address, signal) => ({
-      state: async () => acknowledged(await call({ address, signal }, "GET")),
-      put: async (push) => acknowledged(await gate(() => call({ address, signal }, "PUT", push))),
-      patch: async (push) => {
-        const answer = await call({ address, signal }, "PATCH", push);
-        return answer.status === 409 ? "stale" : acknowledged(answer);
-      },
-    }),
-    close: () => dispatcher.close(),
+    connect(address, { signal, onBroken }) {
+      const { origin } = new URL(address);
+      if (onBroken) {
+        broken.set(origin, onBroken);
+        signal.addEventListener("abort", () => broken.get(origin) === onBroken && broken.delete(origin));
+      }
+      return {
+        state: async () => acknowledged(await call({ address, signal }, "GET")),
+        put: async (push) => acknowledged(await gate(() => call({ address, signal }, "PUT", push))),
+        patch: async (push) => {
+          const answer = await call({ address, signal }, "PATCH", push);
+          return answer.status === 409 ? "stale" : acknowledged(answer);
+        },
+      };
+    },
+    renew(next) {
+      const before = dispatcher?.close();
+      dispatcher = agentFor(next);
+      if (!before) return;
+      ending.add(before);
+      void before.finally(() => ending.delete(before));
+    },
+    async close() {
+      await Promise.all([...ending, dispatcher?.close()]);
+    },
   };
 }

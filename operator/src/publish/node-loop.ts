@@ -11,12 +11,14 @@ import { changeBetween, snapshotToDocument } from "./shared.ts";
 
 export type PushOutcome = "acknowledged" | "refused" | "failed";
 
-/** What the operator knows of a node. Times are Unix milliseconds. */
+/** What the operator knows of a node. Times are milliseconds of a clock that never goes back. */
 export interface NodeView {
   readonly address: string;
   readonly state: NodeState | null;
   /** When the node last answered; when it was found, before its first answer. */
   readonly seen: number;
+  /** Since when it has been asked for something and has answered nothing; null: it owes no answer. */
+  readonly owes: number | null;
   /** Why the last push or look failed; null when it did not. */
   readonly trouble: string | null;
 }
@@ -31,15 +33,21 @@ export interface NodeLoopOptions {
   /** Told after everything that was learned about the node. */
   readonly onView: (view: NodeView) => void;
   readonly onPush?: (outcome: PushOutcome, seconds: number) => void;
-  /** Milliseconds between looks at a node that has the newest document. Default 500. */
-  readonly lookInterval?: number;
-  /** Milliseconds until the next try after a failure. Doubled with each push that fails, up to 5 s. Default 200. */
+  /** Milliseconds until the next look at a node that has the newest document. Default 500. */
+  readonly lookInterval?: () => number;
+  /**
+   * Milliseconds until the next try after a failure. Doubled with each push that fails, and an eighth of the time for
+   * which the node has not answered; up to 5 s. Default 200.
+   */
   readonly retryInterval?: number;
   readonly now?: () => number;
 }
 
 export interface NodeLoop {
-  /** There is a newer document or term: push at once, or right after the push that is under way. */
+  /**
+   * There is a newer document or term: push at once, or right after the push that is under way. Or the node may be
+   * another process than a moment ago: look at once.
+   */
   wake(): void;
   readonly done: Promise<void>;
 }
@@ -52,12 +60,15 @@ interface Refusal {
 }
 
 const LONGEST_RETRY = 5000;
+/** A node that has been away for long may be found so much later as it was away. */
+const SHARE_OF_SILENCE = 1 / 8;
 
 export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
-  const { address, client, history, term, signal, onView, onPush, now = Date.now } = options;
-  const { lookInterval = 500, retryInterval = 200 } = options;
+  const { address, client, history, term, signal, onView, onPush, now = () => performance.now() } = options;
+  const { lookInterval = () => 500, retryInterval = 200 } = options;
   let state: NodeState | null = null;
   let seen = now();
+  let owes: number | null = seen;
   /** Ends the sleep that is under way. */
   let wake = () => {};
   let refusal: Refusal | null = null;
@@ -68,7 +79,7 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
   /** Until the next look, or until there is something to do. It is begun only while there is nothing. */
   const sleep = () =>
     new Promise<void>((resolve) => {
-      const timer = setTimeout(() => wake(), lookInterval);
+      const timer = setTimeout(() => wake(), lookInterval());
       wake = () => {
         clearTimeout(timer);
         wake = () => {};
@@ -76,7 +87,18 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
       };
     });
 
-  const learn = (trouble: string | null) => onView({ address, state, seen, trouble });
+  const learn = (trouble: string | null) => onView({ address, state, seen, owes, trouble });
+  function answered(): void {
+    seen = now();
+    owes = null;
+  }
+  /** Before it is asked: silence counts from here. */
+  function ask(): void {
+    if (owes !== null) return;
+    owes = now();
+    const target = history.latest();
+    learn(target ? refused(target) : null);
+  }
   const refused = ({ snapshot }: Published) =>
     refusal?.hash === snapshot.hash && refusal.node === state?.node ? refusal.reason : null;
 
@@ -101,8 +123,9 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
   }
 
   async function look(): Promise<void> {
+    ask();
     state = await client.state();
-    seen = now();
+    answered();
     const target = history.latest();
     learn(target ? refused(target) : null);
   }
@@ -113,6 +136,7 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
       refusal = { hash: target.snapshot.hash, node, reason };
     };
     let outcome: PushOutcome = "acknowledged";
+    ask();
     try {
       state = await push(target, { term: ours });
       if (state.hash !== target.snapshot.hash) {
@@ -124,7 +148,7 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
       outcome = "refused";
       refuse(`refuses revision ${target.revision}: ${error.message}`);
     }
-    seen = now();
+    answered();
     learn(refused(target));
     return outcome;
   }
@@ -143,6 +167,11 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     }
   }
 
+  function retryWait(): number {
+    const backoff = retryInterval * 2 ** Math.max(0, failedPushes - 1);
+    return Math.min(Math.max(backoff, (now() - (owes ?? now())) * SHARE_OF_SILENCE), LONGEST_RETRY);
+  }
+
   async function run(): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -153,7 +182,7 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
         // What the node runs is unknown now: it may have restarted, so the next step looks first.
         state = null;
         learn((error as Error).message);
-        await pause(Math.min(retryInterval * 2 ** Math.max(0, failedPushes - 1), LONGEST_RETRY), signal);
+        await pause(retryWait(), signal);
       }
     }
   }

@@ -7,6 +7,11 @@ import { type NodeLoop, type NodeView, type PushOutcome, runNodeLoop } from "./n
 /** Milliseconds after which a node that does not answer is left out of every wait, and named. */
 export const SILENT_AFTER = 2000;
 
+/** Milliseconds between two questions to one node what it runs, at least. */
+const LOOK = 500;
+/** Questions in a second to all nodes together, about: very many nodes are asked seldom. */
+const QUESTIONS = 50;
+
 /** Who runs at least a revision, who lags behind, and who does not answer. Addresses. */
 export interface Acknowledgement {
   readonly programmed: boolean;
@@ -42,14 +47,24 @@ export interface PublisherOptions {
   /** Told whenever a node's view changed: an acknowledgement, a failure, a node that came or went. */
   readonly onChange: () => void;
   readonly onPush?: (outcome: PushOutcome, seconds: number) => void;
-  /** See NodeLoopOptions. */
+  /** Milliseconds between looks at a node. Default: 500, and more for more than 25 nodes. */
   readonly lookInterval?: number;
+  /** See NodeLoopOptions. */
   readonly retryInterval?: number;
   readonly now?: () => number;
 }
 
 export function createPublisher(options: PublisherOptions): Publisher {
-  const { connect, term, onOutranked, onChange, onPush, lookInterval, retryInterval, now = Date.now } = options;
+  const {
+    connect,
+    term,
+    onOutranked,
+    onChange,
+    onPush,
+    lookInterval,
+    retryInterval,
+    now = () => performance.now(),
+  } = options;
   const history = createHistory();
   const loops = new Map<string, NodeLoop & { readonly abort: AbortController }>();
   const views = new Map<string, NodeView>();
@@ -59,7 +74,9 @@ export function createPublisher(options: PublisherOptions): Publisher {
   const reached = new Set<string>();
   let counter = 0;
 
-  const isSilent = ({ seen }: NodeView) => now() - seen > SILENT_AFTER;
+  const isSilent = ({ owes }: NodeView) => owes !== null && now() - owes > SILENT_AFTER;
+  /** Not all at once. */
+  const untilLook = () => lookInterval ?? Math.max(LOOK, ((loops.size * 1000) / QUESTIONS) * (0.5 + Math.random()));
   const revisionOf = ({ state }: NodeView) => (state?.hash ? (history.byHash(state.hash)?.revision ?? 0) : 0);
 
   /**
@@ -79,26 +96,31 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 
   /** A node may fall silent in the middle of a call, of which nothing is heard until it ends. */
-  function watchSilence(address: string): void {
+  function watchSilence({ address, owes }: Pick<NodeView, "address" | "owes">): void {
     clearTimeout(alarms.get(address));
-    const alarm = setTimeout(() => {
-      const view = views.get(address);
-      if (!view || silent.has(address) || !isSilent(view)) return;
-      silent.add(address);
-      onChange();
-    }, SILENT_AFTER + 1);
+    if (owes === null) return;
+    const alarm = setTimeout(
+      () => {
+        const view = views.get(address);
+        if (!view || silent.has(address) || !isSilent(view)) return;
+        silent.add(address);
+        onChange();
+      },
+      owes + SILENT_AFTER + 1 - now(),
+    );
     alarms.set(address, alarm.unref());
   }
 
   function add(address: string): void {
     const abort = new AbortController();
-    views.set(address, { address, state: null, seen: now(), trouble: null });
-    watchSilence(address);
+    const found = { address, state: null, seen: now(), owes: now(), trouble: null };
+    views.set(address, found);
+    watchSilence(found);
     const onView = (view: NodeView) => {
       if (abort.signal.aborted) return;
       const before = views.get(address);
       views.set(address, view);
-      if (before?.seen !== view.seen) watchSilence(address);
+      if (before?.owes !== view.owes) watchSilence(view);
       heed(view);
       const same = before?.state?.hash === view.state?.hash && before?.trouble === view.trouble;
       if (same && silent.has(address) === isSilent(view)) return;
@@ -108,7 +130,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
     };
     const loop = runNodeLoop({
       address,
-      client: connect(address, abort.signal),
+      // Another process may have its address: it has no document yet.
+      client: connect(address, { signal: abort.signal, onBroken: () => loops.get(address)?.wake() }),
       history,
       term,
       signal: abort.signal,
@@ -118,7 +141,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
         onPush?.(outcome, seconds);
       },
       now,
-      ...(lookInterval ? { lookInterval } : {}),
+      lookInterval: untilLook,
       ...(retryInterval ? { retryInterval } : {}),
     });
     loops.set(address, { ...loop, abort });

@@ -7,6 +7,7 @@ import { checkEntity, deriveId, type PluginName, plugins } from "@sluice/model";
 import type { Item, Owner } from "./translation.ts";
 
 type Entity = Item["entity"];
+type Entry = Pick<CheckedTranslation, "item" | "violations">;
 
 /** The model takes 1024 characters; a reason that is cut is better than a door that stays open. */
 const MAX_REASON = 1000;
@@ -19,12 +20,12 @@ export function reasonFor({ kind, namespace, name }: Owner, messages: readonly s
 
 export interface StandIns {
   /** The route, answering 503 with the reason; undefined when it is not even known what it matches. */
-  route(piece: CheckedTranslation, reason: string): Entity | undefined;
+  route(piece: Entry, reason: string): Entity | undefined;
   /**
    * The plugin as one that answers 503; undefined when it keeps nobody out, is switched off, may not be for all
    * requests, or has a target that is not there, so that there is nothing to protect.
    */
-  plugin(piece: CheckedTranslation, options: PluginOptions): Entity | undefined;
+  plugin(piece: Entry, options: PluginOptions): Entity | undefined;
 }
 
 interface PluginOptions {
@@ -36,9 +37,9 @@ interface PluginOptions {
 
 /** Remembers stand-ins by what they stand for: the same one as before is the same object. */
 export function createStandIns(): StandIns {
-  const made = new WeakMap<CheckedTranslation, { readonly reason: string; readonly entity: Entity | undefined }>();
+  const made = new WeakMap<Entry, { readonly reason: string; readonly entity: Entity | undefined }>();
 
-  function remember(piece: CheckedTranslation, reason: string, entity: Entity | undefined): Entity | undefined {
+  function remember(piece: Entry, reason: string, entity: Entity | undefined): Entity | undefined {
     made.set(piece, { reason, entity });
     return entity;
   }
@@ -57,13 +58,13 @@ export function createStandIns(): StandIns {
   };
 }
 
-function unavailableRoute({ item }: CheckedTranslation, reason: string): Entity | undefined {
+function unavailableRoute({ item }: Entry, reason: string): Entity | undefined {
   const extras = item._sluice as object;
   const checked = checkEntity("routes", { ...item, service: null, _sluice: { ...extras, unavailable: reason } });
   return checked.value;
 }
 
-function unavailablePlugin({ item, violations }: CheckedTranslation, id: string, reason: string): Entity | undefined {
+function unavailablePlugin({ item, violations }: Entry, id: string, reason: string): Entity | undefined {
   const { name, enabled, service, route, created_at, updated_at } = item;
   const facts = typeof name === "string" && Object.hasOwn(plugins, name) ? plugins[name as PluginName] : undefined;
   if (!facts?.protects || enabled === false) return undefined;
