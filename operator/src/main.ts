@@ -14,9 +14,10 @@ import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
 import { leadOf } from "./lead/start-lead.ts";
 import { MANAGER, startOperator } from "./operator.ts";
+import { proofOf } from "./publish/proof.ts";
 import { createRestMetrics } from "./rest-metrics.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { ownName, pushCredentials, SettingsError, type StartFault, startFault } from "./start.ts";
+import { ownName, SettingsError, type StartFault, startFault } from "./start.ts";
 
 async function run(settings: OperatorSettings): Promise<void> {
   const log = pino({ name: "sluice-operator", level: settings.logLevel });
@@ -28,7 +29,7 @@ async function run(settings: OperatorSettings): Promise<void> {
     settings,
     client,
     log,
-    credentials: await pushCredentials(settings),
+    proof: await proofOf(settings),
     registry,
     startLead: leadOf(settings, log),
     store: storeOf(settings),

@@ -73,7 +73,12 @@ async function runOperator(directory: string, nodes: readonly TestNode[], env: R
     ...env,
   });
   assert.ok(settings.value, JSON.stringify(settings.violations));
-  const operator = await startOperator({ settings: settings.value, client, log, credentials: { token: TOKEN } });
+  const operator = await startOperator({
+    settings: settings.value,
+    client,
+    log,
+    proof: { credentials: { token: TOKEN } },
+  });
   return { client, operator: owned(operator, () => operator.close()) };
 }
 

@@ -10,7 +10,8 @@ import { createLastValid } from "./durable/last-valid.ts";
 import { type Lead, leadAlone, type StartLead } from "./lead/lead.ts";
 import { createOperatorMetrics, type OperatorGauges } from "./metrics.ts";
 import { type NodeService, nodesBehind } from "./publish/discover.ts";
-import { type NodeCredentials, nodeConnector } from "./publish/node-client.ts";
+import { nodeConnector } from "./publish/node-client.ts";
+import type { Proof } from "./publish/proof.ts";
 import { createPublisher } from "./publish/publisher.ts";
 import { createBatches } from "./reconcile/batches.ts";
 import { nothing } from "./reconcile/nothing.ts";
@@ -30,7 +31,7 @@ export const MANAGER = "sluice-operator";
 export interface OperatorOptions {
   readonly settings: OperatorSettings;
   readonly client: ResourceClient;
-  readonly credentials: NodeCredentials;
+  readonly proof: Proof;
   /** Who leads when there are several operators. Default: this one. */
   readonly startLead?: StartLead;
   /** Where what was acknowledged is kept; closed with the operator. Absent: nowhere. */
@@ -60,12 +61,12 @@ function nodeServiceOf({ nodeService, namespaces }: OperatorSettings): NodeServi
 }
 
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
-  const { settings, client, credentials, startLead = leadAlone, registry, store, log } = options;
+  const { settings, client, proof, startLead = leadAlone, registry, store, log } = options;
   const nodeService = nodeServiceOf(settings);
   const namespaceSelector = selectorOf(settings);
   const abort = new AbortController();
-  const connector = nodeConnector(credentials);
-  const scheme = credentials.tls ? "https" : "http";
+  const connector = nodeConnector(proof.credentials);
+  const scheme = proof.credentials.tls === undefined ? "http" : "https";
 
   const publisher = createPublisher({
     connect: connector.connect,
@@ -216,6 +217,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   /** Undefined until the listener is there: a process that cannot start leads nobody. */
   let lead: Lead | undefined;
   let closed = false;
+  let keeping: Promise<void> | undefined;
 
   function onTerm(term: number | null): void {
     if (closed) return;
@@ -244,6 +246,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     // Last: whoever leads next must not meet our own pushes and writes.
     await lead?.close();
     await store?.close();
+    await keeping;
     await connector.close();
   }
 
@@ -254,6 +257,15 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     throw error;
   }
   lead = startLead({ floor, onTerm });
+  keeping = proof.keep?.({
+    client,
+    manager: MANAGER,
+    leads: () => lead !== undefined && lead.term() !== null,
+    renew: connector.renew,
+    tell: teller.tell,
+    log,
+    signal: abort.signal,
+  });
   const { address, port } = server.server.address() as AddressInfo;
   return { address: { host: address, port }, close };
 }

@@ -101,7 +101,8 @@ export const operatorSettings = defineSettings({
     variable: "SLUICE_PUSH_TLS_CERT",
     kind: "text",
     default: null,
-    description: "PEM file of the operator's certificate for mutual TLS with the nodes.",
+    description:
+      "PEM file of the operator's certificate for mutual TLS with the nodes. It and its companions are read again when they change.",
   },
   pushKey: {
     variable: "SLUICE_PUSH_TLS_KEY",
@@ -114,6 +115,23 @@ export const operatorSettings = defineSettings({
     kind: "text",
     default: null,
     description: "PEM file of the authority that signed the nodes' certificates.",
+  },
+  pushSecret: {
+    variable: "SLUICE_PUSH_SECRET",
+    kind: "text",
+    default: null,
+    description:
+      "Secret of the home namespace in which the operator makes and renews what the nodes mount: ca.crt, gateway.crt and " +
+      "gateway.key. The Secret of that name and `-authority` holds what signs, and the operator's own certificate. In " +
+      "place of SLUICE_PUSH_TLS_CERT and its companions.",
+  },
+  pushOverlap: {
+    variable: "SLUICE_PUSH_OVERLAP",
+    kind: "duration",
+    default: 3_600_000,
+    description:
+      "With SLUICE_PUSH_SECRET: in which time every node has what is in its Secret. A new authority is trusted for so " +
+      "long before it signs, and the old one for so long after everything was signed anew.",
   },
   pushServerName: {
     variable: "SLUICE_PUSH_SERVER_NAME",

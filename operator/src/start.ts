@@ -1,9 +1,7 @@
 /** What can be wrong when the operator starts, in words for the person who starts it. */
-import { readFile } from "node:fs/promises";
 import { KubeconfigError } from "@sluice/crds";
-import { DEFAULT_CLASS } from "@sluice/model";
+import { DEFAULT_CLASS, PemError } from "@sluice/model";
 import type { Timing } from "./lead/election.ts";
-import type { NodeCredentials } from "./publish/node-client.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 
 export interface StartFault {
@@ -13,24 +11,6 @@ export interface StartFault {
 /** Settings that contradict each other. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
-}
-
-/** A token, or the texts of the certificates that the settings name. */
-export async function pushCredentials(settings: OperatorSettings): Promise<NodeCredentials> {
-  const { pushToken, pushCert, pushKey, pushAuthority, pushServerName } = settings;
-  if (pushCert && pushKey && pushAuthority) {
-    const read = (file: string) => readFile(file, "utf8");
-    const [cert, key, ca] = await Promise.all([read(pushCert), read(pushKey), read(pushAuthority)]);
-    return { tls: { cert, key, ca, serverName: pushServerName } };
-  }
-  if (pushCert || pushKey || pushAuthority) {
-    const { pushCert: c, pushKey: k, pushAuthority: a } = operatorSettings;
-    throw new SettingsError(`${c.variable}, ${k.variable} and ${a.variable} belong together: set all three`);
-  }
-  if (pushToken) return { token: pushToken };
-  throw new SettingsError(
-    `the nodes want proof: set ${operatorSettings.pushToken.variable}, or ${operatorSettings.pushCert.variable} and its companions`,
-  );
 }
 
 /** @throws SettingsError when another could lead before this operator stops. */
@@ -67,6 +47,7 @@ export function startFault(error: SystemError, { listen }: OperatorSettings): St
       lines: [`port ${listen.port} is in use: choose another address with ${operatorSettings.listen.variable}`],
     };
   if (error.code === "ENOENT" || error.code === "EACCES") return { lines: [error.message] };
-  if (error instanceof SettingsError || error instanceof KubeconfigError) return { lines: [error.message] };
+  if (error instanceof SettingsError || error instanceof KubeconfigError || error instanceof PemError)
+    return { lines: [error.message] };
   return { lines: [error.stack ?? error.message] };
 }

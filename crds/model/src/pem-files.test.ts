@@ -47,7 +47,7 @@ function plain(t: TestContext, texts: PemTexts) {
   return { files, write };
 }
 
-function follow(t: TestContext, files: PemTexts, { interval = 600_000, fails = () => false } = {}) {
+function follow(t: TestContext, files: PemTexts, { interval = 600_000, fails = (): boolean => false } = {}) {
   const taken: PemTexts[] = [];
   const troubles: string[] = [];
   const following = followPemFiles({

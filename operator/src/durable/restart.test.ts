@@ -35,7 +35,13 @@ async function start() {
   });
   assert.ok(settings.value, JSON.stringify(settings.violations));
   const store = createDirectoryStore(folder.path, "document");
-  const operator = await startOperator({ settings: settings.value, client, credentials: { token: TOKEN }, store, log });
+  const operator = await startOperator({
+    settings: settings.value,
+    client,
+    proof: { credentials: { token: TOKEN } },
+    store,
+    log,
+  });
   const address = `http://127.0.0.1:${operator.address.port}`;
   return {
     told: async () =>

@@ -1,0 +1,96 @@
+/** How the operator proves to the nodes who it is, as the settings say it, and what keeps the proof good. */
+import type { ResourceClient } from "@sluice/crds";
+import { followPemFiles, type PemFiles, readPemFiles } from "@sluice/model";
+import type { Logger } from "pino";
+import { operatorSettings as names, type OperatorSettings } from "../settings.ts";
+import { SettingsError } from "../start.ts";
+import type { Teller } from "../status/teller.ts";
+import type { NodeCredentials, NodeTls } from "./node-client.ts";
+
+export interface KeepProofOptions {
+  readonly client: Pick<ResourceClient, "get" | "apply">;
+  readonly manager: string;
+  readonly leads: () => boolean;
+  readonly renew: (tls: NodeTls) => void;
+  readonly tell: Teller["tell"];
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+export interface Proof {
+  /** What there is at the start. */
+  readonly credentials: NodeCredentials;
+  /** Renews it until the signal aborts; never rejects. Absent: it stays as it is. */
+  readonly keep?: (options: KeepProofOptions) => Promise<void>;
+}
+
+/** @throws SettingsError, PemError, and what reading a file throws. */
+export async function proofOf(settings: OperatorSettings): Promise<Proof> {
+  const { pushToken, pushSecret, directory } = settings;
+  const files = filesOf(settings);
+  if (pushSecret !== null) {
+    if (files)
+      throw new SettingsError(
+        `${names.pushSecret.variable} and ${names.pushCert.variable} are two sources of one certificate: set one of them`,
+      );
+    if (directory !== null)
+      throw new SettingsError(`${names.pushSecret.variable} needs a cluster, and ${names.directory.variable} is set`);
+    return { credentials: { tls: null }, keep: keepSecret(settings, pushSecret) };
+  }
+  if (files) {
+    const serverName = settings.pushServerName;
+    const tls = { ...(await readPemFiles(files)), serverName };
+    return { credentials: { tls }, keep: keepFiles(files, tls) };
+  }
+  if (pushToken) return { credentials: { token: pushToken } };
+  throw new SettingsError(
+    `the nodes want proof: set ${names.pushToken.variable}, ${names.pushSecret.variable}, or ${names.pushCert.variable} and its companions`,
+  );
+}
+
+function filesOf({ pushCert: cert, pushKey: key, pushAuthority: ca }: OperatorSettings): PemFiles | null {
+  if (cert && key && ca) return { cert, key, ca };
+  if (!cert && !key && !ca) return null;
+  const { pushCert, pushKey, pushAuthority } = names;
+  throw new SettingsError(
+    `${pushCert.variable}, ${pushKey.variable} and ${pushAuthority.variable} belong together: set all three`,
+  );
+}
+
+function keepSecret(
+  { homeNamespace: namespace, pushServerName: serverName, pushOverlap: overlap }: OperatorSettings,
+  name: string,
+): Proof["keep"] {
+  return async ({ renew, ...options }) => {
+    // Only who makes certificates loads what makes them.
+    const { keepPushCertificates } = await import("./certificate-keeper.ts");
+    await keepPushCertificates({
+      ...options,
+      secret: { namespace, name },
+      serverName,
+      overlap,
+      show: (texts) => renew({ ...texts, serverName }),
+    });
+  };
+}
+
+function keepFiles(files: PemFiles, { serverName, ...texts }: NodeTls): Proof["keep"] {
+  return ({ renew, log, signal }) =>
+    new Promise((resolve) => {
+      const following = followPemFiles({
+        files,
+        texts,
+        take(found) {
+          renew({ ...found, serverName });
+          log.info("shows another certificate to the nodes");
+        },
+        onTrouble: (reason) => log.warn({ reason }, "goes on with the certificate from before"),
+      });
+      const end = () => {
+        following.close();
+        resolve();
+      };
+      if (signal.aborted) end();
+      else signal.addEventListener("abort", end, { once: true });
+    });
+}
