@@ -42,5 +42,8 @@ export async function goldenText(name: string, renderedDefault: readonly Rendere
   return head + gone.join("") + printed(others);
 }
 
+/** Helm reads YAML 1.1, in which a plain `off` is no text. */
+const options = { version: "1.1", lineWidth: 120, aliasDuplicateObjects: false } as const;
+
 const printed = (objects: readonly object[]): string =>
-  objects.map((object) => `---\n${stringify(object, { lineWidth: 120, aliasDuplicateObjects: false })}`).join("");
+  objects.map((object) => `---\n${stringify(object, options)}`).join("");

@@ -1,0 +1,142 @@
+/** The charts on a real API server: what it would store, and who may bring the CRDs. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { after, before, describe, test } from "node:test";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
+import { tool } from "../../tools/tool.ts";
+import { cases, renderCase, valuesOf } from "./goldens.ts";
+import { charts, helm, type Rendered, release } from "./helm.ts";
+import { schemaLocation, writeSchemas } from "./schemas.ts";
+
+/** Nothing of ours brings the CRD of ServiceMonitors: kubeconform leaves them out, and the dry run too. */
+const foreign = "ServiceMonitor";
+const withoutForeign = ["--set", "monitoring.serviceMonitors.enabled=false"];
+
+describe("the charts on an API server", () => {
+  let plane: ControlPlane;
+  const folder = temporaryFolder("schemas");
+  const onPlane = (args: readonly string[]) => helm(args, plane.kubeconfig);
+  const install = (chart: string, args: readonly string[]) => onPlane(["install", ...args, chart]);
+  const deleteCrds = () => plane.kubectl(["delete", "crd", "--all", "--wait"]);
+
+  before(async () => {
+    plane = await startControlPlane({ controllers: true });
+    for (const name of ["sluice", "shop", "team"]) await plane.kubectl(["create", "namespace", name]);
+  });
+  after(async () => {
+    await plane?.stop();
+    folder.remove();
+  });
+
+  test("the chart sluice is refused while the cluster does not know its kinds, and nothing is left of the attempt", async () => {
+    const { code, stderr } = await install(charts.sluice, [release, "-n", "sluice"]);
+    assert.equal(code, 1);
+    assert.match(stderr, /does not know the kind Certificate .*: install the chart sluice-crds first/);
+    assert.equal(await plane.kubectl(["get", "deploy,secret,service", "-n", "sluice", "-o", "name"]), "");
+  });
+
+  test("the chart sluice-crds is refused where `sluice-operator crds apply` has made the CRDs", async () => {
+    const operator = await startProcess(process.execPath, ["operator/src/main.ts", "crds", "apply"], {
+      name: "sluice-operator crds apply",
+      env: { KUBECONFIG: plane.kubeconfig },
+    });
+    assert.equal((await operator.ended()).code, 0, operator.tail());
+    const { code, stderr } = await install(charts.crds, ["sluice-crds", "-n", "sluice"]);
+    assert.equal(code, 1);
+    assert.match(stderr, /certificates\.sluice\.dev is in the cluster already, made by .*sluice-crds.*, not by Helm/);
+    await deleteCrds();
+  });
+
+  test("the chart sluice-crds brings the kinds, is refused as a second release, and leaves them when it goes", async () => {
+    const first = await install(charts.crds, ["sluice-crds", "-n", "sluice"]);
+    assert.equal(first.code, 0, first.stderr);
+    const again = await onPlane(["upgrade", "sluice-crds", charts.crds, "-n", "sluice"]);
+    assert.equal(again.code, 0, again.stderr);
+    const second = await install(charts.crds, ["others", "-n", "team"]);
+    assert.equal(second.code, 1);
+    assert.match(second.stderr, /certificates\.sluice\.dev belongs to the release sluice\/sluice-crds/);
+    const gone = await onPlane(["uninstall", "sluice-crds", "-n", "sluice"]);
+    assert.equal(gone.code, 0, gone.stderr);
+    assert.equal((await plane.kubectl(["get", "crd", "-o", "name"])).trim().split("\n").length, 6);
+    // Helm takes up again what carries its marks.
+    const back = await install(charts.crds, ["sluice-crds", "-n", "sluice"]);
+    assert.equal(back.code, 0, back.stderr);
+    await waitFor(() => plane.kubectl(["get", "routes.sluice.dev", "-A"]), { what: "the kinds to be served" });
+  });
+
+  test("kubeconform finds no fault in any object, by the API server's own schemas", async () => {
+    writeSchemas(folder.path, await plane.kubectl(["get", "--raw=/openapi/v2"]));
+    for (const name of cases) {
+      const faults = await conform(await renderCase(name), folder.path);
+      assert.equal(faults, "", name);
+    }
+  });
+
+  test("kubeconform would find a fault", async () => {
+    const [object] = (await renderCase("default")).filter(({ kind }) => kind === "Deployment");
+    const faulty = { ...object, spec: { ...Object(object?.spec), replica: 2 } } as Rendered;
+    assert.match(await conform([faulty], folder.path), /replica/);
+  });
+
+  for (const name of cases)
+    test(`the API server would store ${name}`, async () => {
+      const args = [release, "-n", "sluice", "-f", valuesOf(name), "--dry-run=server", ...withoutForeign];
+      const { code, stderr } = await install(charts.sluice, args);
+      assert.equal(code, 0, stderr);
+    });
+
+  test("ServiceMonitors are refused where nobody knows them", async () => {
+    const args = [release, "-n", "sluice", "--dry-run=server", "--set", "monitoring.serviceMonitors.enabled=true"];
+    const { code, stderr } = await install(charts.sluice, args);
+    assert.equal(code, 1);
+    assert.match(stderr, /the cluster does not know ServiceMonitors: install the Prometheus operator first/);
+  });
+
+  test("every pod is one that Pod Security lets into a restricted namespace", async () => {
+    await plane.kubectl(["label", "namespace", "sluice", "pod-security.kubernetes.io/enforce=restricted"]);
+    for (const name of cases) {
+      const items = (await renderCase(name)).flatMap(podOf);
+      assert.ok(items.length > 0);
+      const list = { apiVersion: "v1", kind: "List", items };
+      await plane.kubectl(["create", "--dry-run=server", "-f", "-"], JSON.stringify(list));
+    }
+    const [careless] = (await renderCase("default")).flatMap(podOf);
+    const { securityContext: _, ...spec } = Object(careless).spec;
+    const refused = plane.kubectl(["create", "--dry-run=server", "-f", "-"], JSON.stringify({ ...careless, spec }));
+    await assert.rejects(refused, /violates PodSecurity "restricted/);
+  });
+});
+
+/** The faults that kubeconform finds, as its lines. */
+async function conform(objects: readonly Rendered[], folder: string): Promise<string> {
+  const program = await tool("kubeconform");
+  const args = ["-strict", "-skip", foreign, "-schema-location", schemaLocation(folder), "-"];
+  return new Promise((done) => {
+    const child = execFile(program, args, (_error, stdout, stderr) => done(`${stdout}${stderr}`));
+    child.stdin?.end(objects.map((object) => JSON.stringify(object)).join("\n---\n"));
+  });
+}
+
+interface PodSpec {
+  readonly serviceAccountName?: string;
+  readonly volumes?: readonly object[];
+}
+
+/** What makes pods: with `volumeClaimTemplates` a StatefulSet. */
+interface Maker {
+  readonly template?: { readonly spec: PodSpec };
+  readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
+}
+
+/** The pod that an object makes or is, as an object of its own. */
+function podOf({ kind, metadata: { name }, spec }: Rendered): readonly object[] {
+  const { template, volumeClaimTemplates = [] } = (spec ?? {}) as Maker;
+  const pod = kind === "Pod" ? (spec as PodSpec) : template?.spec;
+  if (pod === undefined) return [];
+  // The API server would look for the accounts that the chart makes.
+  const { serviceAccountName: _, volumes = [], ...rest } = pod;
+  const claimed = volumeClaimTemplates.map(({ metadata }) => ({ name: metadata.name, emptyDir: {} }));
+  const metadata = { name, namespace: "sluice" };
+  return [{ apiVersion: "v1", kind: "Pod", metadata, spec: { ...rest, volumes: [...volumes, ...claimed] } }];
+}
