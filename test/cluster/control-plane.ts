@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { freePort, type Process, startProcess, temporaryFolder } from "../process/index.ts";
 import { type Authority, makeAuthority } from "../tools/certificates.ts";
 import { tool } from "../tools/tool.ts";
+import { type Audited, auditFlags, readAudit } from "./audit.ts";
 import { commandLines, files } from "./components.ts";
 import { kubeconfig } from "./kubeconfig.ts";
 
@@ -23,6 +24,8 @@ export interface ControlPlane {
   restartApiServer(): Promise<void>;
   /** Has etcd forget all former versions. An API server that was started before still remembers the latest of them. */
   compact(): Promise<void>;
+  /** All that anybody asked the API server about objects so far. Only with the option `audit`. */
+  audited(): readonly Audited[];
   /** Ends all and removes the state. */
   stop(): Promise<void>;
   /** The last lines of what each component logged. */
@@ -33,6 +36,8 @@ export interface ControlPlane {
 export interface ControlPlaneOptions {
   /** The controller manager: garbage collection, namespace deletion, EndpointSlices. Default false. */
   readonly controllers?: boolean;
+  /** The API server keeps an audit log, which `audited` reads. Default false. */
+  readonly audit?: boolean;
 }
 
 const startTimeout = 60_000;
@@ -59,7 +64,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     const ports = { etcd: await freePort(), etcdPeer: await freePort(), apiServer: await freePort() };
     const server = `https://127.0.0.1:${ports.apiServer}`;
     const credentials = await writeCredentials(folder.path, server);
-    const args = commandLines(folder.path, ports);
+    const lines = commandLines(folder.path, ports);
+    const args = options.audit ? { ...lines, apiServer: [...lines.apiServer, ...auditFlags(folder.path)] } : lines;
     const isReady = () => isUp({ server, ...credentials });
     const start = async (name: keyof typeof running, ready?: () => unknown) => {
       const [component = name] = args[name];
@@ -96,6 +102,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
         const { header } = await ask("range", { key: Buffer.from("none").toString("base64") });
         await ask("compaction", { revision: header.revision, physical: true });
       },
+      audited: () => readAudit(folder.path),
       stop: end,
       logs: async () =>
         Object.values(running)

@@ -1,7 +1,8 @@
 /** Talks to one node's push listener (the table of requests stands in @sluice/model, push.ts). */
 import { Readable } from "node:stream";
-import type { NodeState, PemTexts, PushChange, PushDocument, PushRefused } from "@sluice/model";
+import type { NodeState, PemTexts, PushChange, PushDocument } from "@sluice/model";
 import { Agent, request } from "undici";
+import { readAnswer, refusalIn, stateIn } from "./answer.ts";
 import { bodyOf } from "./body.ts";
 import { createGate } from "./gate.ts";
 
@@ -109,13 +110,12 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
       },
       ...(body && { body: body.bytes.length > PIECE ? Readable.from(inPieces(body.bytes)) : body.bytes }),
     });
-    const answer = (await response.body.json()) as NodeState | PushRefused;
-    return { status: response.statusCode, body: answer };
+    return { status: response.statusCode, body: await readAnswer(response.body) };
   }
 
-  function acknowledged({ status, body }: { status: number; body: NodeState | PushRefused }): NodeState {
-    if (status === 200) return body as NodeState;
-    const { message, violations = [] } = body as PushRefused;
+  function acknowledged({ status, body }: Awaited<ReturnType<typeof call>>): NodeState {
+    if (status === 200) return stateIn(body);
+    const { message, violations } = refusalIn(body);
     const first = violations[0];
     const said = `${status}: ${message}${first ? ` (${first.path.join(".")}: ${first.message})` : ""}`;
     throw refusals.has(status) ? new Refused(said) : new Error(said);

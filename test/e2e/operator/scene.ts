@@ -81,7 +81,7 @@ export interface SceneOptions {
   readonly flags?: readonly string[];
 }
 
-async function nodeOf(name: string, settings: Env, flags: readonly string[] = []): Promise<SceneNode> {
+export async function nodeOf(name: string, settings: Env, flags: readonly string[] = []): Promise<SceneNode> {
   const [proxy, push, status] = [await freePort(), await freePort(), await freePort()];
   const start = (env: Env = {}) =>
     startProcess(process.execPath, [...flags, join(root, "gateway/src/main.ts"), "gateway"], {

@@ -1,0 +1,66 @@
+/** The API server's audit log: who asked for what, and how it was answered. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Audited {
+  readonly user: string;
+  readonly verb: string;
+  /** As in a rule of RBAC: `routes/status`. */
+  readonly resource: string;
+  readonly group: string;
+  /** Empty: all, or it lies in none. */
+  readonly namespace: string;
+  readonly name: string;
+  /** Of the answer; 0: it had none yet. */
+  readonly status: number;
+}
+
+const policy = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived"],
+  rules: [{ level: "Metadata" }],
+};
+
+/** Flags of an API server that writes it into a folder. */
+export function auditFlags(folder: string): readonly string[] {
+  const file = join(folder, "audit-policy.json");
+  writeFileSync(file, JSON.stringify(policy));
+  return [`--audit-policy-file=${file}`, `--audit-log-path=${logIn(folder)}`, "--audit-log-mode=blocking-strict"];
+}
+
+const logIn = (folder: string) => join(folder, "audit.log");
+
+interface Line {
+  readonly verb: string;
+  readonly user?: { readonly username?: string };
+  readonly objectRef?: {
+    readonly resource?: string;
+    readonly subresource?: string;
+    readonly apiGroup?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+  };
+  readonly responseStatus?: { readonly code?: number };
+}
+
+/** All that was asked so far about objects, in order. */
+export function readAudit(folder: string): readonly Audited[] {
+  return readFileSync(logIn(folder), "utf8")
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Line)
+    .flatMap(({ verb, user, objectRef, responseStatus }) => {
+      if (!objectRef?.resource) return [];
+      const { resource, subresource, apiGroup: group = "", namespace = "", name = "" } = objectRef;
+      return {
+        user: user?.username ?? "",
+        verb,
+        resource: subresource ? `${resource}/${subresource}` : resource,
+        group,
+        namespace,
+        name,
+        status: responseStatus?.code ?? 0,
+      };
+    });
+}
