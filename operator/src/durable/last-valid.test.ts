@@ -45,3 +45,18 @@ test("what was kept from before fills gaps, and is never newer than what is know
   valid.keepOnly(new Map([[key, null]]));
   assert.equal(valid.all().size, 1);
 });
+
+test("the Secret of a Certificate goes and comes with it, and is that of the very object", () => {
+  const secret = { ...version("s", 1), kind: "Secret", data: { "tls.crt": "" } };
+  const certificate = "Certificate/default/a";
+  const valid = createLastValid();
+  valid.note(certificate, version("one", 1));
+  valid.noteSecret(certificate, secret);
+  const next = createLastValid();
+  next.restore(valid.all());
+  assert.deepEqual([next.secretOf(certificate, "one"), next.secretOf(certificate, "two")], [secret, undefined]);
+  next.forget(certificate);
+  assert.equal(next.all().size, 0);
+  valid.keepOnly(new Map());
+  assert.equal(valid.all().size, 0);
+});

@@ -40,11 +40,11 @@ export function cut(resources: ReadonlyMap<string, Resource>, count = partCount(
   return parts.filter((part) => part.length > 0);
 }
 
-/** Status and managed fields are not what it was made of. */
-function lineOf(key: string, { apiVersion, kind, metadata, spec }: Resource): string {
+/** Status and managed fields are not what it was made of. Parts are encrypted: they may hold what Secrets hold. */
+function lineOf(key: string, { apiVersion, kind, metadata, spec, data, type }: Resource): string {
   const { name, namespace, uid, generation, creationTimestamp, labels, annotations } = metadata;
   const kept = { name, namespace, uid, generation, creationTimestamp, labels, annotations };
-  return `${JSON.stringify([key, { apiVersion, kind, metadata: kept, spec }])}\n`;
+  return `${JSON.stringify([key, { apiVersion, kind, metadata: kept, spec, data, type }])}\n`;
 }
 
 export const encode = (part: Cut[number]): Promise<Buffer> =>

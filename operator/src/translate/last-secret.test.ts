@@ -4,6 +4,8 @@ import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
 import { TLS_SECRET_TYPE } from "@sluice/model";
 import { first, second } from "../../../test/tools/pairs.ts";
+import { createLastValid } from "../durable/last-valid.ts";
+import { cut, decode, encode } from "../durable/parts.ts";
 import { testWorld } from "./testing-world.ts";
 import { ownerKey, type Translation } from "./translation.ts";
 import { createTranslate } from "./translator.ts";
@@ -89,4 +91,27 @@ test("a certificate whose Secret was never valid is not served", () => {
   const translation = translate();
   assert.deepEqual(served(translation), { certs: [], names: [] });
   assert.doesNotMatch(told(translation).join(), kept);
+});
+
+test("a certificate stays over a restart after which its Secret is broken or gone, and a new one of its name has nothing", async () => {
+  const { world, put, remove } = testWorld();
+  put("Secret", "a", tls(first));
+  put("Certificate", "site", spec("a", "a.test"));
+  const before = createLastValid();
+  createTranslate({ homeNamespace: "default", class: "sluice", lastValid: before })(world);
+  const parts = await Promise.all(cut(before.all()).map(encode));
+
+  async function restarted(): Promise<Translation> {
+    const lastValid = createLastValid();
+    for (const part of parts) lastValid.restore(new Map(await decode(part)));
+    return createTranslate({ homeNamespace: "default", class: "sluice", lastValid })(world);
+  }
+  put("Secret", "a", tls(mixed));
+  const broken = await restarted();
+  assert.deepEqual(served(broken), { certs: [first.cert], names: ["a.test"] });
+  assert.match(told(broken).join(), kept);
+  remove("Secret", "a");
+  assert.deepEqual(served(await restarted()), { certs: [first.cert], names: ["a.test"] });
+  put("Certificate", "site", { ...spec("a", "a.test"), metadata: { name: "", namespace: "", uid: "another" } });
+  assert.deepEqual(served(await restarted()), { certs: [], names: [] });
 });

@@ -1,7 +1,7 @@
 /**
  * What a Certificate whose Secret has become faulty is translated to: what it says now with the last Secret that was
  * good, and the faults of the one it has. Clients go on with the certificate that they know, until there is a good one
- * or the Certificate is removed. An operator that was started anew knows no Secret of before.
+ * or the Certificate is removed. That Secret is kept over restarts with the last valid Certificate (durable/last-valid.ts).
  */
 import type { Ask, CheckedTranslation, Resource } from "@sluice/crds";
 

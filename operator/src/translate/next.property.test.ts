@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE, type Kind, type Resource } from "@sluice/crds";
 import fc from "fast-check";
+import { createLastValid } from "../durable/last-valid.ts";
 import { createBatches } from "../reconcile/batches.ts";
 import { withHeldBack } from "../reconcile/held-back.ts";
 import type { WatchedKind } from "../world/world.ts";
@@ -198,9 +199,10 @@ const annotations = ({ size, removes, completes }: Mark): Record<string, string>
 });
 
 /** Steps of some operations each; all of one step are translated together. */
-function follow(steps: readonly (readonly Op[])[]): { readonly carried: number } {
+function follow(steps: readonly (readonly Op[])[], keepsValid = false): { readonly carried: number } {
   const { world, put, remove } = testWorld();
-  const translate = createTranslate(options);
+  const lastValid = createLastValid();
+  const translate = createTranslate(keepsValid ? { ...options, lastValid } : options);
   let time = 0;
   const batches = createBatches({ class: "sluice", now: () => time });
   let changed: Set<string> | null = null;
@@ -229,9 +231,13 @@ function follow(steps: readonly (readonly Op[])[]): { readonly carried: number }
     const inBatchesNow = [...heldBack.held, ...heldBack.problems.keys()];
     for (const key of [...inBatches, ...inBatchesNow]) changed?.add(key);
     inBatches = inBatchesNow;
+    // An operator that starts now knows what was valid until now.
+    const kept = createLastValid();
+    kept.restore(lastValid.all());
     const now = translate(counted, changed);
     changed = new Set();
-    const whole = createTranslate(options)(counted);
+    const whole = createTranslate(keepsValid ? { ...options, lastValid: kept } : options)(counted);
+    assert.deepEqual(new Set(lastValid.all().keys()), new Set(kept.all().keys()));
     assert.deepEqual(plain(now), plain(whole));
     assert.deepEqual(plain(withHeldBack(now, heldBack)), plain(withHeldBack(whole, heldBack)));
     // The whole makes all maps anew.
@@ -241,18 +247,19 @@ function follow(steps: readonly (readonly Op[])[]): { readonly carried: number }
   return { carried };
 }
 
-test("a translation that is carried on is the translation of the whole, whatever changes", () => {
-  let carried = 0;
-  let steps = 0;
-  fc.assert(
-    fc.property(fc.array(fc.array(step, { minLength: 1, maxLength: 3 }), { minLength: 10, maxLength: 60 }), (all) => {
-      carried += follow(all).carried;
-      steps += all.length;
-    }),
-    { numRuns: 60 },
-  );
-  assert.ok(carried > steps / 8, `only ${carried} of ${steps} steps were carried on`);
-});
+for (const keepsValid of [false, true])
+  test(`a translation that is carried on is that of the whole, whatever changes${keepsValid ? ", with last valid versions" : ""}`, () => {
+    let carried = 0;
+    let steps = 0;
+    fc.assert(
+      fc.property(fc.array(fc.array(step, { minLength: 1, maxLength: 3 }), { minLength: 10, maxLength: 60 }), (all) => {
+        carried += follow(all, keepsValid).carried;
+        steps += all.length;
+      }),
+      { numRuns: 60 },
+    );
+    assert.ok(carried > steps / 8, `only ${carried} of ${steps} steps were carried on`);
+  });
 
 test("what has nothing to do with each other is carried on, one by one and many at once", () => {
   const put = (kind: Kind, called: string, spec: Spec): Op => ({

@@ -117,7 +117,7 @@ export function createMemory(homeNamespace: string, lastValid?: LastValid): Memo
           ? withLastSecret({
               translated: noted.translated,
               secret,
-              last: before?.uid === uid ? before?.secret : undefined,
+              last: (before?.uid === uid ? before?.secret : undefined) ?? lastValid?.secretOf(key, uid),
               translateAgain: (others) => translate(resource, { ...translating, ...others }),
               ask,
             })
@@ -132,6 +132,7 @@ export function createMemory(homeNamespace: string, lastValid?: LastValid): Memo
           })
         : { translated, holds: noted.holds };
       if (served === translated && translated[0]?.entity) lastValid?.note(key, resource);
+      if (last) lastValid?.noteSecret(key, last);
       const pieces = served.map((checked) => pieceOf(owner, checked));
       const entry: Entry = {
         owner,
