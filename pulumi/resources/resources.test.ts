@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { output } from "@pulumi/pulumi";
+import type { ResourceKind } from "@sluice/model";
 import { known, type Registered, registerInto } from "../testing.ts";
-import { Consumer, Plugin, Route, Service, type SluiceResource } from "./index.ts";
+import { Certificate, Consumer, Plugin, Route, Service, type SluiceResource, Upstream } from "./index.ts";
 
 const metadata = { namespace: "shop" };
 const registered: Registered[] = [];
@@ -13,7 +14,7 @@ beforeEach(() => {
 });
 
 /** What was sent for the component's custom resource. */
-async function sent({ kind, resourceName }: SluiceResource<"Service" | "Route" | "Plugin" | "Consumer">) {
+async function sent({ kind, resourceName }: SluiceResource<ResourceKind>) {
   await known(resourceName);
   return registered.find(({ type }) => type === `kubernetes:sluice.dev/v1alpha1:${kind}`)?.inputs;
 }
@@ -134,3 +135,13 @@ export function wrongMembers(service: Service, route: Route) {
   // @ts-expect-error a key is no member of the resource
   new Consumer("k", { metadata, username: "demo", keyAuth: [{ key: "a-plain-key" }] });
 }
+
+test("upstreams and certificates are custom resources like the others", async () => {
+  const upstream = await sent(new Upstream("pool", { metadata, targets: [{ target: "10.0.0.1:80" }] }));
+  assert.deepEqual(upstream?.spec, { targets: [{ target: "10.0.0.1:80" }] });
+  registered.length = 0;
+  const certificate = await sent(
+    new Certificate("shop", { metadata, secretRef: { name: "shop-tls" }, snis: [{ name: "a.example" }] }),
+  );
+  assert.deepEqual(certificate?.spec, { secretRef: { name: "shop-tls" }, snis: [{ name: "a.example" }] });
+});

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { adminObjects } from "../objects/admin.ts";
+import { postgresObjects, redisObjects } from "../objects/databases.ts";
+import { gatewayObjects } from "../objects/gateway.ts";
+import type { KubernetesObject } from "../objects/object.ts";
+import { operatorObjects } from "../objects/operator.ts";
+import { userApiObjects } from "../objects/user-api.ts";
+import { releaseOf } from "../release.ts";
+import { bareRoutes, judge } from "./rules.ts";
+
+const release = releaseOf({
+  name: "sluice",
+  namespace: "shop",
+  values: { postgres: { enabled: true }, redis: { enabled: true } },
+});
+
+test("what we make breaks no rule", () => {
+  const parts = [operatorObjects, gatewayObjects, adminObjects, userApiObjects, postgresObjects, redisObjects];
+  assert.deepEqual(judge(parts.flatMap((objectsOf) => objectsOf(release))), []);
+});
+
+const good = {
+  name: "app",
+  image: "shop/app:1",
+  resources: { limits: { memory: "64Mi" } },
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    runAsNonRoot: true,
+    capabilities: { drop: ["ALL"] },
+    seccompProfile: { type: "RuntimeDefault" },
+  },
+};
+
+const pod = (container: object, members: object = {}): KubernetesObject => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "app" },
+  spec: { containers: [{ ...good, ...container }], ...members },
+});
+
+const security = (members: object) => pod({ securityContext: { ...good.securityContext, ...members } });
+
+for (const { name, object, fault } of [
+  { name: "a pod as it should be", object: pod({}), fault: undefined },
+  { name: "a digest", object: pod({ image: `shop/app@sha256:${"a".repeat(64)}` }), fault: undefined },
+  { name: "no tag, a port", object: pod({ image: "registry:5000/app" }), fault: /'registry:5000\/app' has no tag/ },
+  { name: "latest", object: pod({ image: "shop/app:latest" }), fault: /tag latest, which moves \[fixed-images\]/ },
+  { name: "no limit", object: pod({ resources: {} }), fault: /no limit of memory/ },
+  { name: "root", object: security({ runAsNonRoot: false }), fault: /may run as root/ },
+  { name: "user 0", object: pod({}, { securityContext: { runAsUser: 0 } }), fault: /it runs as root/ },
+  { name: "escalation", object: security({ allowPrivilegeEscalation: undefined }), fault: /may gain privileges/ },
+  { name: "privileged", object: security({ privileged: true }), fault: /it is privileged/ },
+  { name: "writable root", object: security({ readOnlyRootFilesystem: false }), fault: /can be written/ },
+  { name: "kept capabilities", object: security({ capabilities: {} }), fault: /keeps capabilities/ },
+  {
+    name: "added ones",
+    object: security({ capabilities: { drop: ["ALL"], add: ["SYS_ADMIN"] } }),
+    fault: /it gets cap/,
+  },
+  { name: "seccomp", object: security({ seccompProfile: { type: "Unconfined" } }), fault: /no seccomp profile/ },
+  { name: "the node's network", object: pod({}, { hostNetwork: true }), fault: /hostNetwork is not for restricted/ },
+  { name: "hostPath", object: pod({}, { volumes: [{ name: "v", hostPath: {} }] }), fault: /volume v: hostPath/ },
+  {
+    name: "an init container",
+    object: pod({}, { initContainers: [{ ...good, name: "first", image: "a:latest" }] }),
+    fault: /container first: .*latest/,
+  },
+  {
+    name: "the pod of a CronJob",
+    object: {
+      apiVersion: "batch/v1",
+      kind: "CronJob",
+      metadata: { name: "app" },
+      spec: { jobTemplate: { spec: { template: { spec: { containers: [{ ...good, image: "a" }] } } } } },
+    },
+    fault: /CronJob app: container app: the image 'a' has no tag/,
+  },
+  {
+    name: "all rights",
+    object: {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: "app" },
+      rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["*"] }],
+    },
+    fault: /rules.0.verbs: it stands for everything/,
+  },
+]) {
+  test(`judged: ${name}`, () => {
+    const faults = judge([object]);
+    if (fault === undefined) assert.deepEqual(faults, []);
+    else {
+      assert.equal(faults.length, 1, faults.join("\n"));
+      assert.match(faults[0] ?? "", fault);
+    }
+  });
+}
+
+const routing = (kind: string, name: string, spec: object, namespace = "shop"): KubernetesObject => ({
+  apiVersion: "sluice.dev/v1alpha1",
+  kind,
+  metadata: { name, namespace },
+  spec,
+});
+const targets = (kind: string, name: string) => ({ plugin: "key-auth", targetRefs: [{ kind, name }] });
+
+test("a route needs a plugin on it or its service, in its namespace", () => {
+  const routes = [
+    routing("Route", "a", { serviceRef: { name: "users" } }),
+    routing("Route", "b", { serviceRef: { name: "orders" } }),
+    routing("Route", "c", { serviceRef: { name: "orders" } }),
+  ];
+  assert.deepEqual(bareRoutes([...routes, routing("Plugin", "p", targets("Service", "users"))]), [
+    "Route b: no Plugin acts on it or its Service [no-bare-routes]",
+    "Route c: no Plugin acts on it or its Service [no-bare-routes]",
+  ]);
+  assert.deepEqual(bareRoutes([...routes.slice(0, 1), routing("Plugin", "p", targets("Route", "a"))]), []);
+  assert.equal(bareRoutes([...routes.slice(0, 1), routing("Plugin", "p", targets("Route", "a"), "bank")]).length, 1);
+});

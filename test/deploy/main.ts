@@ -1,0 +1,122 @@
+/**
+ * `npm run deploy`: brings a stack of the Pulumi program to a cluster.
+ *
+ *     npm run deploy -- dev               pulumi up, after the CRDs' own stack
+ *     npm run deploy -- dev --preview     what that would do
+ *     npm run deploy -- dev --destroy     takes it away again
+ *
+ * The cluster is that of KUBECONFIG. Without KUBECONFIG one of one node is started, with the images of this repository,
+ * until Ctrl-C.
+ */
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { startCluster } from "../cluster/pods/cluster.ts";
+import { CannotRun } from "../cluster/pods/machine.ts";
+import { images } from "../images/images.ts";
+import { StartError } from "../start/ports.ts";
+import { untilStopped } from "../start/product.ts";
+import { typed } from "../start/typed.ts";
+import { checkCluster, crdsManager } from "./cluster-check.ts";
+import { openProject, type Project } from "./project.ts";
+import { mendStack, selectStack } from "./stack.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const usage = "usage: npm run deploy -- dev|staging|prod|crds [--preview | --destroy]";
+const say = (line: string): void => console.error(line);
+
+type Action = "up" | "preview" | "destroy";
+
+async function main(): Promise<number> {
+  const { stack, action } = chosen(process.argv.slice(2));
+  const passphrase = process.env.PULUMI_CONFIG_PASSPHRASE;
+  if (passphrase === undefined || passphrase === "") {
+    throw new StartError("PULUMI_CONFIG_PASSPHRASE is not set: with it the stack's secrets are encrypted");
+  }
+  const folder = join(resolve(process.env.SLUICE_WORK || join(root, ".sluice")), "pulumi");
+  const { KUBECONFIG } = process.env;
+  if (KUBECONFIG) {
+    const project = await openProject({ folder, kubeconfig: resolve(KUBECONFIG), passphrase });
+    return deploy(project, { stack, action, kubeconfig: resolve(KUBECONFIG) });
+  }
+  if (action === "destroy") throw new StartError("KUBECONFIG is not set: a stack is destroyed where it is");
+  return onNode({ folder: `${folder}-node-${process.pid}`, passphrase, stack, action });
+}
+
+function chosen(args: readonly string[]): { stack: string; action: Action } {
+  const options = { preview: { type: "boolean" }, destroy: { type: "boolean" } } as const;
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const [stack, ...more] = positionals;
+    if (stack === undefined || more.length > 0 || (values.preview && values.destroy)) throw new StartError(usage);
+    return { stack, action: values.destroy ? "destroy" : values.preview ? "preview" : "up" };
+  } catch {
+    throw new StartError(usage);
+  }
+}
+
+interface OnNode {
+  readonly folder: string;
+  readonly passphrase: string;
+  readonly stack: string;
+  readonly action: Action;
+}
+
+/** A cluster of one node for this stack alone: both end together. */
+async function onNode({ folder, passphrase, stack, action }: OnNode): Promise<number> {
+  say("KUBECONFIG is not set: starting a cluster of one node.");
+  const { tar } = await images();
+  const cluster = await startCluster({ images: [tar] }).catch((error: unknown) => {
+    throw error instanceof CannotRun ? new StartError(error.message) : error;
+  });
+  try {
+    const kubeconfig = await cluster.outsideKubeconfig();
+    const project = await openProject({ folder, kubeconfig, passphrase });
+    const code = await deploy(project, { stack, action, kubeconfig });
+    if (code !== 0) return code;
+    say(`\nThe cluster runs until Ctrl-C. In another terminal: export KUBECONFIG=${typed(kubeconfig)}`);
+    return await untilStopped({ failed: cluster.failed, stop: async () => {} }, "Stopping: pods are not asked.");
+  } finally {
+    await cluster.down();
+  }
+}
+
+interface Deployment {
+  readonly stack: string;
+  readonly action: Action;
+  readonly kubeconfig: string;
+}
+
+async function deploy(project: Project, { stack, action, kubeconfig }: Deployment): Promise<number> {
+  await checkCluster(kubeconfig);
+  if (stack !== "crds" && action !== "destroy") await bringCrds(project, { action, kubeconfig });
+  const code = await act(project, stack, action);
+  if (code === 0 && action === "up")
+    say(`\nOutputs: cd ${typed(project.folder)} && pulumi stack output --stack ${stack}`);
+  return code;
+}
+
+/** The CRDs come by one of three ways, and the others leave them alone. */
+async function bringCrds(project: Project, { action, kubeconfig }: Omit<Deployment, "stack">): Promise<void> {
+  const manager = await crdsManager(kubeconfig);
+  if (manager === "helm" || manager === "others") {
+    say(`The CRDs are there already, from ${manager === "helm" ? "the chart sluice-crds" : "elsewhere"}: left alone.`);
+    return;
+  }
+  if ((await act(project, "crds", action)) !== 0) throw new StartError("the CRDs' own stack failed");
+}
+
+async function act(project: Project, stack: string, action: Action): Promise<number> {
+  await selectStack(project, stack);
+  await mendStack(project, stack, say);
+  const yes = action === "preview" ? [] : ["--yes"];
+  const onOutput = (piece: string) => process.stdout.write(piece);
+  return (await project.run([action, "--stack", stack, ...yes], { onOutput, timeout: 1_800_000 })).code;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  if (!(error instanceof StartError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

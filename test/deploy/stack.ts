@@ -1,0 +1,73 @@
+/** A stack of the program, and what a run before may have left of it. */
+import { readdirSync, readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { StartError } from "../start/ports.ts";
+import type { Project } from "./project.ts";
+
+/** Selects the stack, which is made when there is none. */
+export async function selectStack(project: Project, stack: string): Promise<void> {
+  const { code, output } = await project.run(["stack", "select", "--create", stack]);
+  if (code === 0) return;
+  if (/incorrect passphrase/.test(output)) {
+    throw new StartError(`PULUMI_CONFIG_PASSPHRASE is not the one that the stack ${stack} was made with`);
+  }
+  throw new StartError(`pulumi stack select ${stack}:\n${output.trim()}`);
+}
+
+/**
+ * Mends what a run left that was killed: its lock, when its process is gone, and what it had begun. Pulumi does neither by
+ * itself, because it cannot know whether that run goes on.
+ *
+ * @throws StartError when the run that holds the lock goes on.
+ */
+export async function mendStack(project: Project, stack: string, say: (line: string) => void): Promise<void> {
+  const holder = lockHolder(project, stack);
+  if (holder !== undefined) {
+    if (holder.runs)
+      throw new StartError(`another run works on the stack ${stack} (process ${holder.pid}): let it end`);
+    say(`A run on the stack ${stack} was killed (process ${holder.pid}): its lock is removed.`);
+    await expect(project, ["cancel", "--yes", "--stack", stack]);
+  }
+  const exported = await expect(project, ["stack", "export", "--stack", stack]);
+  const { deployment } = JSON.parse(exported.slice(exported.indexOf("{")));
+  const pending: readonly unknown[] = deployment?.pending_operations ?? [];
+  if (pending.length === 0) return;
+  say(`A run on the stack ${stack} ended in the middle of ${pending.length} objects: looking at what there is.`);
+  await expect(project, ["refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack]);
+}
+
+async function expect(project: Project, args: readonly string[]): Promise<string> {
+  const { code, output } = await project.run(args);
+  if (code !== 0) throw new StartError(`pulumi ${args.join(" ")}:\n${output.trim()}`);
+  return output;
+}
+
+/** Who has the lock in a folder of state; other backends are not looked into. */
+function lockHolder(project: Project, stack: string): { pid: number; runs: boolean } | undefined {
+  const { PULUMI_BACKEND_URL = "" } = project.env;
+  if (!PULUMI_BACKEND_URL.startsWith("file://")) return undefined;
+  const folder = join(PULUMI_BACKEND_URL.slice("file://".length), ".pulumi/locks/organization/sluice", stack);
+  for (const file of filesIn(folder)) {
+    const { pid, hostname: host } = JSON.parse(readFileSync(join(folder, file), "utf8"));
+    return { pid, runs: host !== hostname() || isAlive(pid) };
+  }
+  return undefined;
+}
+
+function filesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
