@@ -101,9 +101,13 @@ const stopOrder: readonly (readonly PartName[])[] = [["admin"], ["operator", "ga
 /**
  * Runs until Ctrl-C (or TERM) or until a part ends by itself, then stops everything.
  *
+ * @param stopping What is said when it stops.
  * @returns the exit code: 1 when a part ended by itself.
  */
-export async function untilStopped(product: Pick<Product, "failed" | "stop">): Promise<number> {
+export async function untilStopped(
+  product: Pick<Product, "failed" | "stop">,
+  stopping = "Stopping: requests under way are finished first.",
+): Promise<number> {
   // Neither a signal that may come nor a child of ours keeps the event loop.
   const alive = setInterval(() => {}, 60_000);
   const stopped = new Promise<null>((resolve) => {
@@ -113,7 +117,7 @@ export async function untilStopped(product: Pick<Product, "failed" | "stop">): P
   const report = await Promise.race([stopped, product.failed]);
   clearInterval(alive);
   if (report !== null) console.error(report);
-  console.log("Stopping: requests under way are finished first.");
+  console.log(stopping);
   await product.stop();
   console.log("Stopped.");
   return report === null ? 0 : 1;

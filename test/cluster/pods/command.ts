@@ -25,7 +25,7 @@ export async function runPods(binaries: string): Promise<number> {
   writeCommand(binaries, "kubectl", [await tool("kube"), "kubectl"]);
   writeCommand(binaries, "inside", ["env", `KUBECONFIG=${cluster.kubeconfig}`, ...cluster.enter([])]);
   console.log(await greeting(cluster, { binaries, product }));
-  return untilStopped({ failed: cluster.failed, stop: cluster.down });
+  return untilStopped({ failed: cluster.failed, stop: cluster.down }, "Stopping: pods are not asked.");
 }
 
 function refused(error: unknown): never {

@@ -136,11 +136,15 @@ test("has pods answer while the API server is gone, and everything when it is ba
   await rolledOut();
 });
 
-test("leaves nothing, and does not touch another one", async () => {
+test("tells which of its parts has died, leaves nothing, and does not touch another one", async () => {
   const other = await startCluster();
   try {
     assert.equal((await other.kubectl(["get", "deployments", "-o", "name"])).trim(), "");
     assert.equal((await podNames()).length, 3);
+    const { stdout } = await other.run("ps", ["-e", "-o", "pid=,args="]);
+    const [, scheduler = ""] = /^ *(\d+) \S+ kube-scheduler /m.exec(stdout) ?? [];
+    await other.run("kill", ["-KILL", scheduler]);
+    assert.match(await other.failed, /^scheduler has ended\. Its last lines:\n.*Starting Kubernetes Scheduler/s);
   } finally {
     await other.down();
   }

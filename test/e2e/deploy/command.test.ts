@@ -1,0 +1,38 @@
+/** `npm run cluster -- --pods` as a person meets it: the real script, its words, its end. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { startProcess, temporaryFolder } from "../../process/index.ts";
+import { readTour, typeInShell } from "../../product/printed-tour.ts";
+import { leftBehind } from "./left-behind.ts";
+
+const root = join(import.meta.dirname, "../../..");
+
+test("prints commands for outside and inside, has our images, and ends with Ctrl-C without a trace", async () => {
+  const work = temporaryFolder("pods-command");
+  after(() => work.remove());
+  const command = await startProcess("npm", ["run", "cluster", "--", "--pods"], {
+    name: "npm run cluster -- --pods",
+    cwd: root,
+    env: { SLUICE_WORK: work.path },
+    ready: /Ctrl-C ends the cluster; nothing is kept\./,
+    // Images are built in it.
+    timeout: 240_000,
+  });
+  after(() => command.exit() ?? command.kill9());
+  const { preparation } = readTour(command.output());
+  const [, folder = ""] = /KUBECONFIG=(\S+)\/outside\.kubeconfig/.exec(preparation) ?? [];
+  const typed = (line: string) => typeInShell(`${preparation}${line}`);
+  assert.match(await typed("kubectl get nodes --no-headers"), /^node +Ready/);
+  assert.equal(await typed("cd docs && inside pwd"), `${join(root, "docs")}\n`);
+  assert.match(await typed("inside getent hosts kube-dns.kube-system.svc.cluster.local"), /^10\.96\.0\.10 /);
+  const images = [...command.output().matchAll(/^ {2}(docker\.io\/sluice\/\S+)$/gm)].map(([, name]) => name);
+  assert.ok(images.length >= 4, command.output());
+  const present = await typed("inside ctr --namespace=k8s.io images list --quiet");
+  for (const image of images) assert.ok(present.split("\n").includes(String(image)), `${image} is not in\n${present}`);
+
+  process.kill(-command.pid, "SIGINT");
+  await command.ended();
+  assert.match(command.output(), /Stopping: pods are not asked\.\nStopped\.\n/);
+  assert.deepEqual(leftBehind(folder), []);
+});
