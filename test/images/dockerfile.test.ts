@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { runAsOf } from "./build.ts";
+import { workloads } from "./workloads.ts";
+
+/** The stages of the Dockerfile, as instruction and words, by their names. */
+const stages = new Map(
+  readFileSync(join(import.meta.dirname, "Dockerfile"), "utf8")
+    .replace(/^#.*\n/gm, "")
+    .split(/^FROM /m)
+    .slice(1)
+    .map((text) => {
+      const [from = "", ...lines] = text.split("\n").filter((line) => line !== "");
+      const [base = "", , name = ""] = from.split(" ");
+      return [name, { base, lines }] as const;
+    }),
+);
+
+for (const workload of Object.values(workloads)) {
+  const { name } = workload;
+
+  test(`the Dockerfile lays out the root of ${name} with the script that the image is made with`, () => {
+    assert.deepEqual(stages.get(`${name}-root`), {
+      base: "build",
+      lines: [`RUN node_modules/.bin/node test/images/main.ts --root /image ${name}`],
+    });
+  });
+
+  test(`the Dockerfile starts ${name} as its image does, with the same labels`, () => {
+    const { Labels, Env, WorkingDir, User, Entrypoint, Cmd } = runAsOf(workload);
+    const labels = { ...Labels, "org.opencontainers.image.revision": "$REVISION" };
+    const lines = [
+      `COPY --from=${name}-root /image /`,
+      "ARG REVISION",
+      ...Object.entries(labels).map(([label, value]) => `LABEL ${label}="${value}"`),
+      ...Env.map((variable) => `ENV ${variable}`),
+      `WORKDIR ${WorkingDir}`,
+      `USER ${User}`,
+      `ENTRYPOINT ${words(Entrypoint)}`,
+      `CMD ${words(Cmd)}`,
+    ];
+    assert.deepEqual(stages.get(name), { base: "scratch", lines });
+  });
+}
+
+test("the Dockerfile has no other stages than the build and two for each workload", () => {
+  const names = Object.keys(workloads).flatMap((name) => [`${name}-root`, name]);
+  assert.deepEqual([...stages.keys()].toSorted(), ["build", ...names].toSorted());
+  assert.deepEqual(stages.get("build")?.lines, ["WORKDIR /src", "COPY . .", "RUN npm ci"]);
+});
+
+const words = (list: readonly string[]) => `[${list.map((word) => JSON.stringify(word)).join(", ")}]`;

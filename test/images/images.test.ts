@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import manifest from "../../package.json" with { type: "json" };
+import { root } from "../check/source-files.ts";
+import { imageOf, makeKit } from "./build.ts";
+import type { ImageName } from "./images.ts";
+import { sbomPlace } from "./sbom.ts";
+import { textIn, type Unpacked, unpackImages } from "./unpack.ts";
+import { workloads } from "./workloads.ts";
+
+let all: Readonly<Record<ImageName, Unpacked>>;
+let remove = () => {};
+before(async () => {
+  ({ all, remove } = await unpackImages());
+});
+after(() => remove());
+
+const lock: Readonly<Record<string, { readonly dev?: true; readonly license?: string }>> = JSON.parse(
+  readFileSync(join(root, "package-lock.json"), "utf8"),
+).packages;
+
+/** Packages of npm in an image, by their paths in the lockfile. */
+const packagesIn = ({ list }: Unpacked): readonly string[] =>
+  [...list.keys()]
+    .map((path) => path.match(/^sluice\/(.*node_modules\/(?:@[^/]+\/)?[^/@]+)\/package\.json$/)?.[1])
+    .filter((path) => path !== undefined)
+    .toSorted();
+
+/** Who must not be in an image, and by what name they would be. */
+const unwanted: readonly [what: string, path: RegExp][] = [
+  ["a shell", /(^|\/)(ba|da|a|z|fi)?sh$|(^|\/)busybox$/],
+  ["a package manager", /(^|\/)(npm|npx|corepack|yarn|apt|apt-get|dpkg)$/],
+  ["a test", /\.(test|spec)\.[a-z]+$|(^|\/)testing(-[^/]*)?\.[jt]s$|^sluice\/test(\/|$)/],
+  ["TypeScript", /\.[cm]?ts$/],
+  ["a source map", /\.map$/],
+  ["a key or a password", /(^|\/)(\.env|\.npmrc|id_[a-z0-9]+|shadow)$/],
+];
+
+for (const { name, workspace, title } of Object.values(workloads)) {
+  test(`${name} takes less than 200 MB`, (context) => {
+    const size = [...all[name].list.values()].reduce((total, listed) => total + listed.size, 0);
+    context.diagnostic(`${name}: ${(size / 1e6).toFixed(1)} MB unpacked`);
+    assert.ok(size < 200e6, `${size} bytes`);
+  });
+
+  for (const [what, pattern] of unwanted) {
+    test(`${name} has not ${what}`, () => {
+      assert.deepEqual(
+        [...all[name].list.keys()].filter((path) => pattern.test(path)),
+        [],
+      );
+    });
+  }
+
+  test(`${name} has Node, its own programs and nothing else at its top`, () => {
+    const top = new Set([...all[name].list.keys()].map((path) => path.split("/")[0]));
+    assert.deepEqual([...top].toSorted(), ["etc", "lib", "lib64", "sluice", "tmp", "usr", "var"]);
+    const run = [...all[name].list].filter(([path, { mode }]) => /^-.*x/.test(mode) && /^usr\//.test(path));
+    assert.deepEqual(
+      run.map(([path]) => path),
+      ["usr/local/bin/node"],
+    );
+  });
+
+  test(`${name} says the same of every file: root's, undated, writable by root alone, of no other's rights`, () => {
+    const open = ["tmp", "var/lib/sluice"];
+    for (const [path, { mode, owner, time }] of all[name].list) {
+      assert.deepEqual({ path, owner, time }, { path, owner: "0/0", time: "1970-01-01 00:00:00" });
+      const expected = open.includes(path) ? /^drwxrwxrwt$/ : /^(lrwxrwxrwx|[-d]rw[-x]r-[-x]r-[-x])$/;
+      assert.match(mode, expected, path);
+    }
+  });
+
+  test(`${name} has production dependencies only`, () => {
+    const packages = packagesIn(all[name]);
+    assert.ok(packages.length > 50);
+    assert.deepEqual(
+      packages.filter((path) => lock[path] === undefined || lock[path].dev),
+      [],
+    );
+  });
+
+  test(`the list of contents of ${name} names each package and each library that is there, and no other`, () => {
+    const { components }: { components: Component[] } = JSON.parse(textIn(all[name], sbomPlace));
+    const npm = components.filter(({ purl }) => purl.startsWith("pkg:npm/"));
+    const installed = npm.filter((one) => one["bom-ref"].includes("node_modules/"));
+    const node = `node_modules/node-${process.platform}-${process.arch}`;
+    assert.deepEqual(installed.map((one) => one["bom-ref"]).toSorted(), [...packagesIn(all[name]), node].toSorted());
+    for (const one of installed) {
+      assert.match(one.hashes?.[0]?.content ?? "", /^[0-9a-f]{128}$/, one.name);
+      assert.equal(one.licenses?.[0]?.expression, lock[one["bom-ref"]]?.license);
+    }
+    const ours = [...all[name].list.keys()].filter((path) => /^sluice\/[^/]+(\/[^/]+)?\/package\.json$/.test(path));
+    const workspaces = npm
+      .filter((one) => !installed.includes(one))
+      .map((one) => `sluice/${one["bom-ref"]}/package.json`);
+    assert.deepEqual(workspaces.toSorted(), ours.filter((path) => !path.includes("node_modules")).toSorted());
+    const libraries = [...all[name].list.keys()].filter((path) => /^lib.*\.so/.test(path)).map((path) => `/${path}`);
+    const files = components.flatMap(({ properties = [] }) => properties.map(({ value }) => value));
+    assert.deepEqual(files.toSorted(), libraries.toSorted());
+  });
+
+  test(`${name} runs as somebody, by number, and says what it is`, () => {
+    const { User, Labels } = all[name].runAs;
+    assert.equal(User, "65532:65532");
+    assert.match(textIn(all[name], "etc/passwd"), /^sluice:x:65532:65532:/m);
+    const label = (key: string) => Labels[`org.opencontainers.image.${key}`];
+    assert.deepEqual(
+      { title: label("title"), version: label("version"), licenses: label("licenses") },
+      { title, version: manifest.version, licenses: "Apache-2.0" },
+    );
+    assert.match(label("revision") ?? "", /^[0-9a-f]{40}(-dirty)?$/);
+  });
+
+  test(`${name} is started as the first line of its command says`, () => {
+    const { Entrypoint, Env } = all[name].runAs;
+    const command = Entrypoint.at(-1) ?? "";
+    assert.ok(command.startsWith(`/sluice/${workspace}/build/`));
+    const [line] = textIn(all[name], command).split("\n");
+    const variables = Env.filter((variable) => !variable.startsWith("PATH="));
+    const words = [...variables, "node", ...Entrypoint.slice(1, -1)];
+    assert.equal(line, `#!/usr/bin/env -S ${words.join(" ")}`);
+  });
+}
+
+interface Component {
+  readonly "bom-ref": string;
+  readonly name: string;
+  readonly purl: string;
+  readonly hashes?: readonly { readonly content: string }[];
+  readonly licenses?: readonly { readonly expression: string }[];
+  readonly properties?: readonly { readonly value: string }[];
+}
+
+const absences: readonly [image: ImageName, path: string][] = [
+  ["operator", "@electric-sql/pglite"],
+  ["operator", "ioredis"],
+  ["gateway", "@kubernetes/client-node"],
+  ["admin", "@electric-sql/pglite"],
+  ["user-api", "@kubernetes/client-node"],
+  ["user-api", "undici"],
+];
+for (const [image, name] of absences) {
+  test(`${image} has no ${name}`, () => {
+    assert.deepEqual(
+      packagesIn(all[image]).filter((path) => path.endsWith(`node_modules/${name}`)),
+      [],
+    );
+  });
+}
+
+test("the same sources give the same digest, and images share what they have in common", () => {
+  const [first, second] = [makeKit(), makeKit()].map((kit) => imageOf(workloads["user-api"], kit));
+  assert.equal(first?.digest, second?.digest);
+  assert.equal(new Set(Object.values(workloads).map(({ name }) => all[name].layers[0])).size, 1);
+});
+
+test("a longer path than a tar header has room for comes out whole", () => {
+  const files = [...all.gateway.list].filter(([path, { mode }]) => path.length > 100 && mode.startsWith("-"));
+  assert.ok(files.length > 0);
+  for (const [path] of files) {
+    assert.equal(textIn(all.gateway, path), readFileSync(join(root, path.replace("sluice/", "")), "utf8"));
+  }
+});
