@@ -1,7 +1,6 @@
 /** Puts a node together: source -> intake -> compile -> runtime -> proxy, and the listener that tells how it fares. */
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { emptySnapshot, type NodeState, type Snapshot } from "@sluice/model/serving";
+import { emptySnapshot, type NodeState, PemError, readPemFiles, type Snapshot } from "@sluice/model/serving";
 import type { Logger } from "pino";
 import type { Turn } from "./balance/balancer.ts";
 import { reportOf, shownTargets } from "./balance/report.ts";
@@ -79,15 +78,20 @@ async function pushSourceOf(settings: GatewaySettings, log: Logger): Promise<Sou
   const { push: listen, pushToken, pushCert, pushKey, pushAuthority, pushClient } = settings;
   const { keptDocument: file, keptDocumentWait: patience } = settings;
   const keep = file === null ? {} : { keep: (await import("./sources/keep.ts")).createKeep({ file, log }) };
-  const given = [pushCert, pushKey, pushAuthority].filter((file) => file !== null);
-  if (given.length === 3) {
-    const [cert = "", key = "", ca = ""] = await Promise.all(given.map((file) => readFile(file, "utf8")));
-    return createPushSource({ listen, tls: { cert, key, ca, client: pushClient }, ...keep, patience, log });
-  }
   const all = `${names.pushCert.variable}, ${names.pushKey.variable} and ${names.pushAuthority.variable}`;
-  if (given.length > 0) throw new SettingsError(`${all} belong together: set all three`);
+  if (pushCert && pushKey && pushAuthority) {
+    const files = { cert: pushCert, key: pushKey, ca: pushAuthority };
+    const tls = { ...(await readPemFiles(files).catch(unfit)), files, client: pushClient };
+    return createPushSource({ listen, tls, ...keep, patience, log });
+  }
+  if (pushCert || pushKey || pushAuthority) throw new SettingsError(`${all} belong together: set all three`);
   if (!pushToken) throw new SettingsError(`who may push? Set ${names.pushToken.variable}, or ${all}`);
   return createPushSource({ listen, token: pushToken, ...keep, patience, log });
+}
+
+/** What a person has to mend in the files is told in one line. */
+function unfit(error: Error): never {
+  throw error instanceof PemError ? new SettingsError(error.message) : error;
 }
 
 export async function startGateway({ settings, log, ...given }: GatewayOptions): Promise<Gateway> {

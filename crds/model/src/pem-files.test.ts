@@ -127,8 +127,17 @@ test("files that go away are told once, and what was read goes on", async (t) =>
 
 const faults: readonly (readonly [what: string, texts: Partial<PemTexts>, fault: RegExp])[] = [
   ["no certificate", { cert: "" }, /tls\.crt holds no PEM certificate$/],
-  ["an authority that is cut off", { ca: first.ca.slice(0, -30) }, /ca\.crt ends in the middle of a certificate$/],
-  ["an authority that is garbled", { ca: first.ca.replace(/\n.{30}/, "\nAAAA") }, /ca\.crt holds a certificate that/],
+  ["an authority that is cut off", { ca: first.ca.slice(0, -30) }, /ca\.crt holds a certificate that is not whole/],
+  [
+    "two authorities on one line",
+    { ca: first.ca.trim() + first.ca },
+    /ca\.crt holds a certificate that .*not on lines/,
+  ],
+  [
+    "an authority that is garbled",
+    { ca: first.ca.replace(/\n.{30}/, "\nAAAA") },
+    /ca\.crt holds a certificate that cannot/,
+  ],
   ["a key that is none", { key: "secret" }, /tls\.key holds no PEM private key, or an encrypted one$/],
   ["another's key", { key: second.key }, /is not that of the certificate/],
 ];

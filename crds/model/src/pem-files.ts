@@ -117,9 +117,10 @@ const isSame = (one: PemTexts, other: PemTexts): boolean =>
 /** At least one, and all of them whole. */
 function certificatesIn(file: string, text: string): readonly X509Certificate[] {
   const begun = text.match(/-----BEGIN CERTIFICATE-----/g)?.length ?? 0;
-  const whole = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const whole = text.match(/^-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\r?$/gm) ?? [];
   if (begun === 0) throw new PemError(`${file} holds no PEM certificate`);
-  if (whole.length < begun) throw new PemError(`${file} ends in the middle of a certificate`);
+  if (whole.length < begun)
+    throw new PemError(`${file} holds a certificate that is not whole, or not on lines of its own`);
   try {
     return whole.map((pem) => new X509Certificate(pem));
   } catch {

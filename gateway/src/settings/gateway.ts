@@ -178,7 +178,8 @@ export const gatewaySettings = defineSettings({
     variable: "SLUICE_PUSH_TLS_CERT",
     kind: "text",
     default: null,
-    description: "PEM file of the node's certificate for mutual TLS.",
+    description:
+      "PEM file of the node's certificate for mutual TLS. It and its companions are read again when they change.",
   },
   pushKey: {
     variable: "SLUICE_PUSH_TLS_KEY",

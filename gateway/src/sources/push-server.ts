@@ -5,9 +5,10 @@
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import type { PemTexts } from "@sluice/model";
 
 /** Not by an import; see proxy/status-texts.ts. */
 const { createServer } = process.getBuiltinModule("node:http");
@@ -21,8 +22,8 @@ export interface PushAnswer {
 
 export interface PushServerOptions {
   readonly listen: { readonly host: string; readonly port: number };
-  /** PEM texts; clients must show a certificate that `ca` has signed. Absent: no TLS. */
-  readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
+  /** Clients must show a certificate that `ca` has signed. Absent: no TLS. */
+  readonly tls?: PemTexts;
   /** Bytes of the largest body. */
   readonly maxBytes: number;
   /** Why the caller may not ask; null when it may. Its body has not been read then. */
@@ -33,11 +34,18 @@ export interface PushServerOptions {
 
 export interface PushServer {
   readonly address: { readonly host: string; readonly port: number };
+  /**
+   * Shows and trusts these from the next connection on; those that there are end after their next answer. Only with `tls`.
+   *
+   * @throws when they do not belong together; then all stays as it is.
+   */
+  renew(tls: PemTexts): void;
   /** Cuts off what is under way. */
   stop(): Promise<void>;
 }
 
 const PATH = "/document";
+const FIXED = { minVersion: "TLSv1.3" } as const;
 /**
  * Milliseconds; the operator's own is shorter. With very many nodes it asks each every few minutes, and the end of a
  * connection tells it that the node's process has ended.
@@ -47,21 +55,28 @@ const KEEP_ALIVE = 612_000;
 /** Rejects when the address cannot be listened on. */
 export async function startPushServer(options: PushServerOptions): Promise<PushServer> {
   const { listen, tls } = options;
+  /** Connections that were let in by the certificates of now. */
+  let current = new WeakSet<Socket>();
   const serve: RequestListener = (request, response) => {
+    const { socket } = request;
     answerTo(request, options).then(
-      (answer) => send(response, answer),
-      (error: unknown) => send(response, { status: 500, body: { message: messageOf(error) } }),
+      (answer) => send(response, answer, current.has(socket)),
+      (error: unknown) => send(response, { status: 500, body: { message: messageOf(error) } }, current.has(socket)),
     );
   };
-  const server = tls
-    ? createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: true, minVersion: "TLSv1.3" }, serve)
-    : createServer(serve);
+  const tlsServer = tls && createTlsServer({ ...tls, ...FIXED, requestCert: true, rejectUnauthorized: true }, serve);
+  const server = tlsServer ?? createServer(serve);
+  server.on(tlsServer ? "secureConnection" : "connection", (socket: Socket) => current.add(socket));
   server.keepAliveTimeout = KEEP_ALIVE;
   server.listen({ host: listen.host, port: listen.port });
   await once(server, "listening");
   const { address, port } = server.address() as AddressInfo;
   return {
     address: { host: address, port },
+    renew(texts) {
+      tlsServer?.setSecureContext({ ...texts, ...FIXED });
+      current = new WeakSet();
+    },
     async stop() {
       const closed = once(server, "close");
       server.close();
@@ -130,13 +145,13 @@ async function unzipped(bytes: Buffer, maxBytes: number): Promise<string | null 
   }
 }
 
-function send(response: ServerResponse, { status, body }: PushAnswer): void {
+function send(response: ServerResponse, { status, body }: PushAnswer, stays: boolean): void {
   const text = JSON.stringify(body);
   response.writeHead(status, {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(text),
     // The rest of what is too long is not waited for.
-    ...(status === 413 && { connection: "close" }),
+    ...((status === 413 || !stays) && { connection: "close" }),
   });
   response.end(text);
 }

@@ -13,7 +13,10 @@ import {
   type Checked,
   checkChange,
   checkFlatDocument,
+  followPemFiles,
   type NodeState,
+  type PemFiles,
+  type PemTexts,
   type PushChange,
   type PushDocument,
   type PushRefused,
@@ -29,8 +32,12 @@ export interface PushOptions {
   readonly listen: { readonly host: string; readonly port: number };
   /** Bearer token that the operator sends. */
   readonly token?: string;
-  /** PEM texts; the client's certificate must be signed by `ca` and carry the DNS name `client`. */
-  readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string; readonly client: string };
+  /** The client's certificate must be signed by `ca` and carry the DNS name `client`. */
+  readonly tls?: PemTexts & {
+    readonly client: string;
+    /** Where the texts were read: they are read again when the files change. Absent: they stay as they are. */
+    readonly files?: PemFiles;
+  };
   /** Bytes of the largest document; default 256 MiB. */
   readonly maxBytes?: number;
   /** Keeps what was pushed last, for a start without an operator. Absent: nothing does. */
@@ -52,6 +59,8 @@ export function createPushSource(options: PushOptions): PushSource {
   if (!token && !tls)
     throw new Error("the push listener needs SLUICE_PUSH_TOKEN or SLUICE_PUSH_TLS_CERT, _KEY and _CA");
   let server: PushServer | undefined;
+  const texts = tls && { cert: tls.cert, key: tls.key, ca: tls.ca };
+  let following: { close(): void } | undefined;
   const expected = token ? digest(`Bearer ${token}`) : undefined;
 
   /** Sockets by whether their client is the operator: to look at a certificate takes longer than to apply a change. */
@@ -93,6 +102,18 @@ export function createPushSource(options: PushOptions): PushSource {
     if (overtaken || !taken.value) return;
     trouble = "no operator has pushed since the start: what was kept from before is served";
     log?.warn({ revision: place.revision, hash: taken.value.hash }, trouble);
+  }
+
+  function follow({ renew }: PushServer, { files, texts }: { readonly files: PemFiles; readonly texts: PemTexts }) {
+    return followPemFiles({
+      files,
+      texts,
+      take(found) {
+        renew(found);
+        log?.info({}, "shows another certificate to the operator");
+      },
+      onTrouble: (reason) => log?.warn({ reason }, "goes on with the certificate from before"),
+    });
   }
 
   return {
@@ -152,7 +173,7 @@ export function createPushSource(options: PushOptions): PushSource {
       if (kept) fence.passed(kept.place);
       server = await startPushServer({
         listen,
-        ...(tls && { tls: { cert: tls.cert, key: tls.key, ca: tls.ca } }),
+        ...(texts && { tls: texts }),
         maxBytes,
         stranger,
         async answer(method, body) {
@@ -160,6 +181,7 @@ export function createPushSource(options: PushOptions): PushSource {
           return method === "PUT" ? put(body) : patch(body);
         },
       });
+      if (texts && tls.files) following = follow(server, { files: tls.files, texts });
       const found = kept;
       if (!found) return;
       waiting = setTimeout(() => {
@@ -173,6 +195,7 @@ export function createPushSource(options: PushOptions): PushSource {
     },
     async stop() {
       clearTimeout(waiting);
+      following?.close();
       await server?.stop();
       await keep?.close();
     },

@@ -174,6 +174,11 @@ test("with mutual TLS only the operator's certificate may push", async () => {
   const tls = { cert: node.certificate, key: node.key, ca: authority.certificate, client: "sluice-operator" };
   const clients = {
     operator: await authority.issue({ name: "sluice-operator", sans: ["sluice-operator"], usage: "client" }),
+    "a node's certificate with the operator's name": await authority.issue({
+      name: "sluice-operator",
+      sans: ["sluice-operator"],
+      usage: "server",
+    }),
     "another name of the same authority": await authority.issue({ name: "x", sans: ["admin"], usage: "client" }),
     "the right name of another authority": await stranger.issue({
       name: "sluice-operator",

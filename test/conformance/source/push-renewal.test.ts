@@ -1,0 +1,125 @@
+/** The push listener while the files of its certificates change under it. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { connect } from "node:tls";
+import { readPemFiles } from "@sluice/model";
+import { Agent, request } from "undici";
+import { createIntake } from "../../../gateway/src/runtime/intake.ts";
+import { createPushSource } from "../../../gateway/src/sources/push.ts";
+import { temporaryFolder, waitFor } from "../../process/index.ts";
+import { type Authority, makeAuthority } from "../../tools/certificates.ts";
+
+const bundle = (authorities: readonly Authority[]) =>
+  authorities.map(({ certificate }) => `${certificate.trim()}\n`).join("");
+
+/** A node whose files can be written, and what it says of them. */
+async function scene(t: TestContext) {
+  const folder = temporaryFolder("push-renewal");
+  const files = { cert: join(folder.path, "crt"), key: join(folder.path, "key"), ca: join(folder.path, "ca") };
+  /** Of the first authority, trusting all of them. */
+  async function write([first, ...others]: readonly [Authority, ...Authority[]]): Promise<void> {
+    const { certificate, key } = await first.issue({ name: "node", sans: ["node"], usage: "server" });
+    writeFileSync(files.ca, bundle([first, ...others]));
+    writeFileSync(files.cert, certificate);
+    writeFileSync(files.key, key);
+  }
+  const [one, other] = await Promise.all([makeAuthority(), makeAuthority()]);
+  await write([one]);
+  const lines: string[] = [];
+  const note = (details: object, message: string) => void lines.push(`${message} ${JSON.stringify(details)}`);
+  const source = createPushSource({
+    listen: { host: "127.0.0.1", port: 0 },
+    tls: { ...(await readPemFiles(files)), files, client: "sluice-operator" },
+    log: { info: note, warn: note, error: note },
+  });
+  await source.start(createIntake({ node: "n", version: "1", serve: () => {} }));
+  t.after(async () => {
+    await source.stop();
+    folder.remove();
+  });
+  const { port } = source.address();
+
+  /** An operator with a certificate of that authority, which trusts both. */
+  async function operatorOf(authority: Authority) {
+    const sans = ["sluice-operator"];
+    const { certificate: cert, key } = await authority.issue({ name: "sluice-operator", sans, usage: "client" });
+    const ca = bundle([one, other]);
+    const tls = { cert, key, ca, servername: "node" };
+    const dispatcher = new Agent({ connections: 1, connect: tls });
+    t.after(() => dispatcher.close());
+    return {
+      tls,
+      async ask() {
+        const { statusCode, headers, body } = await request(`https://127.0.0.1:${port}/document`, { dispatcher });
+        await body.dump();
+        return { status: statusCode, closes: headers.connection === "close" };
+      },
+    };
+  }
+
+  /** Serial number of what the node shows. */
+  async function shown(): Promise<string> {
+    const { tls } = await operatorOf(one);
+    const socket = connect({ ...tls, host: "127.0.0.1", port });
+    await new Promise((resolve, reject) => socket.once("secureConnect", resolve).once("error", reject));
+    const { serialNumber } = socket.getPeerCertificate();
+    socket.destroy();
+    return serialNumber;
+  }
+  const renewals = () => lines.filter((line) => line.startsWith("shows another")).length;
+  const renewed = async (count: number) => {
+    await waitFor(() => renewals() === count, { what: `${count} renewals` });
+  };
+  return { files, write, one, other, lines, operatorOf, shown, renewed };
+}
+
+test("a renewed certificate is shown to the next connection, and the one that there is ends in order", async (t) => {
+  const { write, one, operatorOf, shown, renewed } = await scene(t);
+  const { ask } = await operatorOf(one);
+  assert.deepEqual([await ask(), await ask()], Array(2).fill({ status: 200, closes: false }));
+  const before = await shown();
+  await write([one]);
+  await renewed(1);
+  assert.deepEqual(await ask(), { status: 200, closes: true });
+  assert.deepEqual(await ask(), { status: 200, closes: false });
+  assert.notEqual(await shown(), before);
+});
+
+test("through a rotation of the authority no request fails, and then only the new one's operator is let in", async (t) => {
+  const { write, one, other, operatorOf, renewed } = await scene(t);
+  const [old, next] = [await operatorOf(one), await operatorOf(other)];
+  await assert.rejects(next.ask(), "an authority that nobody has heard of");
+  const steps: readonly (readonly [Authority, ...Authority[]])[] = [[one, other], [other, one], [other]];
+  for (const [index, authorities] of steps.entries()) {
+    // What both know by now: the old one until the new one was announced.
+    const { ask } = index === 0 ? old : next;
+    await write(authorities);
+    let isRenewed = false;
+    const renewal = renewed(index + 1).then(() => {
+      isRenewed = true;
+    });
+    while (!isRenewed) assert.equal((await ask()).status, 200);
+    await renewal;
+    assert.equal((await next.ask()).status, 200);
+  }
+  await assert.rejects(async () => {
+    await old.ask();
+    await old.ask();
+  }, "the old authority's operator");
+});
+
+test("files that do not belong together change nothing, and the log says so without them", async (t) => {
+  const { files, write, one, lines, operatorOf, shown, renewed } = await scene(t);
+  const before = await shown();
+  const { certificate } = await one.issue({ name: "node", sans: ["node"], usage: "server" });
+  writeFileSync(files.cert, certificate);
+  await waitFor(() => lines.length > 0, { what: "the log" });
+  assert.match(lines[0] ?? "", /^goes on with the certificate from before .*the key in .*key is not that of the/);
+  assert.doesNotMatch(lines.join(""), /BEGIN/);
+  const { ask } = await operatorOf(one);
+  assert.deepEqual([await ask(), await shown()], [{ status: 200, closes: false }, before]);
+  await write([one]);
+  await renewed(1);
+});
