@@ -112,11 +112,23 @@ export function runAs(about: {
   };
 }
 
-/** The commit that the sources are at, with `-dirty` behind it when they differ; none where there is no clone. */
+/** What decides what is in the images, besides this machine. */
+export const sources = [
+  ...["crds/model", "crds/client", "gateway", "operator", "user-api"],
+  ...["test/images", "test/build", "package.json", "package-lock.json", "LICENSE"],
+];
+
+/** The last commit that changed the sources, with `-dirty` behind it when they differ; none where there is no clone. */
 export function revision(): string | undefined {
-  const args = ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"];
+  const git = (...args: readonly string[]) =>
+    execFileSync("git", [...args, "--", ...sources], {
+      cwd: root,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
   try {
-    return execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+    const commit = git("log", "-1", "--format=%H").trim();
+    return git("status", "--porcelain") === "" ? commit : `${commit}-dirty`;
   } catch {
     return undefined;
   }

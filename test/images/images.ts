@@ -14,7 +14,7 @@ import { root, sourcePaths } from "../check/source-files.ts";
 import { cacheFolder, keyOf } from "../tools/cache.ts";
 import { oneAtATime } from "../tools/one-at-a-time.ts";
 import { tool } from "../tools/tool.ts";
-import { imageOf, makeKit, revision } from "./build.ts";
+import { imageOf, makeKit, revision, sources } from "./build.ts";
 import { type Image, writeArchive } from "./oci.ts";
 import { postgresImage, redisImage } from "./stand-ins.ts";
 import { type WorkloadName, workloads } from "./workloads.ts";

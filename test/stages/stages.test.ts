@@ -31,7 +31,7 @@ test("every test file belongs to exactly one stage, what no folder claims to uni
 });
 
 test("without arguments all stages run but e2e, with arguments those, in the order of the stages", () => {
-  const all = ["check", "tools", "unit", "conformance", "cluster", "product", "golden"];
+  const all = ["check", "tools", "unit", "conformance", "cluster", "images", "product", "golden"];
   assert.deepEqual(chosen([], paths), { names: all, unknown: [] });
   assert.deepEqual(chosen(["golden", "check"], paths), { names: ["check", "golden"], unknown: [] });
   assert.deepEqual(chosen(["e2e"], paths), { names: ["e2e"], unknown: [] });

@@ -45,6 +45,14 @@ export const suites: readonly Suites[] = [
     minutes: 15,
   },
   {
+    name: "images",
+    what: "what is in the images, and that they start from it alone",
+    folders: ["test/images"],
+    concurrency: 1,
+    minutes: 8,
+    tools: ["redis-server"],
+  },
+  {
     name: "product",
     what: "npm start and a real browser",
     folders: ["test/product"],
