@@ -1,6 +1,7 @@
 /** From a translation to the next snapshot. Only what changed is checked; one bad entity never blocks the others. */
 import { type Collection, describeViolation, type Endpoint, type Snapshot } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
+import { closedOutcome, LEFT_OUT } from "../translate/outcome.ts";
 import { type Item, ownerKey } from "../translate/translation.ts";
 import { drain, type Steps } from "../turns.ts";
 import { applyInParts } from "./apply-in-parts.ts";
@@ -50,7 +51,8 @@ export function* buildSteps(previous: Built, translation: Content): Steps<BuildR
       const standIn = keepOut(collection, item, message);
       if (standIn) rest.set(item.entity.id, standIn);
       else rest.delete(item.entity.id);
-      complain(item.owner, { condition: "Accepted", reason: "Invalid", message });
+      const outcome = standIn ? closedOutcome(item.owner) : LEFT_OUT;
+      complain(item.owner, { condition: "Accepted", reason: "Invalid", message, outcome });
     }
     items = { ...items, ...Object.fromEntries(left) };
 

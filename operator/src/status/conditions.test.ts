@@ -52,3 +52,9 @@ test("what is said already is told apart by everything but the time of its chang
   for (const change of [{ status: "False" as const }, { reason: "X" }, { message: "x" }, { observedGeneration: 2 }])
     assert.equal(alreadySaid(resource(timed.map((one) => ({ ...one, ...change }))), conditions), false);
 });
+
+test("what is served in the place of a faulty resource stands with Programmed alone", () => {
+  const [accepted, , programmed] = conditionsOf(resource(), [{ ...invalid, outcome: "it is left out" }], pending);
+  assert.equal(accepted?.message, "spec.paths: wrong");
+  assert.equal(programmed?.message, "spec.paths: wrong; it is left out");
+});

@@ -13,6 +13,8 @@ export interface Problem {
   readonly reason: string;
   /** A sentence that tells what to change. */
   readonly message: string;
+  /** Of a resource's first problem: what is served in its place, as a sentence's end. Absent: the message says so. */
+  readonly outcome?: string;
 }
 
 /** How far the nodes are with the revision that contains the resource. */
@@ -36,7 +38,10 @@ function verdict(type: ConditionType, problems: readonly Problem[]): Omit<Condit
 
 function programmed(problems: readonly Problem[], progress: Progress): Omit<Condition, "observedGeneration"> {
   const [obstacle] = problems;
-  if (obstacle) return { type: "Programmed", status: "False", reason: obstacle.reason, message: obstacle.message };
+  if (obstacle) {
+    const { reason, message, outcome } = obstacle;
+    return { type: "Programmed", status: "False", reason, message: outcome ? `${message}; ${outcome}` : message };
+  }
   if (progress.programmed)
     return { type: "Programmed", status: "True", reason: "Programmed", message: "Every ready node serves it." };
   return { type: "Programmed", status: "Unknown", reason: "Pending", message: progress.message };

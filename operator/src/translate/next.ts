@@ -11,6 +11,7 @@ import type { Problem } from "../status/conditions.ts";
 import type { World } from "../world/world.ts";
 import { addressesOf } from "./addresses.ts";
 import type { Lookups } from "./lookups.ts";
+import { outcomeOf, withOutcome } from "./outcome.ts";
 import type { Memory, Piece } from "./remember.ts";
 import type { Item, Owner, Translation } from "./translation.ts";
 import { faultsOf, order, type Part, perCollection, type Whole } from "./whole.ts";
@@ -139,7 +140,10 @@ export function createNext({ whole, memory, lookups }: NextOptions): Next {
         items[collection].set(asItem.entity.id, asItem);
         if (index === 0) serveAddresses(piece);
       }
-      if (faults.length > 0) problems.set(key, faults);
+      if (faults.length > 0) {
+        const outcome = outcomeOf(part, { isServed: true, isClosed: false });
+        problems.set(key, withOutcome(faults, outcome));
+      }
       owners.set(key, owner);
       parts.set(key, part);
       noteAsked(key, part);

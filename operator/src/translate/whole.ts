@@ -14,6 +14,7 @@ import { createClaims } from "./claims.ts";
 import { type ClosedHosts, createClosedHosts } from "./closed-hosts.ts";
 import { createGrants, type Grants } from "./grants.ts";
 import type { Lookups } from "./lookups.ts";
+import { outcomeOf, withOutcome } from "./outcome.ts";
 import { createParties, type Parties } from "./parties.ts";
 import type { Memory, Piece, Remembered } from "./remember.ts";
 import { createSlices, type Slices } from "./slices.ts";
@@ -77,6 +78,8 @@ export function createWhole({ class: className, memory, lookups }: WholeOptions)
     const endpoints = new Map<string, readonly Endpoint[]>();
     /** Owners whose entity is in the document, as it stands or as a stand-in. */
     const served = new Set<string>();
+    /** Owners of what answers 503 in the place of their entity. */
+    const closed = new Set<string>();
     const parts = new Map<string, Part>();
     const parties = createParties();
     const claims = createClaims(parties);
@@ -124,6 +127,7 @@ export function createWhole({ class: className, memory, lookups }: WholeOptions)
         if (claims.take({ owner, collection: "routes", entity })) return;
         serve("routes", { owner, entity });
         served.add(ownerKey(owner));
+        closed.add(ownerKey(owner));
       });
     }
 
@@ -141,6 +145,7 @@ export function createWhole({ class: className, memory, lookups }: WholeOptions)
         if (holder !== undefined) items.plugins.delete(holder);
         claims.overrideScope({ owner, collection: "plugins", entity });
         serve("plugins", { owner, entity });
+        closed.add(ownerKey(owner));
       });
     }
 
@@ -211,10 +216,16 @@ export function createWhole({ class: className, memory, lookups }: WholeOptions)
       postponed = [];
     }
     memory.keepOnly(owners);
+    const told = new Map<string, readonly Problem[]>(problems);
+    for (const [key, own] of problems) {
+      const part = parts.get(key);
+      const fate = { isServed: served.has(key), isClosed: closed.has(key) };
+      if (part) told.set(key, withOutcome(own, outcomeOf(part, fate)));
+    }
     const translation: Translation = {
       items: perCollection((collection) => new BucketMap<Item>(byId).with(items[collection])),
       endpoints: new BucketMap<readonly Endpoint[]>(byId).with(endpoints),
-      problems: new BucketMap<readonly Problem[]>(byHash).with(problems),
+      problems: new BucketMap<readonly Problem[]>(byHash).with(told),
       owners: new BucketMap<Owner>(byHash).with(owners),
     };
     return { translation, parts, parties, closedHosts, slices, grants };
