@@ -3,11 +3,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ClusterObject, type ClusterObjects, Conflict, Rejected } from "@sluice/crds";
 import { crdFiles, crds } from "@sluice/model";
 import { type Definition, droppedFields } from "./dropped.ts";
+import { ownerOf } from "./owner.ts";
 
 export const CRD_MANAGER = "sluice-crds";
 
-/** 0: as wanted. 1: the cluster refused or did not get ready. 2: nobody knows the command. 3: it would lose data. */
-export type ExitCode = 0 | 1 | 2 | 3;
+/**
+ * 0: as wanted. 1: the cluster refused or did not get ready. 2: nobody knows the command. 3: it would lose data. 4: Helm
+ * or Pulumi has made the definitions.
+ */
+export type ExitCode = 0 | 1 | 2 | 3 | 4;
 
 export interface CrdsOptions {
   /** Made only for a command that needs a cluster. */
@@ -67,6 +71,15 @@ async function apply(objects: ClusterObjects, options: CrdsOptions): Promise<Exi
       };
     }),
   );
+  const owned = planned.flatMap(({ name, stored }) => {
+    const owner = stored && ownerOf(stored);
+    return owner ? [`${name} ${owner}`] : [];
+  });
+  if (owned.length > 0) {
+    for (const line of owned) warn(line);
+    warn("nothing was applied: a cluster has its definitions in one way");
+    return 4;
+  }
   const losing = planned.filter(({ dropped }) => dropped.length > 0);
   for (const { name, dropped } of losing) {
     warn(`${name}: the cluster's definition has what this version does not know, and resources would lose it:`);

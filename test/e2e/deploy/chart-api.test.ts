@@ -18,6 +18,13 @@ describe("the charts on an API server", () => {
   const folder = temporaryFolder("schemas");
   const onPlane = (args: readonly string[]) => helm(args, plane.kubeconfig);
   const install = (chart: string, args: readonly string[]) => onPlane(["install", ...args, chart]);
+  /** `sluice-operator crds apply`: its exit code, and its last lines. */
+  async function crdsApply() {
+    const name = "sluice-operator crds apply";
+    const env = { KUBECONFIG: plane.kubeconfig };
+    const operator = await startProcess(process.execPath, ["operator/src/main.ts", "crds", "apply"], { name, env });
+    return { code: (await operator.ended()).code, said: operator.tail() };
+  }
   const deleteCrds = () => plane.kubectl(["delete", "crd", "--all", "--wait"]);
 
   before(async () => {
@@ -37,11 +44,8 @@ describe("the charts on an API server", () => {
   });
 
   test("the chart sluice-crds is refused where `sluice-operator crds apply` has made the CRDs", async () => {
-    const operator = await startProcess(process.execPath, ["operator/src/main.ts", "crds", "apply"], {
-      name: "sluice-operator crds apply",
-      env: { KUBECONFIG: plane.kubeconfig },
-    });
-    assert.equal((await operator.ended()).code, 0, operator.tail());
+    const { code: applied, said } = await crdsApply();
+    assert.equal(applied, 0, said);
     const { code, stderr } = await install(charts.crds, ["sluice-crds", "-n", "sluice"]);
     assert.equal(code, 1);
     assert.match(stderr, /certificates\.sluice\.dev is in the cluster already, made by .*sluice-crds.*, not by Helm/);
@@ -53,6 +57,12 @@ describe("the charts on an API server", () => {
     assert.equal(first.code, 0, first.stderr);
     const again = await onPlane(["upgrade", "sluice-crds", charts.crds, "-n", "sluice"]);
     assert.equal(again.code, 0, again.stderr);
+    const { code: applied, said } = await crdsApply();
+    assert.equal(applied, 4, said);
+    assert.match(
+      said,
+      /routes\.sluice\.dev belongs to Helm's release sluice-crds in the namespace sluice: upgrade that/,
+    );
     const second = await install(charts.crds, ["others", "-n", "team"]);
     assert.equal(second.code, 1);
     assert.match(second.stderr, /certificates\.sluice\.dev belongs to the release sluice\/sluice-crds/);

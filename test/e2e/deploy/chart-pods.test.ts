@@ -15,6 +15,7 @@ const trial = [
   ["image.pullPolicy", "Never"],
   ["postgres.enabled", "true"],
   ["postgres.image.repository", "sluice/test-postgres"],
+  ["postgres.persistence.enabled", "true"],
   ["redis.enabled", "true"],
   ["redis.image.repository", "sluice/test-redis"],
   ["userApi.replicas", "2"],
@@ -53,6 +54,7 @@ describe("Helm on a cluster with pods", () => {
       .sort();
   const secret = async (name: string, key: string) =>
     Buffer.from(await kubectl("get", "secret", name, "-o", `jsonpath={.data.${key}}`), "base64").toString();
+  const volumeName = () => kubectl("get", "pvc", `data-${release}-postgres-0`, "-o", "jsonpath={.spec.volumeName}");
   /** The status of a request to the gateway's Service, from the node. */
   async function statusOf(path: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
     const url = `http://${release}-gateway.${namespace}.svc.cluster.local${path}`;
@@ -216,5 +218,13 @@ spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, n
       "name",
     );
     assert.deepEqual(theirs.trim().split("\n").sort(), ["route.sluice.dev/theirs", "service.sluice.dev/theirs"]);
+  });
+
+  test("an installation after that takes up the database of before, and serves other people's resources again", async () => {
+    const [password, volume] = [await secret(`${release}-postgres`, "password"), await volumeName()];
+    await upgrade();
+    assert.equal(await secret(`${release}-postgres`, "password"), password);
+    assert.equal(await volumeName(), volume);
+    await waitFor(async () => (await statusOf("/theirs/healthz")) === 200, { what: "the route to be served" });
   });
 });

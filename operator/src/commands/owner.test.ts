@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ownerOf } from "./owner.ts";
+
+const by = (...managers: readonly string[]) => ({ managedFields: managers.map((manager) => ({ manager })) });
+const label = (value: string) => ({ labels: { "app.kubernetes.io/managed-by": value } });
+const release = { "meta.helm.sh/release-name": "kinds", "meta.helm.sh/release-namespace": "sluice" };
+
+describe("the owner of a definition", () => {
+  for (const [what, metadata, owner] of [
+    ["Helm by its label", { ...label("Helm"), annotations: release }, /release kinds in the namespace sluice: upgrade/],
+    ["Helm even without its annotations", label("Helm"), /Helm's release \?/],
+    ["Pulumi by the name that it writes under", by("kubectl", "pulumi-kubernetes-7a3f"), /stack of Pulumi/],
+    ["Pulumi by a label", label("pulumi"), /stack of Pulumi/],
+  ] as const)
+    test(`is ${what}`, () => {
+      const named = { name: "routes.sluice.dev", ...metadata };
+      assert.match(ownerOf({ apiVersion: "v1", kind: "CustomResourceDefinition", metadata: named }) ?? "", owner);
+    });
+
+  for (const [what, metadata] of [
+    ["of kubectl and this command", by("kubectl", "kubectl-client-side-apply", "sluice-crds")],
+    ["of the API server", { managedFields: [{ manager: "pulumi-kubernetes-1", subresource: "status" }] }],
+    ["without any marks", {}],
+  ] as const)
+    test(`is nobody for one ${what}`, () => {
+      const named = { name: "routes.sluice.dev", ...metadata };
+      assert.equal(ownerOf({ apiVersion: "v1", kind: "CustomResourceDefinition", metadata: named }), null);
+    });
+});
