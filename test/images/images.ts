@@ -15,6 +15,7 @@ import { cacheFolder, keyOf } from "../tools/cache.ts";
 import { oneAtATime } from "../tools/one-at-a-time.ts";
 import { tool } from "../tools/tool.ts";
 import { imageOf, makeKit, revision, sources } from "./build.ts";
+import { librariesOf } from "./libraries.ts";
 import { type Image, writeArchive } from "./oci.ts";
 import { postgresImage, redisImage } from "./stand-ins.ts";
 import { type WorkloadName, workloads } from "./workloads.ts";
@@ -81,19 +82,21 @@ const read = (folder: string): Images => ({
 
 /** Changes with whatever decides what the images hold. */
 function keyOfSources(redis: string): string {
-  const decides =
-    /^(crds\/(model|client)|gateway|operator|user-api)\/(src\/|package\.json)|^test\/(images|build)\/|^package/;
-  const files = sourcePaths().filter((path) => decides.test(path) && !path.endsWith(".test.ts"));
+  const isSource = (path: string) => sources.some((source) => path === source || path.startsWith(`${source}/`));
+  const files = sourcePaths().filter((path) => isSource(path) && !path.endsWith(".test.ts"));
   const contents = files.flatMap((path) => [path, readFileSync(join(root, path), "latin1")]);
-  const machine = [redis, process.execPath].map((path) => `${statSync(path).size} ${statSync(path).mtimeMs}`);
+  const programs = [redis, process.execPath, "/bin/sh"];
+  const machine = [...programs, ...librariesOf(programs)].map(
+    (path) => `${path} ${statSync(path).size} ${statSync(path).mtimeMs}`,
+  );
   return keyOf({ files: [], settings: [...contents, ...machine, revision() ?? "", process.arch] });
 }
 
-/** Keeps what was asked for last and one more, which a suite that runs beside us may have asked for. */
+/** Keeps what was asked for last and two more, which suites that run beside us may have asked for. */
 function forgetOld(used: string): void {
   utimesSync(used, new Date(), new Date());
   const age = (name: string) => statSync(join(cacheFolder(), name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const kept = readdirSync(cacheFolder()).filter((name) => /^images-[0-9a-f]+$/.test(name));
-  const old = kept.toSorted((a, b) => age(b) - age(a)).slice(2);
+  const old = kept.toSorted((a, b) => age(b) - age(a)).slice(3);
   for (const name of old) rmSync(join(cacheFolder(), name), { recursive: true, force: true });
 }
