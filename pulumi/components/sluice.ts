@@ -1,15 +1,5 @@
-import {
-  ComponentResource,
-  type ComponentResourceOptions,
-  type Input,
-  type Output,
-  output,
-  secret,
-} from "@pulumi/pulumi";
-import { makePushCertificates } from "../certificates.ts";
-import { createOnce } from "../objects/create.ts";
+import { ComponentResource, type ComponentResourceOptions, type Input } from "@pulumi/pulumi";
 import type { Release } from "../objects/names.ts";
-import { secretOf } from "../objects/secrets.ts";
 import { AdminListener } from "./admin-listener.ts";
 import { Database } from "./database.ts";
 import { Gateway } from "./gateway.ts";
@@ -36,7 +26,6 @@ export class Sluice extends ComponentResource {
     const { name, values } = release;
     super("sluice:index:Sluice", name, {}, others);
     const parent = { parent: this };
-    if (values.push.existingSecret === "") this.#push(release);
     if (values.postgres.enabled) this.database = new Database(`${name}-postgres`, release, parent);
     if (values.redis.enabled) this.redis = new Redis(`${name}-redis`, release, parent);
     this.operator = new Operator(`${name}-operator`, release, parent);
@@ -50,15 +39,4 @@ export class Sluice extends ComponentResource {
     }
     this.registerOutputs({ address: this.gateway.address });
   }
-
-  /** Certificates with which operator and nodes know each other. */
-  #push(release: Release): void {
-    const made = secret(output(makePushCertificates()));
-    const entry = (name: PushEntry): Output<string> => made.apply((certificates) => certificates[name]);
-    const entries = Object.fromEntries(pushEntries.map((name) => [name, entry(name)]));
-    createOnce(secretOf(release, { component: "push", entries }), { parent: this });
-  }
 }
-
-const pushEntries = ["ca.crt", "operator.crt", "operator.key", "gateway.crt", "gateway.key"] as const;
-type PushEntry = (typeof pushEntries)[number];

@@ -23,7 +23,7 @@ export function operatorObjects(release: Release): readonly KubernetesObject[] {
 function deployment(release: Release): KubernetesObject {
   const values = release.values.operator;
   const webhook = hasWebhook(release);
-  const push = pushVolume(pushSecret(release), component);
+  const push = ownPush(release);
   return deploymentOf(release, {
     component,
     values,
@@ -36,10 +36,15 @@ function deployment(release: Release): KubernetesObject {
       startupProbe: probe({ path: "/healthz", port: "http", period: 2, failures: 30 }),
       livenessProbe: probe({ path: "/healthz", port: "http", period: 10, failures: 6 }),
       readinessProbe: probe({ path: "/readyz", port: "http", period: 2, failures: 3 }),
-      volumeMounts: [push.mount],
+      ...(push && { volumeMounts: [push.mount] }),
     },
-    volumes: [push.volume],
+    ...(push && { volumes: [push.volume] }),
   });
+}
+
+/** The certificates of somebody else's making; null: the operator makes them. */
+function ownPush({ values }: Release) {
+  return values.push.existingSecret === "" ? null : pushVolume(values.push.existingSecret, component);
 }
 
 function settings(release: Release): readonly object[] {
@@ -55,7 +60,7 @@ function settings(release: Release): readonly object[] {
     { name: "SLUICE_NODE_SERVICE", value: `${namespace}/${name}-gateway-push` },
     // A container that is started again leads at once.
     { name: "SLUICE_IDENTITY", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
-    ...pushVolume(pushSecret(release), component).env,
+    ...(ownPush(release)?.env ?? [{ name: "SLUICE_PUSH_SECRET", value: pushSecret(release) }]),
     ...(hasWebhook(release)
       ? [
           { name: "SLUICE_WEBHOOK_LISTEN", value: "0.0.0.0:9443" },

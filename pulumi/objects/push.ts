@@ -1,7 +1,7 @@
 /** Certificates of one side of the push in its pods. */
 import { nameOf, type Release } from "./names.ts";
 
-/** The Secret with the certificates of both sides. */
+/** The Secret with the certificates of both sides; when nobody names one, the operator makes it, and the authority's. */
 export const pushSecret = (release: Release): string => release.values.push.existingSecret || nameOf(release, "push");
 
 const mountPath = "/etc/sluice/push";

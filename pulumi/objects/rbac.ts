@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { labelsOf, metadataOf, nameOf, namespacesOf, type Release, wideName } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
+import { pushSecret } from "./push.ts";
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -14,6 +15,7 @@ interface Rule {
 type RoleFile = Readonly<Record<"cluster" | "clusterOnly" | "home", readonly Rule[]>> & {
   /** The operator's alone. */
   readonly selector?: readonly Rule[];
+  readonly push?: readonly Rule[];
 };
 
 export interface Rights {
@@ -44,7 +46,11 @@ export function rightsOf(release: Release, { component, clusterOnly }: Rights): 
       : namespacesOf(release).flatMap((place) =>
           granted("Role", { metadata: { ...wide, namespace: place }, rules: rules.cluster, account }),
         )),
-    ...granted("Role", { metadata, rules: rules.home, account }),
+    ...granted("Role", {
+      metadata,
+      rules: [...rules.home, ...(values.push.existingSecret === "" ? (rules.push ?? []) : [])],
+      account,
+    }),
   ];
 }
 
@@ -72,6 +78,8 @@ function rulesOf(release: Release, component: string): RoleFile {
     "sluice-webhook": wideName(release, "webhook"),
     "sluice-operator": own,
     "sluice-operator-document": `${own}-document`,
+    "sluice-push": pushSecret(release),
+    "sluice-push-authority": `${pushSecret(release)}-authority`,
   };
   const renamed = (rules: readonly Rule[]) =>
     rules.map(({ resourceNames, ...rule }) =>
@@ -82,6 +90,7 @@ function rulesOf(release: Release, component: string): RoleFile {
     clusterOnly: renamed(file.clusterOnly),
     home: renamed(file.home),
     selector: renamed(file.selector ?? []),
+    push: renamed(file.push ?? []),
   };
 }
 

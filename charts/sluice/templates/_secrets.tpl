@@ -1,5 +1,6 @@
 {{/* Secrets: named by the values, or made once by the chart and then kept. */}}
 
+{{- /* When nobody names one, the operator makes it, and the authority's beside it. */}}
 {{- define "sluice.pushSecret" -}}
 {{ .Values.push.existingSecret | default (printf "%s-push" .Release.Name) }}
 {{- end }}
