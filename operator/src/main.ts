@@ -35,7 +35,7 @@ async function run(settings: OperatorSettings): Promise<void> {
     store: storeOf(settings),
   });
   log.info({ address: operator.address }, "operator is up");
-  const webhook = await webhookOf(settings, { client, log }).catch(async (error) => {
+  const webhook = await webhookOf(settings, { client, log, registry }).catch(async (error) => {
     await operator.close();
     await client.close();
     throw error;
@@ -64,20 +64,19 @@ function storeOf(settings: OperatorSettings): OwnStore {
 /** Only where an API server can ask. */
 async function webhookOf(
   settings: OperatorSettings,
-  { client, log }: Parts,
+  { client, log, registry }: Parts,
 ): Promise<{ close(): Promise<void> } | null> {
   const { webhookListen: listen, webhookName: name, homeNamespace, directory } = settings;
   if (!listen || directory) return null;
   const { startWebhook } = await import("./webhook/webhook.ts");
   const objects = createClusterObjects();
-  const webhook = await startWebhook({ listen, name, homeNamespace, client, objects, manager: MANAGER, log }).catch(
-    async (error) => {
-      await objects.close();
-      const { variable } = operatorSettings.webhookListen;
-      if (error.code !== "EADDRINUSE") throw error;
-      throw new SettingsError(`port ${listen.port} is in use: choose another address with ${variable}`);
-    },
-  );
+  const parts = { client, objects, manager: MANAGER, log, registry };
+  const webhook = await startWebhook({ listen, name, homeNamespace, ...parts }).catch(async (error) => {
+    await objects.close();
+    const { variable } = operatorSettings.webhookListen;
+    if (error.code !== "EADDRINUSE") throw error;
+    throw new SettingsError(`port ${listen.port} is in use: choose another address with ${variable}`);
+  });
   log.info({ address: webhook.address }, "the webhook is up");
   return {
     async close() {
@@ -90,6 +89,7 @@ async function webhookOf(
 interface Parts {
   readonly client: ResourceClient;
   readonly log: Logger;
+  readonly registry: Registry;
 }
 
 function fail(fault: StartFault): void {

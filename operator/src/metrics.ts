@@ -17,6 +17,8 @@ export interface OperatorGauges {
   readonly resources: () => Readonly<Record<string, number>>;
   readonly problems: () => number;
   readonly work: WorkGauges;
+  /** Of the Lease by which one leads. */
+  readonly lease: string;
   /** Null: another operator leads. */
   readonly term: () => number | null;
   /** When what is acknowledged was kept last, Unix milliseconds; null: not by this process. */
@@ -78,7 +80,7 @@ export function createOperatorMetrics(gauges: OperatorGauges, registry = new Reg
     labelNames: ["name"],
     registers,
     collect() {
-      this.set({ name: "sluice-operator" }, gauges.term() === null ? 0 : 1);
+      this.set({ name: gauges.lease }, gauges.term() === null ? 0 : 1);
     },
   });
   new Gauge({

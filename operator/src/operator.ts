@@ -18,7 +18,7 @@ import { nothing } from "./reconcile/nothing.ts";
 import { createReconciler } from "./reconcile/reconciler.ts";
 import { createServer } from "./server.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { SettingsError } from "./start.ts";
+import { ownName, SettingsError } from "./start.ts";
 import { createTeller } from "./status/teller.ts";
 import { createStatusWriter, PARALLEL } from "./status/writer.ts";
 import { createTranslator } from "./translate/translator.ts";
@@ -86,6 +86,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
       waiting: { document: () => reconciler.waiting(), status: () => writer.waiting() + reconciler.statusesWaiting() },
       workers: { document: 1, status: PARALLEL },
     },
+    lease: ownName(settings),
     term: () => lead?.term() ?? null,
     keptAt: () => durable?.keptAt() ?? null,
     nodes: () => {

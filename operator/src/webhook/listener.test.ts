@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { request } from "node:https";
 import { after, before, describe, test } from "node:test";
 import { connect } from "node:tls";
+import { Registry } from "prom-client";
 import { type KeyPair, makeAuthority } from "../../../test/tools/certificates.ts";
-import { listenForReviews, type WebhookListener } from "./listener.ts";
+import { listenForReviews, PATH, type WebhookListener } from "./listener.ts";
+import { createWebhookMetrics } from "./webhook-metrics.ts";
 
 const question = {
   apiVersion: "admission.k8s.io/v1",
@@ -24,6 +26,7 @@ interface Asked {
   readonly body?: string;
 }
 
+const registry = new Registry();
 let listener: WebhookListener;
 let ca: string;
 let pairs: readonly KeyPair[];
@@ -32,7 +35,11 @@ before(async () => {
   ca = authority.certificate;
   const issue = () => authority.issue({ name: "webhook", sans: ["127.0.0.1"], usage: "server" });
   pairs = [await issue(), await issue()];
-  listener = await listenForReviews({ listen: { host: "127.0.0.1", port: 0 }, homeNamespace: "default" });
+  listener = await listenForReviews({
+    listen: { host: "127.0.0.1", port: 0 },
+    homeNamespace: "default",
+    onQuestion: createWebhookMetrics(registry, PATH),
+  });
 });
 after(() => listener?.close());
 
@@ -94,6 +101,15 @@ describe("the webhook's listener", { concurrency: false }, () => {
       assert.equal(answer.status, status, answer.text);
       if (status === 405) assert.equal(answer.allow, "POST");
     });
+
+  test("counts what is asked under controller-runtime's names", async () => {
+    const text = await registry.metrics();
+    const counted = (code: number) =>
+      Number(text.match(`controller_runtime_webhook_requests_total{webhook="/validate",code="${code}"} (\\d+)`)?.[1]);
+    assert.deepEqual([counted(200), counted(413), counted(405), counted(500)], [1, 1, 2, 0]);
+    assert.match(text, /^controller_runtime_webhook_latency_seconds_count\{webhook="\/validate"\} 1[0-9]$/m);
+    assert.match(text, /^controller_runtime_webhook_requests_in_flight\{webhook="\/validate"\} 0$/m);
+  });
 
   test("takes a body of just under 3 MiB", async () => {
     assert.equal((await ask({ body: big.replace("x".repeat(1024), "") })).status, 200);

@@ -4,6 +4,7 @@ import type { Address } from "@sluice/model";
 import Fastify from "fastify";
 import type { Pair } from "../certificates/authority.ts";
 import { type ReviewOptions, review } from "./review.ts";
+import type { NoteQuestion } from "./webhook-metrics.ts";
 
 /** A question holds an object before and after; etcd takes about 1.5 MB of one. */
 const MAX_BODY = 3 * 1024 * 1024;
@@ -20,11 +21,16 @@ export interface WebhookListener {
 
 export interface ListenerOptions extends ReviewOptions {
   readonly listen: Address;
+  /** Told of every question. Default: nobody is. */
+  readonly onQuestion?: NoteQuestion;
 }
+
+/** Where the API server asks. */
+export const PATH = "/validate";
 
 /** Rejects when the address is in use. */
 export async function listenForReviews(options: ListenerOptions): Promise<WebhookListener> {
-  const { listen, ...reviewOptions } = options;
+  const { listen, onQuestion, ...reviewOptions } = options;
   const server = Fastify({
     https: { minVersion: "TLSv1.2" },
     bodyLimit: MAX_BODY,
@@ -33,13 +39,23 @@ export async function listenForReviews(options: ListenerOptions): Promise<Webhoo
   });
   // Only JSON is read: everything else is answered 415.
   server.removeContentTypeParser("text/plain");
-  server.post("/validate", async ({ body }, reply) => {
+  if (onQuestion) {
+    const ends = new WeakMap<object, ReturnType<NoteQuestion>>();
+    server.addHook("onRequest", async (request) => void (request.url === PATH && ends.set(request, onQuestion())));
+    server.addHook("onResponse", async (request, { statusCode }) => ends.get(request)?.(statusCode));
+    // Of a question that breaks off there is no answer: 499, as others say.
+    server.addHook("onRequestAbort", async (request) => {
+      ends.get(request)?.(499);
+      ends.delete(request);
+    });
+  }
+  server.post(PATH, async ({ body }, reply) => {
     const answer = review(body, reviewOptions);
     if ("fault" in answer) return reply.code(400).send({ message: answer.fault });
     return answer;
   });
   server.setNotFoundHandler(async ({ url }, reply) =>
-    url === "/validate"
+    url === PATH
       ? reply.code(405).header("allow", "POST").send({ message: "reviews are asked for by POST" })
       : reply.code(404).send({ message: "there is nothing but /validate" }),
   );

@@ -2,8 +2,10 @@
 import type { ClusterObjects, ResourceClient } from "@sluice/crds";
 import type { Address } from "@sluice/model";
 import type { Logger } from "pino";
+import type { Registry } from "prom-client";
 import { keepCertificate } from "./keeper.ts";
-import { listenForReviews } from "./listener.ts";
+import { listenForReviews, PATH } from "./listener.ts";
+import { createWebhookMetrics } from "./webhook-metrics.ts";
 
 export interface WebhookOptions {
   readonly listen: Address;
@@ -14,6 +16,8 @@ export interface WebhookOptions {
   readonly objects: ClusterObjects;
   readonly manager: string;
   readonly log: Logger;
+  /** Where its metrics go. Absent: it has none. */
+  readonly registry?: Registry;
   /** Milliseconds between two looks at the certificate. Default 60,000. */
   readonly interval?: number;
 }
@@ -25,8 +29,12 @@ export interface Webhook {
 
 /** Answers as soon as there is a certificate; until then, and without a configuration, nothing is checked at apply. */
 export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
-  const { listen, name, homeNamespace, client, objects, manager, log, interval } = options;
-  const listener = await listenForReviews({ listen, homeNamespace });
+  const { listen, name, homeNamespace, client, objects, manager, log, registry, interval } = options;
+  const listener = await listenForReviews({
+    listen,
+    homeNamespace,
+    ...(registry && { onQuestion: createWebhookMetrics(registry, PATH) }),
+  });
   const abort = new AbortController();
   const keeping = keepCertificate({
     client,

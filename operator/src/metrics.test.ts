@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createOperatorMetrics } from "./metrics.ts";
+
+const none = () => 0;
+
+for (const [term, value] of [
+  [7, 1],
+  [null, 0],
+] as const)
+  test(`who leads is told by the name of the Lease, as others tell it: ${value} with the term ${term}`, async () => {
+    const { registry } = createOperatorMetrics({
+      revision: none,
+      resources: () => ({}),
+      problems: none,
+      work: { waiting: { document: none, status: none }, workers: { document: 1, status: 8 } },
+      lease: "sluice-operator-inner",
+      term: () => term,
+      keptAt: () => null,
+      nodes: () => ({ current: 0, lagging: 0, silent: 0 }),
+    });
+    const text = await registry.getSingleMetricAsString("leader_election_master_status");
+    assert.ok(text.includes(`leader_election_master_status{name="sluice-operator-inner"} ${value}`), text);
+  });

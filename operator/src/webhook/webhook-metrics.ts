@@ -1,0 +1,42 @@
+/** Metrics of the webhook under the names that controller-runtime gives them. */
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+/** Told of every question; the result is called with the answer's HTTP status. */
+export type NoteQuestion = () => (code: number) => void;
+
+/** @param path Of the webhook, which is its name there. */
+export function createWebhookMetrics(registry: Registry, path: string): NoteQuestion {
+  const registers = [registry];
+  const own = { webhook: path };
+  const requests = new Counter({
+    name: "controller_runtime_webhook_requests_total",
+    help: "Questions of the API server, by the answer's HTTP status.",
+    labelNames: ["webhook", "code"],
+    registers,
+  });
+  const latency = new Histogram({
+    name: "controller_runtime_webhook_latency_seconds",
+    help: "Time to answer a question of the API server.",
+    labelNames: ["webhook"],
+    buckets: [0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
+    registers,
+  });
+  const underWay = new Gauge({
+    name: "controller_runtime_webhook_requests_in_flight",
+    help: "Questions of the API server that are being answered.",
+    labelNames: ["webhook"],
+    registers,
+  });
+  // Those that have not counted are told as 0: an alert on their growth must see the first.
+  for (const code of ["200", "500"]) requests.inc({ ...own, code }, 0);
+  underWay.set(own, 0);
+  return () => {
+    underWay.inc(own);
+    const end = latency.startTimer(own);
+    return (code) => {
+      underWay.dec(own);
+      requests.inc({ ...own, code: `${code}` });
+      end();
+    };
+  };
+}
