@@ -35,13 +35,19 @@ export interface ApiProxy {
   close(): Promise<void>;
 }
 
-/** @param kubeconfig Of the user as whom it asks: JSON with a client certificate. Without one what the caller brings counts. */
-export async function startApiProxy(kubeconfig: string): Promise<ApiProxy> {
+export interface ApiProxyOptions {
+  /** As whom it asks: as the kubeconfig's user, or with what the caller brings. Default "its own". */
+  readonly identity?: "its own" | "callers";
+}
+
+/** @param kubeconfig JSON; its user has a client certificate. */
+export async function startApiProxy(kubeconfig: string, options: ApiProxyOptions = {}): Promise<ApiProxy> {
   const { clusters, users } = JSON.parse(readFileSync(kubeconfig, "utf8"));
   const { server, "certificate-authority-data": authority } = clusters[0].cluster;
   const decode = (text: string | undefined) => (text === undefined ? undefined : Buffer.from(text, "base64"));
   const { "client-certificate-data": certificate, "client-key-data": key } = users[0].user;
-  const agent = new Agent({ keepAlive: true, ca: decode(authority), cert: decode(certificate), key: decode(key) });
+  const own = options.identity === "callers" ? {} : { cert: decode(certificate), key: decode(key) };
+  const agent = new Agent({ keepAlive: true, ca: decode(authority), ...own });
   const asked: Asked[] = [];
   const flowing = new Map<ServerResponse, IncomingMessage>();
   let answer: ((asked: Asked) => Answer | undefined) | null = null;

@@ -1,0 +1,177 @@
+/** What the operator may do is taken away while it runs: its token, or a verb. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { users } from "../../cluster/rbac.ts";
+import { temporaryFolder, waitFor } from "../../process/index.ts";
+import { get } from "../../product/client.ts";
+import { startApiProxy } from "./api-proxy.ts";
+import { round } from "./round.ts";
+import { type Scene, startScene, writeKubeconfig } from "./scene.ts";
+
+const folder = temporaryFolder("access");
+after(folder.remove);
+let scene: Scene;
+before(async () => {
+  scene = await startScene();
+});
+after(() => scene?.close());
+
+const tokenFile = join(folder.path, "token");
+
+/** A token that is good as long as a Secret is there. */
+async function issue(secret: string): Promise<void> {
+  await scene.plane.kubectl(["create", "secret", "generic", secret]);
+  const bound = ["--bound-object-kind=Secret", `--bound-object-name=${secret}`];
+  const token = await scene.plane.kubectl(["create", "token", "sluice-operator", ...bound]);
+  writeFileSync(tokenFile, token, { mode: 0o600 });
+}
+
+test("a token file that turns, and the old token is no longer good", async () => {
+  const { kubectl } = scene.plane;
+  await kubectl(["create", "serviceaccount", "sluice-operator"]);
+  for (const [kind, ...where] of [["clusterrolebinding"], ["rolebinding", "-n", "default"]] as const) {
+    const subject = { kind: "ServiceAccount", name: "sluice-operator", namespace: "default" };
+    const added = JSON.stringify([{ op: "add", path: "/subjects/-", value: subject }]);
+    await kubectl(["patch", kind, users.operator, ...where, "--type=json", "-p", added]);
+  }
+  await issue("first");
+  const api = await startApiProxy(scene.plane.kubeconfig, { identity: "callers" });
+  try {
+    const user = { "auth-provider": { name: "tokenFile", config: { tokenFile } } };
+    const KUBECONFIG = writeKubeconfig(join(folder.path, "by-token"), { server: api.url, user });
+    await scene.operator.process.stop();
+    await scene.operator.start({ KUBECONFIG });
+    await round(scene, {
+      async fault(change) {
+        await kubectl(["delete", "secret", "first"]);
+        // The API server remembers a good token for ten seconds.
+        await waitFor(() => api.asked.some(({ status }) => status === 401), { what: "a 401", timeout: 30_000 });
+        await issue("second");
+        await change();
+      },
+    });
+    const [, ...later] = api.asked.filter(({ status }) => status === 401);
+    assert.ok(later.length <= 10, `${later.length + 1} times with the old one`);
+    assert.equal(api.asked.findLast(({ status }) => status !== undefined)?.status, 200);
+  } finally {
+    await scene.operator.process.stop();
+    await api.close();
+    await scene.operator.start();
+  }
+});
+
+interface Lacking {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly role: "clusterrole" | "role";
+  /** What is there to be seen of it besides the log. */
+  seen(): Promise<boolean>;
+  /** Whether the changes come to the nodes all the same. */
+  readonly serves: boolean;
+}
+
+const failed = (metric: string, label: string) => async () => (await scene.operator.metric(metric, label)) > 0;
+const missing = (kind: string) => async () => {
+  const { status, body } = await get(`${scene.operator.url}/readyz`);
+  return status === 503 && (body as { message: string }).message.includes(kind);
+};
+
+const lacking: readonly Lacking[] = [
+  { verb: "list", group: "sluice.dev", resource: "routes", role: "clusterrole", seen: missing("Route"), serves: false },
+  {
+    verb: "watch",
+    group: "sluice.dev",
+    resource: "routes",
+    role: "clusterrole",
+    seen: failed("rest_client_requests_total", 'code="403"'),
+    serves: false,
+  },
+  { verb: "list", group: "", resource: "secrets", role: "clusterrole", seen: missing("Secret"), serves: false },
+  {
+    verb: "patch",
+    group: "sluice.dev",
+    resource: "routes/status",
+    role: "clusterrole",
+    seen: failed("sluice_operator_status_writes_total", 'outcome="failed"'),
+    serves: true,
+  },
+  {
+    verb: "create",
+    group: "events.k8s.io",
+    resource: "events",
+    role: "clusterrole",
+    seen: failed("rest_client_requests_total", 'code="403"'),
+    serves: true,
+  },
+  {
+    verb: "patch",
+    group: "coordination.k8s.io",
+    resource: "leases",
+    role: "role",
+    seen: async () => (await scene.operator.metric("leader_election_master_status")) === 0,
+    serves: false,
+  },
+  {
+    verb: "create",
+    group: "",
+    resource: "configmaps",
+    role: "role",
+    seen: async () => (await scene.operator.metric("sluice_operator_document_kept_timestamp_seconds")) === 0,
+    serves: true,
+  },
+];
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+for (const { verb, group, resource, role, seen, serves } of lacking) {
+  const what = group ? `${resource}.${group}` : resource;
+  test(`may not ${verb} ${what}: it says so with these words, and goes on once it may`, () =>
+    round(scene, {
+      async fault(change) {
+        const { kubectl } = scene.plane;
+        const read = ["get", role, users.operator, "-n", "default", "-o", "json"];
+        const { rules } = JSON.parse(await kubectl(read)) as { rules: readonly Rule[] };
+        const put = (next: readonly Rule[]) =>
+          kubectl([
+            "patch",
+            role,
+            users.operator,
+            "-n",
+            "default",
+            "--type=merge",
+            "-p",
+            JSON.stringify({ rules: next }),
+          ]);
+        await put(rules.flatMap((rule) => without(rule, { verb, group, resource })));
+        try {
+          await scene.operator.process.stop();
+          await scene.operator.start();
+          if (serves) await change();
+          const plural = resource.replace(/\/.*/, "");
+          const words = new RegExp(
+            `cannot ${verb} resource \\\\"${plural}(/status)?\\\\" in API group \\\\"${group}\\\\"`,
+          );
+          await scene.operator.process.waitForOutput(words, { timeout: 30_000 });
+          await waitFor(seen, { what: "the metric or condition that tells it", timeout: 30_000 });
+          if (!serves) await change();
+        } finally {
+          await put(rules);
+        }
+      },
+    }));
+}
+
+function without(rule: Rule, { verb, group, resource }: Pick<Lacking, "verb" | "group" | "resource">): readonly Rule[] {
+  if (!rule.apiGroups.includes(group) || !rule.resources.includes(resource)) return [rule];
+  return [
+    { ...rule, resources: rule.resources.filter((one) => one !== resource) },
+    { ...rule, resources: [resource], verbs: rule.verbs.filter((one) => one !== verb) },
+  ].filter(({ resources, verbs }) => resources.length > 0 && verbs.length > 0);
+}

@@ -1,0 +1,188 @@
+/** All that an operator and an admin listener have a reason to do in a namespace, one after the other. */
+import { waitFor } from "../../process/index.ts";
+import { makeAuthority } from "../../tools/certificates.ts";
+
+export interface Place {
+  readonly namespace: string;
+  /** As the administrator. */
+  kubectl(args: readonly string[], input?: string): Promise<string>;
+  /** Ends the operator in order and starts it again. */
+  restartOperator(between: () => Promise<void>): Promise<void>;
+  /** A request to the admin listener; the answer's status and its members. */
+  admin(
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<{ readonly status: number; readonly body: Readonly<Record<string, unknown>> }>;
+}
+
+const authority = await makeAuthority();
+const pair = await authority.issue({ name: "one.test", sans: ["one.test"], usage: "server" });
+export const kinds = ["certificates", "upstreams", "services", "routes", "plugins", "consumers"] as const;
+
+const label = { "sluice.dev/credential": "key-auth" };
+
+function resources({ namespace }: Place): readonly object[] {
+  const one = (kind: string, name: string, spec: object) => ({
+    apiVersion: "sluice.dev/v1alpha1",
+    kind,
+    metadata: { name, namespace },
+    spec,
+  });
+  const secret = (name: string, type: string, stringData: object) => ({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name, namespace, labels: label },
+    type,
+    stringData,
+  });
+  return [
+    secret("tls", "kubernetes.io/tls", { "tls.crt": pair.certificate, "tls.key": pair.key }),
+    secret("key", "Opaque", { key: `key-of-${namespace}` }),
+    one("Certificate", "good", { secretRef: { name: "tls" }, snis: [{ name: `${namespace}.test` }] }),
+    one("Upstream", "good", { name: `${namespace}.internal`, targets: [{ target: "127.0.0.1:9001" }] }),
+    one("Service", "good", { name: `${namespace}-good`, url: "http://127.0.0.1:9001" }),
+    one("Route", "good", { serviceRef: { name: "good" }, paths: [`/${namespace}`] }),
+    one("Plugin", "good", { plugin: "cors", config: {}, targetRefs: [{ kind: "Route", name: "good" }] }),
+    one("Consumer", "good", { username: `${namespace}-good`, keyAuth: [{ secretRef: { name: "key", key: "key" } }] }),
+  ];
+}
+
+/** Nothing that a schema or the webhook could refuse. */
+function faulty({ namespace }: Place): readonly object[] {
+  const one = (kind: string, spec: object) => ({
+    apiVersion: "sluice.dev/v1alpha1",
+    kind,
+    metadata: { name: "faulty", namespace },
+    spec,
+  });
+  return [
+    one("Certificate", { secretRef: { name: "absent" }, snis: [{ name: `faulty.${namespace}.test` }] }),
+    one("Upstream", { name: `${namespace}.internal`, targets: [{ target: "127.0.0.1:9001" }] }),
+    one("Service", { name: `${namespace}-good`, url: "http://127.0.0.1:9001" }),
+    one("Route", { serviceRef: { name: "absent" }, paths: ["/faulty"] }),
+    one("Plugin", { plugin: "cors", config: {}, targetRefs: [{ kind: "Route", name: "absent" }] }),
+    one("Consumer", { username: "faulty", keyAuth: [{ secretRef: { name: "absent", key: "key" } }] }),
+  ];
+}
+
+const list = (items: readonly object[]) => JSON.stringify({ apiVersion: "v1", kind: "List", items });
+
+/** Statuses, Events and one that is told again, and parts of the document that come and go. */
+export async function everythingOfTheOperator(place: Place): Promise<void> {
+  const { namespace, kubectl } = place;
+  const inPlace = (...args: readonly string[]) => kubectl(["-n", namespace, ...args]);
+  await kubectl(["apply", "-f", "-"], list(resources(place)));
+  const good = kinds.map((kind) => `${kind}.sluice.dev/good`);
+  await inPlace("wait", "--for=condition=Programmed", "--timeout=60s", ...good);
+  await kubectl(["apply", "-f", "-"], list(faulty(place)));
+  const told = async () => {
+    const names = await inPlace(
+      "get",
+      "events.events.k8s.io",
+      "-o",
+      "jsonpath={range .items[*]}{.regarding.kind} {.regarding.name}{'\\n'}{end}",
+    );
+    return new Set(names.split("\n").filter((name) => name.endsWith(" faulty"))).size === kinds.length;
+  };
+  await waitFor(told, { what: "an Event of each kind", timeout: 60_000, interval: 200 });
+  await waitFor(
+    async () => {
+      // As if it had never been said.
+      const forget = () =>
+        inPlace(
+          "patch",
+          "routes.sluice.dev",
+          "faulty",
+          "--subresource=status",
+          "--type=merge",
+          "-p",
+          '{"status":{"conditions":[]}}',
+        );
+      await place.restartOperator(async () => void (await forget()));
+      const again = await inPlace("wait", "--for=condition=Accepted", "--timeout=20s", "routes.sluice.dev/faulty");
+      const counts = await inPlace("get", "events.events.k8s.io", "-o", "jsonpath={.items[*].series.count}");
+      return again && counts.trim() !== "";
+    },
+    { what: "an Event that is counted", timeout: 60_000 },
+  );
+  const parts = () => inPlace("get", "configmaps", "-l", "sluice.dev/part-of", "-o", "name");
+  const kept = await waitFor(async () => (await parts()) || undefined, {
+    what: "parts of the document",
+    timeout: 30_000,
+  });
+  await inPlace(
+    "patch",
+    "routes.sluice.dev",
+    "good",
+    "--type=merge",
+    "-p",
+    `{"spec":{"paths":["/${namespace}/moved"]}}`,
+  );
+  await waitFor(async () => ![kept, ""].includes(await parts()), {
+    what: "another part",
+    timeout: 30_000,
+    interval: 200,
+  });
+}
+
+const made: readonly (readonly [path: string, body: object])[] = [
+  ["/services", { name: "by-admin", host: "127.0.0.1" }],
+  ["/services/by-admin/routes", { name: "by-admin", paths: ["/by-admin"] }],
+  ["/plugins", { name: "cors", instance_name: "by-admin", route: { name: "by-admin" } }],
+  ["/consumers", { username: "by-admin" }],
+  ["/consumers/by-admin/key-auth", { key: "key-by-admin" }],
+  ["/upstreams", { name: "by-admin.internal" }],
+  ["/certificates", { cert: pair.certificate, key: pair.key, snis: ["by-admin.test"] }],
+];
+
+/** Every kind made, changed and removed; what is removed waits for a finalizer, so that it is looked for. */
+export async function everythingOfTheAdmin({ namespace, kubectl, admin }: Place): Promise<void> {
+  const gone: string[] = [];
+  for (const [path, body] of made) {
+    const answer = await admin("POST", path, body);
+    if (answer.status !== 201) throw new Error(`POST ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    const changed = `${path}/${answer.body.id}`;
+    const patched = await admin("PATCH", changed, { tags: ["changed"] });
+    if (patched.status !== 200) throw new Error(`PATCH ${changed}: ${patched.status} ${JSON.stringify(patched.body)}`);
+    gone.unshift(changed);
+  }
+  const held = async (value: readonly string[], name: string) => {
+    const metadata = JSON.stringify({ metadata: { finalizers: value } });
+    await kubectl(["-n", namespace, "patch", name, "--type=merge", "-p", metadata]);
+  };
+  const all = [...kinds.map((kind) => `${kind}.sluice.dev`), "secrets"].join(",");
+  const written = async () => {
+    const list = await kubectl(["-n", namespace, "get", all, "-o", "json", "--show-managed-fields"]);
+    const { items } = JSON.parse(list) as { items: readonly Item[] };
+    return items.filter(({ metadata }) => metadata.managedFields.some(({ manager }) => manager === "sluice-admin"));
+  };
+  await Promise.all((await written()).map((item) => held(["test.example/held"], nameOf(item))));
+  for (const path of gone) {
+    let over = false;
+    const answer = admin("DELETE", path).finally(() => {
+      over = true;
+    });
+    const letGo = async () => {
+      const going = (await written()).filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+      await Promise.all(going.map((item) => held([], nameOf(item))));
+      return over;
+    };
+    await waitFor(letGo, { what: `DELETE ${path} to end`, timeout: 30_000, interval: 50 });
+    const { status, body } = await answer;
+    if (status !== 204) throw new Error(`DELETE ${path}: ${status} ${JSON.stringify(body)}`);
+  }
+}
+
+interface Item {
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly deletionTimestamp?: string;
+    readonly managedFields: readonly { readonly manager: string }[];
+  };
+}
+
+/** As kubectl takes it. */
+const nameOf = ({ kind, metadata: { name } }: Item): string =>
+  kind === "Secret" ? `secret/${name}` : `${kind.toLowerCase()}s.sluice.dev/${name}`;

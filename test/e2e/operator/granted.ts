@@ -1,0 +1,80 @@
+/** What roles grant, held against what was used of it by the API server's audit log. */
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import type { Audited } from "../../cluster/audit.ts";
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** One verb for one resource. */
+export interface Grant {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  /** Absent: all. */
+  readonly names?: readonly string[];
+  /** Absent: wherever the role holds. */
+  readonly namespace?: string;
+}
+
+const files = new URL("../../../charts/sluice/files/", import.meta.url);
+
+/**
+ * The grants of a part's rules.
+ *
+ * @param sections Those that the account has.
+ * @param home Where the section `home` holds.
+ */
+export function grantsOf(part: "operator" | "admin", sections: readonly string[], home: string): readonly Grant[] {
+  const rules: Readonly<Record<string, readonly Rule[]>> = parse(
+    readFileSync(new URL(`${part}-role.yaml`, files), "utf8"),
+  );
+  return sections.flatMap((section) =>
+    (rules[section] ?? []).flatMap(({ apiGroups, resources, resourceNames: names, verbs }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) =>
+          verbs.map((verb) => ({
+            verb,
+            group,
+            resource,
+            ...(names && { names }),
+            ...(section === "home" && { namespace: home }),
+          })),
+        ),
+      ),
+    ),
+  );
+}
+
+/** An apply that made the object had to be allowed to create it. */
+const verbsOf = ({ verb, status }: Audited): readonly string[] =>
+  verb === "patch" && status === 201 ? [verb, "create"] : [verb];
+
+const isUse = (one: Audited, { verb, group, resource, names, namespace }: Grant): boolean =>
+  verbsOf(one).includes(verb) &&
+  one.group === group &&
+  one.resource === resource &&
+  (namespace === undefined || one.namespace === namespace) &&
+  (names === undefined || names.includes(one.name));
+
+const said = ({ verb, group, resource, names, namespace }: Grant): string =>
+  [verb, group ? `${resource}.${group}` : resource, names?.join(" or "), namespace && `in ${namespace}`]
+    .filter(Boolean)
+    .join(" ");
+
+/** What nobody has made use of, one line each. */
+export const unused = (grants: readonly Grant[], log: readonly Audited[]): readonly string[] =>
+  grants.filter((grant) => !log.some((one) => isUse(one, grant))).map(said);
+
+/** What was asked for and not allowed, one line each. */
+export const refused = (log: readonly Audited[]): readonly string[] => [
+  ...new Set(
+    log
+      .filter(({ status }) => status === 403)
+      .map(({ verb, group, resource, name, namespace }) => said({ verb, group, resource, names: [name], namespace })),
+  ),
+];

@@ -1,0 +1,196 @@
+/** What the roles of the chart grant is what is used of it, neither less nor more: the audit log tells. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { parse } from "yaml";
+import { root } from "../../check/source-files.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { type PushCertificates, writePushCertificates } from "../../cluster/push-certificates.ts";
+import { namespacedManifests, roleManifests, selectorManifests, users } from "../../cluster/rbac.ts";
+import { referenceGrantCrd } from "../../cluster/reference-grants.ts";
+import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
+import { everythingOfTheAdmin, everythingOfTheOperator, type Place } from "./everything.ts";
+import { grantsOf, refused, unused } from "./granted.ts";
+import { nodeOf, operatorOf, type SceneOperator } from "./scene.ts";
+
+const folder = temporaryFolder("privilege");
+after(folder.remove);
+let plane: ControlPlane;
+let certificates: PushCertificates;
+let webhookPort: number;
+const started: { stop(): Promise<unknown> }[] = [];
+after(async () => {
+  for (const one of started.reverse()) await one.stop();
+  await plane?.stop();
+});
+
+before(async () => {
+  plane = await startControlPlane({ audit: true });
+  certificates = await writePushCertificates(join(folder.path, "push"));
+  webhookPort = await freePort();
+  const webhook = parse(readFileSync(join(root, "charts/sluice/files/webhook.yaml"), "utf8"));
+  const configuration = {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: { name: "sluice-webhook" },
+    webhooks: [{ ...webhook, clientConfig: { url: `https://127.0.0.1:${webhookPort}/validate` } }],
+  };
+  const apply = (...items: readonly object[]) =>
+    plane.kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+  await apply(referenceGrantCrd, configuration);
+  await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]);
+  await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default"));
+  await plane.kubectl(["apply", "--server-side", "-f", "-"], selectorManifests());
+  await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+  await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
+});
+
+/** A token of an account of a namespace. */
+async function tokenOf(namespace: string, account: string): Promise<string> {
+  await plane.kubectl(["create", "serviceaccount", "-n", namespace, account]);
+  return (await plane.kubectl(["create", "token", "-n", namespace, account])).trim();
+}
+
+/** A kubeconfig of an account that has Roles in one namespace and nothing else. */
+async function withRolesAlone(part: keyof typeof users, namespace: string): Promise<string> {
+  const account = users[part];
+  const token = await tokenOf(namespace, account);
+  const roles = namespacedManifests({ part, account, homeNamespace: namespace, namespaces: [namespace] });
+  await plane.kubectl(["create", "-f", "-"], roles);
+  const config = JSON.parse(readFileSync(plane.kubeconfig, "utf8"));
+  config.users[0].user = { token };
+  const path = join(folder.path, `${part}-of-${namespace}.kubeconfig`);
+  writeFileSync(path, JSON.stringify(config), { mode: 0o600 });
+  return path;
+}
+
+interface Account {
+  readonly kubeconfig: string;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+async function placeOf(namespace: string, operator: Account, admin: Account, token: string | null): Promise<Place> {
+  const node = await nodeOf(`node of ${namespace}`, certificates.node);
+  started.push(node.process);
+  const started_ = await operatorOf(`operator of ${namespace}`, {
+    ...certificates.operator,
+    KUBECONFIG: operator.kubeconfig,
+    SLUICE_NODES: node.push,
+    SLUICE_HOME_NAMESPACE: namespace,
+    ...operator.settings,
+  });
+  started.push({ stop: () => started_.process.stop() });
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  started.push(await startAdmin(namespace, port, { operator: started_, admin }));
+  return {
+    namespace,
+    kubectl: plane.kubectl,
+    async restartOperator(between) {
+      await started_.process.stop();
+      await between();
+      await started_.start();
+    },
+    async admin(method, path, body) {
+      const response = await fetch(url + path, {
+        method,
+        headers: {
+          ...(body && { "content-type": "application/json" }),
+          ...(token && { authorization: `Bearer ${token}` }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, body: text === "" ? {} : JSON.parse(text) };
+    },
+  };
+}
+
+function startAdmin(
+  namespace: string,
+  port: number,
+  { operator, admin }: { readonly operator: SceneOperator; readonly admin: Account },
+): Promise<Process> {
+  return startProcess(process.execPath, [join(root, "gateway/src/main.ts"), "admin"], {
+    name: `admin of ${namespace}`,
+    ready: `http://127.0.0.1:${port}/`,
+    env: {
+      KUBECONFIG: admin.kubeconfig,
+      SLUICE_STORE: "cluster",
+      SLUICE_DIRECTORY: undefined,
+      SLUICE_ADMIN_LISTEN: `127.0.0.1:${port}`,
+      SLUICE_HOME_NAMESPACE: namespace,
+      SLUICE_OPERATOR_URL: operator.url,
+      SLUICE_ADMIN_WAIT: "100ms",
+      ...admin.settings,
+    },
+  });
+}
+
+const of = (user: string) => plane.audited().filter((one) => one.user === user);
+
+test("accounts with a ClusterRole use all that it grants, and ask for nothing else", async () => {
+  const person = await tokenOf("default", "person");
+  await plane.kubectl([
+    "create",
+    "clusterrolebinding",
+    "person",
+    "--clusterrole=cluster-admin",
+    "--serviceaccount=default:person",
+  ]);
+  const place = await placeOf(
+    "default",
+    {
+      kubeconfig: await plane.kubeconfigFor(users.operator),
+      settings: { SLUICE_NAMESPACE_SELECTOR: "team", SLUICE_WEBHOOK_LISTEN: `127.0.0.1:${webhookPort}` },
+    },
+    { kubeconfig: await plane.kubeconfigFor(users.admin), settings: { SLUICE_ADMIN_KUBERNETES: "true" } },
+    person,
+  );
+  await everythingOfTheOperator(place);
+  await everythingOfTheAdmin(place);
+  const operator = of(users.operator);
+  const admin = of(users.admin);
+  assert.deepEqual(
+    {
+      operator: {
+        refused: refused(operator),
+        unused: unused(grantsOf("operator", ["cluster", "clusterOnly", "selector", "home"], "default"), operator),
+      },
+      admin: {
+        refused: refused(admin),
+        unused: unused(grantsOf("admin", ["cluster", "clusterOnly", "home"], "default"), admin),
+      },
+    },
+    { operator: { refused: [], unused: [] }, admin: { refused: [], unused: [] } },
+  );
+});
+
+test("accounts with Roles in a namespace alone use all that they grant, and ask for nothing else", async () => {
+  await plane.kubectl(["create", "namespace", "team"]);
+  // It speaks for the home namespace of the other Sluice.
+  await plane.kubectl(["delete", "validatingwebhookconfiguration", "sluice-webhook"]);
+  const settings = { SLUICE_NAMESPACES: "team" };
+  const place = await placeOf(
+    "team",
+    { kubeconfig: await withRolesAlone("operator", "team"), settings },
+    { kubeconfig: await withRolesAlone("admin", "team"), settings },
+    null,
+  );
+  await everythingOfTheOperator(place);
+  await everythingOfTheAdmin(place);
+  const operator = of(`system:serviceaccount:team:${users.operator}`);
+  const admin = of(`system:serviceaccount:team:${users.admin}`);
+  // The webhook has no meaning there, and its Secret is never made.
+  const grants = grantsOf("operator", ["cluster", "home"], "team").filter(
+    ({ names }) => !names?.includes("sluice-webhook"),
+  );
+  assert.deepEqual(
+    {
+      operator: { refused: refused(operator), unused: unused(grants, operator) },
+      admin: { refused: refused(admin), unused: unused(grantsOf("admin", ["cluster", "home"], "team"), admin) },
+    },
+    { operator: { refused: [], unused: [] }, admin: { refused: [], unused: [] } },
+  );
+});
