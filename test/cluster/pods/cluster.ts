@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type Process, type StartOptions, waitFor } from "../../process/index.ts";
 import { tool } from "../../tools/tool.ts";
+import { writeCommand } from "../command.ts";
 import {
   apiServer,
   type ComponentName,
@@ -95,8 +96,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const node = await startNode(programs.pause, async (folder) => {
     writeConfiguration({ folder, audit, ...programs });
     credentials = await writeCredentials(folder);
-    const script = `#!/bin/sh\nexec '${programs.kube}' kubectl --cache-dir='${folder}/kubectl-cache' "$@"\n`;
-    writeFileSync(join(folder, "bin", "kubectl"), script, { mode: 0o755 });
+    const cache = join(folder, "kubectl-cache");
+    writeCommand(join(folder, "bin"), "kubectl", [programs.kube, "kubectl", `--cache-dir=${cache}`]);
   });
   if (credentials === undefined) throw new Error("the state folder was not prepared");
   const cluster = assemble({ node, credentials, options: { folder: node.folder, audit, ...programs } });
@@ -144,7 +145,8 @@ function assemble({ node, credentials, options }: Parts): Cluster {
     if (code === 0) return stdout;
     throw new Error(`${[command, ...args].join(" ")}: ${stderr.trim() || stdout.trim() || `exit code ${code}`}`);
   };
-  const kubectl = (args: readonly string[], input?: string) => answerOf("kubectl", args, { input });
+  // Its own waits have times of their own.
+  const kubectl = (args: readonly string[], input?: string) => answerOf("kubectl", args, { input, timeout: 600_000 });
   const ready: Partial<Record<ComponentName, () => unknown>> = {
     containerd: () => answerOf("ctr", ["version"]),
     // Without the namespace no apply succeeds.

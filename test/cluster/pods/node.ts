@@ -42,7 +42,7 @@ const setup = join(import.meta.dirname, "node.sh");
 const inGroups = (groups: readonly string[], becomes: string, command: readonly string[]): readonly string[] => [
   "sh",
   "-c",
-  `while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs"; shift; done; shift; exec ${becomes}`,
+  `while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 125; shift; done; shift; exec ${becomes}`,
   "sh",
   ...groups,
   "--",
@@ -63,7 +63,9 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
   const groups = hierarchies.map(({ own }) => join(own, `sluice-${name}`));
   let forget = leaveTrace(name, { owner, groups, folder });
   let outer: Process | undefined;
+  let ended = false;
   const end = async () => {
+    ended = true;
     await outer?.kill9();
     await removeGroups(groups);
     remove();
@@ -71,7 +73,7 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
   };
   try {
     for (const hierarchy of hierarchies) makeGroup(hierarchy, `sluice-${name}`);
-    for (const inner of ["bin", "cni", "home", "logs"]) mkdirSync(join(folder, inner));
+    for (const inner of ["cni", "home", "logs"]) mkdirSync(join(folder, inner));
     await prepare(folder);
     const args = [folder, tmpdir(), pause, ...hierarchies.map(({ options }) => options)];
     const unshare = `unshare ${namespaces.join(" ")} --fork --kill-child "$@"`;
@@ -86,7 +88,11 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
     if (init === undefined) throw new Error(`the first process of the node has ended: ${outer.tail()}`);
     forget = leaveTrace(name, { owner, init, groups, folder });
     const nsenter = `nsenter --target=${pid} ${namespaces.join(" ")} --wdns="$PWD" -- "$@"`;
-    const enter = (command: readonly string[]) => inGroups(groups, nsenter, command);
+    const enter = (command: readonly string[]) => {
+      // Its number may be another process's by now.
+      if (ended) throw new Error("the node has ended");
+      return inGroups(groups, nsenter, command);
+    };
     const env = {
       KUBECONFIG: join(folder, files.admin),
       HOME: join(folder, "home"),
@@ -95,7 +101,7 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
     return {
       folder,
       enter,
-      run: (command, args, options = {}) =>
+      run: async (command, args, options = {}) =>
         collect(enter([command, ...args]), { ...options, env: { ...env, ...options.env } }),
       async start(command, args, options) {
         const [first = "", ...rest] = enter([command, ...args]);

@@ -90,6 +90,7 @@ test("leaves nothing when it ends", async () => {
   assert.notDeepEqual(leftBehind(ended.folder), []);
   await ended.end();
   assert.deepEqual(leftBehind(ended.folder), []);
+  await assert.rejects(ended.run("true", []), /the node has ended/);
 });
 
 test("refuses in one sentence whom it cannot serve", async () => {
