@@ -4,6 +4,7 @@ import { apiextensions } from "@pulumi/kubernetes";
 import type { CustomResourceOptions } from "@pulumi/pulumi";
 import { group } from "@sluice/model";
 import { parse } from "yaml";
+import { timeouts } from "./objects/create.ts";
 
 const folder = new URL("../crds/", import.meta.url);
 
@@ -18,6 +19,7 @@ export function createCrds(options: CustomResourceOptions = {}): readonly apiext
       new apiextensions.v1.CustomResourceDefinition(definition.metadata.name, definition, {
         ...options,
         retainOnDelete: true,
+        customTimeouts: timeouts,
       }),
   );
 }

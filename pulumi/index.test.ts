@@ -27,6 +27,13 @@ test("pods of the namespace must be restricted, and everything is found by the s
   for (const { inputs } of objects()) assert.equal(labelsOf(inputs)?.["sluice.dev/stack"], "dev", inputs.kind);
 });
 
+test("what others change of an object is taken back", () => {
+  for (const { inputs } of objects()) {
+    const { annotations } = inputs.metadata as { annotations?: Readonly<Record<string, string>> };
+    assert.equal(annotations?.["pulumi.com/patchForce"], "true", inputs.kind);
+  }
+});
+
 test("each part is a component of its type", () => {
   const components = registered
     .filter(({ type }) => type.startsWith("sluice:"))
@@ -52,7 +59,6 @@ test("the entries of every Secret are sent as secrets", () => {
   const secrets = objects().filter(({ inputs }) => inputs.kind === "Secret");
   assert.deepEqual(secrets.map(({ name }) => name).toSorted(), [
     "sluice-admin",
-    "sluice-push",
     "sluice-redis",
     "sluice-user-api-gateway",
     "sluice-user-api-key",

@@ -3,11 +3,11 @@ import { getStack } from "@pulumi/pulumi";
 import { loadConfig, type StackConfig } from "./config.ts";
 import { createCrds } from "./crds.ts";
 import { enforce } from "./policy/enforce.ts";
-import { createSluice, labelEverything, type Outputs, STACK_LABEL } from "./stack.ts";
+import { createSluice, type Outputs, ownEverything, STACK_LABEL } from "./stack.ts";
 
 const config = loadConfig();
 const refuseFaults = enforce({ public: config.creates === "sluice" && config.isPublic });
-labelEverything(STACK_LABEL, getStack());
+ownEverything(STACK_LABEL, getStack());
 
 /** The outputs of the stack: a stack of CRDs has none. */
 export const { namespace, name, proxyAddress, adminAddress, adminToken, usersAddress, consumerKey, forward } =

@@ -9,12 +9,23 @@ import { secretOf } from "./objects/secrets.ts";
 /** The label by which everything of a stack is found: `kubectl get all -A -l sluice.dev/stack=dev`. */
 export const STACK_LABEL = "sluice.dev/stack";
 
-/** Puts a label on every Kubernetes object that is registered from now on. */
-export function labelEverything(name: string, value: string): void {
+/**
+ * Labels every Kubernetes object that is registered from now on, and has Pulumi take back what others changed of it: what
+ * the program says is so after an `up`, whoever scaled or edited in between. Not for CRDs, which are not one stack's.
+ */
+export function ownEverything(name: string, value: string): void {
   runtime.registerStackTransformation(({ type, props, opts }) => {
     if (!type.startsWith("kubernetes:") || typeof props.metadata !== "object") return undefined;
-    const { labels, ...metadata } = props.metadata;
-    return { props: { ...props, metadata: { ...metadata, labels: { ...labels, [name]: value } } }, opts };
+    const { labels, annotations, ...metadata } = props.metadata;
+    const shared = type.endsWith(":CustomResourceDefinition");
+    const forced = shared ? annotations : { ...annotations, "pulumi.com/patchForce": "true" };
+    return {
+      props: {
+        ...props,
+        metadata: { ...metadata, labels: { ...labels, [name]: value }, ...(forced ? { annotations: forced } : {}) },
+      },
+      opts,
+    };
   });
 }
 

@@ -2,6 +2,7 @@
 import { apiextensions } from "@pulumi/kubernetes";
 import { ComponentResource, type ComponentResourceOptions, type Input, type Output } from "@pulumi/pulumi";
 import { apiVersion, type ResourceKind } from "@sluice/model";
+import { timeouts } from "../objects/create.ts";
 
 /** Metadata of the custom resource. */
 export interface Metadata {
@@ -39,7 +40,7 @@ export abstract class SluiceResource<Kind extends ResourceKind> extends Componen
     const resource = new apiextensions.CustomResource(
       name,
       { apiVersion, kind, metadata: { ...metadata, name: metadata.name ?? name }, spec: spec(this) },
-      { parent: this },
+      { parent: this, customTimeouts: timeouts },
     );
     this.kind = kind;
     this.resourceName = resource.metadata.name;
