@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Registry } from "prom-client";
+import { createMetrics } from "../../gateway/src/plugins/prometheus/metrics.ts";
+import { createOperatorMetrics } from "../../operator/src/metrics.ts";
+import { createRestMetrics } from "../../operator/src/rest-metrics.ts";
+import { makeMetrics } from "../../user-api/src/operations/metrics.ts";
+import { type Dashboard, dashboards } from "./dashboards.ts";
+
+const namesIn = async (registry: Registry) => (await registry.getMetricsAsJSON()).map(({ name }) => name);
+
+/** The names of what each part measures. */
+const measured: Readonly<Record<string, () => Promise<readonly string[]>>> = {
+  async gateway() {
+    const { tables, gaugeValues } = createMetrics({ compat: false, nodeId: "node", version: "0.0.0" });
+    return [...tables.map(({ shape }) => shape.name), ...(await gaugeValues()).map(({ name }) => name)];
+  },
+  async operator() {
+    const registry = new Registry();
+    const none = () => 0;
+    createOperatorMetrics(
+      {
+        revision: none,
+        resources: () => ({}),
+        problems: none,
+        work: { waiting: { document: none, status: none }, workers: { document: 1, status: 1 } },
+        lease: "sluice-operator",
+        term: () => null,
+        keptAt: () => null,
+        nodes: () => ({ current: 0, lagging: 0, silent: 0 }),
+      },
+      registry,
+    );
+    createRestMetrics(registry);
+    return namesIn(registry);
+  },
+  "user-api"() {
+    const registry = new Registry();
+    const live = () => ({ sockets: 0, streams: 0, subscriptions: 0, slow: 0 });
+    makeMetrics({ registry, live, events: { health: () => ({ through: "process", connected: true }) } });
+    return namesIn(registry);
+  },
+};
+
+/** Metrics are what stands before a selector. */
+const metricsOf = ({ panels, presence }: Dashboard): readonly string[] => [
+  presence,
+  ...panels
+    .flatMap(({ lines }) => Object.values(lines))
+    .flatMap((query) => [...query.matchAll(/([a-z_]+)\{/g)].map(([, name = ""]) => name.replace(/_bucket$/, ""))),
+];
+
+describe("dashboards", () => {
+  for (const [component, dashboard] of Object.entries(dashboards))
+    test(`that of ${component} shows only what ${component} measures`, async () => {
+      const known = new Set(await measured[component]?.());
+      const shown = metricsOf(dashboard);
+      assert.ok(shown.length > dashboard.panels.length);
+      assert.deepEqual(
+        shown.filter((name) => !known.has(name)),
+        [],
+      );
+    });
+});
