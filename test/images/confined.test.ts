@@ -47,6 +47,14 @@ const commands: readonly Says[] = [
   { image: "gateway", does: "says which setting it lacks", words: ["gateway"], code: 1, says: /SLUICE_PUSH_TOKEN/ },
   {
     image: "gateway",
+    does: "says what it lacks for another command",
+    words: ["start"],
+    env: { SLUICE_STORE: "file", SLUICE_FILE: "/tmp/sluice.json" },
+    code: 1,
+    says: /^sluice: this takes the package @sluice\/crds, which is not installed here.*\n$/,
+  },
+  {
+    image: "gateway",
     does: "makes the tables of an embedded database",
     words: ["migrations", "bootstrap"],
     env: { SLUICE_DATABASE_DIR: "/tmp/database" },

@@ -59,6 +59,10 @@ function explain(error: SystemError, settings: Values, declarations: Declaration
     const variable = taken === undefined ? "another address" : declarations[taken]?.variable;
     return `port ${error.port} is in use: stop what listens there, or choose another with ${variable}`;
   }
+  const [, missing] = error.message.match(/^Cannot find package '([^']+)'/) ?? [];
+  if (error.code === "ERR_MODULE_NOT_FOUND" && missing !== undefined) {
+    return `this takes the package ${missing}, which is not installed here: an image has what its own command takes`;
+  }
   const expected =
     error instanceof SettingsError ||
     error instanceof Unavailable ||
