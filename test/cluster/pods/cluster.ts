@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type Process, type StartOptions, waitFor } from "../../process/index.ts";
 import { tool } from "../../tools/tool.ts";
+import { type Audited, readAudit } from "../audit.ts";
 import { writeCommand } from "../command.ts";
 import {
   apiServer,
@@ -33,8 +34,8 @@ export interface Cluster {
   readonly folder: string;
   /** Path of the administrator's kubeconfig. Its server can be reached from inside only. */
   readonly kubeconfig: string;
-  /** Path of the API server's audit log (JSON lines, level Metadata). Undefined unless asked for. */
-  readonly auditLog: string | undefined;
+  /** All that anybody asked the API server about objects so far. Only with the option `audit`. */
+  audited(): readonly Audited[];
   /**
    * Runs a command inside to its end, whatever its exit code. Names of Services resolve there, KUBECONFIG is the
    * administrator's, `kubectl` is on PATH, HOME is an empty folder that can be written.
@@ -71,7 +72,7 @@ export interface Cluster {
 export interface ClusterOptions {
   /** Paths of archives of images to bring (see `importImage`). */
   readonly images?: readonly string[];
-  /** Whether the API server writes an audit log. Default false. */
+  /** The API server keeps an audit log, which `audited` reads. Default false. */
   readonly audit?: boolean;
 }
 
@@ -166,7 +167,7 @@ function assemble({ node, credentials, options }: Parts): Cluster {
   return {
     folder,
     kubeconfig: path(files.admin),
-    auditLog: options.audit ? path(files.auditLog) : undefined,
+    audited: () => readAudit(folder),
     enter: node.enter,
     run: node.run,
     start: node.start,

@@ -1,6 +1,7 @@
 /** The processes of a one-node cluster: their command lines and the files that they are configured with. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { auditFlags } from "../audit.ts";
 
 /** All addresses are free on every machine: the node has a network of its own. */
 export const apiServer = "https://10.99.0.1:6443";
@@ -22,8 +23,6 @@ export const files = {
   tokens: "tokens.csv",
   admin: "admin.kubeconfig",
   resolver: "resolv.conf",
-  auditPolicy: "audit-policy.json",
-  auditLog: "audit.log",
 } as const;
 
 export interface ComponentOptions {
@@ -66,7 +65,7 @@ export function commandLines({ folder, kube, containerd, audit }: ComponentOptio
       "--allow-privileged",
       // Logs and exec ask the kubelet: nobody resolves the node's name.
       "--kubelet-preferred-address-types=InternalIP",
-      ...(audit ? [`--audit-policy-file=${file(files.auditPolicy)}`, `--audit-log-path=${file(files.auditLog)}`] : []),
+      ...(audit ? auditFlags(folder) : []),
     ],
     controllers: [
       kube,
@@ -122,12 +121,6 @@ export function writeConfiguration({ folder, cni }: ComponentOptions): void {
   put("empty-resolv.conf", "# There is nobody to ask outside of the cluster.\n");
   const search = "default.svc.cluster.local svc.cluster.local cluster.local";
   put(files.resolver, `nameserver ${dnsAddress}\nsearch ${search}\noptions ndots:5\n`);
-  put(files.auditPolicy, {
-    apiVersion: "audit.k8s.io/v1",
-    kind: "Policy",
-    omitStages: ["RequestReceived"],
-    rules: [{ level: "Metadata" }],
-  });
 }
 
 const containerdConfig = (folder: string, cni: string): string => `version = 2
