@@ -4,6 +4,7 @@ export { type Fields, type SchemaViolation, schemaViolation } from "./check/erro
 export { type CheckedEntity, type CheckOptions, checkConfig, checkEntity } from "./check/index.ts";
 export { withPort } from "./check/rules/hosts.ts";
 export { flatRedis } from "./check/shorthand.ts";
+export { excessOf } from "./check/size.ts";
 export * from "./document/index.ts";
 export type * from "./document.ts";
 export * from "./entities/index.ts";

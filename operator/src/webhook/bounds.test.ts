@@ -30,7 +30,7 @@ describe("what is too much to look at", () => {
   for (const [index, [kind, spec, expected]] of table.entries())
     test(`${index}: ${kind}: ${expected ?? "nothing"}`, () => {
       const found = beyondBounds(kinds[kind].spec, spec);
-      assert.equal(found && `${formatPath(found.path)} ${found.most}`, expected);
+      assert.equal(found && `${formatPath(found.path)} ${found.message.replace("holds more than ", "")}`, expected);
     });
 
   test("is refused at once, with the one bound in place of every fault", () => {

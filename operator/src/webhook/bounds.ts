@@ -3,14 +3,17 @@
  * anything, and a check that names every fault of hundreds of thousands would keep the operator from its work. Pure.
  */
 import type { Path } from "@sluice/crds";
-import type { SpecNode } from "@sluice/model";
+import { excessOf, type SpecNode } from "@sluice/model";
 
-/** Values in a part of the spec that has no schema, such as a plugin's config. */
+/** Items and members where the schema does not say how many. */
 const MAX_OPEN = 1000;
 
-/** The first place that holds more than its schema allows, in a sentence's end; undefined: all may be looked at. */
+/** The first place that holds more than its schema allows; undefined: all may be looked at. */
 export function beyondBounds(node: SpecNode, value: unknown, path: Path = ["spec"]): Excess | undefined {
-  if (node.open) return countOf(value, MAX_OPEN) > MAX_OPEN ? { path, most: `${MAX_OPEN} values` } : undefined;
+  if (node.open) {
+    const message = excessOf(value);
+    return message === undefined ? undefined : { path, message };
+  }
   if (typeof value === "string") {
     const most = node.maxLength ?? MAX_TEXT;
     // JSON Schema counts code points, of which some are two units of a text.
@@ -32,15 +35,15 @@ export function beyondBounds(node: SpecNode, value: unknown, path: Path = ["spec
 
 export interface Excess {
   readonly path: Path;
-  /** Such as `64 items`. */
-  readonly most: string;
+  /** Such as `holds more than 64 items`. */
+  readonly message: string;
 }
 
 /** Where a schema says nothing. */
 const MAX_TEXT = 4096;
 
 const excess = (size: number, most: number, { path, of }: { readonly path: Path; readonly of: string }) =>
-  size > most ? { path, most: `${most} ${of}` } : undefined;
+  size > most ? { path, message: `holds more than ${most} ${of}` } : undefined;
 
 function first<Item>(items: readonly Item[], look: (item: Item, index: number) => Excess | undefined) {
   for (const [index, item] of items.entries()) {
@@ -52,17 +55,3 @@ function first<Item>(items: readonly Item[], look: (item: Item, index: number) =
 
 const memberOf = ({ properties }: SpecNode, name: string): SpecNode | undefined =>
   properties && Object.hasOwn(properties, name) ? properties[name] : undefined;
-
-/** Values at all depths; counting ends above `most`. */
-function countOf(value: unknown, most: number): number {
-  let count = 0;
-  const waiting: unknown[] = [value];
-  while (waiting.length > 0 && count <= most) {
-    const next = waiting.pop();
-    if (typeof next !== "object" || next === null) continue;
-    const inner = Object.values(next);
-    count += inner.length;
-    if (count <= most) for (const one of inner) waiting.push(one);
-  }
-  return count;
-}

@@ -27,10 +27,7 @@ const everythingIsThere: Ask = {
 export function judge(resource: Resource, { homeNamespace }: { readonly homeNamespace: string }): Verdict {
   const kind = sluiceKind(resource);
   const excess = kind && beyondBounds(kinds[kind].spec, resource.spec);
-  if (excess) {
-    const message = `holds more than ${excess.most}`;
-    return { violations: [{ path: excess.path, message, condition: "Accepted", reason: "Invalid" }], warnings: [] };
-  }
+  if (excess) return { violations: [{ ...excess, condition: "Accepted", reason: "Invalid" }], warnings: [] };
   const later = placesFromSecrets(resource);
   const violations = translate(resource, { homeNamespace, audience: "nodes", ...everythingIsThere })
     .flatMap((translated) => translated.violations)

@@ -8,6 +8,7 @@ import type { Checked, Violation } from "../violation.ts";
 import { type CheckedExtras, checkExtras, type Extras } from "./extras.ts";
 import { fill } from "./fill.ts";
 import { expandConfig, expandEntity } from "./shorthand.ts";
+import { excessOf } from "./size.ts";
 import { validate } from "./validate.ts";
 
 export interface CheckOptions {
@@ -74,6 +75,8 @@ export function checkConfig<Name extends PluginName>(
   raw: unknown,
   { database = false }: Pick<CheckOptions, "database"> = {},
 ): Checked<PluginConfigs[Name]> {
+  const excess = excessOf(raw);
+  if (excess !== undefined) return { violations: [{ path: [], message: excess }] };
   const schema = schemaNode(plugins[plugin].schema);
   const filled = fill(schema, isRecord(raw) ? expandConfig(plugin, raw) : (raw ?? {}));
   const nowhere = !database && plugin === "rate-limiting" && Object(filled.value).policy === "cluster";

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkConfig, checkEntity } from "./index.ts";
+import { excessOf, MAX_CHARACTERS, MAX_VALUES } from "./size.ts";
+
+const many = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
+const cases: readonly (readonly [what: string, value: unknown, excess: string | undefined])[] = [
+  ["nothing", {}, undefined],
+  ["as many values as may be", { origins: many(MAX_VALUES - 1, "*") }, undefined],
+  ["one more", { origins: many(MAX_VALUES, "*") }, "holds more than 1000 values"],
+  ["as many, deep down", { a: { b: many(500, [1]) } }, "holds more than 1000 values"],
+  ["very many members of no value", many(100_000, null), "holds more than 1000 values"],
+  ["as much text as may be", { a: "x".repeat(MAX_CHARACTERS - 1) }, undefined],
+  ["more text", { a: "x".repeat(MAX_CHARACTERS) }, "holds more than 65536 characters"],
+  ["a long name", { ["x".repeat(MAX_CHARACTERS + 1)]: 1 }, "holds more than 65536 characters"],
+];
+for (const [what, value, excess] of cases)
+  test(`a config that holds ${what} ${excess ? "is too much" : "may be looked at"}`, () => {
+    assert.equal(excessOf(value), excess);
+  });
+
+test("a plugin whose config is too much is told that and nothing else of it", () => {
+  const violations = [{ path: ["config"], message: "holds more than 1000 values" }];
+  const plugin = { name: "cors", config: { origins: many(5000, 7) } };
+  assert.deepEqual(checkEntity("plugins", plugin).violations, violations);
+  assert.deepEqual(checkConfig("cors", plugin.config).violations, [{ ...violations[0], path: [] }]);
+});
