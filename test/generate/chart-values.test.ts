@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chartValues, valuesSchema } from "./chart-values.ts";
+
+const text = `# Notes on the file.
+
+# What a part is called.
+# Schema: {pattern: "^[a-z]+$"}
+name: one
+part:
+  # How many.
+  replicas: 2
+  # Schema: {$ref: "#/definitions/labels"}
+  # Where.
+  nodeSelector: {}
+  # Who.
+  from: [{ a: 1 }]
+# Labels.
+# Schema: {additionalProperties: {type: string}}
+labels:
+  a: b
+`;
+
+test("values are described by their comments, with types of their defaults", () => {
+  const values = chartValues(text).map(({ path, description, schema }) => [path, description, schema]);
+  assert.deepEqual(values, [
+    ["name", "What a part is called.", { type: "string", pattern: "^[a-z]+$" }],
+    ["part.replicas", "How many.", { type: "integer", minimum: 0 }],
+    ["part.nodeSelector", "Where.", { $ref: "#/definitions/labels" }],
+    ["part.from", "Who.", { type: "array", items: { type: "string" } }],
+    ["labels", "Labels.", { type: "object", additionalProperties: { type: "string" } }],
+  ]);
+});
+
+test("the schema knows every value and no other", () => {
+  const { properties, additionalProperties } = valuesSchema(chartValues(text)) as {
+    properties: { part: { properties: object; additionalProperties: boolean } };
+    additionalProperties: boolean;
+  };
+  assert.deepEqual(Object.keys(properties), ["name", "part", "labels", "global"]);
+  assert.deepEqual(Object.keys(properties.part.properties), ["replicas", "nodeSelector", "from"]);
+  assert.deepEqual([additionalProperties, properties.part.additionalProperties], [false, false]);
+});
+
+for (const [what, faulty, words] of [
+  ["that nobody describes", "part:\n  replicas: 2\n", /no comment says what part\.replicas does/],
+  ["of nothing", "- a\n", /no map/],
+] as const)
+  test(`refuses a file ${what}`, () => assert.throws(() => chartValues(faulty), words));
