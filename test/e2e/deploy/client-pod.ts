@@ -1,0 +1,113 @@
+/** A pod that sends requests, as another team's program in the cluster would. */
+import type { Cluster } from "../../cluster/pods/cluster.ts";
+
+/** What an endpoint answered. */
+export interface GraphqlAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface ClientPod {
+  /** Sends a request from the pod. */
+  send(
+    url: string,
+    init?: { method?: string; headers?: Readonly<Record<string, string>>; body?: string },
+  ): Promise<GraphqlAnswer>;
+  /** Sends the same request this many times, one after another, and answers their statuses. */
+  statuses(url: string, init: object, count: number): Promise<readonly number[]>;
+  /** Subscribes over a WebSocket, runs the mutation again and again, and answers the first event. */
+  firstEvent(options: Subscription): Promise<unknown>;
+}
+
+export interface Subscription {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly subscription: string;
+  /** Its word COUNT becomes another number each time. */
+  readonly mutation: string;
+}
+
+const namespace = "clients";
+
+/** Starts the pod in a namespace of its own. */
+export async function startClient(cluster: Cluster, image: string): Promise<ClientPod> {
+  const idle = ["node", "--eval", "process.on('SIGTERM', () => process.exit()); setInterval(() => {}, 1e9)"];
+  const objects = [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+    {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "client", namespace },
+      spec: {
+        terminationGracePeriodSeconds: 1,
+        containers: [{ name: "client", image, imagePullPolicy: "Never", command: idle }],
+      },
+    },
+  ];
+  await cluster.kubectl(
+    ["apply", "--server-side", "-f", "-"],
+    JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }),
+  );
+  await cluster.kubectl(["wait", "--namespace", namespace, "pod/client", "--for=condition=Ready", "--timeout=60s"]);
+  const evaluate = async (script: string, ...args: readonly unknown[]) => {
+    const code = `${script}(...${JSON.stringify(args)}).then((value) => console.log(JSON.stringify(value)))`;
+    const exec = ["exec", "--namespace", namespace, "client", "--", "node", "--input-type=module", "--eval", code];
+    return JSON.parse(await cluster.kubectl(exec));
+  };
+  return {
+    send: (url, init = {}) => evaluate(`(${send})`, url, init),
+    statuses: (url, init, count) => evaluate(`(${statuses})`, url, init, count),
+    firstEvent: (options) => evaluate(`(${firstEvent})`, options),
+  };
+}
+
+// These three run in the pod, as text: they stand for themselves.
+
+async function send(url: string, init: RequestInit): Promise<GraphqlAnswer> {
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(20_000) });
+  return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() };
+}
+
+async function statuses(url: string, init: RequestInit, count: number): Promise<readonly number[]> {
+  const seen: number[] = [];
+  for (let index = 0; index < count; index++) {
+    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(20_000) });
+    await response.arrayBuffer();
+    seen.push(response.status);
+  }
+  return seen;
+}
+
+function firstEvent({ url, headers, subscription, mutation }: Subscription): Promise<unknown> {
+  const socket = new WebSocket(url.replace("http", "ws"), {
+    protocols: ["graphql-transport-ws"],
+    headers,
+  } as unknown as string[]);
+  const tell = (message: object) => socket.send(JSON.stringify(message));
+  let repeat: NodeJS.Timeout | undefined;
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("no event within 20 s")), 20_000);
+    socket.addEventListener("open", () => tell({ type: "connection_init" }));
+    socket.addEventListener("error", () => reject(new Error("the WebSocket failed")));
+    socket.addEventListener("close", ({ code, reason }) => reject(new Error(`closed: ${code} ${reason}`)));
+    socket.addEventListener("message", ({ data }) => {
+      const { type, id, payload } = JSON.parse(data);
+      if (type === "connection_ack") {
+        tell({ type: "subscribe", id: "events", payload: { query: subscription } });
+        // When the subscription stands, nothing says: something new happens until it is told.
+        let count = 0;
+        repeat = setInterval(() => {
+          const query = mutation.replace("COUNT", String(++count));
+          tell({ type: "subscribe", id: `change-${count}`, payload: { query } });
+        }, 500);
+      }
+      if (id === "events" && (type === "next" || type === "error")) {
+        clearTimeout(timer);
+        clearInterval(repeat);
+        socket.close();
+        resolve(payload);
+      }
+    });
+  });
+}
