@@ -12,6 +12,7 @@ interface Role {
   readonly clusterOnly: readonly object[];
   /** The operator's alone. */
   readonly selector?: readonly object[];
+  readonly push?: readonly object[];
   readonly home: readonly object[];
 }
 
@@ -37,6 +38,15 @@ export function selectorManifests(): string {
   const { selector = [] } = roleOf("operator");
   const name = `${users.operator}-selector`;
   return list(granted({ name, subject: userNamed(users.operator), rules: selector, kind: "ClusterRole" }));
+}
+
+/** The operator's rules for certificates of its own making, beside those of `roleManifests`. */
+export function pushManifests(homeNamespace: string): string {
+  const { push = [] } = roleOf("operator");
+  const subject = userNamed(users.operator);
+  return list(
+    granted({ name: `${users.operator}-push`, subject, rules: push, kind: "Role", namespace: homeNamespace }),
+  );
 }
 
 export interface NamespacedOptions {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryFolder, waitFor } from "../../../test/process/index.ts";
 import { makeAuthority } from "../../../test/tools/certificates.ts";
+import { mountFiles } from "../../../test/tools/mounted-secret.ts";
 import { followPemFiles, PemError, type PemTexts, readPemFiles } from "./pem-files.ts";
 
 const authority = await makeAuthority();
@@ -16,22 +17,14 @@ const [first, second, third] = await Promise.all([makeSet(), makeSet(), makeSet(
 const names: PemTexts = { cert: "tls.crt", key: "tls.key", ca: "ca.crt" };
 const each = ["cert", "key", "ca"] as const;
 
-/** A folder as the kubelet mounts a Secret: links to links of a folder, which is another after each change. */
+/** The files as the kubelet mounts a Secret. */
 function mounted(t: TestContext, texts: PemTexts) {
   const folder = temporaryFolder("mounted");
   t.after(() => folder.remove());
-  let count = 0;
-  function swap(next: PemTexts): void {
-    const name = `..${count++}`;
-    mkdirSync(join(folder.path, name));
-    for (const one of each) writeFileSync(join(folder.path, name, names[one]), next[one]);
-    symlinkSync(name, join(folder.path, "..data_tmp"));
-    renameSync(join(folder.path, "..data_tmp"), join(folder.path, "..data"));
-    if (count > 1) rmSync(join(folder.path, `..${count - 2}`), { recursive: true });
-  }
+  const swap = (next: PemTexts) =>
+    mountFiles(folder.path, Object.fromEntries(each.map((one) => [names[one], next[one]])));
   swap(texts);
   const files = Object.fromEntries(each.map((one) => [one, join(folder.path, names[one])])) as unknown as PemTexts;
-  for (const one of each) symlinkSync(join("..data", names[one]), files[one]);
   return { files, swap };
 }
 
