@@ -2,7 +2,8 @@
  * `npm run bench:operator -- [start] [apply] [storm] [edits] [fleet]`: the operator against a real API server; every case
  * when none is named. Prints, and writes test/bench/results/operator.{md,json}; a missed bound is reported as it is.
  * The sizes are options, and a run with any of them is a trial that writes nothing. The whole takes about twelve
- * minutes on two idle cores, a third of which fills the API server.
+ * minutes on two idle cores, a third of which fills the API server. `edits` does not depend on how many resources there
+ * are: with `--routes 1000 --services 1000 --consumers 100` it takes about three.
  */
 import { parseArgs } from "node:util";
 import { type BenchReport, renderReport } from "../report.ts";
