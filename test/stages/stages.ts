@@ -75,7 +75,7 @@ export const suites: readonly Suites[] = [
     tools: ["kube"],
     folderTools: {
       "test/e2e/admin": ["deck", "go-kong"],
-      "test/e2e/deploy": ["helm", "kubeconform", "coredns", "pause", "containerd", "nft", "cni-plugins"],
+      "test/e2e/deploy": ["pulumi", "helm", "kubeconform", "coredns", "pause", "containerd", "nft", "cni-plugins"],
     },
     onlyByName: true,
   },
