@@ -14,7 +14,7 @@ import { root, sourcePaths } from "../check/source-files.ts";
 import { cacheFolder, keyOf } from "../tools/cache.ts";
 import { oneAtATime } from "../tools/one-at-a-time.ts";
 import { tool } from "../tools/tool.ts";
-import { imageOf, makeKit, revision, sources } from "./build.ts";
+import { imageOf, type Kit, makeKit, revision, sources } from "./build.ts";
 import { librariesOf } from "./libraries.ts";
 import { type Image, writeArchive } from "./oci.ts";
 import { postgresImage, redisImage } from "./stand-ins.ts";
@@ -56,8 +56,7 @@ export async function images(
 }
 
 /** Every image, in the order of their names here. */
-export async function buildAll(): Promise<readonly Image[]> {
-  const kit = makeKit();
+export async function buildAll(kit: Kit = makeKit()): Promise<readonly Image[]> {
   const ours = Object.values(workloads).map((workload) => imageOf(workload, kit));
   return [...ours, await postgresImage(kit), await redisImage()];
 }

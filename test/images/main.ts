@@ -8,7 +8,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { rootOf } from "./build.ts";
+import { imageOf, makeKit, rootOf } from "./build.ts";
 import { buildAll, images } from "./images.ts";
 import { writeArchive } from "./oci.ts";
 import { writeTree } from "./tree.ts";
@@ -40,15 +40,16 @@ function writeRoot(folder: string, [workload, ...more]: readonly Workload[]): vo
 
 async function writeArchives(folder: string, asked: readonly Workload[]): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  const names = asked.map(({ name }) => name as string);
-  for (const image of await buildAll()) {
+  const kit = makeKit();
+  const built = asked.length > 0 ? asked.map((workload) => imageOf(workload, kit)) : await buildAll(kit);
+  for (const image of built) {
     const [, name = ""] = image.name.match(/([^/]+):/) ?? [];
-    if (names.length > 0 && !names.includes(name)) continue;
-    writeArchive(join(folder, `${name}.tar`), [image]);
-    console.log(`${join(folder, `${name}.tar`)} ${image.name} ${image.digest}`);
+    const place = join(folder, `${name}.tar`);
+    writeArchive(place, [image]);
+    console.log(`${place} ${image.name} ${image.digest}`);
   }
   for (const workload of asked.length > 0 ? asked : Object.values(workloads)) {
-    writeFileSync(join(folder, `${workload.name}.cdx.json`), rootOf(workload).sbom);
+    writeFileSync(join(folder, `${workload.name}.cdx.json`), rootOf(workload, kit).sbom);
   }
 }
 
