@@ -2,6 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { runWrk } from "../proxy/wrk.ts";
 import { atMost, type BenchReport } from "../report.ts";
+import { untilServed } from "./ask.ts";
 import { MANAGER, resource } from "./population.ts";
 import type { OperatorStage } from "./stage.ts";
 
@@ -33,7 +34,8 @@ export async function edits(stage: OperatorStage, { requests }: EditsOptions): P
       },
     );
   await edit({});
-  await operator.untilAcknowledged(nodes.length);
+  // What the nodes have acknowledged a moment ago may be the document before.
+  await Promise.all(nodes.map(({ proxy }) => untilServed(proxy, "/edited")));
   const revision = await operator.metric("sluice_operator_revision");
   let [sent, failures, turns, over] = [0, 0, 0, false];
 
