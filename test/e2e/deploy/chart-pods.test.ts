@@ -64,6 +64,18 @@ describe("Helm on a cluster with pods", () => {
     return Number(stdout);
   }
 
+  /** Ids of the nodes' processes, as they are called inside. */
+  async function gateways(): Promise<readonly string[]> {
+    const script = `
+      import { readdirSync, readFileSync } from "node:fs";
+      const words = (id) => { try { return readFileSync("/proc/" + id + "/cmdline", "utf8").split("\\0") } catch { return [] } };
+      const ids = readdirSync("/proc").filter((id) => words(id)[0]?.endsWith("/node") && words(id).at(-2) === "gateway");
+      console.log(ids.join(" "));`;
+    const { stdout, stderr } = await cluster.run(process.execPath, ["--input-type=module", "--eval", script]);
+    assert.equal(stderr, "");
+    return stdout.split(/\s/).filter((id) => id !== "");
+  }
+
   before(
     async () => {
       program = await tool("helm");
@@ -190,6 +202,33 @@ spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, n
       assert.deepEqual(Object.keys(statuses), ["200"]);
       assert.ok(Number(statuses["200"]) > 100, `only ${statuses["200"]} requests`);
     });
+
+  test("a node that is started again while operator and API server are away serves what it kept", async () => {
+    await kubectl("scale", `deployment/${release}-operator`, "--replicas=0");
+    await kubectl("wait", "--for=delete", "pod", "-l", "app.kubernetes.io/component=operator", "--timeout=1m");
+    await cluster.stopComponent("api-server");
+    try {
+      const killed = await gateways();
+      assert.equal(killed.length, 2);
+      await cluster.run("kill", ["-9", ...killed]);
+      await waitFor(async () => (await gateways()).filter((process) => !killed.includes(process)).length === 2, {
+        what: "the kubelet to start the nodes again",
+        timeout: minutes,
+        interval: 500,
+      });
+      // Without a document nobody would be asked for a key. Ten in a row: both nodes.
+      let inARow = 0;
+      const asked = async () => {
+        inARow = (await statusOf("/users/healthz").catch(() => 0)) === 401 ? inARow + 1 : 0;
+        return inARow === 10;
+      };
+      await waitFor(asked, { what: "what was kept to be served", timeout: minutes, interval: 200 });
+    } finally {
+      await cluster.startComponent("api-server");
+    }
+    await kubectl("scale", `deployment/${release}-operator`, "--replicas=1");
+    await kubectl("rollout", "status", `deployment/${release}-operator`, "--timeout=2m");
+  });
 
   test("uninstall takes all that is the release's, and leaves the kinds and other people's resources", async () => {
     await helm("uninstall", release, "--wait", "--timeout=3m");
