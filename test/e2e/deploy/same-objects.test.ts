@@ -34,7 +34,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
   "everything else": {
     labels: { team: "edge" },
     logLevel: "debug",
-    image: { registry: "registry.example.com:5000", pullPolicy: "Always", pullSecrets: ["pull"] },
+    image: { registry: "images.example.com:5000", pullPolicy: "Always", pullSecrets: ["pull"] },
     operator: {
       image: { digest: `sha256:${"a".repeat(64)}` },
       env: { SLUICE_LEASE_DURATION: "20s", B: 1, A: true },
