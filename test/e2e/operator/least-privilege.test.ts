@@ -7,9 +7,10 @@ import { parse } from "yaml";
 import { root } from "../../check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { type PushCertificates, writePushCertificates } from "../../cluster/push-certificates.ts";
-import { namespacedManifests, roleManifests, selectorManifests, users } from "../../cluster/rbac.ts";
+import { namespacedManifests, pushManifests, roleManifests, selectorManifests, users } from "../../cluster/rbac.ts";
 import { referenceGrantCrd } from "../../cluster/reference-grants.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
+import type { Env } from "../../start/processes.ts";
 import { everythingOfTheAdmin, everythingOfTheOperator, type Place } from "./everything.ts";
 import { grantsOf, refused, unused } from "./granted.ts";
 import { nodeOf, operatorOf, type SceneOperator } from "./scene.ts";
@@ -42,6 +43,7 @@ before(async () => {
   await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]);
   await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default"));
   await plane.kubectl(["apply", "--server-side", "-f", "-"], selectorManifests());
+  await plane.kubectl(["apply", "--server-side", "-f", "-"], pushManifests("default"));
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
   await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
 });
@@ -67,31 +69,45 @@ async function withRolesAlone(part: keyof typeof users, namespace: string): Prom
 
 interface Account {
   readonly kubeconfig: string;
-  readonly settings: Readonly<Record<string, string>>;
+  readonly settings: Env;
+}
+
+/** Settings of a node that shows what the operator has made for it, as it would be mounted there. */
+async function mounted(namespace: string): Promise<Env> {
+  const read = () => plane.kubectl(["-n", namespace, "get", "secret", "sluice-push", "-o", "json"]);
+  const { data } = JSON.parse(await waitFor(read, { what: "the operator to make certificates", timeout: 30_000 }));
+  const put = (entry: string) => {
+    const file = join(folder.path, `${namespace}-${entry}`);
+    writeFileSync(file, Buffer.from(data[entry], "base64"), { mode: 0o600 });
+    return file;
+  };
+  return {
+    SLUICE_PUSH_TLS_CERT: put("gateway.crt"),
+    SLUICE_PUSH_TLS_KEY: put("gateway.key"),
+    SLUICE_PUSH_TLS_CA: put("ca.crt"),
+  };
 }
 
 async function placeOf(namespace: string, operator: Account, admin: Account, token: string | null): Promise<Place> {
-  const node = await nodeOf(`node of ${namespace}`, certificates.node);
+  const own = { KUBECONFIG: operator.kubeconfig, SLUICE_HOME_NAMESPACE: namespace, ...operator.settings };
+  const running = await operatorOf(`operator of ${namespace}`, own);
+  started.push({ stop: () => running.process.stop() });
+  const makesCertificates = "SLUICE_PUSH_SECRET" in operator.settings;
+  const node = await nodeOf(`node of ${namespace}`, makesCertificates ? await mounted(namespace) : certificates.node);
   started.push(node.process);
-  const started_ = await operatorOf(`operator of ${namespace}`, {
-    ...certificates.operator,
-    KUBECONFIG: operator.kubeconfig,
-    SLUICE_NODES: node.push,
-    SLUICE_HOME_NAMESPACE: namespace,
-    ...operator.settings,
-  });
-  started.push({ stop: () => started_.process.stop() });
+  const restart = async (between?: () => Promise<void>) => {
+    await running.process.stop();
+    await between?.();
+    await running.start({ SLUICE_NODES: node.push });
+  };
+  await restart();
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  started.push(await startAdmin(namespace, port, { operator: started_, admin }));
+  started.push(await startAdmin(namespace, port, { operator: running, admin }));
   return {
     namespace,
     kubectl: plane.kubectl,
-    async restartOperator(between) {
-      await started_.process.stop();
-      await between();
-      await started_.start();
-    },
+    restartOperator: restart,
     async admin(method, path, body) {
       const response = await fetch(url + path, {
         method,
@@ -143,7 +159,11 @@ test("accounts with a ClusterRole use all that it grants, and ask for nothing el
     "default",
     {
       kubeconfig: await plane.kubeconfigFor(users.operator),
-      settings: { SLUICE_NAMESPACE_SELECTOR: "team", SLUICE_WEBHOOK_LISTEN: `127.0.0.1:${webhookPort}` },
+      settings: {
+        SLUICE_NAMESPACE_SELECTOR: "team",
+        SLUICE_WEBHOOK_LISTEN: `127.0.0.1:${webhookPort}`,
+        SLUICE_PUSH_SECRET: "sluice-push",
+      },
     },
     { kubeconfig: await plane.kubeconfigFor(users.admin), settings: { SLUICE_ADMIN_KUBERNETES: "true" } },
     person,
@@ -156,7 +176,10 @@ test("accounts with a ClusterRole use all that it grants, and ask for nothing el
     {
       operator: {
         refused: refused(operator),
-        unused: unused(grantsOf("operator", ["cluster", "clusterOnly", "selector", "home"], "default"), operator),
+        unused: unused(
+          grantsOf("operator", ["cluster", "clusterOnly", "selector", "push", "home"], "default"),
+          operator,
+        ),
       },
       admin: {
         refused: refused(admin),
@@ -174,7 +197,10 @@ test("accounts with Roles in a namespace alone use all that they grant, and ask 
   const settings = { SLUICE_NAMESPACES: "team" };
   const place = await placeOf(
     "team",
-    { kubeconfig: await withRolesAlone("operator", "team"), settings },
+    {
+      kubeconfig: await withRolesAlone("operator", "team"),
+      settings: { ...settings, ...certificates.operator },
+    },
     { kubeconfig: await withRolesAlone("admin", "team"), settings },
     null,
   );
