@@ -22,7 +22,7 @@ async function scene(t: TestContext) {
     (request: IncomingMessage, response: ServerResponse) => {
       const { subject } = (request.socket as TLSSocket).getPeerCertificate();
       asked.push(String(subject.CN));
-      const answer = () => response.end(JSON.stringify({ node: subject.CN }));
+      const answer = () => response.end(JSON.stringify({ node: subject.CN, hash: null, revision: 0, version: "test" }));
       if (patient) waiting.push(answer);
       else answer();
     },
