@@ -27,10 +27,17 @@ export function kubectlOf(kubeconfig: string): (args: readonly string[]) => Prom
     const kube = await tool("kube");
     const env = { ...process.env, KUBECONFIG: kubeconfig };
     const { promise, resolve, reject } = Promise.withResolvers<string>();
-    execFile(kube, ["kubectl", "--request-timeout=10s", ...args], { env }, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else reject(new Error(stderr.trim() || stdout.trim() || error.message));
-    });
+    const child = execFile(
+      kube,
+      ["kubectl", "--request-timeout=10s", ...args],
+      { env, timeout: 60_000 },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else reject(new Error(stderr.trim() || stdout.trim() || error.message));
+      },
+    );
+    // It asks for a name and a password where the kubeconfig has no user.
+    child.stdin?.end();
     return promise;
   };
 }

@@ -1,0 +1,136 @@
+/** `npm run deploy` and the literal `pulumi up` with the real engine and provider, on a control plane without pods. */
+import assert from "node:assert/strict";
+import { cpSync, symlinkSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { openProject, type Project } from "../../deploy/project.ts";
+import { mendStack, selectStack } from "../../deploy/stack.ts";
+import { freePort, startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
+import { tool } from "../../tools/tool.ts";
+
+const root = resolve(import.meta.dirname, "../../..");
+const folder = temporaryFolder("deploy");
+const passphrase = "of-the-suite";
+let plane: ControlPlane;
+let project: Project;
+
+before(async () => {
+  plane = await startControlPlane({ controllers: true });
+  project = await openProject({ folder: join(folder.path, "project"), kubeconfig: plane.kubeconfig, passphrase });
+});
+
+after(async () => {
+  await plane?.stop();
+  folder.remove();
+});
+
+async function deploy(args: readonly string[], env: Readonly<Record<string, string | undefined>>) {
+  const command = await startProcess(process.execPath, [join(root, "test/deploy/main.ts"), ...args], {
+    name: "npm run deploy",
+    env: { SLUICE_WORK: join(folder.path, "work"), PULUMI_CONFIG_PASSPHRASE: passphrase, ...env },
+  });
+  const { code } = await command.ended();
+  return { code, output: command.output() };
+}
+
+test("the README's commands bring the CRDs, find nothing to change, and leave them when the stack goes", async () => {
+  // As in a clone; Pulumi writes into the folder.
+  const clone = join(folder.path, "clone");
+  for (const name of ["pulumi", "charts", "crds"]) {
+    cpSync(join(root, name), join(clone, name), { recursive: true, filter: (path) => !path.includes("node_modules") });
+  }
+  symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
+  const state = temporaryFolder("state");
+  const pulumi = await tool("pulumi");
+  const run = async (...args: readonly string[]) => {
+    const PULUMI_BACKEND_URL = `file://${state.path}`;
+    const child = await startProcess(pulumi, args, {
+      name: "pulumi",
+      cwd: join(clone, "pulumi"),
+      env: { ...project.env, PULUMI_BACKEND_URL },
+    });
+    const { code } = await child.ended();
+    assert.equal(code, 0, `pulumi ${args.join(" ")}\n${child.output()}`);
+  };
+  try {
+    await run("stack", "init", "crds", "--non-interactive");
+    await run("up", "--yes", "--non-interactive");
+    await run("preview", "--expect-no-changes", "--non-interactive");
+    await run("destroy", "--yes", "--non-interactive");
+  } finally {
+    state.remove();
+  }
+  const crds = await plane.kubectl(["get", "crd", "--output=name"]);
+  assert.equal(
+    crds
+      .trim()
+      .split("\n")
+      .filter((name) => name.endsWith(".sluice.dev")).length,
+    6,
+  );
+});
+
+test("without a passphrase, a stack or a cluster it says what is missing", async () => {
+  const none = await deploy(["dev"], { KUBECONFIG: plane.kubeconfig, PULUMI_CONFIG_PASSPHRASE: undefined });
+  assert.deepEqual([none.code, none.output.split(":")[0]], [1, "PULUMI_CONFIG_PASSPHRASE is not set"]);
+  const unnamed = await deploy([], { KUBECONFIG: plane.kubeconfig });
+  assert.deepEqual([unnamed.code, unnamed.output.split(":")[0]], [1, "usage"]);
+  const nowhere = join(folder.path, "nowhere.kubeconfig");
+  const server = `https://127.0.0.1:${await freePort()}`;
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "a", cluster: { server } }],
+    users: [{ name: "a", user: { token: "nobody-asks" } }],
+    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+    "current-context": "a",
+  };
+  writeFileSync(nowhere, JSON.stringify(config));
+  const down = await deploy(["dev"], { KUBECONFIG: nowhere });
+  assert.equal(down.code, 1);
+  assert.match(down.output, /no cluster answers where .*nowhere\.kubeconfig says: /);
+});
+
+test("a person who may do nothing is told every verb that is missing", async () => {
+  const { code, output } = await deploy(["dev"], { KUBECONFIG: await plane.kubeconfigFor("somebody") });
+  assert.equal(code, 1);
+  assert.match(output, /the cluster does not allow you to do what a stack does:\n {2}create namespaces\n/);
+  assert.match(output, / {2}create deployments\.apps\n/);
+});
+
+test("wrong config is told by Pulumi with key, stack and command, and nothing is created", async () => {
+  await selectStack(project, "staging");
+  await project.run(["config", "set", "--path", "sluice:gateway.replicas", "many", "--stack", "staging"]);
+  const { code, output } = await project.run(["up", "--yes", "--stack", "staging"]);
+  assert.notEqual(code, 0);
+  assert.match(
+    output,
+    /The config of stack staging has faults:\n\s+sluice:gateway\.replicas: must be integer, not "many"/,
+  );
+  assert.match(output, /Set it: pulumi config set --stack staging --path sluice:gateway\.replicas/);
+  assert.doesNotMatch(await plane.kubectl(["get", "namespaces", "--output=name"]), /sluice-staging/);
+});
+
+test("a run that was killed in the middle is mended, and the stack can be taken away", async () => {
+  await selectStack(project, "dev");
+  const pulumi = await tool("pulumi");
+  const killed = await startProcess(pulumi, ["up", "--yes", "--skip-preview", "--non-interactive", "--stack", "dev"], {
+    name: "pulumi",
+    cwd: project.folder,
+    env: project.env,
+  });
+  // Nobody runs pods here: it waits for them.
+  const waiting = () => plane.kubectl(["--namespace=sluice-dev", "get", "deployment/sluice-gateway"]);
+  await waitFor(waiting, { what: "the Deployment to be created", timeout: 60_000, interval: 200 });
+  await killed.kill9();
+  const locked = await project.run(["up", "--yes", "--stack", "dev"]);
+  assert.notEqual(locked.code, 0, "Pulumi alone refuses");
+  const said: string[] = [];
+  await mendStack(project, "dev", (line) => said.push(line));
+  assert.match(said.join("\n"), /was killed \(process \d+\): its lock is removed\./);
+  assert.match(said.join("\n"), /ended in the middle of \d+ objects/);
+  const destroyed = await project.run(["destroy", "--yes", "--stack", "dev"]);
+  assert.equal(destroyed.code, 0, destroyed.output);
+  assert.doesNotMatch(await plane.kubectl(["get", "namespaces", "--output=name"]), /sluice-dev/);
+});
