@@ -64,7 +64,9 @@ export function createKeep({ file, log }: KeepOptions): Keep {
     try {
       let bytes = 0;
       for (const chunk of documentText({ place, snapshot })) {
-        bytes += (await handle.write(chunk)).bytesWritten;
+        // A single write to a disk that is nearly full writes a part and is content.
+        await handle.writeFile(chunk);
+        bytes += Buffer.byteLength(chunk);
         // Requests are served between them.
         await nextTurn();
       }
@@ -84,7 +86,8 @@ export function createKeep({ file, log }: KeepOptions): Keep {
     let handle: FileHandle | undefined;
     try {
       handle = await open(file, "a", 0o600);
-      added += (await handle.write(text)).bytesWritten;
+      await handle.writeFile(text);
+      added += Buffer.byteLength(text);
     } finally {
       await handle?.close();
     }
