@@ -34,15 +34,23 @@ const constructors: Readonly<Record<string, Constructor>> = {
   "rbac.authorization.k8s.io/v1 RoleBinding": rbac.v1.RoleBinding,
 };
 
-/** How long the API server and the pods may take: without a bound, Pulumi waits for ten minutes for each object. */
-export const timeouts = { create: "5m", update: "5m", delete: "3m" } as const;
+/**
+ * How long the API server and the pods may take: without a bound, Pulumi waits for ten minutes for each object. What ends no
+ * pods is gone at once, but the provider may miss that and look again only when the time is over: so it is short.
+ */
+export const timeouts = { create: "5m", update: "5m", delete: "30s" } as const;
+const untilPodsEnd = { ...timeouts, delete: "3m" } as const;
+const withPods: readonly string[] = ["Deployment", "StatefulSet", "Namespace"];
 
 /** Creates the object as a resource of its own name. Kinds that Pulumi does not know are custom resources. */
 export function create(object: KubernetesObject, options: CustomResourceOptions = {}): CustomResource {
   const { apiVersion, kind, metadata } = object;
   const known = constructors[`${apiVersion} ${kind}`];
   const made: Constructor = known ?? apiextensions.CustomResource;
-  return new made(metadata.name, object as never, { customTimeouts: timeouts, ...options });
+  return new made(metadata.name, object as never, {
+    customTimeouts: withPods.includes(kind) ? untilPodsEnd : timeouts,
+    ...options,
+  });
 }
 
 /** The same for a Secret whose entries are made by the program: another run makes others, and they are not taken. */

@@ -121,8 +121,9 @@ test("a run that was killed in the middle is mended, and the stack can be taken 
     env: project.env,
   });
   // Nobody runs pods here: it waits for them.
-  const waiting = () => plane.kubectl(["--namespace=sluice-dev", "get", "deployment/sluice-gateway"]);
-  await waitFor(waiting, { what: "the Deployment to be created", timeout: 60_000, interval: 200 });
+  const waiting = async () =>
+    (await plane.kubectl(["--namespace=sluice-dev", "get", "deployments", "--output=name"])) !== "";
+  await waitFor(waiting, { what: "a Deployment to be created", timeout: 60_000, interval: 200 });
   await killed.kill9();
   const locked = await project.run(["up", "--yes", "--stack", "dev"]);
   assert.notEqual(locked.code, 0, "Pulumi alone refuses");

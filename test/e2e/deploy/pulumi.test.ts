@@ -133,15 +133,20 @@ test("a limit that is changed holds without a restart, and one beyond it is 429"
 
 test("what kubectl changed is found by refresh and repaired by up", async () => {
   await inDev("scale", "deployment/sluice-gateway", "--replicas=2");
-  await inDev("set", "env", "deployment/sluice-admin", "SLUICE_ADMIN_ORIGINS=https://drift.example");
+  await inDev("set", "env", "deployment/sluice-admin", "SLUICE_LOG_LEVEL=debug");
   await inDev("delete", "poddisruptionbudget", "sluice-operator");
-  await inDev("patch", "plugins.sluice.dev/sluice-user-api-cors", "--type=merge", '--patch={"spec":{"enabled":false}}');
+  const origins = '--patch={"spec":{"config":{"origins":["https://drift.example"]}}}';
+  await inDev("patch", "plugins.sluice.dev/sluice-user-api-cors", "--type=merge", origins);
   const looked = await project.run(["refresh", "--preview-only", "--expect-no-changes", "--stack", "dev"]);
   assert.notEqual(looked.code, 0, "the drift is told");
   await pulumi("refresh", "--yes", "--stack", "dev");
   await up("dev");
   assert.equal(await inDev("get", "deployment/sluice-gateway", "--output=jsonpath={.spec.replicas}"), "1");
-  assert.doesNotMatch(await inDev("get", "deployment/sluice-admin", "--output=json"), /drift\.example/);
+  const admin = JSON.parse(await inDev("get", "deployment/sluice-admin", "--output=json"));
+  const { env } = admin.spec.template.spec.containers[0];
+  const level = env.find(({ name }: { name: string }) => name === "SLUICE_LOG_LEVEL");
+  assert.equal(level.value, "info");
+  assert.doesNotMatch(await inDev("get", "plugins.sluice.dev/sluice-user-api-cors", "--output=json"), /drift\.example/);
   await inDev("get", "poddisruptionbudget/sluice-operator");
   await pulumi("preview", "--expect-no-changes", "--stack", "dev");
 });
