@@ -68,7 +68,7 @@ export const suites: readonly Suites[] = [
   },
   {
     name: "e2e",
-    what: "Kong's own clients, and a clean clone",
+    what: "Kong's own clients, deployments, the operator's faults, and a clean clone",
     folders: ["test/e2e"],
     concurrency: 1,
     minutes: 30,
