@@ -112,6 +112,22 @@ test("wrong config is told by Pulumi with key, stack and command, and nothing is
   assert.doesNotMatch(await plane.kubectl(["get", "namespaces", "--output=name"]), /sluice-staging/);
 });
 
+test("production is told what it lacks, and with its secrets its preview is right and shows none of them", async () => {
+  await selectStack(project, "prod");
+  const lacking = await project.run(["preview", "--stack", "prod"]);
+  assert.notEqual(lacking.code, 0);
+  assert.match(lacking.output, /sluice:userApi\.replicas: more than one takes a Postgres server/);
+  const secrets = { databaseUrl: "postgres://users:s3cretword@db.example/users", redisPassword: "an0therword" };
+  for (const [name, text] of Object.entries(secrets)) {
+    await project.run(["config", "set", "--secret", `sluice:${name}`, text, "--stack", "prod"]);
+  }
+  const { code, output } = await project.run(["preview", "--diff", "--stack", "prod"]);
+  assert.equal(code, 0, output);
+  assert.match(output, /HorizontalPodAutoscaler/);
+  assert.doesNotMatch(output, /s3cretword|an0therword/);
+  assert.doesNotMatch(output, new RegExp(Buffer.from(secrets.redisPassword).toString("base64")));
+});
+
 test("a run that was killed in the middle is mended, and the stack can be taken away", async () => {
   await selectStack(project, "dev");
   const pulumi = await tool("pulumi");
