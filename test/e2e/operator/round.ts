@@ -171,6 +171,7 @@ export async function round(scene: Scene, { fault, loaded = [0, 1], within = 60_
   assert.deepEqual(await seen.end(), []);
   for (const [url, { answered, failures }] of Object.entries(loads)) {
     assert.deepEqual(failures.slice(0, 5), [], `${failures.length} of ${answered} requests to ${url} failed`);
-    assert.ok(answered > 20, `only ${answered} requests to ${url}`);
+    // A round without a fault takes a few milliseconds.
+    assert.ok(answered >= 5, `only ${answered} requests to ${url}`);
   }
 }
