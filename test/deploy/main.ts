@@ -8,7 +8,8 @@
  * The cluster is that of KUBECONFIG. Without KUBECONFIG one of one node is started, with the images of this repository,
  * until Ctrl-C.
  */
-import { join, resolve } from "node:path";
+import { rmSync } from "node:fs";
+import { delimiter, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { startCluster } from "../cluster/pods/cluster.ts";
 import { CannotRun } from "../cluster/pods/machine.ts";
@@ -39,7 +40,7 @@ async function main(): Promise<number> {
     return deploy(project, { stack, action, kubeconfig: resolve(KUBECONFIG) });
   }
   if (action === "destroy") throw new StartError("KUBECONFIG is not set: a stack is destroyed where it is");
-  return onNode({ folder: `${folder}-node-${process.pid}`, passphrase, stack, action });
+  return onNode({ folder: `${folder}-node`, passphrase, stack, action });
 }
 
 function chosen(args: readonly string[]): { stack: string; action: Action } {
@@ -61,13 +62,14 @@ interface OnNode {
   readonly action: Action;
 }
 
-/** A cluster of one node for this stack alone: both end together. */
+/** A cluster of one node for this stack alone: both end together, and so does what Pulumi knows of it. */
 async function onNode({ folder, passphrase, stack, action }: OnNode): Promise<number> {
   say("KUBECONFIG is not set: starting a cluster of one node.");
   const { tar } = await images();
   const cluster = await startCluster({ images: [tar] }).catch((error: unknown) => {
     throw error instanceof CannotRun ? new StartError(error.message) : error;
   });
+  rmSync(folder, { recursive: true, force: true });
   try {
     const kubeconfig = await cluster.outsideKubeconfig();
     const project = await openProject({ folder, kubeconfig, passphrase });
@@ -77,6 +79,7 @@ async function onNode({ folder, passphrase, stack, action }: OnNode): Promise<nu
     return await untilStopped({ failed: cluster.failed, stop: async () => {} }, "Stopping: pods are not asked.");
   } finally {
     await cluster.down();
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -90,10 +93,23 @@ async function deploy(project: Project, { stack, action, kubeconfig }: Deploymen
   await checkCluster(kubeconfig);
   if (stack !== "crds" && action !== "destroy") await bringCrds(project, { action, kubeconfig });
   const code = await act(project, stack, action);
-  if (code === 0 && action === "up")
-    say(`\nOutputs: cd ${typed(project.folder)} && pulumi stack output --stack ${stack}`);
+  if (code === 0 && action === "up") say(`\nTo use pulumi on it:\n${usePulumi(project, stack)}`);
   return code;
 }
+
+/** What to type for a pulumi that knows state, plugins and cluster. The passphrase is in the user's environment. */
+function usePulumi({ folder, env }: Project, stack: string): string {
+  const { PULUMI_CONFIG_PASSPHRASE: _, PATH = "", ...others } = env;
+  const [pulumi = "", node = ""] = PATH.split(delimiter);
+  const settings = Object.entries(others).map(([name, value]) => `${name}=${quoted(value)}`);
+  return [
+    `  cd ${quoted(folder)}`,
+    `  export PATH=${quoted(pulumi)}:${quoted(node)}:"$PATH" ${settings.join(" ")}`,
+    `  pulumi stack output --stack ${stack}`,
+  ].join("\n");
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The CRDs come by one of three ways, and the others leave them alone. */
 async function bringCrds(project: Project, { action, kubeconfig }: Omit<Deployment, "stack">): Promise<void> {
