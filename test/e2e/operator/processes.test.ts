@@ -1,11 +1,11 @@
 /** Processes that are killed in the middle of a push, and nodes that are none. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { waitFor } from "../../process/index.ts";
+import { type Process, waitFor } from "../../process/index.ts";
 import { get } from "../../product/client.ts";
 import { type FalseNode, startFalseNode } from "./false-node.ts";
 import { type PushLine, startPushLine } from "./push-line.ts";
-import { round } from "./round.ts";
+import { nudge, round } from "./round.ts";
 import { type Scene, startScene } from "./scene.ts";
 
 let scene: Scene;
@@ -26,6 +26,17 @@ after(async () => {
   await falseNode?.close();
 });
 
+/** A push on a connection that was just opened cannot be told from the opening: then another follows. */
+const untilKilled = (process: Process) =>
+  waitFor(
+    async () => {
+      if (process.exit()) return true;
+      await nudge(scene);
+      return false;
+    },
+    { what: `${process.name} to be killed by a push`, interval: 1000 },
+  );
+
 const isReady = (status: string) =>
   waitFor(async () => (await get(`${status}/status/ready`)).status === 200, { what: "the node to be ready" });
 
@@ -36,7 +47,7 @@ for (const bytes of [0, 400]) {
         const { process } = scene.operator;
         line.atNextPush(bytes, () => process.kill9());
         await change();
-        await process.ended();
+        await untilKilled(process);
         await scene.operator.start();
       },
     }));
@@ -51,7 +62,7 @@ for (const after of [0, 5, 20]) {
         const { process } = second;
         line.atNextPush(Number.POSITIVE_INFINITY, () => void setTimeout(() => process.kill9(), after));
         await change();
-        await process.ended();
+        await untilKilled(process);
         await second.start();
         await isReady(second.status);
       },

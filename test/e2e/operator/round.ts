@@ -85,6 +85,12 @@ async function change(scene: Scene): Promise<void> {
   await write(scene, route("broken", { serviceRef, paths: ["~/(unclosed"] }));
 }
 
+let nudges = 0;
+
+/** One more push, by a change that shows nowhere. */
+export const nudge = (scene: Scene): Promise<void> =>
+  write(scene, route("edited", { serviceRef, paths: ["/edited-2"], tags: [`nudge-${++nudges}`] }));
+
 /** Status of the answer; 0: none. */
 const ask = (url: string): Promise<number> =>
   get(url).then(
