@@ -71,7 +71,7 @@ export const suites: readonly Suites[] = [
     what: "Kong's own clients, deployments, the operator's faults, and a clean clone",
     folders: ["test/e2e"],
     concurrency: 1,
-    minutes: 30,
+    minutes: 40,
     tools: ["kube"],
     folderTools: {
       "test/e2e/admin": ["deck", "go-kong"],

@@ -40,6 +40,8 @@ const tools = {
 
 export type ToolName = keyof typeof tools;
 
+export const isToolName = (name: string): name is ToolName => Object.hasOwn(tools, name);
+
 /**
  * The path of a tool's executable. What is missing is built or installed first, with lines of progress on stderr.
  *

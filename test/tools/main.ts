@@ -1,0 +1,26 @@
+/**
+ * `npm run tools [-- name ...]`: builds or installs what suites stand on, all of it or what is named, so that no run
+ * waits for it. What fails is told at the end, after all others.
+ */
+import { suites } from "../stages/stages.ts";
+import { isToolName, type ToolName, tool } from "./tool.ts";
+
+const all = suites.flatMap(({ tools = [], folderTools = {} }) => [...tools, ...Object.values(folderTools).flat()]);
+const named = process.argv.slice(2);
+const unknown = named.filter((name) => !isToolName(name));
+if (unknown.length > 0) {
+  console.error(`no tool is called ${unknown.join(", ")}; the suites' tools are ${[...new Set(all)].join(", ")}`);
+  process.exit(2);
+}
+
+const wanted: readonly ToolName[] = named.length > 0 ? named.filter(isToolName) : all;
+const faults: string[] = [];
+for (const name of new Set(wanted)) {
+  try {
+    console.log(`${name}: ${await tool(name)}`);
+  } catch (error) {
+    faults.push(error instanceof Error ? error.message : String(error));
+  }
+}
+for (const fault of faults) console.error(fault);
+process.exitCode = faults.length > 0 ? 1 : 0;
