@@ -123,10 +123,12 @@ function witness(scene: Scene): { end(): Promise<readonly string[]> } {
     const said = status?.conditions?.find(({ type }) => type === "Programmed");
     if (said?.status !== "True" || said.observedGeneration !== metadata.generation) return;
     const [path] = (spec as { paths: readonly string[] }).paths;
-    for (const { name, proxy } of scene.nodes) {
+    for (const { name, proxy, status: ownStatus } of scene.nodes) {
+      // One that waits for its first document has no routes.
+      if ((await ask(`${ownStatus}/status/ready`)) !== 200) continue;
       const answer = await ask(`${proxy}${path}`);
-      // One that has died, or waits for its first document, is not Ready.
-      if (answer === 200 || answer === 503 || answer === 0) continue;
+      // It may have died since.
+      if (answer === 200 || answer === 0) continue;
       // Somebody may have changed or removed it since.
       const now = await scene.client.get({ kind: "Route", namespace: "default", name: metadata.name });
       if (now && now.metadata.uid === metadata.uid && now.metadata.generation === metadata.generation)

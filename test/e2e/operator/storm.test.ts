@@ -54,7 +54,7 @@ test("a storm of 5,000 deletes among other changes: what is left is served, and 
       const served = async () => (await get(scene.nodes[1].proxy + last)).status === 200;
       await waitFor(served, { what: "all to be served", timeout: 60_000 });
       const resources = () => scene.operator.metric("sluice_operator_resources", 'kind="Route"');
-      assert.ok((await resources()) >= ROUTES);
+      await waitFor(async () => (await resources()) >= ROUTES, { what: "the operator to count them" });
       const pushes = await scene.operator.metric("sluice_operator_push_seconds_count");
       const removed = remove();
       await change();
