@@ -7,6 +7,8 @@ export interface Place {
   /** As the administrator. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
   /** Ends the operator in order and starts it again. */
+  /** The last lines of its log. */
+  operatorTail(): string;
   restartOperator(between: () => Promise<void>): Promise<void>;
   /** A request to the admin listener; the answer's status and its members. */
   admin(
@@ -109,7 +111,9 @@ export async function everythingOfTheOperator(place: Place): Promise<void> {
   const parts = () => inPlace("get", "configmaps", "-l", "sluice.dev/part-of", "-o", "name");
   const kept = await waitFor(async () => (await parts()) || undefined, {
     what: "parts of the document",
-    timeout: 30_000,
+    timeout: 60_000,
+  }).catch((cause: unknown) => {
+    throw new Error(`no part of the document is kept; the operator said:\n${place.operatorTail()}`, { cause });
   });
   await inPlace(
     "patch",

@@ -107,6 +107,7 @@ async function placeOf(namespace: string, operator: Account, admin: Account, tok
   return {
     namespace,
     kubectl: plane.kubectl,
+    operatorTail: () => running.process.tail(40),
     restartOperator: restart,
     async admin(method, path, body) {
       const response = await fetch(url + path, {
