@@ -257,12 +257,9 @@ async function boot(cluster: Cluster, { node, images }: { node: Node; images: re
 const awaitCanary = `
   const end = performance.now() + ${timeout};
   for (;;) {
-    try {
-      const { status } = await fetch(${JSON.stringify(canary)}, { signal: AbortSignal.timeout(1_000) });
-      if (status === 200) break;
-    } catch (error) {
-      if (performance.now() > end) throw error;
-    }
+    const answer = await fetch(${JSON.stringify(canary)}, { signal: AbortSignal.timeout(1_000) }).catch((error) => error);
+    if (answer.status === 200) break;
+    if (performance.now() > end) throw answer.status ? new Error("it answers " + answer.status) : answer;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }`;
 

@@ -1,6 +1,6 @@
 /** `npm run deploy` and the literal `pulumi up` with the real engine and provider, on a control plane without pods. */
 import assert from "node:assert/strict";
-import { cpSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
@@ -128,6 +128,21 @@ test("production is told what it lacks, and with its secrets its preview is righ
   assert.doesNotMatch(output, new RegExp(Buffer.from(secrets.redisPassword).toString("base64")));
 });
 
+function descendantsOf(pid: number): readonly number[] {
+  const read = (thread: string) => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").split(" ");
+  const children = readdirSync(`/proc/${pid}/task`).flatMap(read).filter(Boolean).map(Number);
+  return [...children, ...children.flatMap(descendantsOf)];
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    // It ended with the others.
+    assert.equal((error as NodeJS.ErrnoException).code, "ESRCH");
+  }
+}
+
 test("a run that was killed in the middle is mended, and the stack can be taken away", async () => {
   await selectStack(project, "dev");
   const pulumi = await tool("pulumi");
@@ -140,7 +155,10 @@ test("a run that was killed in the middle is mended, and the stack can be taken 
   const waiting = async () =>
     (await plane.kubectl(["--namespace=sluice-dev", "get", "deployments", "--output=name"])) !== "";
   await waitFor(waiting, { what: "a Deployment to be created", timeout: 60_000, interval: 200 });
+  // Its language host and our program are in groups of their own, and would stay.
+  const left = descendantsOf(killed.pid);
   await killed.kill9();
+  for (const pid of left) kill(pid);
   const locked = await project.run(["up", "--yes", "--stack", "dev"]);
   assert.notEqual(locked.code, 0, "Pulumi alone refuses");
   const said: string[] = [];

@@ -22,7 +22,7 @@ const SILENCE = 90_000;
 const unavailable = { status: 503, body: "the way is barred" } as const;
 
 test("without a fault the changes lead to what all faults are measured by", () =>
-  round(scene, { fault: (change) => change() }));
+  round(scene, { fault: (change) => change(), least: 5 }));
 
 test("the API server restarted", () =>
   round(scene, {

@@ -111,7 +111,7 @@ export async function everythingOfTheOperator(place: Place): Promise<void> {
   const parts = () => inPlace("get", "configmaps", "-l", "sluice.dev/part-of", "-o", "name");
   const kept = await waitFor(async () => (await parts()) || undefined, {
     what: "parts of the document",
-    timeout: 60_000,
+    timeout: 30_000,
   }).catch((cause: unknown) => {
     throw new Error(`no part of the document is kept; the operator said:\n${place.operatorTail()}`, { cause });
   });

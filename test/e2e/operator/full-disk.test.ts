@@ -54,7 +54,7 @@ test("a full disk at a node: it serves all the same, says so once, and keeps the
   });
   assert.equal(second.process.output().match(/cannot keep the document/g)?.length, 1);
   rmSync(ballast);
-  await round(scene, { fault: (change) => change() });
+  await round(scene, { fault: (change) => change(), least: 5 });
   await scene.operator.process.kill9();
   await second.process.stop();
   await second.start();
