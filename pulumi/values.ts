@@ -39,6 +39,7 @@ export interface GatewayValues extends Workload {
     readonly type: "ClusterIP" | "NodePort" | "LoadBalancer";
     readonly port: number;
     readonly tlsPort: number;
+    readonly nodePort: number;
     readonly annotations: Readonly<Record<string, string>>;
     readonly externalTrafficPolicy: "" | "Cluster" | "Local";
   };

@@ -59,9 +59,12 @@ export interface ServiceParts {
   readonly spec?: object;
   /** By name: the port of the Service. The pods' port has the same name. */
   readonly ports: Readonly<Record<string, number>>;
+  /** By the same names: ports of every machine. Absent or 0: what Kubernetes chooses. */
+  readonly nodePorts?: Readonly<Record<string, number>>;
 }
 
-export function serviceOf(release: Release, { component, suffix, annotations = {}, spec, ports }: ServiceParts) {
+export function serviceOf(release: Release, parts: ServiceParts) {
+  const { component, suffix, annotations = {}, spec, ports, nodePorts = {} } = parts;
   const metadata = metadataOf(release, component, suffix);
   return {
     apiVersion: "v1",
@@ -70,7 +73,12 @@ export function serviceOf(release: Release, { component, suffix, annotations = {
     spec: {
       ...spec,
       selector: selectorOf(release, component),
-      ports: Object.entries(ports).map(([name, port]) => ({ name, port, targetPort: name })),
+      ports: Object.entries(ports).map(([name, port]) => ({
+        name,
+        port,
+        targetPort: name,
+        ...(nodePorts[name] ? { nodePort: nodePorts[name] } : {}),
+      })),
     },
   };
 }

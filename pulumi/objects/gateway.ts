@@ -18,6 +18,7 @@ export function gatewayObjects(release: Release): readonly KubernetesObject[] {
         ...(service.externalTrafficPolicy === "" ? {} : { externalTrafficPolicy: service.externalTrafficPolicy }),
       },
       ports: { proxy: service.port, ...(tls.enabled ? { "proxy-tls": service.tlsPort } : {}) },
+      nodePorts: service.type === "ClusterIP" ? {} : { proxy: service.nodePort },
     }),
     // By this the operator finds the nodes. A node is ready only once it has been pushed a document, so those that are
     // not ready stand here too.

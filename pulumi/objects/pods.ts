@@ -21,6 +21,8 @@ export const podSecurity = ({ values }: Release) => ({
 export const containerOf = (release: Release, image: Image) => ({
   image: imageOf(release, image),
   imagePullPolicy: release.values.image.pullPolicy,
+  // What ends at its start says in its last line why, and the pod's status has it.
+  terminationMessagePolicy: "FallbackToLogsOnError",
   securityContext: {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,

@@ -22,6 +22,8 @@ imagePullSecrets:
 {{- define "sluice.container" -}}
 image: {{ include "sluice.image" . }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+{{- /* What ends at its start says in its last line why, and the pod's status has it. */}}
+terminationMessagePolicy: FallbackToLogsOnError
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true

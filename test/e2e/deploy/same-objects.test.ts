@@ -46,7 +46,12 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     gateway: {
       tls: { enabled: true },
       autoscaling: { enabled: true },
-      service: { type: "LoadBalancer", annotations: { "example.com/a": "b" }, externalTrafficPolicy: "Local" },
+      service: {
+        type: "LoadBalancer",
+        annotations: { "example.com/a": "b" },
+        externalTrafficPolicy: "Local",
+        nodePort: 30080,
+      },
       keptDocument: { storageClassName: "fast" },
     },
     admin: { kubernetes: true, origins: ["https://a.example", "https://b.example"], existingSecret: "token" },
