@@ -3,6 +3,8 @@ import type { KubernetesObject } from "../objects/object.ts";
 
 export interface Rule {
   readonly name: string;
+  /** What it asks for, in a sentence. */
+  readonly description: string;
   /** A sentence for each fault of the object. */
   faults(object: KubernetesObject): readonly string[];
 }
@@ -59,6 +61,7 @@ const forContainers = (find: (container: Container) => readonly string[]) => (ob
 /** A tag that moves makes two pods of one Deployment differ, and an unchanged stack change. */
 const fixedImages: Rule = {
   name: "fixed-images",
+  description: "Images have a digest, or a tag that stays.",
   faults: forContainers(({ image = "" }) => {
     if (image.includes("@sha256:")) return [];
     const tag = /:([^:/]+)$/.exec(image)?.[1];
@@ -70,6 +73,7 @@ const fixedImages: Rule = {
 /** Of CPU a request is enough: a limit of CPU throttles without need. */
 const memoryLimits: Rule = {
   name: "memory-limits",
+  description: "Containers have a limit of memory.",
   faults: forContainers(({ resources }) =>
     resources?.limits?.memory === undefined ? ["there is no limit of memory (resources.limits.memory)"] : [],
   ),
@@ -78,6 +82,7 @@ const memoryLimits: Rule = {
 /** What Pod Security `restricted` asks for, and a root file system that nobody writes. */
 const restrictedPods: Rule = {
   name: "restricted-pods",
+  description: "Pods are what Pod Security restricted asks for, and write no root file system.",
   faults(object) {
     const pod = podOf(object);
     if (pod === undefined) return [];
@@ -113,6 +118,7 @@ const seccomp = new Set(["RuntimeDefault", "Localhost"]);
 
 const exactRights: Rule = {
   name: "exact-rights",
+  description: "Roles name what they allow, without *.",
   faults({ kind, rules }) {
     if (kind !== "Role" && kind !== "ClusterRole") return [];
     const list = (rules ?? []) as readonly Readonly<Record<string, readonly string[] | undefined>>[];
