@@ -21,7 +21,18 @@ type Kept = BenchReport & { readonly machine: string; readonly at: string };
 /** Puts one case into the bench's files in place of what it said there before; other cases stay as they are. */
 export function keepCase(
   bench: string,
-  { name, report, order }: { name: string; report: BenchReport; order: readonly string[] },
+  {
+    name,
+    report,
+    order,
+    command = `npm run bench -- ${bench}`,
+  }: {
+    name: string;
+    report: BenchReport;
+    order: readonly string[];
+    /** What a person types before the case's name. */
+    command?: string;
+  },
 ): void {
   const path = join(folder, `${bench}.json`);
   const before = existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as { cases?: Record<string, Kept> }) : {};
@@ -29,8 +40,8 @@ export function keepCase(
   const cases: Record<string, Kept> = { ...before.cases, [name]: { machine: machine(), at, ...report } };
   const kept = order.flatMap((each) => (cases[each] ? [[each, cases[each]] as const] : []));
   const sections = kept.map(
-    ([each, one]) => `${renderReport(one)}\n\`npm run bench -- ${bench} ${each}\`, ${one.at}Z: ${one.machine}\n`,
+    ([each, one]) => `${renderReport(one)}\n\`${command} ${each}\`, ${one.at}Z: ${one.machine}\n`,
   );
-  const text = `# Results of \`npm run bench -- ${bench}\`\n\n${sections.join("\n")}`;
+  const text = `# Results of \`${command.replace(/ --$/, "")}\`\n\n${sections.join("\n")}`;
   write(bench, text, { cases: Object.fromEntries(kept) });
 }

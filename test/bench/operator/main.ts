@@ -63,7 +63,7 @@ try {
     const report = await cases[name]?.(stage, size);
     if (!report) continue;
     console.log(`\n${renderReport(report)}`);
-    if (!isTrial) keepCase("operator", { name, report, order });
+    if (!isTrial) keepCase("operator", { name, report, order, command: "npm run bench:operator --" });
   }
 } finally {
   await stage.close();

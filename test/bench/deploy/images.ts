@@ -1,0 +1,41 @@
+/** What the images take. */
+import { unpackImages } from "../../images/unpack.ts";
+import { workloads } from "../../images/workloads.ts";
+import { atMost, type BenchReport } from "../report.ts";
+
+const BOUND = 200;
+const MB = 1e6;
+
+export async function imageSizes(): Promise<BenchReport> {
+  const { all, remove } = await unpackImages();
+  remove();
+  const rows = Object.values(workloads).map(({ name }) => {
+    const { list } = all[name];
+    const sum = (belongs: (path: string) => boolean) =>
+      [...list].reduce((total, [path, { size }]) => total + (belongs(path) ? size : 0), 0) / MB;
+    const ours = (path: string) => path.startsWith("sluice/");
+    return {
+      image: name,
+      "unpacked, MB": sum(() => true),
+      "of that Node and its libraries": sum((path) => !ours(path)),
+      files: list.size,
+    };
+  });
+  const rounded = (value: number) => Number(value.toFixed(1));
+  const shared = rows[0]?.["of that Node and its libraries"] ?? 0;
+  const together = rows.reduce((sum, row) => sum + row["unpacked, MB"] - shared, shared);
+  return {
+    title: "Sizes of the images",
+    method:
+      "Bytes (MB: 10^6) of all files of an image, as `npm run images` makes it. Node and its libraries are one layer, which all four share.",
+    rows: rows.map((row) => ({
+      ...row,
+      "unpacked, MB": rounded(row["unpacked, MB"]),
+      "of that Node and its libraries": rounded(shared),
+    })),
+    verdicts: [
+      atMost("the largest image", Math.max(...rows.map((row) => row["unpacked, MB"])), { bound: BOUND, unit: " MB" }),
+      `all four on one node: ${rounded(together)} MB`,
+    ],
+  };
+}

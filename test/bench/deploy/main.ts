@@ -1,0 +1,44 @@
+/**
+ * `npm run bench:deploy -- [start] [rollouts] [memory] [images]`: figures of the stack dev on a cluster of one node with
+ * real pods; every case when none is named. Prints, and writes test/bench/results/deploy.{md,json}; a missed bound is
+ * reported as it is. `--routes` makes a trial that writes nothing. The whole takes about eight minutes on two idle cores,
+ * and what the cluster takes (root, Linux).
+ */
+import { parseArgs } from "node:util";
+import { type BenchReport, renderReport } from "../report.ts";
+import { keepCase } from "../results.ts";
+import { imageSizes } from "./images.ts";
+import { memory } from "./memory.ts";
+import { rollouts } from "./rollouts.ts";
+import { createDeployStage, type DeployStage } from "./stage.ts";
+import { start } from "./start.ts";
+
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { routes: { type: "string" } } });
+const routes = Number(values.routes ?? 10_000);
+if (!Number.isInteger(routes) || routes < 1) throw new Error(`--routes ${values.routes}: expected a whole number`);
+
+const onCluster: Readonly<Record<string, (stage: DeployStage) => Promise<BenchReport>>> = {
+  start,
+  rollouts,
+  memory: (stage) => memory(stage, { routes }),
+};
+const order = [...Object.keys(onCluster), "images"];
+const unknown = positionals.filter((name) => !order.includes(name));
+if (unknown.length > 0) throw new Error(`no case '${unknown.join("', '")}': choose of ${order.join(", ")}`);
+const chosen = (name: string) => positionals.length === 0 || positionals.includes(name);
+
+function keep(name: string, report: BenchReport): void {
+  console.log(`\n${renderReport(report)}`);
+  if (values.routes === undefined) keepCase("deploy", { name, report, order, command: "npm run bench:deploy --" });
+}
+
+if (chosen("images")) keep("images", await imageSizes());
+const cases = Object.entries(onCluster).filter(([name]) => chosen(name));
+if (cases.length > 0) {
+  const stage = await createDeployStage();
+  try {
+    for (const [name, measure] of cases) keep(name, await measure(stage));
+  } finally {
+    await stage.close();
+  }
+}

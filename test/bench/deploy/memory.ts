@@ -1,0 +1,63 @@
+/** Memory of each pod at rest, with many routes, and when it is started with them. */
+import { setTimeout as pause } from "node:timers/promises";
+import { atMost, type BenchReport } from "../report.ts";
+import { memoryOfPods, type PodMemory } from "./pods.ts";
+import { populate } from "./population.ts";
+import { rollOut } from "./rollouts.ts";
+import type { DeployStage } from "./stage.ts";
+
+/** Percent of a pod's limit that it may ever take: the rest is room. */
+const BOUND = 75;
+const REST = 30;
+
+/** Those that hold what people configure. */
+const restarted = ["operator", "gateway", "admin"] as const;
+
+export async function memory(stage: DeployStage, { routes }: { readonly routes: number }): Promise<BenchReport> {
+  const look = async () => {
+    await pause(REST * 1000);
+    return memoryOfPods(stage);
+  };
+  const atRest = await look();
+  const { applied, programmed } = await populate(stage, routes);
+  const withRoutes = await look();
+  const failed: number[] = [];
+  for (const component of restarted) failed.push((await rollOut(stage, component)).failed);
+  const started = await look();
+  const rows = atRest.map(({ component, workingSet, limit }) => {
+    const [then, last] = [of(withRoutes, component), of(started, component)];
+    const most = Math.max(of(atRest, component).peak, then.peak, last.peak);
+    return {
+      pod: component,
+      "at rest, MB": Math.round(workingSet),
+      [`${routes} routes, MB`]: Math.round(then.workingSet),
+      "started with them, MB": Math.round(last.workingSet),
+      "most resident, MB": Math.round(most),
+      "limit, MB": limit,
+      share: share(most, limit),
+    };
+  });
+  const restarts = [...atRest, ...withRoutes, ...started].reduce((sum, one) => sum + one.restarts, 0);
+  return {
+    title: "Memory of the pods",
+    method: `The stack dev, one pod of each part, with the limits of the chart. Working set by the kubelet's /stats/summary (the pod's control group without file cache that was not used lately), ${REST} s after the last thing happened: at rest; with ${routes} Routes and as many Services that were applied one by one and are Programmed (written in ${applied.toFixed(0)} s, all Programmed after ${programmed.toFixed(0)} s); and after ${restarted.join(", ")} were rolled out with them under load. Most resident: what the pod's largest process ever had (VmHWM), at any of these times; its share of the limit.`,
+    rows: rows.map(({ share, ...row }) => ({ ...row, "share of it, %": Math.round(share) })),
+    verdicts: [
+      ...rows.map((row) => atMost(`${row.pod}, the most of its limit`, row.share, { bound: BOUND, unit: " %" })),
+      atMost("containers that were started again", restarts, { bound: 0, unit: "" }),
+      atMost(
+        `failed requests while ${restarted.join(", ")} were rolled out with ${routes} Routes`,
+        failed.reduce((sum, one) => sum + one, 0),
+        { bound: 0, unit: "" },
+      ),
+    ],
+  };
+}
+
+const share = (most: number, limit: number): number => (100 * most) / limit;
+
+function of(all: readonly PodMemory[], component: string): PodMemory {
+  const found = all.find((one) => one.component === component);
+  if (found === undefined) throw new Error(`the pod of ${component} is gone`);
+  return found;
+}

@@ -1,0 +1,82 @@
+/** Memory of the stack's pods. */
+import { type DeployStage, namespace } from "./stage.ts";
+
+/** MB (2^20 bytes). */
+export interface PodMemory {
+  readonly component: string;
+  /** The kubelet's working set: what the pod's control group holds, without file cache that was not used lately. */
+  readonly workingSet: number;
+  /** The most that the largest process of the pod ever had resident, by /proc. */
+  readonly peak: number;
+  /** By which the kernel ends it. */
+  readonly limit: number;
+  readonly restarts: number;
+}
+
+interface Pod {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly deletionTimestamp?: string;
+  };
+  readonly spec: { readonly containers: readonly { readonly resources: { readonly limits: { memory: string } } }[] };
+  readonly status: { readonly containerStatuses?: readonly { readonly restartCount: number }[] };
+}
+
+/** Of the kubelet's /stats/summary. */
+interface Summary {
+  readonly pods: readonly {
+    readonly podRef: { readonly name: string; readonly namespace: string };
+    readonly memory?: { readonly workingSetBytes?: number; readonly time: string };
+  }[];
+}
+
+const MB = 2 ** 20;
+
+/** The memory of every pod, as the kubelet sees it at a later time than now. */
+export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<readonly PodMemory[]> {
+  const { items }: { items: readonly Pod[] } = JSON.parse(await kubectl("get", "pods", "--output=json"));
+  const pods = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const { stdout } = await cluster.run(process.execPath, ["--input-type=module", "--eval", peaks]);
+  const peakOf: Readonly<Record<string, number>> = JSON.parse(stdout);
+  const asked = new Date();
+  for (;;) {
+    const summary: Summary = JSON.parse(
+      await cluster.kubectl(["get", "--raw", "/api/v1/nodes/node/proxy/stats/summary"]),
+    );
+    const ours = new Map(
+      summary.pods
+        .filter(({ podRef, memory }) => podRef.namespace === namespace && new Date(memory?.time ?? 0) > asked)
+        .map(({ podRef, memory }) => [podRef.name, memory?.workingSetBytes ?? 0]),
+    );
+    if (pods.every(({ metadata }) => ours.has(metadata.name)))
+      return pods.map(({ metadata, spec, status }) => ({
+        component: metadata.labels["app.kubernetes.io/component"] ?? metadata.name,
+        workingSet: (ours.get(metadata.name) ?? 0) / MB,
+        peak: (peakOf[metadata.uid] ?? 0) / 1024,
+        limit: spec.containers.reduce((sum, { resources }) => sum + mebibytes(resources.limits.memory), 0),
+        restarts: (status.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0),
+      }));
+    // The kubelet looks every ten seconds or so.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  }
+}
+
+function mebibytes(quantity: string): number {
+  const [, number = "", unit = ""] = /^(\d+)(Mi|Gi)$/.exec(quantity) ?? [];
+  return Number(number) * (unit === "Gi" ? 1024 : 1);
+}
+
+/** Prints the greatest VmHWM in kB of the processes of each pod, by its uid, which is in the name of its control group. */
+const peaks = `
+  import { readdirSync, readFileSync } from "node:fs";
+  const found = {};
+  for (const pid of readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name))) {
+    try {
+      const pod = /:memory:.*\\/pod([0-9a-f-]+)/.exec(readFileSync("/proc/" + pid + "/cgroup", "utf8"))?.[1];
+      const most = Number(/^VmHWM:\\s+(\\d+)/m.exec(readFileSync("/proc/" + pid + "/status", "utf8"))?.[1]);
+      if (pod) found[pod] = Math.max(found[pod] ?? 0, most);
+    } catch {} // It has ended.
+  }
+  console.log(JSON.stringify(found));`;
