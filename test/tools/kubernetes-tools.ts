@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { fromGo } from "./go.ts";
+import { fromModule } from "./module-file.ts";
 
 const clients = join(import.meta.dirname, "../clients");
 const helmVersion = "v4.3.1";
@@ -21,4 +22,13 @@ export const kubeconform = fromGo({
   package: "github.com/yannh/kubeconform/cmd/kubeconform",
   ldflags: [`-X main.version=${kubeconformVersion}`],
   what: `kubeconform ${kubeconformVersion} with Go, about 10 seconds the first time`,
+});
+
+/** The definition of the kind ServiceMonitor, by those who made it (Apache-2.0). */
+export const serviceMonitorCrd = fromModule({
+  name: "service-monitor-crd",
+  folder: join(clients, "prometheus-operator"),
+  module: "github.com/prometheus-operator/prometheus-operator",
+  path: "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
+  size: "about 4 MB",
 });

@@ -1,7 +1,7 @@
 import { fromApt } from "./apt.ts";
 import { deck, goKong } from "./clients.ts";
 import { kube } from "./kube.ts";
-import { helm, kubeconform } from "./kubernetes-tools.ts";
+import { helm, kubeconform, serviceMonitorCrd } from "./kubernetes-tools.ts";
 import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
 import { envoy, goReverseProxy } from "./proxies.ts";
 import { pulumi } from "./pulumi.ts";
@@ -36,6 +36,7 @@ const tools = {
   pulumi,
   helm,
   kubeconform,
+  "service-monitor-crd": serviceMonitorCrd,
 } satisfies Record<string, (say: (line: string) => void) => Promise<string>>;
 
 export type ToolName = keyof typeof tools;
@@ -43,7 +44,7 @@ export type ToolName = keyof typeof tools;
 export const isToolName = (name: string): name is ToolName => Object.hasOwn(tools, name);
 
 /**
- * The path of a tool's executable. What is missing is built or installed first, with lines of progress on stderr.
+ * The path of a tool's executable, or of the one file that it is. What is missing is built or installed first, with lines of progress on stderr.
  *
  * @throws Error that names the missing piece and what to do, when it cannot be had.
  */

@@ -1,0 +1,6 @@
+// The Prometheus operator (Apache-2.0), for the definition of its kind ServiceMonitor: nothing of it is built.
+module sluice.dev/test/clients/prometheus-operator
+
+go 1.26.0
+
+require github.com/prometheus-operator/prometheus-operator v0.85.0 // indirect

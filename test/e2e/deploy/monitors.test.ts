@@ -1,0 +1,67 @@
+/** The chart's ServiceMonitors, by the definition of those who made the kind. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { root } from "../../check/source-files.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { waitFor } from "../../process/index.ts";
+import { tool } from "../../tools/tool.ts";
+import { charts, helm, type Rendered, release, render } from "./helm.ts";
+
+const monitored = ["--set", "monitoring.serviceMonitors.enabled=true"];
+const labelled = [...monitored, "--set", "monitoring.serviceMonitors.labels.release=prometheus"];
+const frequent = [...monitored, "--set", "monitoring.serviceMonitors.interval=500ms"];
+const small = [...monitored, "--set", "userApi.enabled=false"];
+
+let plane: ControlPlane;
+before(async () => {
+  plane = await startControlPlane();
+  await plane.kubectl(["create", "namespace", "sluice"]);
+  await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds"), "-f", await tool("service-monitor-crd")]);
+  await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+  await waitFor(() => plane.kubectl(["get", "sluice,servicemonitors", "--all-namespaces"]), {
+    what: "the new kinds to be served",
+  });
+});
+after(() => plane?.stop());
+
+/** Only what the API server would store: unknown members are faults. */
+const create = (items: readonly object[]) =>
+  plane.kubectl(
+    ["create", "--namespace=sluice", "--dry-run=server", "--validate=strict", "--output=name", "-f", "-"],
+    JSON.stringify({ apiVersion: "v1", kind: "List", items }),
+  );
+
+const monitors = async (values: readonly string[]): Promise<readonly Rendered[]> =>
+  (await render({ values })).filter(({ kind }) => kind === "ServiceMonitor");
+
+for (const [what, values, count] of [
+  ["alone", monitored, 3],
+  ["with labels by which a Prometheus chooses them", labelled, 3],
+  ["that are read twice a second", frequent, 3],
+  ["without a user API", small, 2],
+] as const)
+  test(`the API server takes the chart's ServiceMonitors ${what}`, async () => {
+    const names = (await create(await monitors(values))).trim().split("\n");
+    assert.equal(names.length, count, names.join());
+  });
+
+test("Helm brings them where their kind is known", async () => {
+  const args = ["install", release, charts.sluice, "-n", "sluice", "--dry-run=server", ...monitored];
+  const { code, stderr } = await helm(args, plane.kubeconfig);
+  assert.equal(code, 0, stderr);
+});
+
+/** Changes of the first endpoint, each of which Prometheus' operator could not read. */
+for (const [change, fault] of [
+  [{ interval: "30 seconds" }, /spec\.endpoints\[0\]\.interval.* should match/],
+  [{ pth: "/metrics" }, /unknown field "(spec\.endpoints\[0\]\.)?pth"/],
+  [{ honorLabels: "true" }, /honorLabels.*boolean/],
+] as const)
+  test(`the API server would refuse one with ${JSON.stringify(change)}`, async () => {
+    const [monitor] = await monitors(monitored);
+    assert.ok(monitor);
+    const { endpoints, ...spec } = monitor.spec as { readonly endpoints: readonly object[] };
+    const faulty = { ...monitor, spec: { ...spec, endpoints: [{ ...endpoints[0], ...change }] } };
+    await assert.rejects(create([faulty]), fault);
+  });

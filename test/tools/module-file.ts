@@ -1,0 +1,45 @@
+import { copyFileSync, existsSync, readdirSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { startProcess } from "../process/index.ts";
+import { cacheFolder, keyOf } from "./cache.ts";
+
+/** A file that a Go module of others holds: nothing of it is built. */
+export interface ModuleFile {
+  readonly name: string;
+  /** Folder of a go.mod that requires the module, and of the go.sum that holds it to its hash. */
+  readonly folder: string;
+  readonly module: string;
+  /** Path of the file in the module. */
+  readonly path: string;
+  /** What is downloaded, for the line of progress. */
+  readonly size: string;
+}
+
+/**
+ * Has Go fetch the module when the cache does not have the file, and answers the file's path there.
+ *
+ * @returns a function that throws an Error when Go is missing or cannot fetch the module, with the end of Go's output.
+ */
+export function fromModule(wanted: ModuleFile): (say: (line: string) => void) => Promise<string> {
+  const { name, folder, module, path, size } = wanted;
+  return async (say) => {
+    const files = readdirSync(folder).map((file) => join(folder, file));
+    const kept = join(cacheFolder(), `${name}-${keyOf({ files, settings: [module, path] })}`);
+    if (existsSync(kept)) return kept;
+    say(`${name}: downloading with Go, ${size}`);
+    const go = await startProcess("go", ["mod", "download", "-json", module], {
+      name: "go",
+      cwd: folder,
+      env: { GOFLAGS: undefined },
+    }).catch((cause: unknown) => {
+      throw new Error(`go is missing: install Go 1.26 or newer, it brings ${name}`, { cause });
+    });
+    const { code } = await go.ended();
+    if (code !== 0) throw new Error(`go mod download ${module} failed:\n${go.tail()}`);
+    const { Dir } = JSON.parse(go.output()) as { readonly Dir: string };
+    const partial = `${kept}.${process.pid}`;
+    copyFileSync(join(Dir, path), partial);
+    renameSync(partial, kept);
+    return kept;
+  };
+}
