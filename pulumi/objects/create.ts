@@ -47,11 +47,23 @@ export function create(object: KubernetesObject, options: CustomResourceOptions 
   const { apiVersion, kind, metadata } = object;
   const known = constructors[`${apiVersion} ${kind}`];
   const made: Constructor = known ?? apiextensions.CustomResource;
-  return new made(metadata.name, object as never, {
+  return new made(metadata.name, (isAwaited(object) ? object : notAwaited(object)) as never, {
     customTimeouts: withPods.includes(kind) ? untilPodsEnd : timeouts,
     ...options,
   });
 }
+
+/**
+ * Of each core Service Pulumi would wait ten seconds more for its endpoints to settle, some at a time, though the pods
+ * behind it are waited for themselves. What it cannot know otherwise is the address that a cloud gives.
+ */
+const isAwaited = ({ apiVersion, kind, spec }: KubernetesObject): boolean =>
+  apiVersion !== "v1" || kind !== "Service" || (spec as { type?: string }).type === "LoadBalancer";
+
+const notAwaited = (object: KubernetesObject): KubernetesObject => {
+  const annotations = { ...object.metadata.annotations, "pulumi.com/skipAwait": "true" };
+  return { ...object, metadata: { ...object.metadata, annotations } };
+};
 
 /** The same for a Secret whose entries are made by the program: another run makes others, and they are not taken. */
 export const createOnce = (secret: KubernetesObject, options: CustomResourceOptions = {}): CustomResource =>
