@@ -1,0 +1,100 @@
+/** The callers' pod in a namespace of its own: other people's programs, which use the gateway by its Service. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Cluster } from "../../cluster/pods/cluster.ts";
+import type { Seen } from "./chart-callers.ts";
+import type { FollowersOptions, FollowersReport } from "./chart-followers.ts";
+import type { LoadOptions, LoadReport } from "./load.ts";
+
+/** Of the pod, and of the core Service `callers` that leads to its slow upstream at port 80. */
+export const callersNamespace = "callers";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface Callers {
+  /** One request from the pod. */
+  ask(
+    url: string,
+    init?: { method?: string; headers?: Readonly<Record<string, string>>; body?: string },
+  ): Promise<Answer>;
+  /** Requests from the pod until the function that is answered is called; `seen` is what its upstream saw meanwhile. */
+  load(options: LoadOptions): Promise<() => Promise<LoadReport & { readonly seen: readonly Seen[] }>>;
+  /** Followers in the pod until the function that is answered is called. Each was told of something. */
+  followers(options: FollowersOptions): Promise<() => Promise<FollowersReport>>;
+}
+
+const files = ["chart-callers.ts", "chart-followers.ts", "load.ts"];
+
+/** Node of this image runs the sources as they are. */
+const objects = (image: string) => [
+  { apiVersion: "v1", kind: "Namespace", metadata: { name: callersNamespace } },
+  {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "callers", namespace: callersNamespace },
+    data: {
+      "package.json": '{ "type": "module" }',
+      ...Object.fromEntries(files.map((name) => [name, readFileSync(join(import.meta.dirname, name), "utf8")])),
+    },
+  },
+  {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "callers", namespace: callersNamespace, labels: { app: "callers" } },
+    spec: {
+      terminationGracePeriodSeconds: 1,
+      automountServiceAccountToken: false,
+      containers: [
+        {
+          name: "callers",
+          image,
+          imagePullPolicy: "Never",
+          command: ["node", `/program/${files[0]}`],
+          readinessProbe: { tcpSocket: { port: 8081 }, periodSeconds: 1 },
+          volumeMounts: [{ name: "program", mountPath: "/program" }],
+        },
+      ],
+      volumes: [{ name: "program", configMap: { name: "callers" } }],
+    },
+  },
+  {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "callers", namespace: callersNamespace },
+    spec: {
+      selector: { app: "callers" },
+      ports: [{ name: "upstream", port: 80, targetPort: 8081 }],
+    },
+  },
+];
+
+export async function startCallers(cluster: Cluster, image: string): Promise<Callers> {
+  const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects(image) });
+  await cluster.kubectl(["apply", "--server-side", "-f", "-"], list);
+  const inTheirs = ["--namespace", callersNamespace];
+  await cluster.kubectl([...inTheirs, "wait", "pod/callers", "--for=condition=Ready", "--timeout=60s"]);
+  // Not by its Service, to which nothing may lead yet.
+  const address = await cluster.kubectl([...inTheirs, "get", "pod/callers", "-o", "jsonpath={.status.podIP}"]);
+  const { port } = await cluster.forward(address, 8080);
+  async function act<Result>(name: string, options: object = {}): Promise<Result> {
+    const response = await fetch(`http://127.0.0.1:${port}/${name}`, { method: "POST", body: JSON.stringify(options) });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`the callers' pod, ${name}: ${text}`);
+    return JSON.parse(text);
+  }
+  return {
+    ask: (url, init = {}) => act("ask", { url, init }),
+    async load(options) {
+      await act("load", options);
+      return () => act("end-load");
+    },
+    async followers(options) {
+      await act("followers", options);
+      return () => act("end-followers");
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * The program of the callers' pod: on port 8080 it is told what to do, on port 8081 it is an upstream that takes its time.
+ * Runs in a pod: imports nothing of the repository.
+ */
+import { createServer, type IncomingMessage } from "node:http";
+import { type Followers, startFollowers } from "./chart-followers.ts";
+import { type Load, startLoad } from "./load.ts";
+
+/** A request that came to the upstream. */
+export interface Seen {
+  /** Its header `x-request`. */
+  readonly id: string;
+  /** Address of the gateway's pod that sent it. */
+  readonly from: string;
+  /** Whether its connection was still there when the answer was ready. */
+  answered: boolean;
+}
+
+/** Milliseconds that the upstream takes for an answer. */
+const takes = 300;
+
+let load: Load | undefined;
+let followers: Followers | undefined;
+let seen: Seen[] = [];
+
+const acts: Readonly<Record<string, (options: never) => unknown>> = {
+  load: (options: Parameters<typeof startLoad>[0]) => {
+    seen = [];
+    load = startLoad(options);
+  },
+  followers: async (options: Parameters<typeof startFollowers>[0]) => {
+    followers = await startFollowers(options);
+  },
+  "end-load": async () => ({ ...(await load?.stop()), seen }),
+  "end-followers": () => followers?.stop(),
+  ask: async ({ url, init }: { readonly url: string; readonly init: RequestInit }) => {
+    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(20_000) });
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() };
+  },
+};
+
+async function bodyOf(message: IncomingMessage): Promise<string> {
+  let text = "";
+  for await (const piece of message.setEncoding("utf8")) text += piece;
+  return text;
+}
+
+createServer(async (asked, response) => {
+  try {
+    const act = acts[asked.url?.slice(1) ?? ""];
+    if (act === undefined) throw new Error(`there is no ${asked.url}`);
+    const result = await act(JSON.parse((await bodyOf(asked)) || "{}") as never);
+    response.end(JSON.stringify(result ?? null));
+  } catch (error) {
+    const cause = error instanceof Error && error.cause ? ` (${error.cause})` : "";
+    response.writeHead(500).end(`${error}${cause}`);
+  }
+}).listen(8080);
+
+createServer((asked, response) => {
+  const one: Seen = {
+    id: String(asked.headers["x-request"]),
+    from: asked.socket.remoteAddress?.replace("::ffff:", "") ?? "",
+    answered: false,
+  };
+  seen.push(one);
+  const timer = setTimeout(() => {
+    one.answered = true;
+    response.end("late");
+  }, takes);
+  response.once("close", () => clearTimeout(timer));
+}).listen(8081);

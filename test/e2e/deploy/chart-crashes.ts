@@ -1,0 +1,110 @@
+/** Nodes of the release that are killed, alone or while nobody can tell them anything. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { waitFor } from "../../process/index.ts";
+import { callersNamespace } from "./chart-callers-pod.ts";
+import { minutes, proxy, type Scene } from "./chart-scene.ts";
+import { release } from "./helm.ts";
+
+/** A process of a node: its id inside, and its pod's address. */
+interface NodeProcess {
+  readonly id: string;
+  readonly address: string;
+}
+
+/** A slow upstream behind the gateway, by the resources of its own team. */
+const slow = `
+apiVersion: sluice.dev/v1alpha1
+kind: Service
+metadata: { name: slow }
+spec: { backendRef: { name: callers, port: 80 } }
+---
+apiVersion: sluice.dev/v1alpha1
+kind: Route
+metadata: { name: slow }
+spec: { serviceRef: { name: slow }, paths: [/slow] }
+`;
+
+/** The nodes' processes, as they are called inside. */
+async function nodes({ cluster }: Scene): Promise<readonly NodeProcess[]> {
+  const script = `
+    import { readdirSync, readFileSync } from "node:fs";
+    const read = (id, file) => { try { return readFileSync("/proc/" + id + "/" + file, "utf8") } catch { return "" } };
+    const isNode = (id) => { const words = read(id, "cmdline").split("\\0"); return words[0].endsWith("/node") && words.at(-2) === "gateway" };
+    const address = (id) => /^ +\\|-- (10\\.244\\.0\\.[0-9]+)\\n +\\/32 host LOCAL/m.exec(read(id, "net/fib_trie"))?.[1] ?? "";
+    const ids = readdirSync("/proc").filter(isNode);
+    console.log(JSON.stringify(ids.map((id) => ({ id, address: address(id) }))));`;
+  const { stdout, stderr } = await cluster.run(process.execPath, ["--input-type=module", "--eval", script]);
+  assert.equal(stderr, "");
+  return JSON.parse(stdout);
+}
+
+/** Until so many nodes run that are none of these. */
+const started = (scene: Scene, count: number, killed: readonly NodeProcess[]) =>
+  waitFor(async () => (await nodes(scene)).filter(({ id }) => killed.every((one) => one.id !== id)).length === count, {
+    what: "the kubelet to start what was killed",
+    timeout: minutes,
+    interval: 500,
+  });
+
+export function killedNode(scene: () => Scene): void {
+  test("of a node that is killed with -9 only the requests fail that were under way in it", async (t) => {
+    const { cluster, callers, statusOf } = scene();
+    await cluster.kubectl(["apply", "--namespace", callersNamespace, "--filename", "-"], slow);
+    await waitFor(async () => (await statusOf("/slow")) === 200, { what: "the slow upstream to be served" });
+    const [killed] = await nodes(scene());
+    assert.ok(killed);
+    const endLoad = await callers.load({ url: `${proxy}/slow`, headers: {} });
+    let report: Awaited<ReturnType<typeof endLoad>>;
+    try {
+      await waitFor(() => callers.ask(`${proxy}/slow`), { what: "one more answer" });
+      await cluster.run("kill", ["-9", killed.id]);
+      await started(scene(), 2, [killed]);
+      await waitFor(() => callers.ask(`${proxy}/slow`), { what: "one more answer" });
+    } finally {
+      report = await endLoad();
+    }
+    const { statuses, failures, failed, refused, reused, seen } = report;
+    const cut = seen.filter(({ from, answered }) => from === killed.address && !answered);
+    t.diagnostic(
+      `${statuses["200"]} requests were answered, ${failed.length} failed (${JSON.stringify(failures)}); ${cut.length} were at ` +
+        `the upstream from the killed node; ${refused.length} connections were refused and ${reused} kept ones had ended before ` +
+        "anything was answered: those requests were sent again",
+    );
+    assert.deepEqual(Object.keys(statuses), ["200"]);
+    assert.ok(cut.length > 0, "nothing was under way");
+    for (const id of failed)
+      assert.ok(
+        seen.every(({ id: other, from, answered }) => other !== id || (from === killed.address && !answered)),
+        `request ${id} failed, which was not under way in the killed node`,
+      );
+    // Each of those of the killed node has failed before the eyes of its client.
+    assert.ok(failed.length + reused >= cut.length);
+  });
+}
+
+export function awayFromEverybody(scene: () => Scene): void {
+  test("a node that is started again while operator and API server are away serves what it kept", async () => {
+    const { cluster, kubectl, statusOf } = scene();
+    await kubectl("scale", `deployment/${release}-operator`, "--replicas=0");
+    await kubectl("wait", "--for=delete", "pod", "-l", "app.kubernetes.io/component=operator", "--timeout=1m");
+    await cluster.stopComponent("api-server");
+    try {
+      const killed = await nodes(scene());
+      assert.equal(killed.length, 2);
+      await cluster.run("kill", ["-9", ...killed.map(({ id }) => id)]);
+      await started(scene(), 2, killed);
+      // Without a document nobody would be asked for a key. Ten in a row: both nodes.
+      let inARow = 0;
+      const asked = async () => {
+        inARow = (await statusOf("/users/healthz").catch(() => 0)) === 401 ? inARow + 1 : 0;
+        return inARow === 10;
+      };
+      await waitFor(asked, { what: "what was kept to be served", timeout: minutes, interval: 200 });
+    } finally {
+      await cluster.startComponent("api-server");
+    }
+    await kubectl("scale", `deployment/${release}-operator`, "--replicas=1");
+    await kubectl("rollout", "status", `deployment/${release}-operator`, "--timeout=2m");
+  });
+}

@@ -1,0 +1,241 @@
+/**
+ * Followers of the user API who come again when their connection ends, and a writer of users. Runs in a pod: imports
+ * nothing of the repository.
+ */
+import { Agent, request } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+
+export interface FollowersOptions {
+  /** Of the GraphQL endpoint. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** How many of each kind. */
+  readonly each: number;
+}
+
+export interface FollowerReport {
+  readonly kind: "socket" | "stream";
+  /** How often its subscription was told of something on a connection of its own. */
+  readonly connections: number;
+  /** Connections that were not opened, and errors instead of events. */
+  readonly faults: readonly string[];
+  /** Codes and reasons with which sockets were closed. */
+  readonly ends: readonly string[];
+  /** Users that only the list told of, after a connection had ended. */
+  readonly caughtUp: number;
+  /** Users that were created since its first event and of whom neither an event nor the list told. */
+  readonly missed: number;
+  /** Users of whom one connection told twice. */
+  readonly twice: number;
+  /** Whether an event told of the last user of all. */
+  readonly hearsLast: boolean;
+}
+
+export interface FollowersReport {
+  readonly written: number;
+  /** Why users could not be created. */
+  readonly failures: readonly string[];
+  readonly followers: readonly FollowerReport[];
+}
+
+export interface Followers {
+  /** Creates one user more, waits until all have heard of it (10 s at most), and ends. */
+  stop(): Promise<FollowersReport>;
+}
+
+const subscription = "subscription { userCreated { id } }";
+
+/** Resolves when every follower was told of something. */
+export async function startFollowers({ url, headers, each }: FollowersOptions): Promise<Followers> {
+  const written: string[] = [];
+  const failures: string[] = [];
+  const ended = new AbortController();
+  const { signal } = ended;
+
+  /** On a connection of its own: nobody sends a mutation again on his own account. */
+  async function execute<Data>(query: string): Promise<Data> {
+    const { status, text } = await post(url, headers, JSON.stringify({ query }));
+    const answer = JSON.parse(text);
+    if (status !== 200 || answer.errors) throw new Error(`${status} ${text}`);
+    return answer.data;
+  }
+  async function create(): Promise<void> {
+    const email = `${crypto.randomUUID()}@example.org`;
+    try {
+      const mutation = `mutation { createUser(name: "New", email: "${email}") { id } }`;
+      const { createUser } = await execute<{ readonly createUser: { readonly id: string } }>(mutation);
+      written.push(createUser.id);
+    } catch (error) {
+      failures.push(String(error));
+    }
+  }
+  const listAfter = async (id: string) => {
+    const list = `{ users(first: 1000, after: "${id}") { id } }`;
+    const { users } = await execute<{ readonly users: readonly { readonly id: string }[] }>(list);
+    return users.map(({ id }) => id);
+  };
+
+  function startFollower(kind: FollowerReport["kind"]) {
+    const heard: string[] = [];
+    const listed = new Set<string>();
+    const faults: string[] = [];
+    const ends: string[] = [];
+    let connections = 0;
+    let twice = 0;
+
+    async function onceConnected(): Promise<void> {
+      const before = heard.at(-1);
+      const here = new Set<string>();
+      const told = (payload: { data?: { userCreated: { id: string } } | null; errors?: object[] }) => {
+        const id = payload.data?.userCreated.id;
+        if (id === undefined) return void faults.push(JSON.stringify(payload));
+        if (here.size === 0) {
+          connections += 1;
+          // Nothing says when a subscription stands. Its first event does: the list has all of before.
+          if (before !== undefined)
+            listAfter(before).then(
+              (ids) => ids.forEach((each) => void listed.add(each)),
+              (error) => faults.push(`the list: ${error}`),
+            );
+        }
+        if (here.has(id)) twice += 1;
+        here.add(id);
+        heard.push(id);
+      };
+      const follow = kind === "socket" ? followSocket : followStream;
+      ends.push(await follow({ url, headers, told, signal }));
+    }
+    const over = (async () => {
+      while (!signal.aborted) {
+        await onceConnected().catch((error) => signal.aborted || faults.push(String(error)));
+        await pause(100);
+      }
+    })();
+    return {
+      over,
+      hasHeard: (id: string) => heard.includes(id),
+      started: () => connections > 0,
+      report(): FollowerReport {
+        const owed = written.slice(written.indexOf(heard[0] ?? ""));
+        const known = new Set([...heard, ...listed]);
+        return {
+          kind,
+          connections,
+          faults,
+          ends: ends.slice(0, -1),
+          caughtUp: [...listed].filter((id) => !heard.includes(id)).length,
+          missed: owed.filter((id) => !known.has(id)).length,
+          twice,
+          hearsLast: heard.includes(written.at(-1) ?? ""),
+        };
+      },
+    };
+  }
+
+  const all = Array.from({ length: each }, () => [startFollower("socket"), startFollower("stream")]).flat();
+  let writing = true;
+  const writer = (async () => {
+    while (writing) {
+      await create();
+      await pause(50);
+    }
+  })();
+  if (!(await until(() => all.every(({ started }) => started())))) {
+    const reports = all.map(({ report }) => report());
+    throw new Error(`not all followers were told of something: ${JSON.stringify({ failures, reports })}`);
+  }
+  return {
+    async stop() {
+      writing = false;
+      await writer;
+      await create();
+      await until(() => all.every(({ hasHeard }) => hasHeard(written.at(-1) ?? "")));
+      ended.abort();
+      await Promise.all(all.map(({ over }) => over));
+      return { written: written.length, failures, followers: all.map(({ report }) => report()) };
+    },
+  };
+}
+
+/** Looks for 10 s at most, and answers whether it holds. */
+async function until(condition: () => boolean): Promise<boolean> {
+  const end = performance.now() + 10_000;
+  while (!condition() && performance.now() < end) await pause(20);
+  return condition();
+}
+
+const ownConnection = new Agent({ keepAlive: false });
+
+function post(url: string, headers: FollowersOptions["headers"], body: string) {
+  const init = { method: "POST", agent: ownConnection, headers: { ...headers, "content-type": "application/json" } };
+  return new Promise<{ status: number; text: string }>((resolve, reject) => {
+    const asked = request(url, { ...init, timeout: 10_000 }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (piece: string) => {
+        text += piece;
+      });
+      response.once("error", reject).once("end", () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    asked.once("timeout", () => asked.destroy(new Error("no answer within 10 s"))).once("error", reject);
+    asked.end(body);
+  });
+}
+
+interface Following {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Told of each result. */
+  readonly told: (payload: object) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Follows until the socket ends, and answers how. Rejects when it does not open. */
+function followSocket({ url, headers, told, signal }: Following): Promise<string> {
+  const options = { protocols: ["graphql-transport-ws"], headers } as unknown as string[];
+  const socket = new WebSocket(url.replace("http", "ws"), options);
+  const end = () => socket.close();
+  signal.addEventListener("abort", end, { once: true });
+  return new Promise<string>((resolve, reject) => {
+    let opened = false;
+    const tell = (message: object) => socket.send(JSON.stringify(message));
+    socket.addEventListener("open", () => {
+      opened = true;
+      tell({ type: "connection_init" });
+    });
+    socket.addEventListener("close", ({ code, reason }) => {
+      if (opened) resolve(`${code} ${reason}`.trim());
+      else reject(new Error("the socket did not open"));
+    });
+    socket.addEventListener("message", ({ data }) => {
+      const { type, payload } = JSON.parse(data);
+      if (type === "connection_ack") tell({ type: "subscribe", id: "1", payload: { query: subscription } });
+      if (type === "next") told(payload);
+      if (type === "error") told({ errors: payload });
+    });
+  }).finally(() => signal.removeEventListener("abort", end));
+}
+
+/** The same by an event stream. */
+async function followStream({ url, headers, told, signal }: Following): Promise<string> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json", accept: "text/event-stream" },
+    body: JSON.stringify({ query: subscription }),
+    signal,
+  });
+  if (response.status !== 200 || response.body === null) throw new Error(`the stream: ${response.status}`);
+  let rest = "";
+  try {
+    for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+      const events = (rest + piece).split("\n\n");
+      rest = events.pop() ?? "";
+      for (const event of events) {
+        const data = /^data: (.+)$/m.exec(event)?.[1];
+        if (data !== undefined) told(JSON.parse(data));
+      }
+    }
+    return "ended";
+  } catch (error) {
+    return String(error instanceof Error && error.cause ? error.cause : error);
+  }
+}

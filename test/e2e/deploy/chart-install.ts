@@ -1,0 +1,132 @@
+/** Install, upgrade, rollback and uninstall. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { waitFor } from "../../process/index.ts";
+import { namespace, type Scene } from "./chart-scene.ts";
+import { charts, release } from "./helm.ts";
+
+export function installation(scene: () => Scene): void {
+  test("install brings every pod to Ready in a namespace that enforces restricted Pod Security", async () => {
+    const { helm, upgrade, podsOf } = scene();
+    await helm("install", "sluice-crds", charts.crds, "--wait");
+    const notes = await upgrade();
+    assert.match(notes, /The user API: +the proxy's \/users\/graphql/);
+    for (const [component, count] of [
+      ["operator", 1],
+      ["gateway", 2],
+      ["admin", 1],
+      ["user-api", 2],
+      ["postgres", 1],
+      ["redis", 1],
+    ] as const)
+      assert.equal((await podsOf(component)).length, count, component);
+  });
+
+  test("helm test finds that all parts answer each other", async () => {
+    const { helm } = scene();
+    const log = await helm("test", release, "--logs");
+    assert.match(log, /ok the user API answers a query/);
+    assert.doesNotMatch(log, /FAILED/);
+  });
+
+  test("what somebody applies is served, and a fault is told at once by the webhook", async () => {
+    const { cluster, statusOf } = scene();
+    const resources = `
+apiVersion: sluice.dev/v1alpha1
+kind: Service
+metadata: { name: theirs }
+spec: { backendRef: { name: ${release}-operator, port: 8080 } }
+---
+apiVersion: sluice.dev/v1alpha1
+kind: Route
+metadata: { name: theirs }
+spec: { serviceRef: { name: theirs }, paths: [/theirs] }
+`;
+    await cluster.kubectl(["apply", "-n", namespace, "-f", "-"], resources);
+    await waitFor(async () => (await statusOf("/theirs/healthz")) === 200, { what: "the route to be served" });
+    const faulty = `
+apiVersion: sluice.dev/v1alpha1
+kind: Plugin
+metadata: { name: faulty }
+spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, name: theirs }] }
+`;
+    // The API server asks once it has heard of the authority.
+    await waitFor(
+      () =>
+        cluster
+          .kubectl(["apply", "-n", namespace, "--dry-run=server", "-f", "-"], faulty)
+          .then(() => false)
+          .catch((error: Error) => /spec\.config\.orgins: unknown field/.test(error.message)),
+      { what: "the webhook to refuse", timeout: 20_000 },
+    );
+  });
+
+  test("an upgrade with a changed limit is live without a restart, keeps every Secret, and a rollback takes it back", async () => {
+    const { podsOf, kubectl, statusOf, consumer, upgrade, helm } = scene();
+    const key = await consumer();
+    const look = async () => ({
+      gateway: await podsOf("gateway"),
+      users: await podsOf("user-api"),
+      secrets: await kubectl(
+        "get",
+        "secrets",
+        "-l",
+        "app.kubernetes.io/part-of=sluice",
+        "-o",
+        "jsonpath={.items[*].data}",
+      ),
+    });
+    const before = await look();
+    const asked = () => statusOf("/users/healthz", key);
+    assert.equal(await asked(), 200);
+    await upgrade("--set", "userApi.route.requestsPerMinute=1");
+    await waitFor(async () => (await asked()) === 429, { what: "the limit to hold", interval: 100 });
+    assert.deepEqual(await look(), before);
+    await helm("rollback", release, "1", "--wait", "--timeout=3m");
+    await waitFor(async () => (await asked()) === 200, { what: "the limit to be gone", interval: 100 });
+  });
+}
+
+export function removal(scene: () => Scene): void {
+  const volumeName = () =>
+    scene().kubectl("get", "pvc", `data-${release}-postgres-0`, "-o", "jsonpath={.spec.volumeName}");
+
+  test("uninstall takes all that is the release's, and leaves the kinds and other people's resources", async () => {
+    const { helm, kubectl } = scene();
+    await helm("uninstall", release, "--wait", "--timeout=3m");
+    const kinds = "deployments,statefulsets,pods,services,serviceaccounts,roles,rolebindings,networkpolicies";
+    const left = await waitFor(
+      async () => {
+        const names = await kubectl(
+          "get",
+          `${kinds},poddisruptionbudgets`,
+          "-l",
+          `app.kubernetes.io/instance=${release}`,
+          "-o",
+          "name",
+        );
+        return names === "" ? "nothing" : false;
+      },
+      { what: "all to be gone", timeout: 60_000, interval: 500 },
+    );
+    assert.equal(left, "nothing");
+    const wide = "clusterroles,clusterrolebindings,validatingwebhookconfigurations";
+    assert.equal(await kubectl("get", wide, "-l", `app.kubernetes.io/instance=${release}`, "-o", "name"), "");
+    const theirs = await kubectl(
+      "get",
+      "services.sluice.dev,routes.sluice.dev,plugins.sluice.dev,consumers.sluice.dev",
+      "-o",
+      "name",
+    );
+    assert.deepEqual(theirs.trim().split("\n").sort(), ["route.sluice.dev/theirs", "service.sluice.dev/theirs"]);
+  });
+
+  test("an installation after that takes up the database of before, and serves other people's resources again", async () => {
+    const { upgrade, secret, statusOf } = scene();
+    const [password, volume] = [await secret(`${release}-postgres`, "password"), await volumeName()];
+    await upgrade();
+    assert.equal(await secret(`${release}-postgres`, "password"), password);
+    assert.equal(await volumeName(), volume);
+    await waitFor(async () => (await statusOf("/theirs/healthz")) === 200, { what: "the route to be served" });
+  });
+}

@@ -1,0 +1,102 @@
+/** One release of the chart, with everything, on one cluster with pods: what the tests of the release act upon. */
+import assert from "node:assert/strict";
+import { type Cluster, startCluster } from "../../cluster/pods/cluster.ts";
+import { images } from "../../images/images.ts";
+import { tool } from "../../tools/tool.ts";
+import { type Callers, startCallers } from "./chart-callers-pod.ts";
+import { charts, type HelmAnswer, release } from "./helm.ts";
+
+/** The release's. */
+export const namespace = "sluice";
+export const proxy = `http://${release}-gateway.${namespace}.svc.cluster.local`;
+export const minutes = 60_000;
+
+/** A trial of everything, with images that are on the node. */
+const trial = [
+  ["postgres.enabled", "true"],
+  ["postgres.image.repository", "sluice/test-postgres"],
+  ["postgres.persistence.enabled", "true"],
+  ["redis.enabled", "true"],
+  ["redis.image.repository", "sluice/test-redis"],
+  // Sockets stay with a node that is to end for all of this time: tests wait for it.
+  ["gateway.drainSeconds", "5"],
+  ["admin.kubernetes", "true"],
+  ["userApi.replicas", "2"],
+  ["userApi.env.SLUICE_USER_API_REQUESTS_PER_MINUTE", "0"],
+  ["userApi.route.enabled", "true"],
+  ["userApi.route.requestsPerMinute", "1000000"],
+].flatMap(([name, value]) => ["--set", `${name}=${value}`]);
+
+export interface Scene {
+  readonly cluster: Cluster;
+  /** A pod of another namespace that asks, follows and answers. */
+  readonly callers: Callers;
+  /** In the release's namespace, as the administrator. */
+  kubectl(...args: readonly string[]): Promise<string>;
+  /** Answers stdout; a failed command is told with what the pods said. */
+  helm(...args: readonly string[]): Promise<string>;
+  /** `helm upgrade --install` of the trial with these arguments in addition, whatever its exit code. */
+  tryUpgrade(...args: readonly string[]): Promise<HelmAnswer>;
+  /** The same to its good end: all that is wanted is there and Ready. */
+  upgrade(...args: readonly string[]): Promise<string>;
+  /** Names of a part's pods, those that end among them. */
+  podsOf(component: string): Promise<readonly string[]>;
+  /** One entry of a Secret in clear. */
+  secret(name: string, key: string): Promise<string>;
+  /** The header that the user API's route asks for. */
+  consumer(): Promise<{ readonly apikey: string }>;
+  /** The status of a request to the proxy's Service, from the node. */
+  statusOf(path: string, headers?: Readonly<Record<string, string>>): Promise<number>;
+  end(): Promise<void>;
+}
+
+/** Starts the cluster, and the pod of the callers; nothing is installed yet. */
+export async function startScene(): Promise<Scene> {
+  const program = await tool("helm");
+  const { tar, images: built } = await images();
+  const cluster = await startCluster({ images: [tar], audit: true });
+  try {
+    await cluster.kubectl(["create", "namespace", namespace]);
+    await cluster.kubectl(["label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted"]);
+    return { ...acting(cluster, program), cluster, callers: await startCallers(cluster, built.gateway.name) };
+  } catch (error) {
+    await cluster.down();
+    throw error;
+  }
+}
+
+function acting(cluster: Cluster, program: string): Omit<Scene, "cluster" | "callers"> {
+  const kubectl: Scene["kubectl"] = (...args) => cluster.kubectl(["--namespace", namespace, ...args]);
+  const tryHelm = async (...args: readonly string[]): Promise<HelmAnswer> => {
+    const answer = await cluster.run(program, [...args, "--namespace", namespace], { timeout: 4 * minutes });
+    return { ...answer, code: answer.code ?? 1 };
+  };
+  const succeeded = async ({ code, stdout, stderr }: HelmAnswer): Promise<string> => {
+    assert.equal(code, 0, `${stderr}\n${stdout}\n${code === 0 ? "" : await cluster.logs()}`);
+    return stdout;
+  };
+  const tryUpgrade: Scene["tryUpgrade"] = (...args) =>
+    tryHelm("upgrade", "--install", release, charts.sluice, ...trial, "--wait", "--timeout=3m", ...args);
+  const secret: Scene["secret"] = async (name, key) =>
+    Buffer.from(await kubectl("get", "secret", name, "-o", `jsonpath={.data.${key}}`), "base64").toString();
+  return {
+    kubectl,
+    helm: async (...args) => succeeded(await tryHelm(...args)),
+    tryUpgrade,
+    upgrade: async (...args) => succeeded(await tryUpgrade(...args)),
+    async podsOf(component) {
+      const label = `app.kubernetes.io/component=${component}`;
+      const names = await kubectl("get", "pods", "-l", label, "-o", "jsonpath={.items[*].metadata.name}");
+      return names === "" ? [] : names.split(" ").sort();
+    },
+    secret,
+    consumer: async () => ({ apikey: await secret(`${release}-user-api-key`, "key") }),
+    async statusOf(path, headers = {}) {
+      const script = `const { status } = await fetch(${JSON.stringify(`${proxy}${path}`)}, { headers: ${JSON.stringify(headers)} }); console.log(status)`;
+      const { stdout, stderr } = await cluster.run(process.execPath, ["--input-type=module", "--eval", script]);
+      assert.equal(stderr, "");
+      return Number(stdout);
+    },
+    end: cluster.down,
+  };
+}
