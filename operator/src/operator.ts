@@ -74,7 +74,6 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     onOutranked: (term) => lead?.outranked(term),
     onChange: () => {
       seen ??= setImmediate(look);
-      durable?.look();
     },
     onPush: (outcome, seconds) => metrics.pushed(outcome, seconds),
   });
@@ -197,7 +196,11 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     log,
     onReconcile: metrics.reconciled,
     work: metrics.work.document,
-    onProgress: () => waitingRoom.look(),
+    onProgress() {
+      waitingRoom.look();
+      // Not only when a node tells news: one may have had the document before it was published here.
+      durable?.look();
+    },
   });
   const waitingRoom = createWaitingRoom({
     world: cache.resources,
@@ -241,9 +244,9 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     teller.close();
     waitingRoom.close();
     await server.close();
+    await durable?.close();
     await publisher.close();
     await writer.close();
-    await durable?.close();
     // Last: whoever leads next must not meet our own pushes and writes.
     await lead?.close();
     await store?.close();
@@ -257,7 +260,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     await close();
     throw error;
   }
-  lead = startLead({ floor, onTerm });
+  lead = startLead({ floor, onTerm, onReached: () => client.rewatch() });
   keeping = proof.keep?.({
     client,
     manager: MANAGER,

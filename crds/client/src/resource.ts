@@ -172,6 +172,11 @@ export interface ResourceClient {
   list(kind: Kind, options?: Selectors): Promise<readonly Resource[]>;
   /** Lists and then follows the kind until the signal aborts. Never throws: trouble goes to `lost`. */
   watch(kind: Kind, observer: Observer, options: WatchOptions): void;
+  /**
+   * Opens all watches anew where they stand. For callers who know that the way to the holder was broken for a while: a
+   * stream that died without a word is noticed only when something that it must bring is overdue, after a minute.
+   */
+  rewatch(): void;
   /** Server-side apply of the full set of fields that the manager owns. Never touches status. */
   apply(kind: Kind, resource: Resource, options: ApplyOptions): Promise<Resource>;
   /** Resolves when it is gone or was never there (false). */

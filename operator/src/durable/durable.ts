@@ -24,7 +24,7 @@ export interface Durable {
   look(): void;
   /** When something was kept last, Unix milliseconds; null: not by this process. */
   keptAt(): number | null;
-  /** Waits for a write that is under way. */
+  /** Keeps what was acknowledged last, if the store takes it soon. */
   close(): Promise<void>;
 }
 
@@ -32,6 +32,8 @@ export interface Durable {
 const SOON = 1000;
 /** Milliseconds between attempts to read. */
 const AGAIN = 1000;
+/** Milliseconds that a last write may take. Others wait for the lead meanwhile. */
+const LAST_WRITE = 1000;
 
 export function createDurable({ keeper, interval, hash, acknowledged, onRead, log }: DurableOptions): Durable {
   const closing = new AbortController();
@@ -104,7 +106,13 @@ export function createDurable({ keeper, interval, hash, acknowledged, onRead, lo
     async close() {
       closing.abort();
       clearTimeout(timer);
-      await writing;
+      const last = async () => {
+        await writing;
+        if (isRead && hash() !== keptHash) await write();
+      };
+      const late = new AbortController();
+      await Promise.race([last(), pause(LAST_WRITE, late.signal)]);
+      late.abort();
     },
   };
 }

@@ -1,6 +1,6 @@
 /** An operator that was started anew knows what the one before had published. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { createDirectoryClient, createDirectoryStore } from "@sluice/crds";
@@ -24,28 +24,39 @@ const write = (name: string, spec: object, kind = "Route") =>
     JSON.stringify({ apiVersion: "sluice.dev/v1alpha1", kind, metadata: { name }, spec }),
   );
 
-async function start() {
+interface Told {
+  readonly hash: string;
+  readonly term: number;
+  readonly nodes: readonly { readonly hash: string | null }[];
+}
+
+/** @param options.hears What is kept can be read only after the operator has heard of the node. */
+async function start({ interval = "50ms", hears = false } = {}) {
   const client = createDirectoryClient({ directory: folder.path, log });
   const settings = readSettings(operatorSettings, {
     SLUICE_OPERATOR_LISTEN: "127.0.0.1:0",
     SLUICE_DIRECTORY: folder.path,
     SLUICE_NODES: node.address,
     SLUICE_PUSH_TOKEN: TOKEN,
-    SLUICE_DOCUMENT_INTERVAL: "50ms",
+    SLUICE_DOCUMENT_INTERVAL: interval,
   });
   assert.ok(settings.value, JSON.stringify(settings.violations));
   const store = createDirectoryStore(folder.path, "document");
+  const heard = Promise.withResolvers<void>();
+  if (!hears) heard.resolve();
   const operator = await startOperator({
     settings: settings.value,
     client,
     proof: { credentials: { token: TOKEN } },
-    store,
+    store: { ...store, manifest: () => heard.promise.then(store.manifest) },
     log,
   });
   const address = `http://127.0.0.1:${operator.address.port}`;
+  const told = async () => (await (await fetch(`${address}/status`)).json()) as Told;
+  if (hears) await waitFor(async () => (await told()).nodes[0]?.hash, { what: "the operator to hear of the node" });
+  heard.resolve();
   return {
-    told: async () =>
-      (await (await fetch(`${address}/status`)).json()) as { readonly hash: string; readonly term: number },
+    told,
     async close() {
       await operator.close();
       await client.close();
@@ -56,6 +67,37 @@ async function start() {
 const kept = join(folder.path, ".status", "document");
 const manifest = () => JSON.parse(readFileSync(join(kept, "manifest"), "utf8")) as { hash: string; term: number };
 const paths = () => [...(node.snapshot?.routes.values() ?? [])].flatMap((route) => route.paths ?? []).sort();
+
+test("an operator that ends in order keeps what was acknowledged last", async () => {
+  write("users", { url: "http://users.test" }, "Service");
+  write("route", { serviceRef: { name: "users" }, paths: ["/first"] });
+  const operator = await start({ interval: "1h" });
+  let hash = "";
+  try {
+    await waitFor(() => paths().includes("/first"), { what: "the node to serve the route" });
+    hash = (await operator.told()).hash;
+    await waitFor(() => manifest().hash === hash, { what: "the document to be kept" });
+    write("route", { serviceRef: { name: "users" }, paths: ["/second"] });
+    await waitFor(() => paths().includes("/second"), { what: "the node to serve the change" });
+    ({ hash } = await operator.told());
+    assert.notEqual(manifest().hash, hash, "an hour is not over");
+  } finally {
+    await operator.close();
+  }
+  assert.equal(manifest().hash, hash);
+});
+
+test("what the nodes have already is kept by the next operator, should the one before not have come to it", async () => {
+  rmSync(kept, { recursive: true });
+  const operator = await start({ hears: true });
+  try {
+    const isKept = async () => (await operator.told()).hash === manifest().hash;
+    await waitFor(() => isKept().catch(() => false), { what: "the document to be kept" });
+    assert.equal(manifest().hash, node.snapshot?.hash);
+  } finally {
+    await operator.close();
+  }
+});
 
 test("a route that was made invalid while no operator ran is served as the nodes acknowledged it last", async () => {
   const secret = "a-password-of-the-configuration";

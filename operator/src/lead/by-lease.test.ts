@@ -21,12 +21,14 @@ function scene(t: TestContext) {
     start(me: string, floor = 0) {
       const store = shared.store();
       const terms: (number | null)[] = [];
+      const reached: number[] = [];
       const lead = leadByLease({ store, me, timing, log, clock })({
         floor: async () => floor,
         onTerm: (term) => void terms.push(term),
+        onReached: () => void reached.push(clock.now()),
       });
       all.push(lead);
-      return { lead, store, terms };
+      return { lead, store, terms, reached };
     },
   };
 }
@@ -64,6 +66,18 @@ test("after one that has died the next leads once the Lease has run out, and not
   assert.equal(two.lead.term(), null);
   await clock.pass(4500);
   assert.equal(two.lead.term(), 2);
+});
+
+test("leader and follower tell when the Lease answers again after it did not", async (t) => {
+  const { clock, start } = scene(t);
+  const [one, two] = [start("one"), start("two")];
+  await clock.pass(4000);
+  assert.deepEqual([one.reached, two.reached], [[], []]);
+  for (const { store } of [one, two]) store.fails = new Error("socket hang up");
+  await clock.pass(4000);
+  for (const { store } of [one, two]) store.fails = null;
+  await clock.pass(4000);
+  assert.deepEqual([one.reached.length, two.reached.length], [1, 1]);
 });
 
 test("who cannot renew stops before another can begin, and is a follower afterwards", async (t) => {

@@ -34,7 +34,7 @@ export function leadByLease(options: ByLeaseOptions): StartLead {
   return (hooks) => start(options, hooks);
 }
 
-function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTerm }: LeadHooks) {
+function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTerm, onReached }: LeadHooks) {
   const closing = new AbortController();
   let held: Held | null = null;
   let look: Look | null = null;
@@ -90,6 +90,7 @@ function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTer
     try {
       // Whoever has held it for too long without a renewal looks first who has it now.
       await (held && term() !== null ? renew(held).catch(lookAgain) : attempt());
+      if (trouble !== "") onReached?.();
       trouble = "";
     } catch (error) {
       if (closing.signal.aborted || error instanceof Conflict) return;

@@ -15,6 +15,8 @@ export interface LeadHooks {
   readonly floor: () => Promise<number>;
   /** Told whenever `term()` has become another. */
   readonly onTerm: (term: number | null) => void;
+  /** Told when what decides about the lead answers again after it did not. Others may have been cut off from it as well. */
+  readonly onReached?: () => void;
 }
 
 export type StartLead = (hooks: LeadHooks) => Lead;

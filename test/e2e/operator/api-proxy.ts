@@ -30,6 +30,8 @@ export interface ApiProxy {
   readonly asked: readonly Asked[];
   /** From now on; null: all is passed on. Undefined from it: this one is. */
   spoil(answer: ((asked: Asked) => Answer | undefined) | null): void;
+  /** Breaks off what flows now: each answer that has not ended, watches among them. */
+  cut(): void;
   /** What flows now never flows again, and nobody is told: no byte, no end. New requests are passed on. */
   silence(): void;
   close(): Promise<void>;
@@ -97,6 +99,9 @@ export async function startApiProxy(kubeconfig: string, options: ApiProxyOptions
     asked,
     spoil(next) {
       answer = next;
+    },
+    cut() {
+      for (const response of flowing.keys()) response.destroy();
     },
     silence() {
       for (const [response, answered] of flowing) {

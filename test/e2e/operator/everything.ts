@@ -6,9 +6,9 @@ export interface Place {
   readonly namespace: string;
   /** As the administrator. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
-  /** Ends the operator in order and starts it again. */
   /** The last lines of its log. */
-  operatorTail(): string;
+  operatorTail(): string | Promise<string>;
+  /** Ends the operator in order and starts it again. */
   restartOperator(between: () => Promise<void>): Promise<void>;
   /** A request to the admin listener; the answer's status and its members. */
   admin(
@@ -112,8 +112,8 @@ export async function everythingOfTheOperator(place: Place): Promise<void> {
   const kept = await waitFor(async () => (await parts()) || undefined, {
     what: "parts of the document",
     timeout: 30_000,
-  }).catch((cause: unknown) => {
-    throw new Error(`no part of the document is kept; the operator said:\n${place.operatorTail()}`, { cause });
+  }).catch(async (cause: unknown) => {
+    throw new Error(`no part of the document is kept; the operator said:\n${await place.operatorTail()}`, { cause });
   });
   await inPlace(
     "patch",

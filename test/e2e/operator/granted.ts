@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import type { Audited } from "../../cluster/audit.ts";
 
-interface Rule {
+/** Of a Role or a ClusterRole. */
+export interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly resourceNames?: readonly string[];
@@ -35,18 +36,15 @@ export function grantsOf(part: "operator" | "admin", sections: readonly string[]
   const rules: Readonly<Record<string, readonly Rule[]>> = parse(
     readFileSync(new URL(`${part}-role.yaml`, files), "utf8"),
   );
-  return sections.flatMap((section) =>
-    (rules[section] ?? []).flatMap(({ apiGroups, resources, resourceNames: names, verbs }) =>
-      apiGroups.flatMap((group) =>
-        resources.flatMap((resource) =>
-          verbs.map((verb) => ({
-            verb,
-            group,
-            resource,
-            ...(names && { names }),
-            ...(ofHome.includes(section) && { namespace: home }),
-          })),
-        ),
+  return sections.flatMap((section) => grantsIn(rules[section] ?? [], ofHome.includes(section) ? home : undefined));
+}
+
+/** The grants of rules that hold in a namespace; absent: wherever the role holds. */
+export function grantsIn(rules: readonly Rule[], namespace?: string): readonly Grant[] {
+  return rules.flatMap(({ apiGroups, resources, resourceNames: names, verbs }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) =>
+        verbs.map((verb) => ({ verb, group, resource, ...(names && { names }), ...(namespace && { namespace }) })),
       ),
     ),
   );

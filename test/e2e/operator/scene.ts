@@ -164,6 +164,26 @@ export function writeKubeconfig(folder: string, { server, user = {} }: { server:
   return file;
 }
 
+/** Waits for all, though one has failed: what is under way could not be ended. */
+async function together<Parts extends readonly unknown[]>(
+  parts: readonly [...{ [At in keyof Parts]: Promise<Parts[At]> }],
+) {
+  await Promise.allSettled(parts);
+  return Promise.all(parts) as Promise<Parts>;
+}
+
+/** With the kinds, and the users and their rights. */
+async function planeOf(options?: ControlPlaneOptions): Promise<ControlPlane> {
+  const plane = await startControlPlane(options);
+  try {
+    await prepare(plane);
+    return plane;
+  } catch (error) {
+    await plane.stop();
+    throw error;
+  }
+}
+
 async function prepare(plane: ControlPlane): Promise<void> {
   await Promise.all([
     plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]),
@@ -181,14 +201,20 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     for (const end of ends.splice(0).reverse()) await end();
   };
   try {
-    const plane = await startControlPlane(options.plane);
-    ends.push(plane.stop);
-    const [certificates, upstream] = await Promise.all([
-      writePushCertificates(join(folder.path, "push")),
-      startUpstream("echo"),
-      prepare(plane),
+    const starting = async <Part>(part: Promise<Part>, end: (part: Part) => unknown): Promise<Part> => {
+      const started = await part;
+      ends.push(() => end(started));
+      return started;
+    };
+    const certificates = await writePushCertificates(join(folder.path, "push"));
+    const [plane, upstream, ...nodes] = await together([
+      starting(planeOf(options.plane), ({ stop }) => stop()),
+      starting(startUpstream("echo"), ({ close }) => close()),
+      starting(nodeOf("node-1", certificates.node), (node) => node.process.stop()),
+      starting(nodeOf("node-2", { ...certificates.node, ...options.second }, options.flags), (node) =>
+        node.process.stop(),
+      ),
     ]);
-    ends.push(upstream.close);
     const client = createClusterClient({ kubeconfig: plane.kubeconfig, log: { info() {}, warn() {}, error() {} } });
     ends.push(client.close);
     const admin = connectApi(plane.kubeconfig);
@@ -201,22 +227,18 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     }
     const api = await startApiProxy(await plane.kubeconfigFor(users.operator));
     ends.push(api.close);
-    const nodes: Scene["nodes"] = await Promise.all([
-      nodeOf("node-1", certificates.node),
-      nodeOf("node-2", { ...certificates.node, ...options.second }, options.flags),
-    ]);
-    for (const node of nodes) ends.push(() => node.process.stop());
     const addresses = (await options.through?.(nodes, certificates)) ?? nodes.map(({ push }) => push);
     const kubeconfig = writeKubeconfig(join(folder.path, "operator"), { server: api.url });
     const own = { KUBECONFIG: kubeconfig, SLUICE_NODES: addresses.join(","), ...certificates.operator };
-    const operator = await operatorOf("operator", { ...own, ...options.operator }, options.flags);
-    ends.push(() => operator.process.stop());
-    const twin = await operatorOf("twin", {
+    const twins = {
       ...certificates.operator,
       KUBECONFIG: await plane.kubeconfigFor("twin"),
       SLUICE_NODES: nodes.map(({ push }) => push).join(","),
-    });
-    ends.push(() => twin.process.stop());
+    };
+    const [operator, twin] = await together([
+      starting(operatorOf("operator", { ...own, ...options.operator }, options.flags), (one) => one.process.stop()),
+      starting(operatorOf("twin", twins), (one) => one.process.stop()),
+    ]);
     return { folder: folder.path, plane, api, client, kept, certificates, upstream, nodes, operator, twin, close };
   } catch (error) {
     await close();

@@ -61,7 +61,8 @@ test("a storm of 5,000 deletes among other changes: what is left is served, and 
       await removed;
       await waitFor(async () => (await resources()) < 10, { what: "the operator to have seen it", timeout: 60_000 });
       const took = (await scene.operator.metric("sluice_operator_push_seconds_count")) - pushes;
-      assert.ok(took < ROUTES, `${took} pushes: they should share`);
+      // Counted for each node. A push takes along all that changed while the one before was on its way.
+      assert.ok(took < scene.nodes.length * ROUTES, `${took} pushes to two nodes: they should share`);
     },
   });
   for (const { proxy } of scene.nodes)

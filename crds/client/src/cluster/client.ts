@@ -41,6 +41,7 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
   const closing = new AbortController();
   const followed = new Set<Promise<void>>();
   const turns = new Map<string, Turns>();
+  let watching = new AbortController();
 
   async function get(ref: Ref): Promise<Resource | null> {
     try {
@@ -68,8 +69,14 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
         observer,
         log,
         signal: AbortSignal.any([signal, closing.signal]),
+        cut: () => watching.signal,
       }).finally(() => followed.delete(reflected));
       followed.add(reflected);
+    },
+
+    rewatch() {
+      watching.abort();
+      watching = new AbortController();
     },
 
     async apply(kind, resource, { manager, expect: expected, force, managedFields }) {

@@ -27,6 +27,8 @@ export interface Fake {
   send(event: WatchEvent): Promise<void>;
   /** Ends the open watch, with an error or as the server does. */
   endWatch(error?: Error): Promise<void>;
+  /** As whoever knows of a broken way does it. */
+  cut(): Promise<void>;
   openWatches(): number;
   sleepers(): number;
   /** Aborts and waits for the reflector. */
@@ -58,6 +60,7 @@ export function createFake(): Fake {
   const open = new Set<Stream>();
   const sleeping = new Set<{ until: number; wake: () => void }>();
   const stop = new AbortController();
+  let cutting = new AbortController();
   let now = 0;
 
   const clock: Clock = {
@@ -180,6 +183,11 @@ export function createFake(): Fake {
         stream.ended = true;
         stream.error = error;
       }),
+    cut() {
+      cutting.abort();
+      cutting = new AbortController();
+      return settle();
+    },
     openWatches: () => open.size,
     sleepers: () => sleeping.size,
     async end() {
@@ -196,6 +204,7 @@ export function createFake(): Fake {
       clock,
       log: { info() {}, warn() {}, error: (_, message) => errors.push(message) },
       signal: stop.signal,
+      cut: () => cutting.signal,
       observer: {
         replaced: (resources) => tell(`replaced ${resources.map(({ metadata }) => metadata.name).join(",")}`),
         changed: ({ metadata }) => tell(`changed ${metadata.name}`),

@@ -195,6 +195,20 @@ test("opens another watch when one went silent, and only one", () =>
     assert.equal(fake.openWatches(), 1);
   }));
 
+test("opens another watch where the last one stood when it is told to, though it is open or being opened", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    await fake.send({ type: "BOOKMARK", object: resource("", "20") });
+    await fake.cut();
+    assert.deepEqual(fake.calls, ["list", "watch 10", "watch 20"]);
+    fake.hangWatches();
+    await fake.cut();
+    await fake.cut();
+    assert.deepEqual(fake.calls.slice(3), ["watch 20", "watch 20"]);
+    assert.equal(fake.openWatches(), 1);
+    assert.deepEqual([fake.waits, fake.troubles, fake.told], [[], [], ["replaced a"]]);
+  }));
+
 test("gives up on a watch that does not open", () =>
   reflecting(async (fake) => {
     fake.hangWatches();

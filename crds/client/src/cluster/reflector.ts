@@ -47,6 +47,8 @@ export interface ReflectorOptions {
   readonly observer: Observer;
   readonly log: Log;
   readonly signal: AbortSignal;
+  /** Aborts when watches that are open now are to be opened anew; asked for each of them. Default: never. */
+  readonly cut?: () => AbortSignal;
 }
 
 const pageSize = 500;
@@ -64,7 +66,8 @@ const patience = 15_000;
 const relistAfter = 30 * 60_000;
 
 /** Resolves when the signal has aborted; never rejects. */
-export async function reflect({ kind, transport, clock, observer, log, signal }: ReflectorOptions): Promise<void> {
+export async function reflect(options: ReflectorOptions): Promise<void> {
+  const { kind, transport, clock, observer, log, signal, cut = () => signal } = options;
   const tell = createTell({ kind, log, signal });
   const backoff = createBackoff(() => clock.random());
   /** Where to resume; undefined: list first. */
@@ -83,13 +86,13 @@ export async function reflect({ kind, transport, clock, observer, log, signal }:
   }
 
   /** Whether the server answers: a version that it has forgotten is an answer. */
-  async function answered<Answer>(asked: Promise<Answer>): Promise<Answer> {
+  async function answered<Answer>(asked: Promise<Answer>, cutOff?: AbortSignal): Promise<Answer> {
     try {
       const answer = await asked;
       note(null);
       return answer;
     } catch (error) {
-      note(isExpired(error) ? null : errorOf(error));
+      if (!cutOff?.aborted) note(isExpired(error) ? null : errorOf(error));
       throw error;
     }
   }
@@ -114,7 +117,8 @@ export async function reflect({ kind, transport, clock, observer, log, signal }:
 
   async function follow(resourceVersion: string): Promise<void> {
     const attempt = new AbortController();
-    const either = AbortSignal.any([signal, attempt.signal]);
+    const cutOff = cut();
+    const either = AbortSignal.any([signal, cutOff, attempt.signal]);
     const startedAt = clock.now();
     let heardAt = startedAt;
     let opened = false;
@@ -129,7 +133,8 @@ export async function reflect({ kind, transport, clock, observer, log, signal }:
     try {
       const timeoutSeconds = Math.round(watchSeconds * (1 + clock.random()));
       const opening = transport.watch({ resourceVersion, timeoutSeconds }, either);
-      const events = await answered(opening.catch((error) => Promise.reject(attempt.signal.aborted ? slow() : error)));
+      const inTime = opening.catch((error) => Promise.reject(attempt.signal.aborted ? slow() : error));
+      const events = await answered(inTime, cutOff);
       opened = true;
       for await (const event of events) {
         if (either.aborted) return;
@@ -144,6 +149,7 @@ export async function reflect({ kind, transport, clock, observer, log, signal }:
       const shortLived = !heard && clock.now() - startedAt < goodAfter;
       if (shortLived && !either.aborted) throw new Error("the watch ended as soon as it began");
     } catch (error) {
+      if (cutOff.aborted) return;
       // A silent stream may be dead or merely quiet: opening the next one tells.
       if (!attempt.signal.aborted || !opened) throw error;
       log.info({ kind }, "the watch went silent; opening another one");

@@ -98,6 +98,9 @@ export function createDirectoryClient({ directory: path, log }: DirectoryClientO
       feed.add(createSubscription({ selection, observer, log, signal: either }), either);
     },
 
+    // A folder is looked at again and again, whatever its file system tells: no stream can die.
+    rewatch() {},
+
     apply: (kind, resource, { expect }) => write(lock, () => applyResource(place, { kind, resource, expect })),
     remove: (ref, { uid } = {}) => write(lock, () => removeResource(place, { ref, uid })),
 
