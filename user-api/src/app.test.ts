@@ -121,8 +121,17 @@ describe("the user directory", () => {
     assert.deepEqual(users.find(({ name }) => name === "Eve")?.posts, [{ title: "Hello" }]);
     assert.deepEqual(users.find(({ name }) => name === "User 7")?.posts, []);
     await add("Again");
-    const one = await ask(app, { query: `{ user(id: "${eve.id}") { posts { title } } }` });
-    assert.deepEqual(one.data, { user: { posts: [{ title: "Hello" }, { title: "Again" }] } });
+    // One user comes with the posts, in the usual way and by a plan.
+    for (let n = 0; n < 3; n++) {
+      queries.length = 0;
+      const one = await ask(app, { query: `{ user(id: "${eve.id}") { posts { title } } }` });
+      assert.deepEqual(one.data, { user: { posts: [{ title: "Hello" }, { title: "Again" }] } });
+      assert.equal(queries.length, 1, queries.join("\n"));
+    }
+    const spread = await ask(app, {
+      query: `{ user(id: "${eve.id}") { ...P } } fragment P on User { posts { title } }`,
+    });
+    assert.deepEqual(spread.data, { user: { posts: [{ title: "Hello" }, { title: "Again" }] } });
   });
 
   it("gives pages of users, each behind the last user of the one before", async () => {

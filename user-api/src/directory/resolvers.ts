@@ -1,9 +1,9 @@
 /** What the schema's fields do. The policy (policy/policy.ts) puts its checks before them, field by field. */
 import { randomUUIDv7 } from "node:crypto";
-import type { GraphQLError } from "graphql";
+import { type FieldNode, type GraphQLError, Kind } from "graphql";
 import { failure } from "../errors.ts";
 import type { Consumer } from "../policy/consumer.ts";
-import type { Post, User, UserStore } from "../store/store.ts";
+import type { Post, User, UserStore, UserWithPosts } from "../store/store.ts";
 import { checkNewUser, type NewUser, type Violation } from "./new-user.ts";
 import { checkPage, type GivenPage, tooMany } from "./page.ts";
 
@@ -43,6 +43,17 @@ function badInput(violations: readonly Violation[]): GraphQLError {
   return failure("BAD_USER_INPUT", message, { violations });
 }
 
+/** What graphql-js tells resolvers, as far as ours ask for it. */
+interface Info {
+  readonly fieldNodes: readonly FieldNode[];
+}
+
+/** Whether posts are among what is asked for, as far as can be seen without looking into fragments. */
+const wantsPosts = ({ fieldNodes }: Info): boolean =>
+  fieldNodes.some(({ selectionSet }) =>
+    selectionSet?.selections.some((one) => one.kind === Kind.FIELD && one.name.value === "posts"),
+  );
+
 export function makeResolvers({ store, page, created }: ResolverOptions) {
   return {
     Query: {
@@ -55,8 +66,8 @@ export function makeResolvers({ store, page, created }: ResolverOptions) {
         if (users.length > page) throw tooMany(page);
         return users;
       },
-      user: (_root: unknown, { id }: { readonly id: string }) =>
-        store.user(id).then((user) => {
+      user: (_root: unknown, { id }: { readonly id: string }, _context: Context, info: Info) =>
+        store.user(id, { posts: wantsPosts(info) }).then((user) => {
           if (user === null) throw failure("NOT_FOUND", "User not found");
           return user;
         }),
@@ -82,7 +93,7 @@ export function makeResolvers({ store, page, created }: ResolverOptions) {
     },
 
     User: {
-      posts: ({ id }: User, _given: unknown, { postsOf }: Context) => postsOf(id),
+      posts: ({ id, posts }: UserWithPosts, _given: unknown, { postsOf }: Context) => posts ?? postsOf(id),
     },
   };
 }

@@ -188,13 +188,14 @@ function putField(
   }
   const resolve = compiler.replays.original(field.resolve);
   const argumentsFor = argumentsOf(field, node);
+  const info = infoOf(nodes);
   return (source, result, run) => {
     const given = argumentsFor(run.variables);
     // graphql-js asks root fields about what it is given as root: nothing.
     const about = source === NO_ROOT ? undefined : source;
     let value: unknown;
     try {
-      value = resolve(about, given, run.context, NO_INFO);
+      value = resolve(about, given, run.context, info);
     } catch (error) {
       if (!(error instanceof Irregular)) run.given.add(node, about, new Thrown(error));
       throw error;
@@ -222,12 +223,18 @@ function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): (v
   };
 }
 
-/** Our resolvers ask for no information about the query. One that does fails, and graphql-js gives it to it. */
-const NO_INFO = new Proxy({} as GraphQLResolveInfo, {
-  get() {
-    throw new Irregular();
-  },
-});
+/**
+ * The field's nodes are all that our resolvers ask for about the query. One that wants more fails, and graphql-js gives
+ * it to it.
+ */
+function infoOf(fieldNodes: readonly FieldNode[]): GraphQLResolveInfo {
+  return new Proxy({ fieldNodes } as GraphQLResolveInfo, {
+    get(info, name) {
+      if (name === "fieldNodes") return info.fieldNodes;
+      throw new Irregular();
+    },
+  });
+}
 
 interface Place {
   readonly complete: Complete;

@@ -2,7 +2,7 @@
 import type { Database, Row } from "./database.ts";
 import { type GatherOptions, gather } from "./gather.ts";
 import { migrations, requireMigrated } from "./migrations.ts";
-import type { Post, User, UserStore } from "./store.ts";
+import type { Post, User, UserStore, UserWithPosts } from "./store.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -13,8 +13,14 @@ const emailKey = (email: string): string => email.normalize("NFC").toLowerCase()
 
 const userOf = (row: Row): User => ({ id: String(row.id), name: String(row.name), email: String(row.email) });
 
-type Titles = readonly (string | null)[];
-const postOf = (title: string | null): Post => ({ title });
+/** Null: none. */
+type Titles = readonly (string | null)[] | null;
+const postsOf = (titles: unknown): readonly Post[] => ((titles as Titles) ?? []).map((title) => ({ title }));
+
+function withPostsOf(row: Row): UserWithPosts {
+  const { id, name, email } = userOf(row);
+  return { id, name, email, posts: postsOf(row.titles) };
+}
 
 /** Two, so that one slow question does not hold up all others. */
 const GATHERED: GatherOptions = { parallel: 2, most: 2_000 };
@@ -39,13 +45,22 @@ export async function openUserStore(database: Database, { migrate = true }: User
     return new Map(rows.map((row) => [String(row.id), userOf(row)]));
   }, GATHERED);
 
+  const usersWithPostsById = gather<UserWithPosts>(async (ids) => {
+    const rows = await database.query(
+      `select id, name, email, (select json_agg(title order by posts.id) from posts where user_id = users.id) as titles
+       from users where id = any($1::uuid[])`,
+      [ids],
+    );
+    return new Map(rows.map((row) => [String(row.id), withPostsOf(row)]));
+  }, GATHERED);
+
   const postsByUser = gather<readonly Post[]>(async (userIds) => {
     // A row for each user: three posts would be three rows, each with the user's id.
     const rows = await database.query(
       `select user_id, json_agg(title order by id) as titles from posts where user_id = any($1::uuid[]) group by user_id`,
       [userIds],
     );
-    return new Map(rows.map(({ user_id, titles }) => [String(user_id), (titles as Titles).map(postOf)]));
+    return new Map(rows.map(({ user_id, titles }) => [String(user_id), postsOf(titles)]));
   }, GATHERED);
 
   return {
@@ -61,11 +76,11 @@ export async function openUserStore(database: Database, { migrate = true }: User
       return rows.map(userOf);
     },
 
-    user(id) {
+    user(id, { posts = false } = {}) {
       // The server refuses to compare a uuid with anything else; here that is just an id that nobody has.
       if (!UUID.test(id)) return Promise.resolve(null);
       const key = id.toLowerCase();
-      return usersById([key]).then((found) => found.get(key) ?? null);
+      return (posts ? usersWithPostsById : usersById)([key]).then((found) => found.get(key) ?? null);
     },
 
     async add({ id, name, email }) {

@@ -95,6 +95,21 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.equal(queries.length, 1);
     });
 
+    it("reads a user with the posts, oldest first, by one query for all who ask at once", async () => {
+      const [ann, bob] = [user(), user()];
+      for (const one of [ann, bob]) await store.add(one);
+      await post(ann.id, "first");
+      await post(ann.id, null);
+      queries.length = 0;
+      const nobody = store.user(randomUUIDv7(), { posts: true });
+      assert.deepEqual(await Promise.all([ann, bob].map(({ id }) => store.user(id, { posts: true }))), [
+        { ...ann, posts: [{ title: "first" }, { title: null }] },
+        { ...bob, posts: [] },
+      ]);
+      assert.equal(await nobody, null);
+      assert.equal(queries.length, 1);
+    });
+
     it("keeps everything when the migrations run again", async () => {
       const ann = user();
       await store.add(ann);
