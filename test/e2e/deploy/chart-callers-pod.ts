@@ -21,11 +21,26 @@ export interface Callers {
     url: string,
     init?: { method?: string; headers?: Readonly<Record<string, string>>; body?: string },
   ): Promise<Answer>;
+  /** Has the gateway lead the path /slow to the pod's upstream, which answers with the address that it was asked from. */
+  serve(): Promise<unknown>;
   /** Requests from the pod until the function that is answered is called; `seen` is what its upstream saw meanwhile. */
   load(options: LoadOptions): Promise<() => Promise<LoadReport & { readonly seen: readonly Seen[] }>>;
   /** Followers in the pod until the function that is answered is called. Each was told of something. */
   followers(options: FollowersOptions): Promise<() => Promise<FollowersReport>>;
 }
+
+/** A slow upstream behind the gateway, by the resources of its own team. */
+const slow = `
+apiVersion: sluice.dev/v1alpha1
+kind: Service
+metadata: { name: slow }
+spec: { backendRef: { name: callers, port: 80 } }
+---
+apiVersion: sluice.dev/v1alpha1
+kind: Route
+metadata: { name: slow }
+spec: { serviceRef: { name: slow }, paths: [/slow] }
+`;
 
 const files = ["chart-callers.ts", "chart-followers.ts", "load.ts"];
 
@@ -87,6 +102,7 @@ export async function startCallers(cluster: Cluster, image: string): Promise<Cal
     return JSON.parse(text);
   }
   return {
+    serve: () => cluster.kubectl([...inTheirs, "apply", "--filename", "-"], slow),
     ask: (url, init = {}) => act("ask", { url, init }),
     async load(options) {
       await act("load", options);

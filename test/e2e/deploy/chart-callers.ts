@@ -66,7 +66,7 @@ createServer((asked, response) => {
   seen.push(one);
   const timer = setTimeout(() => {
     one.answered = true;
-    response.end("late");
+    response.end(one.from);
   }, takes);
   response.once("close", () => clearTimeout(timer));
 }).listen(8081);

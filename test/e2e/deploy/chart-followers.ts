@@ -166,7 +166,18 @@ async function until(condition: () => boolean): Promise<boolean> {
 
 const ownConnection = new Agent({ keepAlive: false });
 
-function post(url: string, headers: FollowersOptions["headers"], body: string) {
+/** Where nobody listened nothing was sent: another connection is tried. */
+async function post(url: string, headers: FollowersOptions["headers"], body: string): ReturnType<typeof postOnce> {
+  try {
+    return await postOnce(url, headers, body);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ECONNREFUSED")) throw error;
+    await pause(20);
+    return post(url, headers, body);
+  }
+}
+
+function postOnce(url: string, headers: FollowersOptions["headers"], body: string) {
   const init = { method: "POST", agent: ownConnection, headers: { ...headers, "content-type": "application/json" } };
   return new Promise<{ status: number; text: string }>((resolve, reject) => {
     const asked = request(url, { ...init, timeout: 10_000 }, (response) => {

@@ -32,6 +32,6 @@ describe("Helm on a cluster with pods", () => {
   rollouts(scene);
   metricsTests(scene);
   badInput(scene);
-  awayFromEverybody(scene);
   removal(scene);
+  awayFromEverybody(scene);
 });

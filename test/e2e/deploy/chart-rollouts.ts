@@ -47,6 +47,13 @@ async function undisturbed(
   return { cameAgain: followers.map(({ ends }) => ends.length) };
 }
 
+/** Addresses of nodes to which connections lead. */
+async function answering({ callers }: Scene): Promise<ReadonlySet<string>> {
+  const once = () => callers.ask(`${proxy}/slow`, { headers: { connection: "close" } });
+  const answers = await Promise.all(Array.from({ length: 20 }, once));
+  return new Set(answers.filter(({ status }) => status === 200).map(({ body }) => body));
+}
+
 export function rollouts(scene: () => Scene): void {
   const settled = (component: string, count: number) =>
     // Those that were replaced are told to end only when the new ones are Ready.
@@ -77,7 +84,8 @@ export function rollouts(scene: () => Scene): void {
   test("from one node to five and back to two no query fails, and every subscription resumes", {
     timeout: 4 * minutes,
   }, async (t) => {
-    const { kubectl } = scene();
+    const { kubectl, callers } = scene();
+    await callers.serve();
     const scale = (count: number) => kubectl("scale", `deployment/${release}-gateway`, `--replicas=${count}`);
     await scale(1);
     await settled("gateway", 1);
@@ -85,6 +93,7 @@ export function rollouts(scene: () => Scene): void {
       await scale(5);
       await kubectl("rollout", "status", `deployment/${release}-gateway`, "--timeout=2m");
       // On all five: three of them go.
+      await waitFor(async () => (await answering(scene())).size === 5, { what: "the Service to lead to all nodes" });
       await follow();
       await scale(2);
       await settled("gateway", 2);
