@@ -31,10 +31,11 @@ const faultsOf = (values: Texts): readonly string[] => {
 };
 
 test("a namespace is enough: all else is as in the chart", () => {
-  const { release, ownNamespace, isPublic } = loaded({ namespace: "shop" });
+  const { release, ownNamespace, isPublic, timeout } = loaded({ namespace: "shop" });
   assert.deepEqual([release.name, release.namespace, release.version], ["sluice", "shop", "0.1.0"]);
   assert.equal(release.values.gateway.replicas, 2);
   assert.deepEqual([ownNamespace, isPublic], [true, false]);
+  assert.deepEqual([timeout, loaded({ namespace: "shop", timeout: "90s" }).timeout], [undefined, "90s"]);
 });
 
 test("values are filled with the chart's, map by map", () => {
@@ -98,6 +99,7 @@ test("all faults are told at once", () => {
 
 for (const { values, fault } of [
   { values: { creates: "pods" }, fault: "sluice:creates: expected sluice or crds, not 'pods'" },
+  { values: { timeout: "soon" }, fault: "sluice:timeout: expected a time such as 90s or 10m, not 'soon'" },
   { values: { gatway: "{}" }, fault: "sluice:gatway: there is no such value" },
   { values: { gateway: '{"replicas":"2"}' }, fault: 'sluice:gateway.replicas: must be integer, not "2"' },
   { values: { gateway: "many" }, fault: 'sluice:gateway: must be object, not "many"' },

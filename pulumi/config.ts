@@ -11,6 +11,8 @@ export interface SluiceConfig {
   readonly ownNamespace: boolean;
   /** Whether people of anywhere reach it: then no Route may be without a Plugin. */
   readonly isPublic: boolean;
+  /** How long the API server and the pods may take to create or change one object, with its unit: `90s`. Unset: 5 minutes. */
+  readonly timeout?: string;
   /** API key of the user API's first consumer. Unset: one is made. */
   readonly consumerKey?: Output<string>;
   /** Address of the user API's Postgres server, with user and password. Unset: as the values say. */
@@ -45,6 +47,12 @@ const keys = {
   name: { expected: "what the names of all objects begin with", example: "sluice", optional: true, accepts: isName },
   ownNamespace: { expected: "true or false", example: "true", optional: true, accepts: isBoolean },
   public: { expected: "true or false", example: "true", optional: true, accepts: isBoolean },
+  timeout: {
+    expected: "a time such as 90s or 10m",
+    example: "10m",
+    optional: true,
+    accepts: (text) => /^[1-9]\d{0,3}[sm]$/.test(text),
+  },
   consumerKey: {
     expected: "an API key of at least 16 characters, as a secret",
     optional: true,
@@ -93,6 +101,7 @@ export function loadConfig(config = new Config(), stack = getStack()): StackConf
     release,
     ownNamespace: config.getBoolean("ownNamespace") ?? true,
     isPublic: config.getBoolean("public") ?? false,
+    timeout: config.get("timeout"),
     consumerKey: config.getSecret("consumerKey"),
     databaseUrl: config.getSecret("databaseUrl"),
     redisPassword: config.getSecret("redisPassword"),

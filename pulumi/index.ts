@@ -3,17 +3,18 @@ import { getStack } from "@pulumi/pulumi";
 import { loadConfig, type StackConfig } from "./config.ts";
 import { createCrds } from "./crds.ts";
 import { enforce } from "./policy/enforce.ts";
-import { createSluice, type Outputs, ownEverything, STACK_LABEL } from "./stack.ts";
+import { createSluice, type Outputs, ownEverything, STACK_LABEL, waitAtMost } from "./stack.ts";
 
 const config = loadConfig();
 const refuseFaults = enforce({ public: config.creates === "sluice" && config.isPublic });
 ownEverything(STACK_LABEL, getStack());
+if (config.creates === "sluice" && config.timeout !== undefined) waitAtMost(config.timeout);
+
+const outputs = create(config);
+refuseFaults();
 
 /** The outputs of the stack: a stack of CRDs has none. */
-export const { namespace, name, proxyAddress, adminAddress, adminToken, usersAddress, consumerKey, forward } =
-  create(config);
-
-refuseFaults();
+export default outputs;
 
 function create(stack: StackConfig): Partial<Outputs> {
   if (stack.creates === "sluice") return createSluice(stack);

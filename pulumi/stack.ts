@@ -29,6 +29,14 @@ export function ownEverything(name: string, value: string): void {
   });
 }
 
+/** Bounds the time to create or change an object, for all Kubernetes objects that are registered from now on. */
+export function waitAtMost(timeout: string): void {
+  runtime.registerStackTransformation(({ type, props, opts }) => {
+    if (!type.startsWith("kubernetes:")) return undefined;
+    return { props, opts: { ...opts, customTimeouts: { ...opts.customTimeouts, create: timeout, update: timeout } } };
+  });
+}
+
 /** What people need of a stack. All but namespace and name may be missing, as the values say. */
 export interface Outputs {
   readonly namespace: string;

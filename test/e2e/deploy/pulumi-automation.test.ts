@@ -118,6 +118,17 @@ const containerOf = (image: string) => ({
 
 const policyPacks = [policyPack];
 
+test("who may not create what a program says is told the verb and the kind, and nothing is begun", async () => {
+  const { envVars } = shop.workspace;
+  shop.workspace.program = programOf({ limited: true, tag: "1" });
+  shop.workspace.envVars = { ...envVars, KUBECONFIG: await plane.kubeconfigFor("somebody") };
+  await assert.rejects(shop.up(), /User "somebody" cannot (patch|create) resource "namespaces"/);
+  shop.workspace.envVars = envVars;
+  const { resources = [], pending_operations: pending = [] } = (await shop.exportStack()).deployment;
+  const begun = resources.filter(({ type }: { type: string }) => /^kubernetes:/.test(type));
+  assert.deepEqual([begun, pending], [[], []]);
+});
+
 test("the policy pack refuses what breaks a rule, in a preview and in an up, and nothing else", async () => {
   shop.workspace.program = programOf({ limited: true, tag: "latest" });
   const refused =

@@ -2,16 +2,19 @@
  * The real Pulumi engine and provider on a cluster of one node with real pods. The tests are one story, in order.
  *
  * What this cluster cannot enforce is compared as objects in same-objects.test.ts: NetworkPolicies, the autoscaler's
- * metrics, LoadBalancers.
+ * metrics. The address of a LoadBalancer is given by the suite.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { type Cluster, startCluster } from "../../cluster/pods/cluster.ts";
 import { openProject, type Project } from "../../deploy/project.ts";
-import { selectStack } from "../../deploy/stack.ts";
+import { mendStack, selectStack } from "../../deploy/stack.ts";
 import { images } from "../../images/images.ts";
 import { temporaryFolder, waitFor } from "../../process/index.ts";
 import { type ClientPod, startClient } from "./client-pod.ts";
+import { killUp } from "./pulumi-killed.ts";
+import { giveAddress, servers, startServers } from "./pulumi-servers.ts";
 
 const folder = temporaryFolder("pulumi");
 let cluster: Cluster;
@@ -22,6 +25,7 @@ let coldStart: number;
 
 const url = "http://sluice-gateway.sluice-dev.svc.cluster.local/users/graphql";
 const json = { "content-type": "application/json" };
+const page = { origin: "https://page.example", "access-control-request-method": "POST" };
 const graphql = (query: string) => ({
   method: "POST",
   headers: { ...json, apikey: key },
@@ -50,29 +54,55 @@ async function pulumi(...args: readonly string[]): Promise<string> {
   return output;
 }
 
-async function up(stack: string): Promise<void> {
-  await selectStack(project, stack);
-  await pulumi("up", "--yes", "--stack", stack);
+/** Without the preview that a person has: what would be, the engine looks at again anyway. */
+const up = (stack: string) => pulumi("up", "--yes", "--skip-preview", "--stack", stack);
+
+type Texts = Readonly<Record<string, string>>;
+
+async function configure(stack: string, values: Texts, secrets: Texts = {}): Promise<void> {
+  const set = (flag: string, texts: Texts) =>
+    Object.entries(texts).flatMap(([path, text]) => [flag, `sluice:${path}=${text}`]);
+  await pulumi(
+    "config",
+    "set-all",
+    "--path",
+    ...set("--plaintext", values),
+    ...set("--secret", secrets),
+    "--stack",
+    stack,
+  );
 }
 
 const inDev = (...args: readonly string[]) => cluster.kubectl(["--namespace=sluice-dev", ...args]);
 
-test("the CRDs come first, from a stack of their own", () => up("crds"));
+/** The pods of a stack, which must all be Ready. */
+async function readyPods(namespace: string): Promise<readonly string[]> {
+  const { items } = JSON.parse(await cluster.kubectl(["get", "pods", `--namespace=${namespace}`, "--output=json"]));
+  for (const { metadata, status } of items) {
+    const ready = status.conditions.find(({ type }: { type: string }) => type === "Ready");
+    assert.equal(ready?.status, "True", metadata.name);
+  }
+  return items.map(({ metadata }: { metadata: { labels: Record<string, string> } }) => {
+    return metadata.labels["app.kubernetes.io/component"];
+  });
+}
+
+test("the CRDs come first, from a stack of their own", async () => {
+  await selectStack(project, "crds");
+  await up("crds");
+});
 
 test("up of dev from nothing brings every pod to Ready, and the first request is answered", async (t) => {
+  await selectStack(project, "dev");
   const began = performance.now();
-  await up("dev");
+  await pulumi("up", "--yes", "--stack", "dev");
   key = (await pulumi("stack", "output", "consumerKey", "--show-secrets", "--stack", "dev")).trim();
   const answered = async () => (await client.send(url, graphql("{ users { name } }"))).status === 200;
   await waitFor(answered, { what: "the first answer", timeout: 30_000, interval: 200 });
   coldStart = performance.now() - began;
   t.diagnostic(`from pulumi up to the first answered request: ${(coldStart / 1000).toFixed(1)} s`);
-  const pods = JSON.parse(await inDev("get", "pods", "--output=json")).items;
-  assert.equal(pods.length, 6, "operator, gateway, admin, user API, Postgres, Redis");
-  for (const { metadata, status } of pods) {
-    const ready = status.conditions.find(({ type }: { type: string }) => type === "Ready");
-    assert.equal(ready?.status, "True", metadata.name);
-  }
+  const parts = await readyPods("sluice-dev");
+  assert.deepEqual(parts.toSorted(), ["admin", "gateway", "operator", "postgres", "redis", "user-api"]);
   const namespace = JSON.parse(await cluster.kubectl(["get", "namespace", "sluice-dev", "--output=json"]));
   assert.equal(namespace.metadata.labels["pod-security.kubernetes.io/enforce"], "restricted");
 });
@@ -105,7 +135,7 @@ test("without a key 401, and pages of other origins are answered by CORS", async
   assert.equal(status, 401);
   const preflight = await client.send(url, {
     method: "OPTIONS",
-    headers: { origin: "https://page.example", "access-control-request-method": "POST" },
+    headers: page,
   });
   assert.equal(preflight.status, 200);
   assert.equal(preflight.headers["access-control-allow-origin"], "*");
@@ -120,15 +150,70 @@ test("a limit that is changed holds without a restart, and one beyond it is 429"
     ]);
   };
   const before = await startTimes();
-  await pulumi("config", "set", "--path", "sluice:userApi.route.requestsPerMinute", "5", "--stack", "dev");
+  await configure("dev", { "userApi.route.requestsPerMinute": "5" });
   await up("dev");
   const limited = async () => (await client.statuses(url, graphql("{ __typename }"), 8)).includes(429);
   await waitFor(limited, { what: "a 429 under the new limit", timeout: 30_000, interval: 500 });
   assert.deepEqual(await startTimes(), before);
-  await pulumi("config", "set", "--path", "sluice:userApi.route.requestsPerMinute", "100000", "--stack", "dev");
+  await configure("dev", { "userApi.route.requestsPerMinute": "100000" });
   await up("dev");
   const open = async () => (await client.statuses(url, graphql("{ __typename }"), 8)).every((status) => status === 200);
   await waitFor(open, { what: "the greater limit", timeout: 30_000, interval: 500 });
+});
+
+/** Each custom resource of dev: which it is, and how often its spec has changed. */
+async function customResources(): Promise<readonly string[]> {
+  const kinds = ["services", "routes", "plugins", "consumers"].map((kind) => `${kind}.sluice.dev`).join(",");
+  const { items } = JSON.parse(await inDev("get", kinds, "--output=json"));
+  return items.map(
+    ({ kind, metadata }: { kind: string; metadata: { name: string; uid: string; generation: number } }) =>
+      `${kind} ${metadata.name} ${metadata.uid} ${metadata.generation}`,
+  );
+}
+
+test("an operator that does not start and a port that is taken are told in words; the next up brings the new operator, and all the time requests are answered", async () => {
+  const before = await customResources();
+  assert.equal(before.length, 7);
+  const name = "docker.io/sluice/operator";
+  await cluster.run("ctr", ["--namespace=k8s.io", "images", "tag", `${name}:0.1.0`, `${name}:next`]);
+  const taken = { port: 80, nodePort: 30_080 };
+  const holder = { metadata: { name: "holder" }, spec: { type: "NodePort", ports: [taken] } };
+  await cluster.kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "Service", ...holder }));
+  const service = { "gateway.service.type": "NodePort", "gateway.service.nodePort": `${taken.nodePort}` };
+
+  let going = true;
+  const seen: number[] = [];
+  const asking = (async () => {
+    // Slower than the user API's own limit of 600 in a minute.
+    while (going) {
+      const [statuses] = await Promise.all([client.statuses(url, graphql("{ __typename }"), 5), pause(1_000)]);
+      seen.push(...statuses);
+    }
+  })();
+  try {
+    await configure("dev", { timeout: "15s", "operator.image.tag": "missing", ...service });
+    const { code, output } = await project.run(["up", "--yes", "--skip-preview", "--stack", "dev"]);
+    assert.notEqual(code, 0);
+    assert.match(output, /spec\.ports\[0\]\.nodePort: Invalid value: 30080: provided port is already allocated/);
+    assert.match(output, /sluice-operator' timed out waiting to be Ready/);
+    assert.match(output, /\[operator\]\[(ErrImagePull|ImagePullBackOff)\].*sluice\/operator:missing/);
+
+    await configure("dev", { timeout: "3m", "operator.image.tag": "next", "gateway.service.nodePort": "30081" });
+    await up("dev");
+  } finally {
+    going = false;
+    await asking;
+  }
+  assert.deepEqual([...new Set(seen)], [200]);
+  assert.ok(seen.length > 50, `${seen.length} requests`);
+  const image = "--output=jsonpath={.items[*].spec.containers[0].image}";
+  const operators = () => inDev("get", "pods", "--selector=app.kubernetes.io/component=operator", image);
+  const replaced = async () => (await operators()) === "sluice/operator:next";
+  await waitFor(replaced, { what: "the former operators to end", timeout: 40_000, interval: 300 });
+  assert.deepEqual(await customResources(), before);
+  const port = "--output=jsonpath={.spec.ports[0].nodePort}";
+  assert.equal(await inDev("get", "service/sluice-gateway", port), "30081");
+  await pulumi("preview", "--refresh", "--expect-no-changes", "--stack", "dev");
 });
 
 test("what kubectl changed is found by refresh and repaired by up", async () => {
@@ -137,6 +222,10 @@ test("what kubectl changed is found by refresh and repaired by up", async () => 
   await inDev("delete", "poddisruptionbudget", "sluice-operator");
   const origins = '--patch={"spec":{"config":{"origins":["https://drift.example"]}}}';
   await inDev("patch", "plugins.sluice.dev/sluice-user-api-cors", "--type=merge", origins);
+  const preflight = { method: "OPTIONS", headers: { ...page, origin: "https://drift.example" } };
+  const drifted = async () =>
+    (await client.send(url, preflight)).headers["access-control-allow-origin"] === "https://drift.example";
+  await waitFor(drifted, { what: "the operator to serve what kubectl changed", timeout: 30_000, interval: 300 });
   const looked = await project.run(["refresh", "--preview-only", "--expect-no-changes", "--stack", "dev"]);
   assert.notEqual(looked.code, 0, "the drift is told");
   await pulumi("refresh", "--yes", "--stack", "dev");
@@ -151,14 +240,51 @@ test("what kubectl changed is found by refresh and repaired by up", async () => 
   await pulumi("preview", "--expect-no-changes", "--stack", "dev");
 });
 
+test("prod comes up beside it with servers of somebody else, though the first run was killed in its middle", async () => {
+  await startServers(cluster);
+  await selectStack(project, "prod");
+  // Its nodes ask for more processors than there are here.
+  const cpu = { "gateway.resources.requests.cpu": "100m", "userApi.resources.requests.cpu": "100m" };
+  await configure("prod", { ...servers.config, ...cpu }, servers.secrets);
+  const inProd = (...args: readonly string[]) => cluster.kubectl(["--namespace=sluice-prod", ...args]);
+  const begun = async () => (await inProd("get", "deployments", "--output=name")) !== "";
+  await killUp(project, "prod", () =>
+    waitFor(begun, { what: "a Deployment to be created", timeout: 60_000, interval: 200 }),
+  );
+  const locked = await project.run(["up", "--yes", "--skip-preview", "--stack", "prod"]);
+  assert.notEqual(locked.code, 0, "Pulumi alone refuses");
+  assert.match(locked.output, /the stack is currently locked by/);
+  const said: string[] = [];
+  await mendStack(project, "prod", (line) => said.push(line));
+  assert.match(said.join("\n"), /was killed \(process \d+\): its lock is removed\./);
+  assert.match(said.join("\n"), /ended in the middle of \d+ objects/);
+
+  const address = "10.250.0.1";
+  await Promise.all([up("prod"), giveAddress(cluster, "sluice-prod", address)]);
+  const three = async () =>
+    (await inProd("get", "hpa/sluice-gateway", "--output=jsonpath={.status.currentReplicas}")) === "3";
+  await waitFor(three, { what: "the autoscaler to bring three nodes", timeout: 60_000, interval: 300 });
+  await inProd("wait", "pod", "--all", "--for=condition=Ready", "--timeout=60s");
+  const count = (part: string, times: number) => Array.from({ length: times }, () => part);
+  const expected = [...count("admin", 1), ...count("gateway", 3), ...count("operator", 2), ...count("user-api", 3)];
+  assert.deepEqual((await readyPods("sluice-prod")).toSorted(), expected);
+  const apikey = (await pulumi("stack", "output", "consumerKey", "--show-secrets", "--stack", "prod")).trim();
+  const query = graphql("{ users { name } }");
+  const { status, body, headers } = await client.send(`http://${address}/users/graphql`, {
+    ...query,
+    headers: { ...query.headers, host: "users.example.com", apikey },
+  });
+  assert.deepEqual([status, body], [200, '{"data":{"users":[]}}']);
+  assert.equal(headers["x-ratelimit-remaining-minute"], "599", "counted in Redis");
+  await pulumi("preview", "--refresh", "--expect-no-changes", "--stack", "prod");
+});
+
 test("staging stands beside it in its own namespace, and destroy of dev leaves nothing of dev and all of staging", async () => {
   await selectStack(project, "staging");
-  for (const [path, value] of Object.entries(small)) {
-    await pulumi("config", "set", "--path", `sluice:${path}`, value, "--stack", "staging");
-  }
+  await configure("staging", small);
   await up("staging");
   assert.equal(await cluster.kubectl(["get", "deployments", "-n", "sluice-staging", "--output=name"]).then(lines), 4);
-  await pulumi("destroy", "--yes", "--stack", "dev");
+  await pulumi("destroy", "--yes", "--skip-preview", "--stack", "dev");
   const kinds = await cluster.kubectl(["api-resources", "--verbs=list", "--output=name"]);
   const names = kinds.trim().split("\n").join(",");
   const left = await cluster.kubectl(["get", names, "-A", "-l", "sluice.dev/stack=dev", "--output=name"]);

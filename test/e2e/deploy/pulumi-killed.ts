@@ -1,0 +1,35 @@
+/** A run of Pulumi that ends in its middle, as when a machine is switched off. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import type { Project } from "../../deploy/project.ts";
+import { startProcess } from "../../process/index.ts";
+import { tool } from "../../tools/tool.ts";
+
+/** Starts `pulumi up` and kills it with all that it started, once `until` answers. */
+export async function killUp({ folder, env }: Project, stack: string, until: () => Promise<unknown>): Promise<void> {
+  const args = ["up", "--yes", "--skip-preview", "--non-interactive", "--stack", stack];
+  const run = await startProcess(await tool("pulumi"), args, { name: "pulumi", cwd: folder, env });
+  try {
+    await until();
+  } finally {
+    // Its language host and our program are in groups of their own, and would stay.
+    const left = descendantsOf(run.pid);
+    await run.kill9();
+    for (const pid of left) kill(pid);
+  }
+}
+
+function descendantsOf(pid: number): readonly number[] {
+  const read = (thread: string) => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").split(" ");
+  const children = readdirSync(`/proc/${pid}/task`).flatMap(read).filter(Boolean).map(Number);
+  return [...children, ...children.flatMap(descendantsOf)];
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    // It ended with the others.
+    assert.equal((error as NodeJS.ErrnoException).code, "ESRCH");
+  }
+}

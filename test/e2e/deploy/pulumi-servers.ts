@@ -1,0 +1,68 @@
+/** Postgres and Redis of somebody else in the cluster, and the address that a cloud gives a Service: what prod asks for. */
+import type { Cluster } from "../../cluster/pods/cluster.ts";
+import { waitFor } from "../../process/index.ts";
+
+const namespace = "servers";
+const password = "s3cretword";
+
+/** What the config of prod says of them. Redis has no certificate that the images would trust, so it is asked without TLS. */
+export const servers = {
+  secrets: {
+    databaseUrl: `postgres://users:${password}@postgres.${namespace}.svc.cluster.local:5432/users`,
+    redisPassword: password,
+  },
+  config: { "redis.host": `redis.${namespace}.svc.cluster.local`, "redis.tls": "false" },
+} as const;
+
+/** Starts both in a namespace of their own. */
+export async function startServers(cluster: Cluster): Promise<void> {
+  const items = [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+    ...serverOf("postgres", 5432, {
+      image: "sluice/test-postgres:18",
+      env: [
+        { name: "POSTGRES_USER", value: "users" },
+        { name: "POSTGRES_DB", value: "users" },
+        { name: "POSTGRES_PASSWORD", value: password },
+        { name: "PGDATA", value: "/var/lib/postgresql/data" },
+      ],
+      volumeMounts: [
+        { name: "data", mountPath: "/var/lib/postgresql" },
+        { name: "run", mountPath: "/var/run/postgresql" },
+      ],
+    }),
+    ...serverOf("redis", 6379, {
+      image: "sluice/test-redis:7",
+      args: ["redis-server", "--requirepass", password, "--save", ""],
+      volumeMounts: [{ name: "data", mountPath: "/data" }],
+    }),
+  ];
+  await cluster.kubectl(
+    ["apply", "--server-side", "-f", "-"],
+    JSON.stringify({ apiVersion: "v1", kind: "List", items }),
+  );
+  await cluster.kubectl(["wait", "--namespace", namespace, "pod", "--all", "--for=condition=Ready", "--timeout=60s"]);
+}
+
+function serverOf(name: string, port: number, container: object): readonly object[] {
+  const metadata = { name, namespace };
+  const labels = { app: name };
+  const spec = {
+    terminationGracePeriodSeconds: 1,
+    securityContext: { runAsUser: 65532, runAsGroup: 65532, fsGroup: 65532 },
+    volumes: ["data", "run"].map((volume) => ({ name: volume, emptyDir: {} })),
+    containers: [{ name, readinessProbe: { tcpSocket: { port }, periodSeconds: 1 }, ...container }],
+  };
+  return [
+    { apiVersion: "v1", kind: "Pod", metadata: { ...metadata, labels }, spec },
+    { apiVersion: "v1", kind: "Service", metadata, spec: { selector: labels, ports: [{ port }] } },
+  ];
+}
+
+/** Gives the Service of the type LoadBalancer this address, once it is there: nothing else in the cluster would. */
+export async function giveAddress(cluster: Cluster, namespace: string, ip: string): Promise<void> {
+  const patch = JSON.stringify({ status: { loadBalancer: { ingress: [{ ip }] } } });
+  const service = ["--namespace", namespace, "service/sluice-gateway"];
+  const given = () => cluster.kubectl(["patch", ...service, "--subresource=status", "--type=merge", "--patch", patch]);
+  await waitFor(given, { what: "a Service that can be given an address", timeout: 120_000, interval: 500 });
+}
