@@ -85,6 +85,32 @@ spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, n
     await helm("rollback", release, "1", "--wait", "--timeout=3m");
     await waitFor(async () => (await asked()) === 200, { what: "the limit to be gone", interval: 100 });
   });
+
+  test("an autoscaler that is switched on finds the nodes that there are, and so does every upgrade after that", async () => {
+    const { kubectl, podsOf, upgrade } = scene();
+    const look = async () => ({
+      replicas: await kubectl("get", `deployment/${release}-gateway`, "-o", "jsonpath={.spec.replicas}"),
+      pods: await podsOf("gateway"),
+    });
+    const before = await look();
+    const on = ["--set", "gateway.autoscaling.enabled=true"];
+    for (const values of [on, on, []]) {
+      await upgrade(...values);
+      assert.deepEqual(await look(), before, values.join(" "));
+    }
+    // What an autoscaler writes nobody takes back, although the values know nothing of it.
+    await upgrade(...on);
+    await kubectl("scale", `deployment/${release}-gateway`, "--replicas=3");
+    await upgrade(...on);
+    assert.equal((await look()).replicas, "3");
+    await kubectl("scale", `deployment/${release}-gateway`, "--replicas=2");
+    await upgrade();
+    await waitFor(async () => (await podsOf("gateway")).length === 2, {
+      what: "two nodes",
+      timeout: 60_000,
+      interval: 500,
+    });
+  });
 }
 
 export function removal(scene: () => Scene): void {
