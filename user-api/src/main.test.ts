@@ -107,6 +107,19 @@ describe("sluice-user-api", () => {
     assert.doesNotMatch(JSON.stringify(lines), /hunter2/);
   });
 
+  it("waits for a database as long as it is told to, and says once that it does", async () => {
+    const url = "postgres://sluice:hunter2@127.0.0.1:1/users";
+    const began = performance.now();
+    const { exit, line, lines } = start({ SLUICE_USER_API_DATABASE_URL: url }, "migrate", "1");
+    await line(/^the database cannot be reached yet: connect ECONNREFUSED 127.0.0.1:1$/);
+    assert.deepEqual(await exit, [1, null]);
+    assert.ok(performance.now() - began >= 1_000);
+    assert.deepEqual(
+      lines.map(({ msg }) => msg.split(" ").slice(0, 4).join(" ")),
+      ["the database cannot be", "cannot use the database"],
+    );
+  });
+
   it("makes tables and demo users by commands, each once, and serves them", async () => {
     const data = { SLUICE_USER_API_DATA: join(folder, "demo") };
     const run = async (...given: string[]) => {

@@ -10,7 +10,9 @@ import { readSettings, type Settings } from "./settings.ts";
 const USAGE = `sluice-user-api [command]
 
   serve           answers until SIGTERM or SIGINT (what it does without a command)
-  migrate         makes the tables of the database, or brings them up to date
+  migrate [seconds]
+                  makes the tables of the database, or brings them up to date; a server that cannot be reached yet is
+                  waited for so long, 0 unless told otherwise
   seed [users]    makes demo users with posts, 10 unless told otherwise; those that are there stay
 
 Settings are environment variables that begin with SLUICE_USER_API_; the README has them all.
@@ -28,9 +30,13 @@ function commandOf([name = "serve", ...more]: readonly string[]): {
     const users = /^\d{1,6}$/.test(count) ? Number(count) : null;
     return users === null ? null : { run: (settings, log) => seed(settings, log, { users }), serves: false };
   }
+  if (name === "migrate" && more.length <= 1) {
+    const [seconds = "0"] = more;
+    const patience = /^\d{1,4}$/.test(seconds) ? Number(seconds) : null;
+    return patience === null ? null : { run: (settings, log) => migrate(settings, log, { patience }), serves: false };
+  }
   if (more.length > 0) return null;
-  if (name === "serve") return { run: serve, serves: true };
-  return name === "migrate" ? { run: migrate, serves: false } : null;
+  return name === "serve" ? { run: serve, serves: true } : null;
 }
 
 async function main(given: readonly string[]): Promise<void> {

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import { openPostgres } from "../../../user-api/src/store/postgres.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
 import { userStoreSuite } from "../../../user-api/src/store/suite.ts";
 import { ask, codesOf, testApp } from "../../../user-api/src/testing.ts";
+import { startProcess } from "../../process/index.ts";
 import { type Postgres, startPostgres } from "../../tools/postgres.ts";
 import { openLink } from "../user-events/link.ts";
 
@@ -24,6 +26,21 @@ describe("Postgres", () => {
     const database = await open();
     assert.deepEqual(await database.query("select step from user_api_migrations"), [{ step: 1 }]);
     await Promise.all([database.close(), ...stores.map((store) => store.close())]);
+  });
+
+  it("is migrated by a command that was started before the server could be reached", async () => {
+    const link = await openLink(server.port);
+    await link.cut();
+    const url = server.url.replace(`:${server.port}/`, `:${link.port}/`);
+    const program = fileURLToPath(import.meta.resolve("../../../user-api/src/main.ts"));
+    const migrate = await startProcess(process.execPath, [program, "migrate", "30"], {
+      name: "migrate",
+      env: { SLUICE_USER_API_DATABASE_URL: url },
+      ready: /cannot be reached yet/,
+    });
+    await link.mend();
+    assert.deepEqual(await migrate.ended(), { code: 0, signal: null }, migrate.tail());
+    await link.cut();
   });
 
   it("answers all users with their posts by two statements, however many there are", async () => {

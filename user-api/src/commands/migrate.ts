@@ -1,12 +1,25 @@
 /** `sluice-user-api migrate`: makes the tables, or brings them up to date. */
+import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import type { Settings } from "../settings.ts";
+import type { Database } from "../store/database.ts";
 import { migrations, stepsOf } from "../store/migrations.ts";
+import { wordsOf } from "./failure.ts";
 import { openDatabase, unusable } from "./open-database.ts";
 
-export async function migrate(settings: Settings, log: FastifyBaseLogger): Promise<void> {
+export interface MigrateOptions {
+  /** Seconds that a server may take until it can be reached. */
+  readonly patience: number;
+}
+
+/** Nobody listens, no such name, no way there, and Postgres' own word while it starts (cannot_connect_now). */
+const notYet: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "57P03"]);
+const isNotYet = (error: unknown): boolean => error instanceof Error && "code" in error && notYet.has(error.code);
+
+export async function migrate(settings: Settings, log: FastifyBaseLogger, { patience }: MigrateOptions): Promise<void> {
   const database = await openDatabase(settings, log);
   try {
+    await reached(database, log, patience);
     const before = await stepsOf(database);
     await database.script(migrations());
     const now = await stepsOf(database);
@@ -17,5 +30,20 @@ export async function migrate(settings: Settings, log: FastifyBaseLogger): Promi
     throw unusable(settings, error);
   } finally {
     await database.close();
+  }
+}
+
+/** Waits for a server that comes later than we: started again by somebody we would wait longer each time. */
+async function reached(database: Database, log: FastifyBaseLogger, patience: number): Promise<void> {
+  const end = performance.now() + patience * 1_000;
+  for (let tries = 1; ; tries++) {
+    try {
+      await database.query("SELECT 1");
+      return;
+    } catch (error) {
+      if (!isNotYet(error) || performance.now() >= end) throw error;
+      if (tries === 1) log.info(`the database cannot be reached yet: ${wordsOf(error)}`);
+      await pause(200);
+    }
   }
 }
