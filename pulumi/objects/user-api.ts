@@ -15,11 +15,12 @@ export function userApiObjects(release: Release): readonly KubernetesObject[] {
   const values = release.values.userApi;
   const { endSeconds, drainSeconds, resources, image } = values;
   const postgres = hasPostgres(release);
-  // Tables of the database are brought up to date before a pod of a new version serves; many may do so at a time.
+  // Tables of the database are brought up to date before a pod of a new version serves; many may do so at a time. A
+  // database that starts with us is waited for.
   const migrate = {
     name: "migrate",
     ...containerOf(release, image),
-    args: ["migrate"],
+    args: ["migrate", "60"],
     env: databaseEnv(release),
     resources,
   };
