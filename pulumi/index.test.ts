@@ -34,6 +34,14 @@ test("what others change of an object is taken back", () => {
   }
 });
 
+test("what ends no pods is gone at once when it is deleted", () => {
+  for (const { inputs } of objects()) {
+    const { annotations } = inputs.metadata as { annotations?: Readonly<Record<string, string>> };
+    const expected = ["Deployment", "StatefulSet", "Namespace"].includes(inputs.kind) ? undefined : "background";
+    assert.equal(annotations?.["pulumi.com/deletionPropagationPolicy"], expected, inputs.kind);
+  }
+});
+
 test("each part is a component of its type", () => {
   const components = registered
     .filter(({ type }) => type.startsWith("sluice:"))

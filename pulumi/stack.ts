@@ -18,7 +18,8 @@ export function ownEverything(name: string, value: string): void {
     if (!type.startsWith("kubernetes:") || typeof props.metadata !== "object") return undefined;
     const { labels, annotations, ...metadata } = props.metadata;
     const shared = type.endsWith(":CustomResourceDefinition");
-    const forced = shared ? annotations : { ...annotations, "pulumi.com/patchForce": "true" };
+    const own = { ...annotations, ...(endsPods(type) ? {} : goneAtOnce), "pulumi.com/patchForce": "true" };
+    const forced = shared ? annotations : own;
     return {
       props: {
         ...props,
@@ -28,6 +29,14 @@ export function ownEverything(name: string, value: string): void {
     };
   });
 }
+
+const endsPods = (type: string): boolean => /:(Deployment|StatefulSet|Namespace)$/.test(type);
+
+/**
+ * The API server removes what nothing else depends on before it answers. Of a removal some moments later, which is Pulumi's
+ * default, the provider may miss the news, and then it waits until the time to delete is over.
+ */
+const goneAtOnce = { "pulumi.com/deletionPropagationPolicy": "background" } as const;
 
 /** Bounds the time to create or change an object, for all Kubernetes objects that are registered from now on. */
 export function waitAtMost(timeout: string): void {
