@@ -5,8 +5,8 @@ import { hierarchies } from "./cgroups.ts";
 const controllers = ["cpu,cpuacct", "cpuset", "devices", "freezer", "memory", "pids"];
 const groupLines = (names: readonly string[], path: string) =>
   names.map((name, index) => `${index + 1}:${name}:${path}`);
-const mountLine = (options: string, { root = "/", point = `/sys/fs/cgroup/${options}` } = {}) =>
-  `40 30 0:35 ${root} ${point} rw,nosuid - cgroup cgroup rw,${options}`;
+const mountLine = (options: string, { root = "/", point = `/sys/fs/cgroup/${options}`, access = "rw" } = {}) =>
+  `40 30 0:35 ${root} ${point} ${access},nosuid - cgroup cgroup rw,${options}`;
 
 test("finds the group of this process in every hierarchy of cgroup v1", () => {
   const groups = [...groupLines([...controllers, "name=systemd"], "/a/b:c"), "0::/unified"].join("\n");
@@ -33,7 +33,25 @@ const refused: readonly [what: string, groups: string, mounts: string, expected:
     "cgroup v2 alone",
     "0::/user.slice",
     "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
-    /not mounted for cpu, cpuacct, cpuset, devices, freezer, memory, pids: a machine with cgroup v2 alone/,
+    /^this machine has cgroup v2 alone, and the node's groups are of cgroup v1: start the machine's kernel with /,
+  ],
+  [
+    "no control groups at all",
+    "",
+    "20 1 0:5 / /proc rw - proc proc rw",
+    /^cgroup v1 is not mounted for cpu, cpuacct, cpuset, devices, freezer, memory, pids$/,
+  ],
+  [
+    "cgroup v2 beside a part of v1",
+    [...groupLines(["memory"], "/"), "0::/user.slice"].join("\n"),
+    [mountLine("memory"), "30 20 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw"].join("\n"),
+    /^cgroup v1 is not mounted for cpu, cpuacct, cpuset, devices, freezer, pids$/,
+  ],
+  [
+    "control groups that are mounted read-only, as in a container",
+    groupLines(controllers, "/docker/1").join("\n"),
+    controllers.map((name) => mountLine(name, { root: "/docker/1", access: "ro" })).join("\n"),
+    /^groups of processes cannot be made in \/sys\/fs\/cgroup\/cpu,cpuacct, .*: mounted read-only, as in a container/,
   ],
   [
     "a controller that is not mounted",
@@ -42,7 +60,7 @@ const refused: readonly [what: string, groups: string, mounts: string, expected:
       .filter((name) => name !== "memory")
       .map((name) => mountLine(name))
       .join("\n"),
-    /not mounted for memory:/,
+    /^cgroup v1 is not mounted for memory$/,
   ],
 ];
 for (const [what, groups, mounts, expected] of refused) {

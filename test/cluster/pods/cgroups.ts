@@ -17,15 +17,20 @@ const needed = ["cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pid
 /**
  * The hierarchies of this process, from the texts of /proc/self/cgroup and /proc/self/mountinfo.
  *
- * @returns a sentence instead, when one that is needed is not mounted.
+ * @returns a sentence instead, when one that is needed is not mounted or cannot be written.
  */
 export function hierarchies(groups: string, mounts: string): readonly Hierarchy[] | string {
-  const points = mounts.split("\n").flatMap((line) => {
+  const all = mounts.split("\n").flatMap((line) => {
     const [before = "", after = ""] = line.split(" - ");
-    const [type, , options = ""] = after.split(" ");
-    const [, , , root = "/", point = ""] = before.split(" ");
-    return type === "cgroup" ? [{ root, point, options: options.split(",") }] : [];
+    const [type = "", , options = ""] = after.split(" ");
+    const [, , , root = "/", point = "", access = ""] = before.split(" ");
+    const readOnly = [...access.split(","), ...options.split(",")].includes("ro");
+    return [{ type, root, point, options: options.split(","), readOnly }];
   });
+  const points = all.filter(({ type }) => type === "cgroup");
+  if (points.length === 0 && all.some(({ type }) => type === "cgroup2")) {
+    return `this machine has cgroup v2 alone, and the node's groups are of cgroup v1: start the machine's kernel with systemd.unified_cgroup_hierarchy=0, where its systemd still has v1 (before 258)`;
+  }
   const found = groups.split("\n").flatMap((line) => {
     const [, names = "", ...rest] = line.split(":");
     const path = rest.join(":");
@@ -34,11 +39,16 @@ export function hierarchies(groups: string, mounts: string): readonly Hierarchy[
     if (!mounted) return [];
     // A mount may show only a part of the hierarchy: in a container, the container's own.
     const below = path.startsWith(mounted.root) && mounted.root !== "/" ? path.slice(mounted.root.length) : path;
-    return [{ options: names.startsWith("name=") ? `none,${names}` : names, own: join(mounted.point, below) }];
+    const options = names.startsWith("name=") ? `none,${names}` : names;
+    return [{ options, own: join(mounted.point, below), readOnly: mounted.readOnly }];
   });
   const missing = needed.filter((name) => !found.some(({ options }) => options.split(",").includes(name)));
-  if (missing.length === 0) return found;
-  return `cgroup v1 is not mounted for ${missing.join(", ")}: a machine with cgroup v2 alone cannot run it yet`;
+  if (missing.length > 0) return `cgroup v1 is not mounted for ${missing.join(", ")}`;
+  const closed = found.filter(({ readOnly }) => readOnly).map(({ own }) => own);
+  if (closed.length > 0) {
+    return `groups of processes cannot be made in ${closed.join(", ")}: mounted read-only, as in a container that is not privileged`;
+  }
+  return found.map(({ options, own }) => ({ options, own }));
 }
 
 /** Those of this process now. */
