@@ -4,6 +4,7 @@
  * reported as it is. `--routes` makes a trial that writes nothing. The whole takes about eight minutes on two idle cores,
  * and what the cluster takes (root, Linux).
  */
+import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { type BenchReport, renderReport } from "../report.ts";
 import { keepCase } from "../results.ts";
@@ -35,9 +36,13 @@ function keep(name: string, report: BenchReport): void {
 if (chosen("images")) keep("images", await imageSizes());
 const cases = Object.entries(onCluster).filter(([name]) => chosen(name));
 if (cases.length > 0) {
+  const busy = `the machine's load average of a minute, before the cluster was started: ${loadavg()[0]?.toFixed(1)}`;
   const stage = await createDeployStage();
   try {
-    for (const [name, measure] of cases) keep(name, await measure(stage));
+    for (const [name, measure] of cases) {
+      const report = await measure(stage);
+      keep(name, { ...report, verdicts: [...report.verdicts, busy] });
+    }
   } finally {
     await stage.close();
   }

@@ -10,6 +10,7 @@ import { installation, removal } from "./chart-install.ts";
 import { metricsTests } from "./chart-metrics.ts";
 import { rollouts } from "./chart-rollouts.ts";
 import { minutes, type Scene, startScene } from "./chart-scene.ts";
+import { rightsTests } from "./rights.ts";
 
 describe("Helm on a cluster with pods", () => {
   let started: Scene | undefined;
@@ -32,6 +33,7 @@ describe("Helm on a cluster with pods", () => {
   rollouts(scene);
   metricsTests(scene);
   badInput(scene);
+  rightsTests(scene);
   removal(scene);
   awayFromEverybody(scene);
 });

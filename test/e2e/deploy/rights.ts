@@ -1,0 +1,112 @@
+/** What the release's accounts are granted is what they use of it, on the real cluster: its audit log tells. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { referenceGrantCrd } from "../../cluster/reference-grants.ts";
+import { everythingOfTheAdmin, everythingOfTheOperator, kinds, type Place } from "../operator/everything.ts";
+import { type Grant, grantsIn, type Rule, refused, unused } from "../operator/granted.ts";
+import { minutes, namespace, type Scene } from "./chart-scene.ts";
+import { release } from "./helm.ts";
+
+/** Parts that have a token. */
+const parts = ["operator", "admin"] as const;
+type Part = (typeof parts)[number];
+
+/** What a part is granted for what does not happen here, and why. One that does happen is a fault as well. */
+const rare: Readonly<Record<Part, Readonly<Record<string, string>>>> = {
+  operator: {},
+  admin: {},
+};
+
+interface Role {
+  readonly metadata: { readonly namespace?: string };
+  readonly rules: readonly Rule[];
+}
+
+interface Pod {
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly volumes?: readonly { readonly projected?: { readonly sources: readonly object[] } }[];
+  };
+}
+
+const userOf = (account: string) => `system:serviceaccount:${namespace}:${account}`;
+
+/** For a release that is installed; all that it ever did is looked at. It leaves the release as it was. */
+export function rightsTests(scene: () => Scene): void {
+  const labels = (part: string) => `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${part}`;
+
+  async function grantsOf(part: Part): Promise<readonly Grant[]> {
+    const { items }: { items: readonly Role[] } = JSON.parse(
+      await scene().kubectl("get", "clusterroles,roles", "-l", labels(part), "-o", "json"),
+    );
+    assert.ok(items.length > 1, "the chart makes a Role and a ClusterRole");
+    return items.flatMap(({ metadata, rules }) => grantsIn(rules, metadata.namespace));
+  }
+
+  async function place(): Promise<Place> {
+    const { cluster, callers, kubectl, secret } = scene();
+    const token = await secret(`${release}-admin`, "token");
+    const url = `http://${release}-admin.${namespace}.svc.cluster.local:8001`;
+    const operator = `deployment/${release}-operator`;
+    return {
+      namespace,
+      kubectl: cluster.kubectl,
+      operatorTail: () => kubectl("logs", operator, "--tail=40"),
+      async restartOperator(between) {
+        await kubectl("scale", operator, "--replicas=0");
+        await kubectl("wait", "--for=delete", "pod", "-l", labels("operator"), "--timeout=1m");
+        await between();
+        await kubectl("scale", operator, "--replicas=1");
+        await kubectl("rollout", "status", operator, "--timeout=1m");
+      },
+      async admin(method, path, body) {
+        const headers = { "kong-admin-token": token, ...(body && { "content-type": "application/json" }) };
+        const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+        const answer = await callers.ask(`${url}${path}`, init);
+        return { status: answer.status, body: answer.body === "" ? {} : JSON.parse(answer.body) };
+      },
+    };
+  }
+
+  const within = { timeout: 4 * minutes };
+  test("operator and admin use all that the chart grants them, and ask for nothing else", within, async () => {
+    const { cluster, kubectl } = scene();
+    const here = await place();
+    // Where nobody knows the kind, nobody can watch it.
+    await cluster.kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify(referenceGrantCrd));
+    await everythingOfTheOperator(here);
+    await everythingOfTheAdmin(here);
+    const log = cluster.audited();
+    const found: Record<string, object> = {};
+    for (const part of parts) {
+      const own = log.filter(({ user }) => user === userOf(`${release}-${part}`));
+      found[part] = { refused: refused(own), unused: unused(await grantsOf(part), own) };
+    }
+    const expected = (part: Part) => ({ refused: [], unused: Object.keys(rare[part]) });
+    assert.deepEqual(found, { operator: expected("operator"), admin: expected("admin") });
+    for (const name of ["good", "faulty"])
+      await kubectl("delete", "--ignore-not-found", ...kinds.map((kind) => `${kind}.sluice.dev/${name}`));
+    await kubectl("delete", "secrets", "tls", "key");
+  });
+
+  test("no other part has a token, and none of their accounts asked the API server for anything", async () => {
+    const { cluster, kubectl } = scene();
+    const { items }: { items: readonly Pod[] } = JSON.parse(
+      await kubectl("get", "pods", "-l", `app.kubernetes.io/instance=${release}`, "-o", "json"),
+    );
+    const hasToken = ({ spec }: Pod) =>
+      (spec.volumes ?? []).some(({ projected }) =>
+        (projected?.sources ?? []).some((source) => "serviceAccountToken" in source),
+      );
+    const holders = items.filter(hasToken).map(({ metadata }) => metadata.labels["app.kubernetes.io/component"]);
+    assert.deepEqual([...new Set(holders)].sort(), [...parts].sort());
+    assert.ok(items.length > holders.length);
+    const known = parts.map((part) => userOf(`${release}-${part}`));
+    const others = cluster.audited().filter(({ user }) => user.startsWith(userOf("")) && !known.includes(user));
+    assert.deepEqual(others, []);
+    assert.deepEqual(
+      cluster.audited().filter(({ user }) => user === "system:anonymous"),
+      [],
+    );
+  });
+}
