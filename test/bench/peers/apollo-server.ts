@@ -1,9 +1,9 @@
-/** The user directory on Apollo Server, by its own standalone listener: `apollo-server.ts <database url>`. Prints its port. */
+/** The user directory on Apollo Server, by its own standalone listener: `apollo-server.ts <database url> [plain]`. Prints its port. */
 import { ApolloServer } from "@apollo/server";
 import { startStandaloneServer } from "@apollo/server/standalone";
 import { openDirectory } from "./user-directory.ts";
 
-const { schema, context, faults } = await openDirectory(process.argv[2] ?? "");
+const { schema, context, faults } = await openDirectory(process.argv.slice(2));
 
 const server = new ApolloServer({
   schema,

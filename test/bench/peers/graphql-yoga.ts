@@ -1,4 +1,4 @@
-/** The user directory on GraphQL Yoga: `graphql-yoga.ts <database url>`. Prints its port. */
+/** The user directory on GraphQL Yoga: `graphql-yoga.ts <database url> [plain]`. Prints its port. */
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { openDirectory, type Request } from "./user-directory.ts";
@@ -12,7 +12,7 @@ interface Params {
 const name: string = "graphql-yoga";
 const { createYoga }: { createYoga(options: object): RequestListener } = await import(name);
 
-const { schema, context, faults } = await openDirectory(process.argv[2] ?? "");
+const { schema, context, faults } = await openDirectory(process.argv.slice(2));
 const limits = {
   onParams({ params: { query = "", operationName, variables }, setResult }: Params) {
     const errors = faults({ query, operationName, variables });

@@ -1,4 +1,4 @@
-/** What GraphQL Yoga and Apollo Server serve in the bench: our schema, resolvers, store and limits. */
+/** What GraphQL Yoga and Apollo Server serve in the bench: our schema, resolvers and limits, and our store or a plain one. */
 import { buildSchema, type GraphQLError, type GraphQLObjectType, type GraphQLSchema } from "graphql";
 import { makePostLoader } from "../../../user-api/src/directory/post-loader.ts";
 import { makeResolvers } from "../../../user-api/src/directory/resolvers.ts";
@@ -7,6 +7,7 @@ import { makeDocuments } from "../../../user-api/src/limits/documents.ts";
 import { defaultLimits } from "../../../user-api/src/limits/limits.ts";
 import { openPostgres } from "../../../user-api/src/store/postgres.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
+import { plainStore } from "./plain-store.ts";
 
 export interface Directory {
   readonly schema: GraphQLSchema;
@@ -23,10 +24,12 @@ export interface Request {
   readonly variables?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** @param url of the database. */
-export async function openDirectory(url: string): Promise<Directory> {
+/** @param args the database's URL, and `plain` for the plain store. */
+export async function openDirectory([url = "", kind]: readonly string[]): Promise<Directory> {
   const onLost = (error: Error): void => console.error(error);
-  const store = await openUserStore(openPostgres({ url, onLost }));
+  const database = openPostgres({ url, onLost });
+  const ours = await openUserStore(database);
+  const store = kind === "plain" ? { ...ours, ...plainStore(database) } : ours;
   const schema = buildSchema(typeDefs);
   const resolvers = makeResolvers({ store, page: 1000, created: () => undefined });
   for (const [type, fields] of Object.entries(resolvers)) {

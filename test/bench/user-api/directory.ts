@@ -48,9 +48,17 @@ export async function startOurs(url: string): Promise<Started> {
   return { process: started, port };
 }
 
-/** A peer of test/bench/peers, which prints its port. */
-export async function startPeer(name: "graphql-yoga" | "apollo-server", url: string): Promise<Started> {
-  const started = await startProcess(process.execPath, [join(root, `test/bench/peers/${name}.ts`), url], {
+/**
+ * A peer of test/bench/peers, which prints its port.
+ *
+ * @param store ours, or the plain one of those who have written their own (plain-store.ts).
+ */
+export async function startPeer(
+  name: "graphql-yoga" | "apollo-server",
+  url: string,
+  store: "ours" | "plain" = "ours",
+): Promise<Started> {
+  const started = await startProcess(process.execPath, [join(root, `test/bench/peers/${name}.ts`), url, store], {
     name,
     ready: /listening on (\d+)/,
     env: production,

@@ -12,10 +12,13 @@ const CONNECTIONS = 16;
 const OURS = "user API";
 const YOGA = "GraphQL Yoga";
 const APOLLO = "Apollo Server";
+const [YOGA_PLAIN, APOLLO_PLAIN] = ["GraphQL Yoga, plain store", "Apollo Server, plain store"];
 
 const ratios: readonly Ratio[] = [
   { name: "CPU, ours / Yoga's", of: OURS, to: YOGA, bound: 0.65 },
   { name: "CPU, ours / Apollo's", of: OURS, to: APOLLO, bound: 0.4 },
+  { name: "CPU, ours / Yoga's with the plain store", of: OURS, to: YOGA_PLAIN, bound: 0.65 },
+  { name: "CPU, ours / Apollo's with the plain store", of: OURS, to: APOLLO_PLAIN, bound: 0.4 },
   { name: "p99, ours / Yoga's", of: OURS, to: YOGA, figure: "p99", bound: 1 },
   { name: "p99, ours / Apollo's", of: OURS, to: APOLLO, figure: "p99", bound: 1 },
 ];
@@ -28,10 +31,12 @@ async function compare(scene: Scene, { title, request }: { title: string; reques
     started[OURS] = await startOurs(databaseUrl);
     started[YOGA] = await startPeer("graphql-yoga", databaseUrl);
     started[APOLLO] = await startPeer("apollo-server", databaseUrl);
+    started[YOGA_PLAIN] = await startPeer("graphql-yoga", databaseUrl, "plain");
+    started[APOLLO_PLAIN] = await startPeer("apollo-server", databaseUrl, "plain");
     const contestants: Contestant[] = [];
     const answers: unknown[] = [];
     for (const [name, { process: server, port }] of Object.entries(started)) {
-      const url = `http://127.0.0.1:${port}${name === APOLLO ? "/" : "/graphql"}`;
+      const url = `http://127.0.0.1:${port}${name.startsWith(APOLLO) ? "/" : "/graphql"}`;
       const headers = { "content-type": "application/json" };
       answers.push(await (await fetch(url, { method: "POST", headers, body: json })).json());
       const load = { url, folder, seconds: effort.seconds, connections: CONNECTIONS, body: { json } };
@@ -47,8 +52,9 @@ async function compare(scene: Scene, { title, request }: { title: string; reques
 }
 
 const method =
-  `Postgres with ${USERS} users of ${POSTS} posts each; all three servers use our schema, resolvers, store (pg, ten ` +
-  "connections) and limits, answer the same text by POST to wrk's " +
+  `Postgres with ${USERS} users of ${POSTS} posts each; all servers use our schema, resolvers, limits and pg with ten ` +
+  "connections. The peers have our store, which asks the database once for what requests of the same time want, or a " +
+  "plain one: a statement for the user, one for the posts by a loader for each operation. They answer the same text by POST to wrk's " +
   `${CONNECTIONS} connections, and run with NODE_ENV=production and without a log of requests: ours as ` +
   "`sluice-user-api`, Yoga on node:http, Apollo by its standalone listener. CPU is the server process's alone, without " +
   "Postgres. They take turns, round by round, and a verdict is the median of the rounds' ratios.";

@@ -1,0 +1,25 @@
+/**
+ * The store that people write for Apollo Server or Yoga: a statement for the user, and one for the posts of all users of
+ * an answer, by a loader for each operation. Nothing is gathered from requests that come at the same time.
+ */
+
+import type { Database } from "../../../user-api/src/store/database.ts";
+import type { UserStore } from "../../../user-api/src/store/store.ts";
+
+export function plainStore(database: Database): Pick<UserStore, "user" | "postsOf"> {
+  return {
+    async user(id) {
+      const [row] = await database.query("select id, name, email from users where id = $1", [id]);
+      return row === undefined ? null : { id: String(row.id), name: String(row.name), email: String(row.email) };
+    },
+    async postsOf(userIds) {
+      const rows = await database.query(
+        "select user_id, title from posts where user_id = any($1::uuid[]) order by id",
+        [userIds],
+      );
+      const found = new Map<unknown, { title: string | null }[]>(userIds.map((id) => [id, []]));
+      for (const { user_id, title } of rows) found.get(user_id)?.push({ title: title as string | null });
+      return [...found.values()];
+    },
+  };
+}
