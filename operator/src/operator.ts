@@ -226,6 +226,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   function onTerm(term: number | null): void {
     if (closed) return;
     publisher.lead();
+    durable?.lead();
     if (term !== null) reconciler.lead();
   }
 
@@ -244,9 +245,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     teller.close();
     waitingRoom.close();
     await server.close();
-    await durable?.close();
-    await publisher.close();
-    await writer.close();
+    await Promise.all([durable?.close(), publisher.close(), writer.close()]);
     // Last: whoever leads next must not meet our own pushes and writes.
     await lead?.close();
     await store?.close();

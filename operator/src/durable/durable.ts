@@ -22,6 +22,8 @@ export interface Durable {
   isRead(): boolean;
   /** Something may have been acknowledged. */
   look(): void;
+  /** Who leads has changed: another operator may have kept something since. */
+  lead(): void;
   /** When something was kept last, Unix milliseconds; null: not by this process. */
   keptAt(): number | null;
   /** Keeps what was acknowledged last, if the store takes it soon. */
@@ -33,7 +35,7 @@ const SOON = 1000;
 /** Milliseconds between attempts to read. */
 const AGAIN = 1000;
 /** Milliseconds that a last write may take. Others wait for the lead meanwhile. */
-const LAST_WRITE = 1000;
+const LAST_WRITE = 500;
 
 export function createDurable({ keeper, interval, hash, acknowledged, onRead, log }: DurableOptions): Durable {
   const closing = new AbortController();
@@ -102,6 +104,10 @@ export function createDurable({ keeper, interval, hash, acknowledged, onRead, lo
   return {
     isRead: () => isRead,
     look,
+    lead() {
+      keptHash = null;
+      look();
+    },
     keptAt: () => keptAt,
     async close() {
       closing.abort();

@@ -78,6 +78,11 @@ test("leader and follower tell when the Lease answers again after it did not", a
   for (const { store } of [one, two]) store.fails = null;
   await clock.pass(4000);
   assert.deepEqual([one.reached.length, two.reached.length], [1, 1]);
+  for (const { store } of [one, two]) store.fails = Object.assign(new Error("too many requests"), { code: 429 });
+  await clock.pass(4000);
+  for (const { store } of [one, two]) store.fails = null;
+  await clock.pass(4000);
+  assert.deepEqual([one.reached.length, two.reached.length], [1, 1], "a refusal is an answer");
 });
 
 test("who cannot renew stops before another can begin, and is a follower afterwards", async (t) => {

@@ -30,6 +30,10 @@ interface Held {
   readonly renewed: number;
 }
 
+/** A refusal has the status of the answer, what went wrong on the way a word at the most. */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && typeof error.code === "number";
+
 export function leadByLease(options: ByLeaseOptions): StartLead {
   return (hooks) => start(options, hooks);
 }
@@ -41,6 +45,8 @@ function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTer
   let highest = 0;
   let told: number | null = null;
   let trouble = "";
+  /** No answer came, not even a refusal. */
+  let isCutOff = false;
   let wake = new AbortController();
 
   function term(): number | null {
@@ -90,14 +96,21 @@ function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTer
     try {
       // Whoever has held it for too long without a renewal looks first who has it now.
       await (held && term() !== null ? renew(held).catch(lookAgain) : attempt());
-      if (trouble !== "") onReached?.();
       trouble = "";
+      reached();
     } catch (error) {
       if (closing.signal.aborted || error instanceof Conflict) return;
       const { message } = error as Error;
       if (message !== trouble) log.warn({ reason: message }, "cannot read or write the Lease, trying again");
       trouble = message;
+      if (isAnswer(error)) reached();
+      else isCutOff = true;
     }
+  }
+
+  function reached(): void {
+    if (isCutOff) onReached?.();
+    isCutOff = false;
   }
 
   /** A write whose answer was lost, or another holder: reading tells which. */

@@ -15,7 +15,7 @@ export interface LeadHooks {
   readonly floor: () => Promise<number>;
   /** Told whenever `term()` has become another. */
   readonly onTerm: (term: number | null) => void;
-  /** Told when what decides about the lead answers again after it did not. Others may have been cut off from it as well. */
+  /** Told when what decides about the lead answers, after a call to which no answer came. Others may have been cut off from it as well. */
   readonly onReached?: () => void;
 }
 

@@ -33,6 +33,8 @@ interface Summary {
 }
 
 const MB = 2 ** 20;
+/** Milliseconds until the kubelet has looked at every pod: it does so every 10 to 15 s. */
+const SUMMARY = 60_000;
 
 /** The memory of every pod, as the kubelet sees it at a later time than now. */
 export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<readonly PodMemory[]> {
@@ -41,7 +43,9 @@ export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<r
   const { stdout } = await cluster.run(process.execPath, ["--input-type=module", "--eval", peaks]);
   const peakOf: Readonly<Record<string, number>> = JSON.parse(stdout);
   const asked = new Date();
+  const end = performance.now() + SUMMARY;
   for (;;) {
+    if (performance.now() > end) throw new Error("the kubelet does not tell what all pods take");
     const summary: Summary = JSON.parse(
       await cluster.kubectl(["get", "--raw", "/api/v1/nodes/node/proxy/stats/summary"]),
     );

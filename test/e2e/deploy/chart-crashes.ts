@@ -47,6 +47,7 @@ export function killedNode(scene: () => Scene): void {
     });
     const endLoad = await callers.load({ url: `${proxy}/slow`, headers: {} });
     let load: Awaited<ReturnType<typeof endLoad>>;
+    let followed: Awaited<ReturnType<typeof endFollowers>>;
     try {
       await waitFor(() => callers.ask(`${proxy}/slow`), { what: "one more answer" });
       await cluster.run("kill", ["-9", killed.id]);
@@ -54,8 +55,9 @@ export function killedNode(scene: () => Scene): void {
       await waitFor(() => callers.ask(`${proxy}/slow`), { what: "one more answer" });
     } finally {
       load = await endLoad();
+      followed = await endFollowers();
     }
-    const { failures: notCreated, followers } = await endFollowers();
+    const { failures: notCreated, followers } = followed;
     const { statuses, failures, failed, refused, reused, seen } = load;
     const cut = seen.filter(({ from, answered }) => from === killed.address && !answered);
     const again = followers.filter(({ ends }) => ends.length > 0);

@@ -80,6 +80,7 @@ export async function startFollowers({ url, headers, each }: FollowersOptions): 
     const listed = new Set<string>();
     const faults: string[] = [];
     const ends: string[] = [];
+    const lists: Promise<void>[] = [];
     let connections = 0;
     let twice = 0;
 
@@ -93,9 +94,11 @@ export async function startFollowers({ url, headers, each }: FollowersOptions): 
           connections += 1;
           // Nothing says when a subscription stands. Its first event does: the list has all of before.
           if (before !== undefined)
-            listAfter(before).then(
-              (ids) => ids.forEach((each) => void listed.add(each)),
-              (error) => faults.push(`the list: ${error}`),
+            lists.push(
+              listAfter(before).then(
+                (ids) => ids.forEach((each) => void listed.add(each)),
+                (error) => void faults.push(`the list: ${error}`),
+              ),
             );
         }
         if (here.has(id)) twice += 1;
@@ -103,13 +106,15 @@ export async function startFollowers({ url, headers, each }: FollowersOptions): 
         heard.push(id);
       };
       const follow = kind === "socket" ? followSocket : followStream;
-      ends.push(await follow({ url, headers, told, signal }));
+      const end = await follow({ url, headers, told, signal });
+      if (!signal.aborted) ends.push(end);
     }
     const over = (async () => {
       while (!signal.aborted) {
         await onceConnected().catch((error) => signal.aborted || faults.push(String(error)));
         await pause(100);
       }
+      await Promise.all(lists);
     })();
     return {
       over,
@@ -122,7 +127,7 @@ export async function startFollowers({ url, headers, each }: FollowersOptions): 
           kind,
           connections,
           faults,
-          ends: ends.slice(0, -1),
+          ends,
           caughtUp: [...listed].filter((id) => !heard.includes(id)).length,
           missed: owed.filter((id) => !known.has(id)).length,
           twice,

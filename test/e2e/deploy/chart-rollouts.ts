@@ -18,15 +18,17 @@ async function undisturbed(
   const endLoad = await callers.load({ url: query, headers });
   let endFollowers: Awaited<ReturnType<Scene["callers"]["followers"]>> | undefined;
   let load: Awaited<ReturnType<typeof endLoad>>;
+  let followed: Awaited<ReturnType<NonNullable<typeof endFollowers>>> | undefined;
   try {
     await change(async () => {
       endFollowers = await callers.followers({ url: endpoint, headers, each: 8 });
     });
   } finally {
     load = await endLoad();
+    followed = await endFollowers?.();
   }
-  assert.ok(endFollowers, "nobody followed");
-  const { written, failures, followers } = await endFollowers();
+  assert.ok(followed, "nobody followed");
+  const { written, failures, followers } = followed;
   const sum = (of: (one: (typeof followers)[number]) => number) => followers.reduce((total, one) => total + of(one), 0);
   t.diagnostic(
     `${JSON.stringify(load.statuses)} queries, ${JSON.stringify(load.failures)} failed, ${load.refused.length} connections were ` +

@@ -55,14 +55,10 @@ test("a storm of 5,000 deletes among other changes: what is left is served, and 
       await waitFor(served, { what: "all to be served", timeout: 60_000 });
       const resources = () => scene.operator.metric("sluice_operator_resources", 'kind="Route"');
       await waitFor(async () => (await resources()) >= ROUTES, { what: "the operator to count them" });
-      const pushes = await scene.operator.metric("sluice_operator_push_seconds_count");
       const removed = remove();
       await change();
       await removed;
       await waitFor(async () => (await resources()) < 10, { what: "the operator to have seen it", timeout: 60_000 });
-      const took = (await scene.operator.metric("sluice_operator_push_seconds_count")) - pushes;
-      // Counted for each node. A push takes along all that changed while the one before was on its way.
-      assert.ok(took < scene.nodes.length * ROUTES, `${took} pushes to two nodes: they should share`);
     },
   });
   for (const { proxy } of scene.nodes)

@@ -12,9 +12,16 @@ export interface MigrateOptions {
   readonly patience: number;
 }
 
-/** Nobody listens, no such name, no way there, and Postgres' own word while it starts (cannot_connect_now). */
-const notYet: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "57P03"]);
-const isNotYet = (error: unknown): boolean => error instanceof Error && "code" in error && notYet.has(error.code);
+/** Nobody listens, no such name, no way there or back, and Postgres' own words while it starts and ends. */
+const notYet: ReadonlySet<unknown> = new Set([
+  ...["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"],
+  ...["57P02", "57P03"],
+]);
+/** pg's own, without a code: no connection within its time. */
+const LATE = /timeout exceeded when trying to connect|Connection terminated due to connection timeout/;
+
+const isNotYet = (error: unknown): boolean =>
+  error instanceof Error && (("code" in error && notYet.has(error.code)) || LATE.test(error.message));
 
 export async function migrate(settings: Settings, log: FastifyBaseLogger, { patience }: MigrateOptions): Promise<void> {
   const database = await openDatabase(settings, log);
@@ -36,9 +43,13 @@ export async function migrate(settings: Settings, log: FastifyBaseLogger, { pati
 /** Waits for a server that comes later than we: started again by somebody we would wait longer each time. */
 async function reached(database: Database, log: FastifyBaseLogger, patience: number): Promise<void> {
   const end = performance.now() + patience * 1_000;
+  // As the first process of a container it would wait on when it is told to end.
+  const leave = () => process.exit(143);
+  process.once("SIGTERM", leave);
   for (let tries = 1; ; tries++) {
     try {
       await database.query("SELECT 1");
+      process.off("SIGTERM", leave);
       return;
     } catch (error) {
       if (!isNotYet(error) || performance.now() >= end) throw error;

@@ -22,8 +22,12 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       const id = randomUUIDv7();
       return { id, name: "Ann", email: `${id}@example.org`, ...given };
     };
-    const post = (userId: string, title: string | null) =>
-      database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [randomUUIDv7(), userId, title]);
+    let posts = 0;
+    const post = (userId: string, title: string | null) => {
+      // Those of one millisecond are in no order by a clock.
+      const id = `01a1fd36-0000-7000-8000-${String(++posts).padStart(12, "0")}`;
+      return database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [id, userId, title]);
+    };
 
     before(async () => {
       const real = await open();

@@ -1,7 +1,7 @@
 /** A transport and a clock under a test's control, with a reflector on them. */
 import type { Resource } from "../resource.ts";
 import { Fault } from "./fault.ts";
-import { type Clock, reflect, type Transport, type WatchEvent } from "./reflector.ts";
+import { type Clock, reflect, silenceLimit, type Transport, type WatchEvent } from "./reflector.ts";
 
 export interface Fake {
   /** `list`, `list <token>`, `watch <version>` in order. */
@@ -69,8 +69,8 @@ export function createFake(): Fake {
     sleep: (milliseconds, signal) =>
       new Promise((resolve) => {
         if (signal.aborted) return resolve();
-        // The watchdog sleeps on the watch's own signal, attempts on the reflector's.
-        if (signal === stop.signal) waits.push(milliseconds);
+        // The watchdog sleeps while a watch is open, and for its whole time when one is about to be.
+        if (open.size === 0 && milliseconds !== silenceLimit) waits.push(milliseconds);
         const sleeper = { until: now + milliseconds, wake: () => {} };
         sleeper.wake = () => {
           sleeping.delete(sleeper);

@@ -209,6 +209,18 @@ test("opens another watch where the last one stood when it is told to, though it
     assert.deepEqual([fake.waits, fake.troubles, fake.told], [[], [], ["replaced a"]]);
   }));
 
+test("tries at once when it is told to, however long it would have waited, and shortly again after that", () =>
+  reflecting(async (fake) => {
+    fake.failLists(new Error("refused"), 20);
+    await fake.settle();
+    for (let failure = 0; failure < 6; failure++) await fake.advance(30_000);
+    const [calls, waits] = [fake.calls.length, fake.waits.length];
+    assert.equal(fake.waits.at(-1), 30_000);
+    await fake.cut();
+    assert.equal(fake.calls.length, calls + 1);
+    assert.deepEqual(fake.waits.slice(waits), [1200]);
+  }));
+
 test("gives up on a watch that does not open", () =>
   reflecting(async (fake) => {
     fake.hangWatches();

@@ -47,7 +47,10 @@ export interface ReflectorOptions {
   readonly observer: Observer;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Aborts when watches that are open now are to be opened anew; asked for each of them. Default: never. */
+  /**
+   * Aborts when the way is known to be whole again: a watch that is open now is opened anew, and nobody waits any more
+   * until the next attempt. Asked for each of them. Default: never.
+   */
   readonly cut?: () => AbortSignal;
 }
 
@@ -57,7 +60,7 @@ const watchSeconds = 300;
  * Bookmarks come once a minute. One that is late means a dead connection, or a server that has much to do: opening the
  * next watch tells, and costs it next to nothing.
  */
-const silenceLimit = 75_000;
+export const silenceLimit = 75_000;
 /** A watch that lived this long, or brought an event, was a good one. */
 const goodAfter = 5_000;
 /** How long the server may be away (a restart takes seconds) before the kind counts as lost. */
@@ -193,7 +196,9 @@ export async function reflect(options: ReflectorOptions): Promise<void> {
       }
       report(error);
       const asked = error instanceof Fault ? (error.retryAfter ?? 0) : 0;
-      await clock.sleep(Math.max(backoff.next(), asked), signal);
+      const cutOff = cut();
+      await clock.sleep(Math.max(backoff.next(), asked), AbortSignal.any([signal, cutOff]));
+      if (cutOff.aborted) backoff.reset();
     }
   }
 }
