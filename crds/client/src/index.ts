@@ -11,6 +11,7 @@ export {
 export { type ClusterClientOptions, createClusterClient } from "./cluster/client.ts";
 export type { Answered } from "./cluster/connection.ts";
 export { KubeconfigError } from "./cluster/credentials.ts";
+export { Fault } from "./cluster/fault.ts";
 export { createLeaseStore, type LeaseStoreOptions } from "./cluster/leases.ts";
 export {
   type ClusterKind,

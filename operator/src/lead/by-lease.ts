@@ -2,7 +2,7 @@
  * Leads while it holds a Lease. It is renewed again and again; when that fails for long, this process stops leading
  * before another can begin. What it pushed just then is harmless: nodes take nothing of a term that is over.
  */
-import { Conflict, type LeaseRecord, type LeaseStore, type SeenLease } from "@sluice/crds";
+import { Conflict, Fault, type LeaseRecord, type LeaseStore, type SeenLease } from "@sluice/crds";
 import type { Logger } from "pino";
 import { claim, type Look, looked, type Timing, waitFor } from "./election.ts";
 import type { LeadHooks, StartLead } from "./lead.ts";
@@ -29,10 +29,6 @@ interface Held {
   /** When its last renewal was begun. */
   readonly renewed: number;
 }
-
-/** A refusal has the status of the answer, what went wrong on the way a word at the most. */
-const isAnswer = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && typeof error.code === "number";
 
 export function leadByLease(options: ByLeaseOptions): StartLead {
   return (hooks) => start(options, hooks);
@@ -103,7 +99,7 @@ function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTer
       const { message } = error as Error;
       if (message !== trouble) log.warn({ reason: message }, "cannot read or write the Lease, trying again");
       trouble = message;
-      if (isAnswer(error)) reached();
+      if (error instanceof Fault) reached();
       else isCutOff = true;
     }
   }

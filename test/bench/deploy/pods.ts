@@ -1,4 +1,5 @@
 /** Memory of the stack's pods. */
+import { waitFor } from "../../process/index.ts";
 import { type DeployStage, namespace } from "./stage.ts";
 
 /** MB (2^20 bytes). */
@@ -43,9 +44,7 @@ export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<r
   const { stdout } = await cluster.run(process.execPath, ["--input-type=module", "--eval", peaks]);
   const peakOf: Readonly<Record<string, number>> = JSON.parse(stdout);
   const asked = new Date();
-  const end = performance.now() + SUMMARY;
-  for (;;) {
-    if (performance.now() > end) throw new Error("the kubelet does not tell what all pods take");
+  async function told(): Promise<readonly PodMemory[] | null> {
     const summary: Summary = JSON.parse(
       await cluster.kubectl(["get", "--raw", "/api/v1/nodes/node/proxy/stats/summary"]),
     );
@@ -54,17 +53,17 @@ export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<r
         .filter(({ podRef, memory }) => podRef.namespace === namespace && new Date(memory?.time ?? 0) > asked)
         .map(({ podRef, memory }) => [podRef.name, memory?.workingSetBytes ?? 0]),
     );
-    if (pods.every(({ metadata }) => ours.has(metadata.name)))
-      return pods.map(({ metadata, spec, status }) => ({
-        component: metadata.labels["app.kubernetes.io/component"] ?? metadata.name,
-        workingSet: (ours.get(metadata.name) ?? 0) / MB,
-        peak: (peakOf[metadata.uid] ?? 0) / 1024,
-        limit: spec.containers.reduce((sum, { resources }) => sum + mebibytes(resources.limits.memory), 0),
-        restarts: (status.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0),
-      }));
-    // The kubelet looks every ten seconds or so.
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    if (!pods.every(({ metadata }) => ours.has(metadata.name))) return null;
+    return pods.map(({ metadata, spec, status }) => ({
+      component: metadata.labels["app.kubernetes.io/component"] ?? metadata.name,
+      workingSet: (ours.get(metadata.name) ?? 0) / MB,
+      peak: (peakOf[metadata.uid] ?? 0) / 1024,
+      limit: spec.containers.reduce((sum, { resources }) => sum + mebibytes(resources.limits.memory), 0),
+      restarts: (status.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0),
+    }));
   }
+  // The kubelet looks every ten seconds or so.
+  return waitFor(told, { what: "the kubelet to tell what all pods take", timeout: SUMMARY, interval: 1000 });
 }
 
 function mebibytes(quantity: string): number {

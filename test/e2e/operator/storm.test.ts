@@ -37,7 +37,10 @@ function storm() {
       await Promise.all(Array.from({ length: AT_ONCE }, worker));
     },
     async remove() {
-      const { status } = await api.ask({ method: "DELETE", path: `${routes}?labelSelector=storm%3Dyes` });
+      const ask = () => api.ask({ method: "DELETE", path: `${routes}?labelSelector=storm%3Dyes` });
+      let { status } = await ask();
+      // A slow machine does not remove so many in the 60 s that the API server takes for a request.
+      for (let more = 0; status === 504 && more < 5; more++) ({ status } = await ask());
       assert.equal(status, 200);
     },
     close: api.close,
