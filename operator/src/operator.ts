@@ -173,10 +173,10 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     signal: abort.signal,
     log,
     onVersion: batches.note,
-    onResource: (kind, key) => {
+    onResource: (kind, key, meaningful) => {
       if (nodeService && kind === "EndpointSlice") finding ??= setImmediate(findNodes);
       lastValid.refresh(`${kind}/${key}`, cache.resources[kind].get(key));
-      reconciler.note(kind, key);
+      reconciler.note(kind, key, meaningful);
     },
     onChange: (meaningful) => {
       if (meaningful) reconciler.touch();

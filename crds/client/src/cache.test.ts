@@ -21,6 +21,7 @@ function scene(namespaces: readonly string[] = []) {
   const watches: Watch[] = [];
   const changes: boolean[] = [];
   const versions: string[] = [];
+  const objects: string[] = [];
   const version = (resource: Resource | null | undefined) => (resource ? resource.metadata.resourceVersion : resource);
   const client = {
     watch: (kind: Kind, observer: Observer, { signal: _, ...options }: WatchOptions) =>
@@ -34,6 +35,7 @@ function scene(namespaces: readonly string[] = []) {
     signal: new AbortController().signal,
     log: { warn: () => undefined },
     onChange: (meaningful) => changes.push(meaningful),
+    onResource: (kind, key, meaningful) => objects.push(`${kind} ${key} ${meaningful}`),
     onVersion: (kind, before, resource) => versions.push(`${kind} ${version(before)} > ${version(resource)}`),
   });
   const watch = (kind: Kind, wanted: Partial<Watch> = {}): Observer => {
@@ -43,7 +45,7 @@ function scene(namespaces: readonly string[] = []) {
     assert.ok(found, `there is no such watch of ${kind}`);
     return found.observer;
   };
-  return { cache, changes, versions, watches, watch };
+  return { cache, changes, versions, objects, watches, watch };
 }
 
 const resource = (name: string, resourceVersion: string, more: Partial<Resource["metadata"]> = {}): Resource => ({
@@ -137,7 +139,7 @@ test("versions are told with what stood before them: unknown at first, nothing l
 });
 
 test("only what changes the meaning of a resource is a change: its spec, or its batch", () => {
-  const { changes, watch } = scene();
+  const { changes, objects, watch } = scene();
   const services = watch("Service");
   const annotations = { [BATCH]: "0a1b2c3d-0000-4000-8000-000000000000/2" };
   services.replaced([resource("a", "1", { generation: 1 })]);
@@ -148,6 +150,8 @@ test("only what changes the meaning of a resource is a change: its spec, or its 
   services.changed(resource("a", "6", { generation: 2 }));
   services.removed(resource("b", "7"));
   assert.deepEqual(changes, [true, false, true, true, false, true]);
+  const told = changes.map((meaningful) => `Service home/a ${meaningful}`);
+  assert.deepEqual(objects, told);
 });
 
 const service = (resourceVersion: string, uid = "a"): Resource => resource("a", resourceVersion, { uid });

@@ -2,6 +2,7 @@
 import { TLS_SECRET_TYPE } from "@sluice/model";
 import { type Ahead, createAhead, versionOf } from "./ahead.ts";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "./batch.ts";
+import { SERVICE_LABEL } from "./endpoints.ts";
 import { followNamespaces, type NamespaceSelector } from "./namespaces.ts";
 import {
   type Kind,
@@ -32,7 +33,7 @@ export interface CacheOptions<Kinds extends Kind> {
   readonly log: { warn(details: object, message: string): void };
   /**
    * Something was listed, changed or removed. `meaningful` is false when only status or bookkeeping changed: a
-   * resource with a generation means the same while its generation and its batch are the same.
+   * resource with a generation means the same while its generation and its batch are the same (and a slice's Service).
    */
   readonly onChange: (meaningful: boolean) => void;
   /**
@@ -40,8 +41,8 @@ export interface CacheOptions<Kinds extends Kind> {
    * nobody knows, because the kind was read for the first time.
    */
   readonly onVersion?: (kind: Kinds, before: Resource | null | undefined, resource: Resource) => void;
-  /** Told before `onChange` which resource (`namespace/name`) is another object now, or gone. */
-  readonly onResource?: (kind: Kinds, key: string) => void;
+  /** Told before `onChange` which resource (`namespace/name`) is another object now, or gone; `meaningful` as there. */
+  readonly onResource?: (kind: Kinds, key: string, meaningful: boolean) => void;
 }
 
 export interface ResourceCache<Kinds extends Kind> {
@@ -66,10 +67,15 @@ export const resourceKey = ({ metadata }: Resource): string => keyOf(metadata.na
 const sameBatch = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
   [BATCH, BATCH_REMOVE, BATCH_COMPLETE].every((name) => before.annotations?.[name] === after.annotations?.[name]);
 
+/** A slice's generation does not tell that it is of another core Service. */
+const sameService = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
+  before.labels?.[SERVICE_LABEL] === after.labels?.[SERVICE_LABEL];
+
 const sameMeaning = ({ metadata: before }: Resource, { metadata: after }: Resource): boolean =>
   before.uid === after.uid &&
   before.generation === after.generation &&
   sameBatch(before, after) &&
+  sameService(before, after) &&
   (after.generation !== undefined || before.resourceVersion === after.resourceVersion);
 
 /** What one watch is told, so that the end of one does not take what another one still sees. */
@@ -111,10 +117,11 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   function put(kind: Kinds, key: string, told: Resource | undefined): void {
     const held = cached.get(kind);
     const resource = told && counts(kind, told) ? told : undefined;
-    if (!held || held.get(key) === resource) return;
+    const before = held?.get(key);
+    if (!held || before === resource) return;
     if (resource) held.set(key, resource);
     else held.delete(key);
-    onResource?.(kind, key);
+    onResource?.(kind, key, !before || !resource || !sameMeaning(before, resource));
   }
 
   function observe(scope: Scope<Kinds>, held: Map<string, Resource>): void {

@@ -46,6 +46,8 @@ export function createDurable({ keeper, interval, hash, acknowledged, onRead, lo
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
   let trouble = "";
+  /** Nobody waits for a write any more. */
+  let isOver = false;
 
   function tell(error: unknown, what: string): void {
     const { message } = error as Error;
@@ -82,7 +84,8 @@ export function createDurable({ keeper, interval, hash, acknowledged, onRead, lo
       keptAt = Date.now();
       trouble = "";
     } catch (error) {
-      tell(error, "cannot keep what is acknowledged, trying again");
+      // What is cut off then is told when the store is closed, and means nothing.
+      if (!isOver) tell(error, "cannot keep what is acknowledged, trying again");
     }
   }
 
@@ -119,6 +122,7 @@ export function createDurable({ keeper, interval, hash, acknowledged, onRead, lo
       const late = new AbortController();
       await Promise.race([last(), pause(LAST_WRITE, late.signal)]);
       late.abort();
+      isOver = true;
     },
   };
 }

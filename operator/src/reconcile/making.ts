@@ -32,7 +32,7 @@ export interface Made {
 }
 
 /**
- * @param changed `ownerKey`s of what is another object than when the last that was made was begun; null: it may be
+ * @param changed `ownerKey`s of what means something else than when the last that was made was begun; null: it may be
  *   anything. What changes from the first step on is for the next time. One is made after the other.
  */
 export type Make = (changed: ReadonlySet<string> | null) => Steps<Made>;

@@ -40,8 +40,12 @@ export interface ReconcilerOptions {
 }
 
 export interface Reconciler {
-  /** The resource (`namespace/name`) is another object now, or gone. What that means is looked at after `touch`. */
-  note(kind: WatchedKind, key: string): void;
+  /**
+   * The resource (`namespace/name`) is another object now, or gone. What that means is looked at after `touch`.
+   *
+   * @param meaningful False: it means the same as before. Somebody has written its status.
+   */
+  note(kind: WatchedKind, key: string, meaningful: boolean): void;
   /** Something changed: translate and publish soon, at once when idle. Many calls until then are one. */
   touch(): void;
   /** What the nodes run changed, or a status was written by somebody: look at what that makes different. */
@@ -96,7 +100,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const make = createMaking({ ...options, resources: cache.resources });
   let problems: Translation["problems"] = new BucketMap<readonly Problem[]>(byHash);
   let owners: Translation["owners"] = new BucketMap<Owner>(byHash);
-  /** `ownerKey`s of what is another object than when the last translation was begun. */
+  /** `ownerKey`s of what means something else than when the last translation was begun. */
   let changed = new Set<string>();
   /** Whether the last translation came to its end: else it is not known what has changed since. */
   let isFresh = false;
@@ -247,10 +251,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   return {
-    note(kind, key) {
+    note(kind, key, meaningful) {
       const name = `${kind}/${key}`;
-      changed.add(name);
-      // Somebody may have written its status: we ourselves, or another.
+      // Else all statuses that were written lately would be translated with the next change.
+      if (meaningful) changed.add(name);
       if (owners.has(name)) statuses.open(name);
     },
     touch,

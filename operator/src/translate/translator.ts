@@ -23,7 +23,7 @@ export interface Translator {
   /**
    * Carries the last translation on; undefined: the whole has to be translated.
    *
-   * @param changed `ownerKey`s of all resources that are other objects than in the last translated world, or gone.
+   * @param changed `ownerKey`s of all resources that mean something else than in the last translated world, or are gone.
    */
   next(world: World, changed: ReadonlySet<string>): Translation | undefined;
   /** The world must stay as it is until the last step, and nothing else be translated meanwhile. */
