@@ -42,8 +42,8 @@ async function run(settings: OperatorSettings): Promise<void> {
   });
   const stop = async (signal: string) => {
     log.info({ signal }, "stopping");
-    await webhook?.close();
-    await operator.close();
+    // Others wait for the lead.
+    await Promise.all([webhook?.close(), operator.close()]);
     await client.close();
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const)

@@ -98,7 +98,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     client,
     manager: MANAGER,
     log,
-    onRetry: () => reconciler.lookAgain(),
+    onRetry: (keys) => reconciler.lookAgain(keys),
     onRoom: () => reconciler.roomForStatuses(),
     onWrite: metrics.wroteStatus,
     work: metrics.work.status,
@@ -227,7 +227,8 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     if (closed) return;
     publisher.lead();
     durable?.lead();
-    if (term !== null) reconciler.lead();
+    if (term === null) writer.drop();
+    else reconciler.lead();
   }
 
   let closing: Promise<void> | undefined;

@@ -164,6 +164,8 @@ export interface ConditionsOptions {
    * conditions are then all that the manager has to say: those of its own that are not among them may go.
    */
   readonly read?: Resource;
+  /** Ends it while an API server keeps it waiting; what was sent may have happened. */
+  readonly signal?: AbortSignal;
 }
 
 /** Reads and writes resources. Implementations: cluster and directory; one suite runs for both. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE, BATCH_UNDO, type Kind, type Resource } from "@sluice/crds";
+import { conditionsOf, type Problem } from "../status/conditions.ts";
 import { testWorld } from "../translate/testing-world.ts";
 import type { World } from "../world/world.ts";
 import { createBatches, type HeldBack, INCOMPLETE, OUT_OF_STEP, PATIENCE } from "./batches.ts";
@@ -162,19 +163,31 @@ test("resources of another class are held back, and told of by whom they belong 
 
 test("after a restart in the middle new resources stay out, and changed ones are served as they stand", () => {
   const { write, look, pass, restart } = scene();
-  const published = { status: { conditions: [{ type: "Accepted", status: "True", reason: "Accepted", message: "" }] } };
-  const heldBack = { status: { conditions: [{ type: "Accepted", status: "False", reason: INCOMPLETE, message: "" }] } };
+  const saying = (...problems: readonly Problem[]): Partial<Resource> => {
+    const resource = { metadata: {} } as Resource;
+    return { status: { conditions: conditionsOf(resource, problems, { programmed: true, message: "" }) } };
+  };
+  const published = saying();
+  const heldBack = saying({ condition: "Accepted", reason: INCOMPLETE, message: "" });
+  const foreign = { type: "Audited", status: "True", reason: "Fine", message: "" };
+  const audited = { status: { conditions: [foreign] } } as Partial<Resource>;
   write("Service", "unknown", "2", { size: 9 });
   write("Service", "new", "2", { size: 9, undo: "null" });
-  write("Service", "told", "2", { size: 9, undo: "null" }, heldBack as Partial<Resource>);
+  write("Service", "told", "2", { size: 9, undo: "null" }, heldBack);
+  write("Service", "toldless", "2", { size: 9 }, heldBack);
+  write("Service", "audited", "2", { size: 9 }, audited);
   write("Service", "changed", "2", { size: 9, undo: "{}" });
-  write("Service", "known", "2", { size: 9 }, published as Partial<Resource>);
+  write("Service", "known", "2", { size: 9 }, published);
   write("Service", "going", "2", { size: 9, removes: true });
   restart();
   assert.equal(services(look()), "changed=2 known=2 going=2");
-  assert.deepEqual([...look().held].sort(), ["Service/default/new", "Service/default/told", "Service/default/unknown"]);
+  const names = ["audited", "new", "told", "toldless", "unknown"];
+  assert.deepEqual(
+    [...look().held].sort(),
+    names.map((name) => `Service/default/${name}`),
+  );
   pass(PATIENCE);
-  assert.equal(look().problems.size, 6);
+  assert.equal(look().problems.size, 8);
   assert.match(told(look()).at(-1) ?? "", /it is served as it stands; write it again$/);
 });
 

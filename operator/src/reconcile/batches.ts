@@ -177,10 +177,14 @@ function countsAs({ before, resource, mark }: Member): Resource | null {
   return wasPublished(resource) ? resource : null;
 }
 
-/** After a restart nobody knows what stood in the place of a resource, but whether there was something. */
+/**
+ * After a restart nobody knows what stood in the place of a resource, but whether there was something: its writer knew,
+ * and where it did not say so, we have once accepted it.
+ */
 function wasPublished({ metadata, status }: Resource): boolean {
-  if (status?.conditions?.some(({ reason }) => reason !== INCOMPLETE)) return true;
-  return (metadata.annotations?.[BATCH_UNDO] ?? "null") !== "null";
+  const undo = metadata.annotations?.[BATCH_UNDO];
+  if (undo !== undefined) return undo !== "null";
+  return status?.conditions?.some(({ type, reason }) => type === "Accepted" && reason !== INCOMPLETE) ?? false;
 }
 
 function problemOf({ resource, mark }: Member, counts: Resource | null, seen: number): Problem {

@@ -23,7 +23,7 @@ export interface Made {
   /** By `ownerKey`. */
   readonly problems: Translation["problems"];
   readonly owners: Translation["owners"];
-  /** All resources as they stood when it was begun. */
+  /** All resources as they stood when it was begun, or, when a few were translated, as they stand now. */
   readonly resources: World;
   /** `ownerKey`s of all that may differ from what was made before; null: everything. */
   readonly changed: ReadonlySet<string> | null;

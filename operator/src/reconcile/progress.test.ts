@@ -18,8 +18,8 @@ function scene() {
   let time = 0;
   const book = createProgressBook(() => time);
   return {
-    contained: (one: Resource, revision: number, problems: readonly Problem[] = []) =>
-      book.contained("r", one, problems, revision),
+    contained: (one: Resource, revision: number, problems: readonly Problem[] = [], isFirst = false) =>
+      book.contained("r", one, problems, { revision, isFirst }),
     programmed: (acknowledged: number) => book.progress("r", acknowledged, "waiting")?.programmed,
     book,
     pass: (milliseconds: number) => {
@@ -74,9 +74,16 @@ test("after a restart the resource itself tells that this generation was program
     [2, undefined],
   ] as const) {
     const { contained, programmed } = scene();
-    contained(resource(3, said), 1);
+    contained(resource(3, said), 1, [], true);
     assert.equal(programmed(0), expected);
   }
+});
+
+test("what comes later is not believed what it says of itself, though it may have been programmed before", () => {
+  const { contained, programmed } = scene();
+  contained(resource(3, 3), 2);
+  assert.equal(programmed(1), undefined);
+  assert.equal(programmed(2), true);
 });
 
 test("what is gone is forgotten", () => {

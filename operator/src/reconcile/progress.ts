@@ -16,9 +16,15 @@ interface Entry {
   programmed: boolean;
 }
 
+export interface Place {
+  readonly revision: number;
+  /** Whether this process publishes for the first time: what was acknowledged before it was. */
+  readonly isFirst: boolean;
+}
+
 export interface ProgressBook {
   /** The published document of this revision contains the resource as it stands. True when that is news. */
-  contained(key: string, resource: Resource, problems: readonly Problem[], revision: number): boolean;
+  contained(key: string, resource: Resource, problems: readonly Problem[], place: Place): boolean;
   forget(key: string): void;
   /** How far the resource is; undefined while it is too early to speak of waiting. */
   progress(key: string, acknowledged: number, waitingFor: string): Progress | undefined;
@@ -38,13 +44,14 @@ const textOf = (problems: readonly Problem[]): string => (problems.length === 0 
 export function createProgressBook(now: () => number = () => performance.now()): ProgressBook {
   const entries = new Map<string, Entry>();
   return {
-    contained(key, resource, problems, revision) {
+    contained(key, resource, problems, { revision, isFirst }) {
       const { uid, generation } = resource.metadata;
       const faults = textOf(problems);
       const before = entries.get(key);
       if (before?.uid === uid && before?.generation === generation && before?.faults === faults) return false;
-      // After a restart of ours the resource itself tells what was acknowledged before.
-      const programmed = !before && faults === "" && saidProgrammed(resource);
+      // After a restart of ours the resource itself tells what was acknowledged before. What comes later, with its
+      // namespace for example, may tell of what the nodes served once and do not any more.
+      const programmed = isFirst && faults === "" && saidProgrammed(resource);
       entries.set(key, { uid, generation, faults, revision, since: now(), programmed });
       return true;
     },

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { Condition, Ref, Resource } from "@sluice/crds";
 import type { Snapshot } from "@sluice/model";
 import type { Publisher } from "../publish/publisher.ts";
 import { testWorld } from "../translate/testing-world.ts";
@@ -13,7 +15,9 @@ function scene(t: TestContext) {
   const made = testWorld();
   const translator = createTranslator({ homeNamespace: "default", class: "sluice" });
   const translated: (readonly string[] | null)[] = [];
-  let published = nothing.snapshot;
+  const published: Snapshot[] = [];
+  const nodes = { acknowledged: 0 };
+  const said: { readonly name: string; readonly programmed: string | undefined; readonly generation?: number }[] = [];
   let done = Promise.withResolvers<void>();
   const reconciler = createReconciler({
     cache: { resources: made.world } as ReconcilerOptions["cache"],
@@ -31,15 +35,21 @@ function scene(t: TestContext) {
     },
     empty: nothing,
     publisher: {
-      revision: () => 1,
+      revision: () => published.length,
       publish(snapshot: Snapshot) {
-        published = snapshot;
-        return 1;
+        if (snapshot.hash !== published.at(-1)?.hash) published.push(snapshot);
+        return published.length;
       },
-      acknowledgedRevision: () => 0,
+      acknowledgedRevision: () => nodes.acknowledged,
       acknowledgement: () => ({ programmed: false, acknowledged: [], lagging: [], silent: [] }),
     } as unknown as Publisher,
-    writer: { want: () => true, underWay: () => 0 } as unknown as ReconcilerOptions["writer"],
+    writer: {
+      want({ name }: Ref, _: Resource, [, , condition]: readonly Condition[]) {
+        said.push({ name, programmed: condition?.status, generation: condition?.observedGeneration });
+        return false;
+      },
+      underWay: () => 0,
+    } as unknown as ReconcilerOptions["writer"],
     teller: { tell() {} } as unknown as ReconcilerOptions["teller"],
     unread: () => [],
     leads: () => true,
@@ -58,11 +68,23 @@ function scene(t: TestContext) {
     ...made,
     reconciler,
     translated,
-    hosts: () => [...published.services.values()].map(({ host }) => host),
-    async settled() {
+    nodes,
+    said,
+    /** Hosts of the Services in the document of a revision. */
+    hosts: (revision = published.length) =>
+      [...(published[revision - 1]?.services.values() ?? [])].map(({ host }) => host),
+    /** Has changes translated and published. The function, if given, is called after each turn of the event loop until then. */
+    async settled(during = () => {}) {
       done = Promise.withResolvers();
       reconciler.touch();
-      await done.promise;
+      let isDone = false;
+      void done.promise.then(() => {
+        isDone = true;
+      });
+      while (!isDone) {
+        await turn();
+        if (!isDone) during();
+      }
     },
   };
 }
@@ -78,4 +100,39 @@ test("statuses that were written meanwhile are no work for the next change, howe
   await settled();
   assert.deepEqual(translated, [null, ["Service/default/s7"]]);
   assert.ok(hosts().includes("changed.test"));
+});
+
+test("what changes while a document is put together is programmed with the next one, not with this one", async (t) => {
+  const { put, reconciler, settled, hosts, nodes, said } = scene(t);
+  const services = (letter: string, count: number) => {
+    for (let at = 0; at < count; at++) {
+      put("Service", `s${at}`, { spec: { url: `http://${letter}${at}.test` } });
+      reconciler.note("Service", `default/s${at}`, true);
+    }
+  };
+  services("a", 4000);
+  await settled();
+  // So many that they take several turns.
+  services("b", 950);
+  let turns = 0;
+  await settled(() => {
+    if (++turns !== 3) return;
+    put("Service", "s7", { spec: { url: "http://late.test" } });
+    reconciler.note("Service", "default/s7", true);
+    reconciler.touch();
+  });
+  assert.ok(turns >= 3, `it took ${turns} turns`);
+  await settled();
+  assert.deepEqual([hosts(2).includes("late.test"), hosts(3).includes("late.test")], [false, true]);
+  const lookWith = async (acknowledged: number) => {
+    said.length = 0;
+    nodes.acknowledged = acknowledged;
+    for (let look = 0; look < 30; look++) {
+      reconciler.look();
+      await turn();
+    }
+    return said.filter(({ name, generation }) => name === "s7" && generation === 3).map(({ programmed }) => programmed);
+  };
+  assert.deepEqual((await lookWith(2)).includes("True"), false);
+  assert.deepEqual((await lookWith(3)).includes("True"), true);
 });

@@ -17,7 +17,7 @@ import type { WatchedKind } from "../world/world.ts";
 import type { Batches } from "./batches.ts";
 import type { Built } from "./build.ts";
 import { createMaking, type Made } from "./making.ts";
-import { createProgressBook } from "./progress.ts";
+import { createProgressBook, type Place } from "./progress.ts";
 import { createStatuses } from "./statuses.ts";
 
 export interface ReconcilerOptions {
@@ -50,8 +50,8 @@ export interface Reconciler {
   touch(): void;
   /** What the nodes run changed, or a status was written by somebody: look at what that makes different. */
   look(): void;
-  /** Look at all statuses that have not settled: some could not be written. */
-  lookAgain(): void;
+  /** Look at these statuses, which could not be written, as far as they have not settled. */
+  lookAgain(keys: readonly string[]): void;
   /** We lead from now on: what the one before us did not come to is written and told. */
   lead(): void;
   /** Whether the published document contains all that the world holds. */
@@ -120,7 +120,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   let later: NodeJS.Timeout | undefined;
   let waitedFor = "";
 
-  const resync = setInterval(lookAgain, RESYNC).unref();
+  const resync = setInterval(lookAtAll, RESYNC).unref();
 
   const isDirty = () => reached !== touched;
 
@@ -142,19 +142,24 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     readonly owners: Translation["owners"];
   }
 
+  /** The resource as it was translated is not to be had any more: what stands in its place is in no document yet. */
+  const isLater = (key: string, resource: Resource, { kind, namespace, name }: Owner): boolean =>
+    changed.has(key) && cache.resources[kind].get(keyOf(namespace, name)) === resource;
+
   /** The place of resources in what was published; the statuses of those for which that is news are opened. */
-  function enter(before: Before, { resources, changed: known }: Made, revision: number): void {
+  function enter(before: Before, { resources, changed: known }: Made, place: Place): void {
     const many = known === null && owners.size > MANY;
     for (const { key, after } of differences(before.owners, owners)) if (!after) book.forget(key);
     const others = differences(before.problems, problems).map(({ key }) => key);
     for (const key of known ? new Set([...known, ...others]) : owners.keys()) {
       const owner = owners.get(key);
-      // As it was translated: what came meanwhile is in no document yet.
       const resource = owner && resources[owner.kind].get(keyOf(owner.namespace, owner.name));
       if (!resource) continue;
       const own = problems.get(key) ?? [];
-      if (!book.contained(key, resource, own, revision)) continue;
-      statuses.open(key, { many });
+      if (!isLater(key, resource, owner)) {
+        if (!book.contained(key, resource, own, place)) continue;
+        statuses.open(key, { many });
+      }
       tellNews(owner, resource, before.problems.get(key) ?? [], own);
     }
   }
@@ -180,10 +185,11 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (made.again !== null) later = setTimeout(touch, made.again).unref();
     const before = { problems, owners };
     ({ problems, owners } = made);
+    const isFirst = reached < 0;
     reached = upTo;
     const last = publisher.revision();
     const revision = publisher.publish(made.built.snapshot);
-    enter(before, made, revision);
+    enter(before, made, { revision, isFirst });
     const seconds = (performance.now() - started) / 1000;
     onReconcile(seconds);
     if (revision !== last) log.debug({ revision, hash: made.built.snapshot.hash, seconds }, "published a document");
@@ -202,11 +208,11 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     rest = undefined;
     if (closed || isDirty() || !leads()) return;
     const { tooEarly, isCut } = statuses.look(owners, problems);
-    if (tooEarly) soon ??= setTimeout(lookAgain, SOON).unref();
+    if (tooEarly) soon ??= setTimeout(lookAtAll, SOON).unref();
     if (isCut) rest = setImmediate(lookOn);
   }
 
-  function lookAgain(): void {
+  function lookAtAll(): void {
     clearTimeout(soon);
     soon = undefined;
     statuses.openAll();
@@ -259,14 +265,17 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     },
     touch,
     look,
-    lookAgain,
+    lookAgain(keys) {
+      statuses.openAgain(keys);
+      look();
+    },
     lead() {
       for (const [key, own] of problems) {
         const owner = owners.get(key);
         const resource = owner && cache.resources[owner.kind].get(keyOf(owner.namespace, owner.name));
         if (resource) tellNews(owner, resource, [], own);
       }
-      lookAgain();
+      lookAtAll();
     },
     upToDate: () => !isDirty() && unread().length === 0,
     problemsOf(kind, namespace, name) {

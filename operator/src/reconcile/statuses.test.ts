@@ -46,10 +46,11 @@ function scene() {
       const resource = put("Route", name, { spec: {} });
       owners.set(key, owner);
       problems.set(key, own);
-      book.contained(key, resource, own, 1);
+      book.contained(key, resource, own, { revision: 1, isFirst: true });
       statuses.open(key, options);
     },
     openAll: statuses.openAll,
+    openAgain: (...names: readonly string[]) => statuses.openAgain(names.map((name) => `Route/default/${name}`)),
     open: (name: string) => statuses.open(`Route/default/${name}`),
     look() {
       said.length = 0;
@@ -81,6 +82,20 @@ test("what has settled is not looked at again until it is opened", () => {
   assert.equal(look().said.length, 1);
   openAll();
   assert.equal(look().said.length, 1, "what another writer changed stays open until it is as it should be");
+});
+
+test("what could not be written is looked at when its time has come, alone, and no more once it has settled", () => {
+  const { add, look, openAgain, nodes, settled } = scene();
+  for (const name of ["a", "b", "c"]) add(name);
+  nodes.acknowledged = 1;
+  look();
+  openAgain("a", "b");
+  assert.equal(look().said.length, 2);
+  settled.add("a");
+  openAgain("a");
+  look();
+  openAgain("a");
+  assert.deepEqual(look().said, []);
 });
 
 test("a look is only at what is new: the others cost nothing, however many there are", () => {

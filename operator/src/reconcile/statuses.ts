@@ -27,6 +27,8 @@ export interface Statuses {
   open(key: string, options?: { readonly many?: boolean }): void;
   /** The next look is at all that has not settled, also at what was said and has not been seen since. */
   openAll(): void;
+  /** The next look is also at these, as far as they have not settled. */
+  openAgain(keys: readonly string[]): void;
   /** Looks at what was opened since the last look and, when the nodes have come further, at what waits for them. */
   look(owners: ReadonlyMap<string, Owner>, problems: ReadonlyMap<string, readonly Problem[]>): Look;
   /** What the next look is at. */
@@ -121,6 +123,9 @@ export function createStatuses(options: StatusesOptions): Statuses {
     },
     openAll() {
       for (const key of unsettled) becomesDue(key);
+    },
+    openAgain(keys) {
+      for (const key of keys) if (unsettled.has(key)) becomesDue(key);
     },
     look(owners, problems) {
       const reached = publisher.acknowledgedRevision();

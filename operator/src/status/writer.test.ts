@@ -25,12 +25,13 @@ interface Write {
 function scene(t: TestContext, parallel = 8) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const writes: Write[] = [];
-  const told = { retries: 0, outcomes: [] as string[], warnings: 0 };
+  const told = { retries: 0, again: [] as string[], outcomes: [] as string[], warnings: 0 };
   let time = 0;
   const writer = createStatusWriter({
     client: {
-      setConditions: ({ name }, conditions, { read }) =>
+      setConditions: ({ name }, conditions, { read, signal }) =>
         new Promise((resolve, reject) => {
+          signal?.addEventListener("abort", () => reject(signal.reason));
           const end = async (error?: Error) => {
             if (error) reject(error);
             else resolve();
@@ -41,7 +42,10 @@ function scene(t: TestContext, parallel = 8) {
     },
     manager: "test",
     log: { warn: () => told.warnings++ } as never,
-    onRetry: () => told.retries++,
+    onRetry(keys) {
+      told.retries++;
+      told.again.push(...keys);
+    },
     onWrite: (outcome) => told.outcomes.push(outcome),
     parallel,
     now: () => time,
@@ -161,6 +165,42 @@ test("waits longer after each failure of a resource, on its own, and not at all 
   await writes[4]?.end(new Error("refused"));
   pass(1000);
   assert.equal(told.retries, 3, "the wait is the shortest again");
+});
+
+test("asks again for those whose time has come, once, and not for each of many that come one after the other", async (t) => {
+  const { want, writes, told, pass } = scene(t, 100);
+  const names = Array.from({ length: 50 }, (_, at) => `r${at}`);
+  for (const name of names) want(name, "New");
+  for (const write of writes) {
+    pass(1);
+    await write.end(new Error("refused"));
+  }
+  pass(951);
+  assert.deepEqual(told.again, ["Route/default/r0"]);
+  pass(100);
+  assert.deepEqual(
+    told.again,
+    names.map((name) => `Route/default/${name}`),
+  );
+  pass(10_000);
+  assert.equal(told.retries, 2);
+});
+
+test("what waits is not written once it is another's to say", async (t) => {
+  const { want, writer, writes, reasons } = scene(t, 1);
+  for (const name of ["a", "b"]) want(name, "New");
+  writer.drop();
+  await writes[0]?.end();
+  assert.deepEqual(reasons(), ["a New"]);
+});
+
+test("closing does not wait for long for an API server that gives no answer", async (t) => {
+  const { want, writer, told, pass } = scene(t);
+  want("a", "New");
+  const closing = writer.close();
+  pass(500);
+  await closing;
+  assert.deepEqual([told.outcomes, told.warnings], [["failed"], 0]);
 });
 
 test("closing waits for what is under way and begins nothing", async (t) => {

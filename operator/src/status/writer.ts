@@ -12,8 +12,8 @@ export interface StatusWriterOptions {
   readonly client: Pick<ResourceClient, "setConditions">;
   readonly manager: string;
   readonly log: Pick<Logger, "warn">;
-  /** Called some time after writes that failed: say again what the conditions should be. */
-  readonly onRetry: () => void;
+  /** Called some time after writes that failed, with `ownerKey`s: say again what the conditions of these should be. */
+  readonly onRetry: (keys: readonly string[]) => void;
   /** Called when a write has ended. */
   readonly onRoom?: () => void;
   readonly onWrite?: (outcome: "written" | "failed") => void;
@@ -44,7 +44,9 @@ export interface StatusWriter {
   waiting(): number;
   /** Writes that wait or are being made. */
   underWay(): number;
-  /** Waits for the writes that are under way; others are not begun. */
+  /** Writes that wait are not made: it is another's to say what conditions should be. */
+  drop(): void;
+  /** Waits a moment for the writes that are under way, and then ends them; others are not begun. */
   close(): Promise<void>;
 }
 
@@ -52,6 +54,12 @@ export const PARALLEL = 8;
 
 /** How often the wait for a retry is doubled. */
 const DOUBLED = 6;
+
+/** Milliseconds between two times of asking again, at least: of many that failed many are due then. */
+const TOGETHER = 100;
+
+/** Milliseconds that the last writes may take. Others wait for the lead meanwhile. */
+const LAST_WRITES = 500;
 
 /** Milliseconds in which the watch should have brought back what was written. */
 export const ECHO = 2000;
@@ -64,7 +72,8 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   /** What was written a moment ago, the oldest first: a copy read before it says something else. */
   const written = new Map<string, { readonly said: string; readonly at: number }>();
   /** Resources whose last write failed. */
-  const failed = new Map<string, { readonly times: number; readonly until: number }>();
+  const failed = new Map<string, { readonly times: number; readonly until: number; asked: boolean }>();
+  const ending = new AbortController();
   let retry: { readonly timer: NodeJS.Timeout; readonly at: number } | undefined;
   let failures = 0;
   let closed = false;
@@ -76,7 +85,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     try {
       // A copy that was read before the last write knows nothing of when conditions became what they are.
       const read = written.has(key) ? {} : { read: resource };
-      await client.setConditions(ref, conditions, { manager, ...read });
+      await client.setConditions(ref, conditions, { manager, ...read, signal: ending.signal });
       ended("success");
       failed.delete(key);
       written.delete(key);
@@ -95,12 +104,12 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     if (failures === 1) log.warn({ resource: key, reason: message }, "cannot write status, trying again");
     const times = (failed.get(key)?.times ?? 0) + 1;
     const until = now() + retryInterval * 2 ** Math.min(times - 1, DOUBLED);
-    failed.set(key, { times, until });
+    failed.set(key, { times, until, asked: false });
     work?.retried();
     retryAt(until);
   }
 
-  /** The earliest of all counts: who is told then of others that have to wait asks again for these. */
+  /** The earliest of all counts. */
   function retryAt(at: number): void {
     if (retry && retry.at <= at) return;
     clearTimeout(retry?.timer);
@@ -111,10 +120,19 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     retry = undefined;
     if (failures > 1) log.warn({ failures }, "statuses could not be written, trying again");
     failures = 0;
-    onRetry();
-    // Nobody wanted these for as long again: they are gone.
-    const longest = retryInterval * 2 ** DOUBLED;
-    for (const [key, { until }] of failed) if (now() - until > longest) failed.delete(key);
+    const due: string[] = [];
+    let next = Number.POSITIVE_INFINITY;
+    for (const [key, one] of failed) {
+      // Nobody wanted it for as long again: it is gone.
+      if (now() - one.until > retryInterval * 2 ** DOUBLED) failed.delete(key);
+      else if (one.until > now()) next = Math.min(next, one.until);
+      else if (!one.asked) {
+        one.asked = true;
+        due.push(key);
+      }
+    }
+    if (next < Number.POSITIVE_INFINITY) retryAt(Math.max(next, now() + TOGETHER));
+    if (due.length > 0) onRetry(due);
   }
 
   function pump(): void {
@@ -152,11 +170,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
         written.delete(key);
         return true;
       }
-      const until = failed.get(key)?.until ?? 0;
-      if (until > now()) {
-        retryAt(until);
-        return false;
-      }
+      if ((failed.get(key)?.until ?? 0) > now()) return false;
       const since = queue.get(key)?.since ?? now();
       if (!queue.has(key)) work?.added();
       queue.set(key, { ref, resource, conditions, said, since });
@@ -165,11 +179,14 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     },
     waiting: () => queue.size,
     underWay: () => queue.size + busy.size,
+    drop: () => queue.clear(),
     async close() {
       closed = true;
       queue.clear();
       clearTimeout(retry?.timer);
+      const late = setTimeout(() => ending.abort(), LAST_WRITES);
       await Promise.all([...busy.values()].map(({ done }) => done));
+      clearTimeout(late);
     },
   };
 }

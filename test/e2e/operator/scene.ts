@@ -37,7 +37,10 @@ export interface SceneOperator {
   start(env?: Env): Promise<void>;
   /** What it tells of itself. */
   status(): Promise<Told>;
-  /** The sum of a metric's values; a label as it is printed, such as `code="429"`, chooses among them. */
+  /**
+   * The sum of a metric's values; a label as it is printed, such as `code="429"`, chooses among them. Rejects when no
+   * metric has that name.
+   */
   metric(name: string, label?: string): Promise<number>;
 }
 
@@ -136,6 +139,8 @@ export async function operatorOf(name: string, settings: Env, flags: readonly st
     status: async () => (await get(`${url}/status`)).body as Told,
     async metric(name, label = "") {
       const text = (await get(`${url}/metrics`)).body as string;
+      const family = name.replace(/_(count|sum|bucket)$/, "");
+      if (!text.includes(`# TYPE ${family} `)) throw new Error(`there is no metric ${name}`);
       const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
       const values = lines.filter((line) => line.includes(label)).map((line) => Number(line.split(" ").at(-1)));
       return values.reduce((sum, value) => sum + value, 0);

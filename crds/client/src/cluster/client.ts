@@ -43,10 +43,10 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
   const turns = new Map<string, Turns>();
   let watching = new AbortController();
 
-  async function get(ref: Ref): Promise<Resource | null> {
+  async function get(ref: Ref, signal?: AbortSignal): Promise<Resource | null> {
     try {
       const path = pathOf(kindNames[ref.kind], ref);
-      const object = await connection.call({ method: "GET", path }).catch(ofKind(ref.kind));
+      const object = await connection.call({ method: "GET", path, signal }).catch(ofKind(ref.kind));
       return trim(ref.kind, object as Partial<Resource>);
     } catch (error) {
       if (error instanceof Fault && error.isObjectAbsent) return null;
@@ -55,7 +55,7 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
   }
 
   const client: ResourceClient = {
-    get,
+    get: (ref) => get(ref),
 
     async list(kind, options = {}) {
       return (await listAll(createTransport(connection, kind, options), closing.signal)).items;
@@ -123,8 +123,8 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
       }
     },
 
-    async setConditions(ref, conditions, { manager, read }) {
-      const resource = read ?? (await get(ref));
+    async setConditions(ref, conditions, { manager, read, signal }) {
+      const resource = read ?? (await get(ref, signal));
       if (!resource) return;
       const merged = mergeConditions(resource.status?.conditions ?? [], conditions, new Date());
       if (!merged) return;
@@ -146,6 +146,7 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
             metadata: { name, namespace, uid },
             status: { conditions: merged.filter(({ type }) => ours.has(type)) },
           },
+          signal,
         });
       } catch (error) {
         if (!(error instanceof Fault)) throw error;
