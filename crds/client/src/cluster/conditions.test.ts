@@ -17,6 +17,8 @@ const route = (...conditions: readonly Condition[]): Resource => ({
   status: { conditions },
 });
 
+const { signal } = new AbortController();
+
 async function callsOf(conditions: readonly Condition[], read: Resource | undefined): Promise<readonly ApiCall[]> {
   const calls: ApiCall[] = [];
   const client = overConnection(
@@ -33,7 +35,7 @@ async function callsOf(conditions: readonly Condition[], read: Resource | undefi
       clock: { now: () => 0, random: () => 0, sleep: async () => {} },
     },
   );
-  await client.setConditions(ref, conditions, { manager: "op", ...(read && { read }) });
+  await client.setConditions(ref, conditions, { manager: "op", signal, ...(read && { read }) });
   await client.close();
   return calls;
 }
@@ -55,6 +57,7 @@ for (const [what, conditions, read, expected] of cases)
       calls.map(({ method }) => method),
       expected,
     );
+    assert.ok(calls.every((call) => call.signal === signal));
   });
 
 test("applies its own conditions alone, and keeps the time of a transition that was read", async () => {
