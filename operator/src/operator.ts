@@ -1,15 +1,16 @@
 /** Puts the operator together: cache -> translate -> publish -> status, and the listener. */
 import type { AddressInfo } from "node:net";
-import { createResourceCache, type OwnStore, type ResourceClient } from "@sluice/crds";
+import { createResourceCache, isOurs, type OwnStore, type Resource, type ResourceClient } from "@sluice/crds";
 import { CREDENTIAL_LABEL } from "@sluice/model";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { createDurable } from "./durable/durable.ts";
 import { type Acknowledged, createKeeper } from "./durable/keeper.ts";
 import { createLastValid } from "./durable/last-valid.ts";
+import { createTakeover } from "./durable/takeover.ts";
 import { type Lead, leadAlone, type StartLead } from "./lead/lead.ts";
 import { createOperatorMetrics, type OperatorGauges } from "./metrics.ts";
-import { type NodeService, nodesBehind } from "./publish/discover.ts";
+import { createNodeSlices, type NodeService } from "./publish/discover.ts";
 import { nodeConnector } from "./publish/node-client.ts";
 import type { Proof } from "./publish/proof.ts";
 import { createPublisher } from "./publish/publisher.ts";
@@ -21,6 +22,7 @@ import { type OperatorSettings, operatorSettings } from "./settings.ts";
 import { ownName, SettingsError } from "./start.ts";
 import { createTeller } from "./status/teller.ts";
 import { createStatusWriter, PARALLEL } from "./status/writer.ts";
+import { placeOf } from "./translate/translation.ts";
 import { createTranslator } from "./translate/translator.ts";
 import { createWaitingRoom } from "./wait/waiting-room.ts";
 import { selectorOf } from "./world/selection.ts";
@@ -70,7 +72,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
 
   const publisher = createPublisher({
     connect: connector.connect,
-    term: () => lead?.term() ?? null,
+    term: () => takeover.term(),
     onOutranked: (term) => lead?.outranked(term),
     onChange: () => {
       seen ??= setImmediate(look);
@@ -107,11 +109,11 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   const teller = createTeller({ client, reporter: MANAGER, log });
 
   /** The nodes as the cluster knows them, when they are not a fixed list. Many changes in one turn are one look. */
+  const nodeSlices = nodeService && createNodeSlices(nodeService);
   let finding: NodeJS.Immediate | undefined;
   function findNodes(): void {
     finding = undefined;
-    if (!nodeService) return;
-    publisher.setNodes(nodesBehind(nodeService, cache.resources.EndpointSlice.values(), scheme));
+    if (nodeSlices) publisher.setNodes(nodeSlices.nodes(scheme));
   }
 
   /** Statuses that came back, and what nodes told. Many in one turn are one look. */
@@ -128,14 +130,32 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     createDurable({
       keeper,
       interval: settings.documentInterval,
-      hash: () => (lead?.term() ? publisher.hash() : null),
+      hash: () => (takeover.term() ? publisher.hash() : null),
+      version: lastValid.version,
       acknowledged,
-      onRead(kept) {
-        if (kept) lastValid.restore(kept);
-        reconciler.touch();
-      },
+      onRead,
       log,
     });
+  const takeover = createTakeover({
+    lead: () => lead?.term() ?? null,
+    isRead: () => durable?.isRead() ?? true,
+    onTerm(term) {
+      if (closed) return;
+      publisher.lead();
+      if (term === null) writer.drop();
+      else reconciler.lead();
+    },
+  });
+
+  function onRead(kept: ReadonlyMap<string, Resource> | null): void {
+    const restored = lastValid.restore(kept ?? new Map(), (key) => {
+      const { kind, name } = placeOf(key);
+      return isOurs(kind) ? cache.resources[kind].get(name) : undefined;
+    });
+    for (const { kind, name } of [...restored].map(placeOf)) if (isOurs(kind)) reconciler.note(kind, name, true);
+    takeover.read(restored.size > 0);
+    reconciler.touch();
+  }
 
   function unread(): readonly string[] {
     const kinds = cache.unsynced();
@@ -143,7 +163,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   }
 
   function acknowledged(): Acknowledged | null {
-    const [term, revision, hash] = [lead?.term() ?? null, publisher.revision(), publisher.hash()];
+    const [term, revision, hash] = [takeover.term(), publisher.revision(), publisher.hash()];
     if (term === null || hash === null || !reconciler.upToDate()) return null;
     if (!publisher.acknowledgement(revision).programmed) return null;
     return { term, revision, hash, resources: lastValid.all() };
@@ -174,7 +194,8 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     log,
     onVersion: batches.note,
     onResource: (kind, key, meaningful) => {
-      if (nodeService && kind === "EndpointSlice") finding ??= setImmediate(findNodes);
+      if (kind === "EndpointSlice" && nodeSlices?.set(key, cache.resources.EndpointSlice.get(key)))
+        finding ??= setImmediate(findNodes);
       lastValid.refresh(`${kind}/${key}`, cache.resources[kind].get(key));
       reconciler.note(kind, key, meaningful);
     },
@@ -192,10 +213,19 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     publisher,
     writer,
     teller,
-    leads: () => lead !== undefined && lead.term() !== null,
+    leads: () => takeover.term() !== null,
     log,
-    onReconcile: metrics.reconciled,
-    work: metrics.work.document,
+    onReconcile(seconds) {
+      metrics.reconciled(seconds);
+      takeover.published();
+    },
+    work: {
+      ...metrics.work.document,
+      began(waited) {
+        metrics.work.document.began(waited);
+        takeover.began();
+      },
+    },
     onProgress() {
       waitingRoom.look();
       // Not only when a node tells news: one may have had the document before it was published here.
@@ -216,19 +246,18 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     unsynced: unread,
     lead: { term: () => lead?.term() ?? null, leader: () => lead?.leader() ?? null },
   });
-  publisher.setNodes(settings.nodes.map((address) => address.replace(/\/+$/, "")));
 
   /** Undefined until the listener is there: a process that cannot start leads nobody. */
   let lead: Lead | undefined;
   let closed = false;
   let keeping: Promise<void> | undefined;
+  // From here on its loops ask for the term.
+  publisher.setNodes(settings.nodes.map((address) => address.replace(/\/+$/, "")));
 
   function onTerm(term: number | null): void {
     if (closed) return;
-    publisher.lead();
-    durable?.lead();
-    if (term === null) writer.drop();
-    else reconciler.lead();
+    durable?.lead(term !== null);
+    takeover.lead(term);
   }
 
   let closing: Promise<void> | undefined;

@@ -34,7 +34,7 @@ export const suites: readonly Suites[] = [
     name: "conformance",
     what: "one suite an interface, for each implementation",
     folders: ["test/conformance"],
-    concurrency: 1,
+    concurrency: 2,
     minutes: 8,
   },
   {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endpointsOf, slicesByService } from "./endpoints.ts";
+import { endpointsOf } from "./endpoints.ts";
 import type { Resource } from "./resource.ts";
 
-const slice = (endpoints: unknown[], ports: unknown[] = [{ name: "http", port: 8080 }], service = "web"): Resource => ({
+const slice = (endpoints: unknown[], ports: unknown[] = [{ name: "http", port: 8080 }]): Resource => ({
   apiVersion: "discovery.k8s.io/v1",
   kind: "EndpointSlice",
-  metadata: { name: "s", namespace: "default", labels: { "kubernetes.io/service-name": service } },
+  metadata: { name: "s", namespace: "default", labels: { "kubernetes.io/service-name": "web" } },
   endpoints,
   ports,
 });
@@ -68,9 +68,3 @@ for (const [what, slices, port, expected] of cases)
     const shown = endpointsOf(slices, port).map((e) => `${e.address}:${e.port}${e.terminating ? "!" : ""}`);
     assert.deepEqual(shown, expected);
   });
-
-test("slices are grouped by the Service that they name", () => {
-  const grouped = slicesByService([slice([]), slice([], [], "other"), slice([])]);
-  assert.equal(grouped.get("default/web")?.length, 2);
-  assert.equal(grouped.get("default/other")?.length, 1);
-});

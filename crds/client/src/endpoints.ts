@@ -19,20 +19,6 @@ interface SlicePort {
   readonly port?: number;
 }
 
-/** The slices of each core Service, by `namespace/name`. */
-export function slicesByService(slices: Iterable<Resource>): ReadonlyMap<string, readonly Resource[]> {
-  const grouped = new Map<string, Resource[]>();
-  for (const slice of slices) {
-    const service = slice.metadata.labels?.[SERVICE_LABEL];
-    if (!service) continue;
-    const key = `${slice.metadata.namespace}/${service}`;
-    const group = grouped.get(key);
-    if (group) group.push(slice);
-    else grouped.set(key, [slice]);
-  }
-  return grouped;
-}
-
 /** Nobody checks the slices in a folder of files. */
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 

@@ -14,13 +14,27 @@ function route(name: string, spec: Readonly<Record<string, unknown>> = {}): read
 }
 const many = (count: number) => new Map(Array.from({ length: count }, (_, index) => route(`route-${index}`)));
 
-function scene(): { readonly store: TestStore; readonly warnings: object[]; keeper(): Keeper } {
+interface Scene {
+  readonly store: TestStore;
+  readonly warnings: object[];
+  keeper(): Keeper;
+  /** One that has read what is there. */
+  informed(): Promise<Keeper>;
+}
+
+function scene(): Scene {
   const store = testStore();
   const warnings: object[] = [];
+  const keeper = () => createKeeper({ store, log: { warn: (details: object) => void warnings.push(details) } });
   return {
     store,
     warnings,
-    keeper: () => createKeeper({ store, log: { warn: (details: object) => void warnings.push(details) } }),
+    keeper,
+    async informed() {
+      const made = keeper();
+      await made.read();
+      return made;
+    },
   };
 }
 const document = (resources: ReadonlyMap<string, Resource>, revision = 1, term = 1) => ({
@@ -44,7 +58,7 @@ test("what was kept is read by the next operator, without status", async () => {
 });
 
 test("a change of one resource writes one part, and the part that it replaces goes", async () => {
-  const { store, keeper } = scene();
+  const { store, keeper, informed } = scene();
   const mine = keeper();
   const before = many(5000);
   await mine.write(document(before));
@@ -55,7 +69,7 @@ test("a change of one resource writes one part, and the part that it replaces go
   assert.equal(store.kept.size, first);
   assert.deepEqual((await keeper().read())?.get("Route/default/route-7")?.spec, { paths: ["/other"] });
   // An operator that was started anew finds that everything is there.
-  await keeper().write(document(before, 3, 2));
+  await (await informed()).write(document(before, 3, 2));
   assert.equal(store.puts.length, first + 2);
 });
 
@@ -93,15 +107,15 @@ for (const [what, damage] of damages)
   });
 
 test("an operator that is killed while it writes leaves what was kept before", async () => {
-  const { store, keeper } = scene();
+  const { store, keeper, informed } = scene();
   await keeper().write(document(many(200)));
   const parts = store.kept.size;
   store.failAfter(2);
   const others = new Map(Array.from({ length: 200 }, (_, index) => route(`route-${index}`, { paths: ["/new"] })));
-  await assert.rejects(keeper().write(document(others, 2)), /the store is full/);
+  await assert.rejects((await informed()).write(document(others, 2)), /the store is full/);
   assert.deepEqual((await keeper().read())?.get("Route/default/route-7")?.spec, { paths: ["/route-7"] });
   store.failAfter(Number.POSITIVE_INFINITY);
-  await keeper().write(document(others, 3));
+  await (await informed()).write(document(others, 3));
   assert.deepEqual((await keeper().read())?.get("Route/default/route-7")?.spec, { paths: ["/new"] });
   assert.equal(store.kept.size, parts, "nothing unused is left");
 });
@@ -110,6 +124,34 @@ test("an operator whose term is over does not replace what a later one has kept"
   const { keeper } = scene();
   await keeper().write(document(many(1), 1, 5));
   await assert.rejects(keeper().write(document(many(2), 9, 4)), { name: "Conflict", message: /term 5/ });
+  assert.equal((await keeper().read())?.size, 1);
+});
+
+test("what another operator has kept since is read once, and only its parts that are not known", async () => {
+  const { store, keeper } = scene();
+  const [one, other] = [keeper(), keeper()];
+  const before = many(200);
+  await one.write(document(before));
+  assert.equal(await one.read(), null, "what it kept itself");
+  assert.equal((await other.read())?.size, 200);
+  assert.equal(await other.read(), null, "what it has read");
+  await one.write(document(new Map([...before, route("route-7", { paths: ["/other"] })]), 2));
+  const news = await other.read();
+  assert.deepEqual(news?.get("Route/default/route-7")?.spec, { paths: ["/other"] });
+  assert.ok(news.size < 50, `${news.size} of 200, those of one part of ${store.kept.size}`);
+  assert.equal(await other.read(), null);
+});
+
+test("what was not read is not replaced", async () => {
+  const { keeper } = scene();
+  const [one, other] = [keeper(), keeper()];
+  await one.write(document(many(2)));
+  await assert.rejects(other.write(document(many(1), 1, 2)), { name: "Conflict", message: /not been read/ });
+  await other.read();
+  await one.write(document(many(3), 2));
+  await assert.rejects(other.write(document(many(1), 1, 2)), { name: "Conflict", message: /not been read/ });
+  await other.read();
+  await other.write(document(many(1), 1, 2));
   assert.equal((await keeper().read())?.size, 1);
 });
 

@@ -18,11 +18,17 @@ export interface Acknowledged {
 }
 
 export interface Keeper {
-  /** What was kept; null: nothing, or nothing that can be read, which is logged. Rejects when the store gives no answer. */
+  /**
+   * What was kept and this process has neither read nor kept itself: all of it at first, later what other operators have
+   * kept since. Null: nothing. What cannot be read is logged. Rejects when the store gives no answer.
+   */
   read(): Promise<ReadonlyMap<string, Resource> | null>;
   /** The highest term that kept something; 0: none did. */
   term(): Promise<number>;
-  /** Keeps it. Rejects when another operator of a later term has kept something, and when the store fails. */
+  /**
+   * Keeps it. Rejects when another operator of a later term has kept something, when there is anything that was not
+   * read, as it would be lost, and when the store fails.
+   */
   write(acknowledged: Acknowledged): Promise<void>;
 }
 
@@ -41,16 +47,19 @@ export function createKeeper({ store, log }: { readonly store: OwnStore; readonl
   let there = new Set<string>();
   /** In which term that is known: before, another operator may have removed some. */
   let known = 0;
+  /** What the manifest said when it was read or written last; null: there was none, or nobody has looked. */
+  let seen: string | null = null;
+  /** The parts whose content this process knows: a name stands for a content. */
+  let familiar: ReadonlySet<string> = new Set();
 
   async function sealed(): Promise<Seal> {
     seal ??= createSeal(await store.key());
     return seal;
   }
 
-  async function manifest(): Promise<{ readonly value: Manifest; readonly version: string } | null> {
+  async function manifest() {
     const found = await store.manifest();
-    if (!found) return null;
-    return { value: parsed(found.text) ?? nothing, version: found.version };
+    return found && { ...found, value: parsed(found.text) ?? nothing };
   }
 
   /** The names of the parts; those that were not there are there afterwards. */
@@ -86,6 +95,7 @@ export function createKeeper({ store, log }: { readonly store: OwnStore; readonl
     const resources = new Map<string, Resource>();
     const faults: { readonly part: string; readonly reason: string }[] = [];
     for (const part of parts) {
+      if (familiar.has(part)) continue;
       const bytes = await store.part(part);
       try {
         if (!bytes) throw new Error("it is not there");
@@ -103,12 +113,14 @@ export function createKeeper({ store, log }: { readonly store: OwnStore; readonl
     async read() {
       for (;;) {
         const found = await manifest();
-        if (!found) return null;
+        if (!found || found.text === seen) return null;
         const { resources, faults } = await readParts(found.value);
         // Another operator may have kept something meanwhile, and removed what this manifest names.
         const isStill = faults.length === 0 || (await manifest())?.version === found.version;
         if (!isStill) continue;
         for (const fault of faults) log.warn(fault, "a part of what was kept cannot be read");
+        seen = found.text;
+        familiar = new Set(found.value.parts).difference(new Set(faults.map(({ part }) => part)));
         return resources;
       }
     },
@@ -119,6 +131,7 @@ export function createKeeper({ store, log }: { readonly store: OwnStore; readonl
       const before = await manifest();
       if (before && before.value.term > term)
         throw new Conflict("changed", `the operator of term ${before.value.term} has kept a later document`);
+      if (before && before.text !== seen) throw new Conflict("changed", "what was kept has not been read yet");
       if (known !== term) {
         known = 0;
         made = [];
@@ -128,8 +141,11 @@ export function createKeeper({ store, log }: { readonly store: OwnStore; readonl
       made = await putParts(resources, partCount(resources.size));
       const parts = made.map(({ name }) => name);
       const value: Manifest = { format: 1, term, revision, hash, parts };
-      await store.putManifest(JSON.stringify(value), before?.version ?? null);
+      const text = JSON.stringify(value);
+      await store.putManifest(text, before?.version ?? null);
       const used = new Set(parts);
+      seen = text;
+      familiar = used;
       for (const name of there) {
         if (used.has(name)) continue;
         await store.removePart(name);

@@ -30,20 +30,92 @@ test("an object of the same spec takes the place of the one before, one of anoth
   assert.equal(valid.all().size, 1);
 });
 
-test("what was kept from before fills gaps, and is never newer than what is known", () => {
+test("what was kept fills gaps, and goes when its resource does", () => {
   const valid = createLastValid();
   const now = version("one", 2);
   valid.note(key, now);
-  valid.restore(
-    new Map([
-      [key, version("one", 1)],
-      ["Route/default/b", version("b", 1)],
-    ]),
-  );
+  const kept = new Map([
+    [key, version("one", 1)],
+    ["Route/default/b", version("b", 1)],
+  ]);
+  assert.deepEqual([...valid.restore(kept)], ["Route/default/b"]);
   assert.equal(valid.of(key, "one"), now);
   assert.ok(valid.of("Route/default/b", "b"));
   valid.keepOnly(new Map([[key, null]]));
   assert.equal(valid.all().size, 1);
+});
+
+interface Kept {
+  readonly what: string;
+  readonly kept: Resource;
+  /** The object that is there. */
+  readonly now?: Resource;
+  readonly wins: boolean;
+}
+
+const olderAndNewer: readonly Kept[] = [
+  { what: "an older generation", kept: version("one", 1), wins: false },
+  { what: "the same generation", kept: version("one", 2), wins: false },
+  { what: "a newer generation", kept: version("one", 3), wins: true },
+  { what: "an object of before", kept: version("before", 9), now: version("one", 2), wins: false },
+  { what: "the object that is there now", kept: version("later", 1), now: version("later", 2), wins: true },
+  { what: "another object, while nobody knows what is there", kept: version("later", 1), wins: false },
+];
+for (const { what, kept, now, wins } of olderAndNewer)
+  test(`${what} that was kept ${wins ? "takes the place of" : "does not replace"} what is known`, () => {
+    const valid = createLastValid();
+    const known = version("one", 2);
+    valid.note(key, known);
+    const restored = valid.restore(new Map([[key, kept]]), () => now);
+    assert.deepEqual([...restored], wins ? [key] : []);
+    assert.deepEqual([...valid.all().values()], [wins ? kept : known]);
+  });
+
+test("the later Secret of a Certificate wins", () => {
+  const certificate = "Certificate/default/a";
+  const secret = (resourceVersion: string | undefined): Resource => {
+    const { metadata, ...others } = version("s", 1);
+    return { ...others, kind: "Secret", metadata: { ...metadata, ...(resourceVersion && { resourceVersion }) } };
+  };
+  for (const [kept, known, wins] of [
+    ["100", "99", true],
+    ["99", "100", false],
+    ["99", "99", false],
+    [undefined, "99", false],
+    ["a hash", "99", false],
+  ] as const) {
+    const valid = createLastValid();
+    valid.note(certificate, version("one", 1));
+    valid.noteSecret(certificate, secret(known));
+    const restored = valid.restore(new Map([[`${certificate}/secret`, secret(kept)]]));
+    assert.deepEqual([...restored], wins ? [certificate] : [], `${kept} and ${known}`);
+    assert.equal(valid.secretOf(certificate, "one")?.metadata.resourceVersion, wins ? kept : known);
+  }
+});
+
+test("another object, a first one and one that goes are another version of it all; statuses and generations are not", () => {
+  const valid = createLastValid();
+  const grows = (does: () => void): boolean => {
+    const before = valid.version();
+    does();
+    return valid.version() > before;
+  };
+  const secret = { ...version("s", 1), kind: "Secret" };
+  const steps: readonly (readonly [what: string, does: () => void, grows: boolean])[] = [
+    ["a first one", () => valid.note(key, version("one", 1)), true],
+    ["a status", () => valid.refresh(key, version("one", 1)), false],
+    ["the same again", () => valid.note(key, version("one", 1)), false],
+    ["a generation", () => valid.note(key, version("one", 2)), false],
+    ["another object", () => valid.note(key, version("two", 1)), true],
+    ["a Secret", () => valid.noteSecret(key, secret), true],
+    ["the same Secret", () => valid.noteSecret(key, secret), false],
+    ["another Secret", () => valid.noteSecret(key, { ...version("t", 1), kind: "Secret" }), true],
+    ["what was kept", () => void valid.restore(new Map([["Route/default/b", version("b", 1)]])), false],
+    ["none that goes", () => valid.keepOnly(valid.all()), false],
+    ["one that goes", () => valid.forget(key), true],
+    ["one that was not there", () => valid.forget(key), false],
+  ];
+  for (const [what, does, expected] of steps) assert.equal(grows(does), expected, what);
 });
 
 test("the Secret of a Certificate goes and comes with it, and is that of the very object", () => {

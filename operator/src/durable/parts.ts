@@ -40,10 +40,14 @@ export function cut(resources: ReadonlyMap<string, Resource>, count = partCount(
   return parts.filter((part) => part.length > 0);
 }
 
-/** Status and managed fields are not what it was made of. Parts are encrypted: they may hold what Secrets hold. */
+/**
+ * Status and managed fields are not what it was made of. Parts are encrypted: they may hold what Secrets hold. Secrets
+ * have no generation: which of two is the later one, their versions tell.
+ */
 function lineOf(key: string, { apiVersion, kind, metadata, spec, data, type }: Resource): string {
   const { name, namespace, uid, generation, creationTimestamp, labels, annotations } = metadata;
-  const kept = { name, namespace, uid, generation, creationTimestamp, labels, annotations };
+  const resourceVersion = kind === "Secret" ? metadata.resourceVersion : undefined;
+  const kept = { name, namespace, uid, generation, resourceVersion, creationTimestamp, labels, annotations };
   return `${JSON.stringify([key, { apiVersion, kind, metadata: kept, spec, data, type }])}\n`;
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nodesBehind } from "./discover.ts";
+import { createNodeSlices } from "./discover.ts";
 
 const slice = (service: string, addresses: string[], conditions: object = {}, namespace = "sluice") => ({
   apiVersion: "discovery.k8s.io/v1",
@@ -15,20 +15,38 @@ const slice = (service: string, addresses: string[], conditions: object = {}, na
 const service = { namespace: "sluice", name: "sluice-nodes", port: "push" };
 
 test("nodes are the push port of the endpoints of the headless Service, and of no other", () => {
-  const slices = [
-    slice("sluice-nodes", ["10.0.0.2", "fd00::1"]),
-    slice("other", ["10.0.0.9"]),
-    slice("sluice-nodes", ["10.0.0.8"], {}, "elsewhere"),
-  ];
-  assert.deepEqual(nodesBehind(service, slices, "https"), ["https://10.0.0.2:8005", "https://[fd00::1]:8005"]);
+  const slices = createNodeSlices(service);
+  slices.set("sluice/a", slice("sluice-nodes", ["10.0.0.2", "fd00::1"]));
+  slices.set("sluice/b", slice("other", ["10.0.0.9"]));
+  slices.set("elsewhere/a", slice("sluice-nodes", ["10.0.0.8"], {}, "elsewhere"));
+  assert.deepEqual(slices.nodes("https"), ["https://10.0.0.2:8005", "https://[fd00::1]:8005"]);
 });
 
 test("a node that is published before it is ready counts, because it waits for its document", () => {
+  const slices = createNodeSlices(service);
   // publishNotReadyAddresses sets ready, whatever the pod says.
-  const slices = [slice("sluice-nodes", ["10.0.0.2"], { ready: true, serving: false })];
-  assert.deepEqual(nodesBehind(service, slices, "http"), ["http://10.0.0.2:8005"]);
+  slices.set("sluice/a", slice("sluice-nodes", ["10.0.0.2"], { ready: true, serving: false }));
+  assert.deepEqual(slices.nodes("http"), ["http://10.0.0.2:8005"]);
 });
 
 test("without slices there are no nodes", () => {
-  assert.deepEqual(nodesBehind(service, [], "http"), []);
+  assert.deepEqual(createNodeSlices(service).nodes("http"), []);
 });
+
+const [ours, other] = [slice("sluice-nodes", ["10.0.0.2"]), slice("other", ["10.0.0.9"])];
+for (const [what, before, now, isNews] of [
+  ["of another Service", undefined, other, false],
+  ["of another Service that changes", other, other, false],
+  ["of another Service that goes", other, undefined, false],
+  ["of the nodes", undefined, ours, true],
+  ["of the nodes that changes", ours, ours, true],
+  ["of the nodes that goes", ours, undefined, true],
+  ["that becomes the nodes'", other, ours, true],
+  ["that is the nodes' no more", ours, other, true],
+] as const)
+  test(`a slice ${what} is ${isNews ? "a reason" : "no reason"} to look for nodes`, () => {
+    const slices = createNodeSlices(service);
+    slices.set("sluice/a", before);
+    assert.equal(slices.set("sluice/a", now), isNews);
+    assert.deepEqual(slices.nodes("http"), now === ours ? ["http://10.0.0.2:8005"] : []);
+  });

@@ -1,5 +1,5 @@
-/** Which nodes there are: a fixed list, or the endpoints of a headless Service. Pure. */
-import { endpointsOf, keyOf, type Resource, slicesByService } from "@sluice/crds";
+/** Which nodes there are: a fixed list, or the endpoints of a headless Service, kept up to date one slice by one. */
+import { endpointsOf, type Resource, SERVICE_LABEL } from "@sluice/crds";
 
 export interface NodeService {
   readonly namespace: string;
@@ -8,17 +8,35 @@ export interface NodeService {
   readonly port: string;
 }
 
+export interface NodeSlices {
+  /**
+   * The slice (`namespace/name`) is another one now, or gone. Returns whether it is or was the Service's: in a cluster
+   * with thousands of Services there are always some whose slices change.
+   */
+  set(key: string, slice: Resource | undefined): boolean;
+  /**
+   * Base addresses of the push listeners. The Service publishes addresses that are not ready too
+   * (publishNotReadyAddresses): a node becomes ready only once it has a document.
+   */
+  nodes(scheme: "http" | "https"): readonly string[];
+}
+
 const bracketed = (address: string): string => (address.includes(":") ? `[${address}]` : address);
 
-/**
- * Base addresses of the push listeners. The Service publishes addresses that are not ready too
- * (publishNotReadyAddresses): a node becomes ready only once it has a document.
- */
-export function nodesBehind(
-  { namespace, name, port }: NodeService,
-  slices: Iterable<Resource>,
-  scheme: "http" | "https",
-): readonly string[] {
-  const mine = slicesByService(slices).get(keyOf(namespace, name)) ?? [];
-  return endpointsOf(mine, port).map((endpoint) => `${scheme}://${bracketed(endpoint.address)}:${endpoint.port}`);
+export function createNodeSlices({ namespace, name, port }: NodeService): NodeSlices {
+  const ours = new Map<string, Resource>();
+  const isOurs = ({ metadata }: Resource) =>
+    metadata.namespace === namespace && metadata.labels?.[SERVICE_LABEL] === name;
+  return {
+    set(key, slice) {
+      const was = ours.delete(key);
+      if (!slice || !isOurs(slice)) return was;
+      ours.set(key, slice);
+      return true;
+    },
+    nodes: (scheme) =>
+      endpointsOf([...ours.values()], port).map(
+        (endpoint) => `${scheme}://${bracketed(endpoint.address)}:${endpoint.port}`,
+      ),
+  };
 }

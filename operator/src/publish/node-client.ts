@@ -4,7 +4,6 @@ import type { NodeState, PemTexts, PushChange, PushDocument } from "@sluice/mode
 import { Agent, request } from "undici";
 import { readAnswer, refusalIn, stateIn } from "./answer.ts";
 import { bodyOf } from "./body.ts";
-import { createGate } from "./gate.ts";
 
 export interface NodeClient {
   state(): Promise<NodeState>;
@@ -52,9 +51,6 @@ interface Node {
 /** Answers that stay the same for the same document: it has faults, or is too large. Others may pass by themselves. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 422]);
 
-/** Whole documents that are sent at once: with very many nodes they would fill memory and line, and all would be late. */
-const WHOLE_AT_ONCE = 16;
-
 /**
  * Bytes that are written to a connection at once. TLS keeps as much memory as its largest write took, for as long as the
  * connection lives: with 500 nodes that was half a gigabyte.
@@ -90,7 +86,6 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
   let dispatcher = tls === null ? null : agentFor(tls);
   /** Those that were renewed, until their calls have ended. */
   const ending = new Set<Promise<void>>();
-  const gate = createGate(WHOLE_AT_ONCE);
   const authorization: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
 
   async function call(node: Node, method: "GET" | "PUT" | "PATCH", push?: PushDocument | PushChange) {
@@ -130,7 +125,7 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
       }
       return {
         state: async () => acknowledged(await call({ address, signal }, "GET")),
-        put: async (push) => acknowledged(await gate(() => call({ address, signal }, "PUT", push))),
+        put: async (push) => acknowledged(await call({ address, signal }, "PUT", push)),
         patch: async (push) => {
           const answer = await call({ address, signal }, "PATCH", push);
           return answer.status === 409 ? "stale" : acknowledged(answer);

@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { applyChange, emptySnapshot, type NodeState } from "@sluice/model";
 import { createHistory } from "./history.ts";
+import { createLines } from "./lines.ts";
 import { runNodeLoop } from "./node-loop.ts";
 
 const state: NodeState = { node: "n", hash: null, revision: 0, version: "0" };
@@ -38,6 +39,7 @@ async function scene(t: TestContext) {
       patch: ({ revision }) => push(revision, hashes.get(revision)),
     },
     history,
+    lines: createLines(),
     term: () => 1,
     signal: abort.signal,
     onView: () => {},

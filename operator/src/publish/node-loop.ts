@@ -5,6 +5,7 @@
  */
 import type { NodeState } from "@sluice/model";
 import type { History, Published } from "./history.ts";
+import type { Lines } from "./lines.ts";
 import { type NodeClient, Refused } from "./node-client.ts";
 import { pause } from "./pause.ts";
 import { changeBetween, snapshotToDocument } from "./shared.ts";
@@ -17,7 +18,10 @@ export interface NodeView {
   readonly state: NodeState | null;
   /** When the node last answered; when it was found, before its first answer. */
   readonly seen: number;
-  /** Since when it has been asked for something and has answered nothing; null: it owes no answer. */
+  /**
+   * Since when it has been asked for something and has answered nothing; null: it owes no answer. While it waits in our
+   * own line it has not been asked, unless it left the last document unanswered: it would else be waited for in between.
+   */
   readonly owes: number | null;
   /** Why the last push or look failed; null when it did not. */
   readonly trouble: string | null;
@@ -27,6 +31,8 @@ export interface NodeLoopOptions {
   readonly address: string;
   readonly client: NodeClient;
   readonly history: History;
+  /** Shared by all nodes. */
+  readonly lines: Lines;
   /** The term in which we lead; null while another operator does. */
   readonly term: () => number | null;
   readonly signal: AbortSignal;
@@ -59,12 +65,25 @@ interface Refusal {
   readonly reason: string;
 }
 
+/** What is to be sent to a node. */
+interface Due {
+  readonly target: Published;
+  readonly term: number;
+}
+
 const LONGEST_RETRY = 5000;
+/**
+ * Milliseconds in the line after which a node is looked at before it is sent anything: one that has died meanwhile would
+ * keep its place for as long as a push may take, and a look takes a tenth of that.
+ */
+const BELIEVED = 2000;
+/** Milliseconds after which a push that fails has kept a place from others. Answers that say no come sooner. */
+const LONG = 2000;
 /** A node that has been away for long may be found so much later as it was away. */
 const SHARE_OF_SILENCE = 1 / 8;
 
 export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
-  const { address, client, history, term, signal, onView, onPush, now = () => performance.now() } = options;
+  const { address, client, history, lines, term, signal, onView, onPush, now = () => performance.now() } = options;
   const { lookInterval = () => 500, retryInterval = 200 } = options;
   let state: NodeState | null = null;
   let seen = now();
@@ -73,6 +92,8 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
   let wake = () => {};
   let refusal: Refusal | null = null;
   let failedPushes = 0;
+  /** It left the last whole document unanswered. */
+  let hangs = false;
 
   signal.addEventListener("abort", () => wake(), { once: true });
 
@@ -102,24 +123,14 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
   const refused = ({ snapshot }: Published) =>
     refusal?.hash === snapshot.hash && refusal.node === state?.node ? refusal.reason : null;
 
-  /** The node runs the newest document and has seen our term, or will not take it; or it is another's to push. */
-  function current(): boolean {
+  /** Null: it runs the newest document and has seen our term, or will not take it; or it is another's to push. */
+  function due(): Due | null {
     const target = history.latest();
     const ours = term();
-    if (!target || ours === null || refused(target) !== null) return true;
+    if (!target || ours === null || refused(target) !== null) return null;
     // Before it has seen our term it would take a push of an operator that led before us.
-    return state?.hash === target.snapshot.hash && (state.term ?? ours) === ours;
-  }
-
-  /** The change from what the node runs, when that is known, else the whole document. */
-  async function push({ revision, snapshot }: Published, place: { readonly term: number }): Promise<NodeState> {
-    const base = state?.hash ? history.byHash(state.hash) : undefined;
-    if (base) {
-      const change = changeBetween(base.snapshot, snapshot);
-      const answer = await client.patch({ ...place, revision, base: base.snapshot.hash, change });
-      if (answer !== "stale") return answer;
-    }
-    return client.put({ ...place, revision, document: snapshotToDocument(snapshot) });
+    const isCurrent = state?.hash === target.snapshot.hash && (state.term ?? ours) === ours;
+    return isCurrent ? null : { target, term: ours };
   }
 
   async function look(): Promise<void> {
@@ -130,18 +141,20 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     learn(target ? refused(target) : null);
   }
 
-  async function bring(target: Published, ours: number): Promise<PushOutcome> {
+  /** What came of a push; undefined: the node does not run what the change is from. */
+  async function conclude(target: Published, pushed: Promise<NodeState | "stale">): Promise<PushOutcome | undefined> {
     const node = state?.node;
     const refuse = (reason: string) => {
       refusal = { hash: target.snapshot.hash, node, reason };
     };
-    let outcome: PushOutcome = "acknowledged";
-    ask();
+    let outcome: PushOutcome | undefined = "acknowledged";
     try {
-      state = await push(target, { term: ours });
-      if (state.hash !== target.snapshot.hash) {
+      const answer = await pushed;
+      if (answer === "stale") outcome = undefined;
+      else state = answer;
+      if (answer !== "stale" && answer.hash !== target.snapshot.hash) {
         outcome = "refused";
-        refuse(`reads revision ${target.revision} in another way: it is of another version (${state.version})`);
+        refuse(`reads revision ${target.revision} in another way: it is of another version (${answer.version})`);
       }
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -153,17 +166,50 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     return outcome;
   }
 
+  /** The change from what the node runs; undefined when that is not known. */
+  async function pushChange({ target, term }: Due): Promise<PushOutcome | undefined> {
+    const { revision, snapshot } = target;
+    const base = state?.hash ? history.byHash(state.hash) : undefined;
+    if (!base) return undefined;
+    const change = changeBetween(base.snapshot, snapshot);
+    ask();
+    return conclude(target, client.patch({ term, revision, base: base.snapshot.hash, change }));
+  }
+
+  /** The whole document that is the newest when it is the node's turn; undefined: it has it by then. */
+  function pushWhole(): Promise<PushOutcome | undefined> {
+    const since = now();
+    if (hangs) ask();
+    return (hangs ? lines.again : lines.first)(async () => {
+      if (signal.aborted) return undefined;
+      if (now() - since > BELIEVED) await look();
+      const what = due();
+      if (!what) return undefined;
+      const { target, term } = what;
+      const document = snapshotToDocument(target.snapshot);
+      ask();
+      const sent = now();
+      try {
+        const outcome = await conclude(target, client.put({ term, revision: target.revision, document }));
+        hangs = false;
+        return outcome;
+      } catch (error) {
+        hangs = now() - sent > LONG;
+        throw error;
+      }
+    });
+  }
+
   async function step(): Promise<void> {
-    const target = history.latest();
-    const ours = term();
-    if (!target || ours === null || !state || current()) return look();
+    const what = state && due();
+    if (!what) return look();
     const started = performance.now();
-    let outcome: PushOutcome = "failed";
+    let outcome: PushOutcome | undefined = "failed";
     try {
-      outcome = await bring(target, ours);
+      outcome = (await pushChange(what)) ?? (await pushWhole());
     } finally {
       failedPushes = outcome === "failed" ? failedPushes + 1 : 0;
-      if (!signal.aborted) onPush?.(outcome, (performance.now() - started) / 1000);
+      if (outcome && !signal.aborted) onPush?.(outcome, (performance.now() - started) / 1000);
     }
   }
 
@@ -176,7 +222,7 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     while (!signal.aborted) {
       try {
         await step();
-        if (!signal.aborted && current()) await sleep();
+        if (!signal.aborted && !due()) await sleep();
       } catch (error) {
         if (signal.aborted) return;
         // What the node runs is unknown now: it may have restarted, so the next step looks first.

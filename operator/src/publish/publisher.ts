@@ -1,6 +1,7 @@
 /** Publishes snapshots to every node and knows which node runs which revision. */
 import type { Snapshot } from "@sluice/model";
 import { createHistory } from "./history.ts";
+import { createLines } from "./lines.ts";
 import type { ConnectNode } from "./node-client.ts";
 import { type NodeLoop, type NodeView, type PushOutcome, runNodeLoop } from "./node-loop.ts";
 
@@ -66,6 +67,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     now = () => performance.now(),
   } = options;
   const history = createHistory();
+  const lines = createLines();
   const loops = new Map<string, NodeLoop & { readonly abort: AbortController }>();
   const views = new Map<string, NodeView>();
   const silent = new Set<string>();
@@ -133,6 +135,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       // Another process may have its address: it has no document yet.
       client: connect(address, { signal: abort.signal, onBroken: () => loops.get(address)?.wake() }),
       history,
+      lines,
       term,
       signal: abort.signal,
       onView,

@@ -115,3 +115,23 @@ test("a certificate stays over a restart after which its Secret is broken or gon
   put("Certificate", "site", { ...spec("a", "a.test"), metadata: { name: "", namespace: "", uid: "another" } });
   assert.deepEqual(served(await restarted()), { certs: [], names: [] });
 });
+
+test("a certificate that was translated without a good Secret is served with the one that another operator has kept", () => {
+  const { world, put } = testWorld();
+  const lastValid = createLastValid();
+  const translate = createTranslate({ homeNamespace: "default", class: "sluice", lastValid });
+  const site = put("Certificate", "site", spec("a", "a.test"));
+  put("Secret", "a", tls(mixed));
+  assert.deepEqual(served(translate(world)).certs, []);
+  const good = { ...put("Secret", "old", tls(first)), kind: "Secret" };
+  lastValid.restore(
+    new Map([
+      [key, site],
+      [`${key}/secret`, good],
+    ]),
+  );
+  assert.deepEqual(served(translate(world)).certs, [first.cert]);
+  const later = put("Secret", "old", tls(second));
+  lastValid.restore(new Map([[`${key}/secret`, later]]));
+  assert.deepEqual(served(translate(world)).certs, [second.cert]);
+});

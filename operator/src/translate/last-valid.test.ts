@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Resource } from "@sluice/crds";
 import { createLastValid, type LastValid } from "../durable/last-valid.ts";
 import { secret, testWorld } from "./testing-world.ts";
 import { createTranslate } from "./translator.ts";
@@ -110,3 +111,26 @@ test("a version with another id is not stood in for: others refer to the one tha
   put("Service", "users", { spec: { url: "nonsense", id: "5f6c1e30-7f5b-4d4b-8f8e-0d7c1f1f2a3b" } });
   assert.equal(told().paths?.[1] ?? true, true);
 });
+
+for (const how of ["the whole is translated", "the change is carried on"])
+  test(`what another operator has kept stands in for a route that was translated without it (${how})`, () => {
+    const lastValid = createLastValid();
+    const { world, put } = testWorld();
+    const translate = createTranslate({ homeNamespace: "default", class: "sluice", lastValid });
+    const key = "Route/default/users";
+    const paths = (changed: ReadonlySet<string> | null = null) =>
+      [...translate(world, changed).items.routes.values()].map(({ entity }) => entity.paths);
+    put("Service", "users", { spec: { url: "http://users.test" } });
+    const versions = [["/first"], ["/second"], ["no-slash"]].map((one) => put("Route", "users", route(one)));
+    const restore = (version: Resource | undefined) =>
+      lastValid.restore(new Map(version && [[key, version]]), () => world.Route.get("default/users"));
+    const changed = () => (how === "the whole is translated" ? null : new Set([key]));
+    const leftOut = paths();
+    restore(versions[0]);
+    assert.deepEqual(paths(changed()), [["/first"]]);
+    assert.notDeepEqual(leftOut, [["/first"]]);
+    restore(versions[1]);
+    assert.deepEqual(paths(changed()), [["/second"]]);
+    restore(versions[0]);
+    assert.deepEqual(paths(changed()), [["/second"]]);
+  });

@@ -5,7 +5,7 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import { isOurs, type Kind, type Resource, type SluiceKind } from "@sluice/crds";
+import { isOurs, type Resource, type SluiceKind } from "@sluice/crds";
 import type { Endpoint } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { World } from "../world/world.ts";
@@ -13,7 +13,7 @@ import { addressesOf } from "./addresses.ts";
 import type { Lookups } from "./lookups.ts";
 import { outcomeOf, withOutcome } from "./outcome.ts";
 import type { Memory, Piece } from "./remember.ts";
-import type { Item, Owner, Translation } from "./translation.ts";
+import { type Item, type Owner, placeOf, type Translation } from "./translation.ts";
 import { faultsOf, order, type Part, perCollection, type Whole } from "./whole.ts";
 
 /** Undefined: translate the whole, and begin anew from that. */
@@ -23,12 +23,6 @@ export interface NextOptions {
   readonly whole: Whole;
   readonly memory: Memory;
   readonly lookups: Lookups;
-}
-
-/** `Kind/namespace/name` taken apart. */
-function placeOf(key: string): { readonly kind: Kind; readonly name: string } {
-  const end = key.indexOf("/");
-  return { kind: key.slice(0, end) as Kind, name: key.slice(end + 1) };
 }
 
 /** All that a resource's part depends on: what it asked for, and the addresses behind its core Service. */

@@ -69,6 +69,18 @@ function pieceOf(owner: Owner, checked: CheckedTranslation): Piece {
   };
 }
 
+interface Standing {
+  readonly lastValid: LastValid;
+  readonly key: string;
+  readonly uid: string | undefined;
+}
+
+/** What stands in for a faulty resource may be another once what another operator has kept is read. */
+function untilRestored(holds: Entry["holds"], { lastValid, key, uid }: Standing): Entry["holds"] {
+  const [version, secret] = [lastValid.of(key, uid), lastValid.secretOf(key, uid)];
+  return (ask) => holds(ask) && lastValid.of(key, uid) === version && lastValid.secretOf(key, uid) === secret;
+}
+
 /** @param lastValid What stands in for a resource that was made invalid. Absent: nothing does. */
 export function createMemory(homeNamespace: string, lastValid?: LastValid): Memory {
   const translating = { homeNamespace, audience: "nodes" } as const;
@@ -117,7 +129,7 @@ export function createMemory(homeNamespace: string, lastValid?: LastValid): Memo
           ? withLastSecret({
               translated: noted.translated,
               secret,
-              last: (before?.uid === uid ? before?.secret : undefined) ?? lastValid?.secretOf(key, uid),
+              last: lastValid?.secretOf(key, uid) ?? (before?.uid === uid ? before?.secret : undefined),
               translateAgain: (others) => translate(resource, { ...translating, ...others }),
               ask,
             })
@@ -133,13 +145,14 @@ export function createMemory(homeNamespace: string, lastValid?: LastValid): Memo
         : { translated, holds: noted.holds };
       if (served === translated && translated[0]?.entity) lastValid?.note(key, resource);
       if (last) lastValid?.noteSecret(key, last);
+      const isFaulty = !noted.translated[0]?.entity;
       const pieces = served.map((checked) => pieceOf(owner, checked));
       const entry: Entry = {
         owner,
         key,
         uid,
         version,
-        holds,
+        holds: isFaulty && lastValid ? untilRestored(holds, { lastValid, key, uid }) : holds,
         pieces,
         asked: asked.size === 0 ? nothing : asked,
         secret: last,

@@ -1,5 +1,5 @@
 /** What translating the world gives: the document's items, each with its owner, and everybody's problems. */
-import type { Ref, SluiceKind } from "@sluice/crds";
+import type { Kind, Ref, SluiceKind } from "@sluice/crds";
 import type { BucketMap, Collection, Endpoint } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 
@@ -27,3 +27,9 @@ export interface Translation {
 }
 
 export const ownerKey = ({ kind, namespace, name }: Ref): string => `${kind}/${namespace}/${name}`;
+
+/** `Kind/namespace/name` taken apart. */
+export function placeOf(key: string): { readonly kind: Kind; readonly name: string } {
+  const end = key.indexOf("/");
+  return { kind: key.slice(0, end) as Kind, name: key.slice(end + 1) };
+}

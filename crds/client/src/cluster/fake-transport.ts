@@ -9,17 +9,20 @@ export interface Fake {
   readonly told: readonly string[];
   /** What `trouble` was told. */
   readonly troubles: readonly (string | null)[];
-  /** Waits between attempts in milliseconds; the watchdog's are not among them. */
+  /** Waits between attempts in milliseconds; those beside a list or a watch that is under way are not among them. */
   readonly waits: readonly number[];
   readonly timeouts: readonly number[];
   /** Messages of errors in the log. */
   readonly errors: readonly string[];
   pages: number;
+  /** Milliseconds that each page takes to come. */
+  pageTakes: number;
   pagesExpire: boolean;
   observerThrows: boolean;
   failLists(error: Error, times: number): void;
   failWatches(error: Error, times: number): void;
-  hangLists(): void;
+  /** So many lists from now on; all when not told. */
+  hangLists(times?: number): void;
   hangWatches(): void;
   /** Lets everything run that can without time passing; the first time it starts the reflector. */
   settle(): Promise<void>;
@@ -56,11 +59,12 @@ export function createFake(): Fake {
   const timeouts: number[] = [];
   const errors: string[] = [];
   const failures = { list: [] as Error[], watch: [] as Error[] };
-  const hang = { list: false, watch: false };
+  const hang = { lists: 0, watch: false };
   const open = new Set<Stream>();
   const sleeping = new Set<{ until: number; wake: () => void }>();
   const stop = new AbortController();
   let cutting = new AbortController();
+  let listing = 0;
   let now = 0;
 
   const clock: Clock = {
@@ -70,7 +74,7 @@ export function createFake(): Fake {
       new Promise((resolve) => {
         if (signal.aborted) return resolve();
         // The watchdog sleeps while a watch is open, and for its whole time when one is about to be.
-        if (open.size === 0 && milliseconds !== silenceLimit) waits.push(milliseconds);
+        if (open.size === 0 && listing === 0 && milliseconds !== silenceLimit) waits.push(milliseconds);
         const sleeper = { until: now + milliseconds, wake: () => {} };
         sleeper.wake = () => {
           sleeping.delete(sleeper);
@@ -103,7 +107,17 @@ export function createFake(): Fake {
   const transport: Transport = {
     async list(query, signal) {
       calls.push(query.continue ? `list ${query.continue}` : "list");
-      if (hang.list) return hanging(signal);
+      listing++;
+      try {
+        if (hang.lists > 0) {
+          hang.lists--;
+          return await hanging(signal);
+        }
+        if (fake.pageTakes > 0) await clock.sleep(fake.pageTakes, signal);
+        signal.throwIfAborted();
+      } finally {
+        listing--;
+      }
       const failure = failures.list.shift();
       if (failure) throw failure;
       if (query.continue && fake.pagesExpire) throw new Fault(410, { code: 410 });
@@ -154,12 +168,13 @@ export function createFake(): Fake {
     timeouts,
     errors,
     pages: 1,
+    pageTakes: 0,
     pagesExpire: false,
     observerThrows: false,
     failLists: (error, times) => failures.list.push(...Array<Error>(times).fill(error)),
     failWatches: (error, times) => failures.watch.push(...Array<Error>(times).fill(error)),
-    hangLists() {
-      hang.list = true;
+    hangLists(times = Number.POSITIVE_INFINITY) {
+      hang.lists = times;
     },
     hangWatches() {
       hang.watch = true;

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { type Resource, UnknownKind } from "../resource.ts";
 import { createFake, type Fake } from "./fake-transport.ts";
 import { Fault } from "./fault.ts";
+import { LIST_PATIENCE } from "./reflector.ts";
 
 const gone = () => new Fault(410, { code: 410, reason: "Expired", message: "too old resource version" });
 const resource = (name: string, resourceVersion: string): Resource => ({
@@ -219,6 +220,94 @@ test("tries at once when it is told to, however long it would have waited, and s
     await fake.cut();
     assert.equal(fake.calls.length, calls + 1);
     assert.deepEqual(fake.waits.slice(waits), [1200]);
+  }));
+
+test("gives up a list that hangs when it is told to, and tries at once and shortly again after that", () =>
+  reflecting(async (fake) => {
+    fake.failLists(new Error("refused"), 20);
+    await fake.settle();
+    for (let failure = 0; failure < 6; failure++) await fake.advance(29_000);
+    fake.hangLists(1);
+    await fake.advance(30_000);
+    const [calls, waits, troubles] = [fake.calls.length, fake.waits.length, fake.troubles.length];
+    await fake.cut();
+    assert.equal(fake.calls.length, calls + 1);
+    assert.deepEqual(fake.waits.slice(waits), [1200]);
+    assert.equal(fake.troubles.length, troubles, "that it was given up is no trouble");
+  }));
+
+test("a list that has only just been asked for gets its time when it is told to try again", () =>
+  reflecting(async (fake) => {
+    fake.hangLists(1);
+    await fake.settle();
+    await fake.advance(1000);
+    await fake.cut();
+    await fake.advance(LIST_PATIENCE - 1001);
+    assert.deepEqual(fake.calls, ["list"]);
+    await fake.advance(1);
+    assert.deepEqual(fake.calls, ["list", "list", "watch 10"]);
+  }));
+
+for (const [what, pageTakes, lists] of [
+  ["quickly are never given up", LIST_PATIENCE - 1000, 1],
+  ["slowly are given up later and later", 4 * LIST_PATIENCE - 1000, 3],
+] as const)
+  test(`a list whose pages come ${what}: it ends, though it is told every second to try again`, () =>
+    reflecting(async (fake) => {
+      fake.pages = 3;
+      fake.pageTakes = pageTakes;
+      await fake.settle();
+      for (let second = 0; second < 400 && fake.told.length === 0; second++) {
+        await fake.advance(1000);
+        await fake.cut();
+      }
+      assert.deepEqual(fake.told, ["replaced a,a2,a3"]);
+      assert.equal(fake.calls.filter((call) => call === "list").length, lists);
+    }));
+
+test("after a list that has ended the next one that hangs is given up as soon as the first was", () =>
+  reflecting(async (fake) => {
+    fake.hangLists(2);
+    await fake.settle();
+    for (const patience of [LIST_PATIENCE, 2 * LIST_PATIENCE]) {
+      await fake.advance(patience);
+      await fake.cut();
+    }
+    assert.deepEqual(fake.calls, ["list", "list", "list", "watch 10"]);
+    fake.hangLists(1);
+    await fake.send({ type: "ERROR", object: { code: 410, message: "too old" } });
+    await fake.advance(LIST_PATIENCE + 1200);
+    assert.equal(fake.calls.length, 5);
+    await fake.cut();
+    assert.deepEqual(fake.calls.slice(4), ["list", "list", "watch 10"]);
+  }));
+
+test("asks for nothing before the time is over that the server asked for, whatever it is told, and at once then", () =>
+  reflecting(async (fake) => {
+    fake.failLists(new Error("refused"), 5);
+    fake.failLists(new Fault(429, { message: "too many requests" }, 7000), 1);
+    await fake.settle();
+    for (const wait of [1200, 2400, 4800, 9600, 19_200]) await fake.advance(wait);
+    const calls = fake.calls.length;
+    assert.equal(fake.waits.at(-1), 7000);
+    await fake.cut();
+    await fake.advance(6999);
+    await fake.cut();
+    assert.equal(fake.calls.length, calls);
+    await fake.advance(1);
+    assert.equal(fake.calls.length, calls + 2, "the list and its watch");
+  }));
+
+test("a server that asks to wait is heard also while it is told to try again", () =>
+  reflecting(async (fake) => {
+    fake.pageTakes = 500;
+    fake.failLists(new Fault(429, { message: "too many requests" }, 7000), 1);
+    await fake.settle();
+    await fake.cut();
+    await fake.advance(7499);
+    assert.deepEqual(fake.calls, ["list"]);
+    await fake.advance(1);
+    assert.deepEqual(fake.calls, ["list", "list"]);
   }));
 
 test("gives up on a watch that does not open", () =>

@@ -21,9 +21,14 @@ export type WatchEvent =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK"; readonly object: Resource }
   | { readonly type: "ERROR"; readonly object: Status };
 
+export interface ListQuery {
+  readonly limit?: number;
+  readonly continue?: string;
+}
+
 /** Both reject with a Fault for what the server refuses, with anything else for the network, and end on abort. */
 export interface Transport {
-  list(query: { readonly limit?: number; readonly continue?: string }, signal: AbortSignal): Promise<Page>;
+  list(query: ListQuery, signal: AbortSignal): Promise<Page>;
   watch(
     query: { readonly resourceVersion: string; readonly timeoutSeconds: number },
     signal: AbortSignal,
@@ -48,8 +53,9 @@ export interface ReflectorOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
   /**
-   * Aborts when the way is known to be whole again: a watch that is open now is opened anew, and nobody waits any more
-   * until the next attempt. Asked for each of them. Default: never.
+   * Aborts when the way is known to be whole again: a watch that is open now is opened anew, a list that hangs is begun
+   * anew, and nobody waits any more until the next attempt but for what the server asked. Asked for each of them.
+   * Default: never.
    */
   readonly cut?: () => AbortSignal;
 }
@@ -63,6 +69,12 @@ const watchSeconds = 300;
 export const silenceLimit = 75_000;
 /** A watch that lived this long, or brought an event, was a good one. */
 const goodAfter = 5_000;
+/**
+ * A page of a list that has been waited for so long may have been asked for on a way that had died: it is given up when
+ * the way is whole again. One that is younger gets its time, so that a long list goes on while its pages come, however
+ * often we are told. Longer than the connection itself waits when the server asks it to.
+ */
+export const LIST_PATIENCE = 6_000;
 /** How long the server may be away (a restart takes seconds) before the kind counts as lost. */
 const patience = 15_000;
 /** Never trust a stream alone: a full list now and then finds what it may have missed. */
@@ -78,6 +90,11 @@ export async function reflect(options: ReflectorOptions): Promise<void> {
   let listedAt = 0;
   /** The last list has not been followed by a good watch yet. */
   let unproven = false;
+  /**
+   * Doubled whenever a list is given up until one has ended: a server that is slower than this, while the way comes and
+   * goes, would else never bring a list to its end.
+   */
+  let patienceForPage = LIST_PATIENCE;
   let outage: { readonly since: number; told?: string } | undefined;
   let trouble: string | null = null;
 
@@ -89,20 +106,42 @@ export async function reflect(options: ReflectorOptions): Promise<void> {
   }
 
   /** Whether the server answers: a version that it has forgotten is an answer. */
-  async function answered<Answer>(asked: Promise<Answer>, cutOff?: AbortSignal): Promise<Answer> {
+  async function answered<Answer>(asked: Promise<Answer>, cutOff: AbortSignal): Promise<Answer> {
     try {
       const answer = await asked;
       note(null);
       return answer;
     } catch (error) {
-      if (!cutOff?.aborted) note(isExpired(error) ? null : errorOf(error));
+      if (!cutOff.aborted) note(isExpired(error) ? null : errorOf(error));
       throw error;
     }
   }
 
-  async function list(): Promise<void> {
-    const page = await answered(listAll(transport, signal));
+  async function listPage(query: ListQuery): Promise<Page> {
+    const attempt = new AbortController();
+    const either = AbortSignal.any([signal, attempt.signal]);
+    const cutOff = cut();
+    const askedAt = clock.now();
+    const giveUp = async () => {
+      const left = askedAt + patienceForPage - clock.now();
+      if (left > 0) await clock.sleep(left, either);
+      if (either.aborted) return;
+      patienceForPage *= 2;
+      attempt.abort();
+    };
+    cutOff.addEventListener("abort", giveUp);
+    try {
+      return await transport.list(query, either);
+    } finally {
+      cutOff.removeEventListener("abort", giveUp);
+      attempt.abort();
+    }
+  }
+
+  async function list(cutOff: AbortSignal): Promise<void> {
+    const page = await answered(listAll({ list: listPage }, signal), cutOff);
     if (signal.aborted) return;
+    patienceForPage = LIST_PATIENCE;
     if (outage) log.info({ kind }, "the kind is readable again");
     outage = undefined;
     listedAt = clock.now();
@@ -118,9 +157,8 @@ export async function reflect(options: ReflectorOptions): Promise<void> {
     backoff.reset();
   }
 
-  async function follow(resourceVersion: string): Promise<void> {
+  async function follow(resourceVersion: string, cutOff: AbortSignal): Promise<void> {
     const attempt = new AbortController();
-    const cutOff = cut();
     const either = AbortSignal.any([signal, cutOff, attempt.signal]);
     const startedAt = clock.now();
     let heardAt = startedAt;
@@ -152,7 +190,6 @@ export async function reflect(options: ReflectorOptions): Promise<void> {
       const shortLived = !heard && clock.now() - startedAt < goodAfter;
       if (shortLived && !either.aborted) throw new Error("the watch ended as soon as it began");
     } catch (error) {
-      if (cutOff.aborted) return;
       // A silent stream may be dead or merely quiet: opening the next one tells.
       if (!attempt.signal.aborted || !opened) throw error;
       log.info({ kind }, "the watch went silent; opening another one");
@@ -182,10 +219,20 @@ export async function reflect(options: ReflectorOptions): Promise<void> {
     tell(() => observer.lost?.(error));
   }
 
+  /** Until the next attempt; who knows that the way is whole again may shorten our own wait, and not the server's. */
+  async function rest(error: Error, cutOff: AbortSignal): Promise<void> {
+    const asked = error instanceof Fault ? (error.retryAfter ?? 0) : 0;
+    const wait = backoff.next();
+    if (asked > 0) await clock.sleep(asked, signal);
+    if (wait > asked) await clock.sleep(wait - asked, AbortSignal.any([signal, cutOff]));
+  }
+
   while (!signal.aborted) {
+    // Before the attempt: one that hangs while the way becomes whole again has not seen it whole.
+    const cutOff = cut();
     try {
-      if (version === undefined || clock.now() - listedAt >= relistAfter) await list();
-      if (version !== undefined && !signal.aborted) await follow(version);
+      if (version === undefined || clock.now() - listedAt >= relistAfter) await list(cutOff);
+      else await follow(version, cutOff);
     } catch (thrown) {
       if (signal.aborted) return;
       const error = errorOf(thrown);
@@ -194,12 +241,10 @@ export async function reflect(options: ReflectorOptions): Promise<void> {
         version = undefined;
         if (!unproven) continue;
       }
-      report(error);
-      const asked = error instanceof Fault ? (error.retryAfter ?? 0) : 0;
-      const cutOff = cut();
-      await clock.sleep(Math.max(backoff.next(), asked), AbortSignal.any([signal, cutOff]));
-      if (cutOff.aborted) backoff.reset();
+      if (!cutOff.aborted) report(error);
+      await rest(error, cutOff);
     }
+    if (cutOff.aborted) backoff.reset();
   }
 }
 
