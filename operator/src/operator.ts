@@ -225,6 +225,10 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
         metrics.work.document.began(waited);
         takeover.began();
       },
+      ended(seconds, result) {
+        metrics.work.document.ended(seconds, result);
+        if (result === "error") takeover.failed();
+      },
     },
     onProgress() {
       waitingRoom.look();

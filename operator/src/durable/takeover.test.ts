@@ -192,6 +192,14 @@ const races: Readonly<Record<string, readonly Step[]>> = {
     { does: ({ takeover }) => takeover.began(), publishes: false },
     { does: ({ takeover }) => takeover.published(), publishes: true },
   ],
+  "what was restored and cannot be translated keeps nobody from what stands ready": [
+    { does: ({ unread, lead }) => [unread(), lead(1)], publishes: false },
+    { does: ({ takeover }) => takeover.began(), publishes: false },
+    { does: ({ read }) => read(true), publishes: false },
+    { does: ({ takeover }) => takeover.failed(), publishes: false },
+    { does: ({ takeover }) => takeover.began(), publishes: false },
+    { does: ({ takeover }) => takeover.failed(), publishes: true },
+  ],
   "a term that ends while it is read publishes nothing, and the next one waits for its own reading": [
     { does: ({ unread, lead }) => [unread(), lead(1)], publishes: false },
     { does: ({ lead }) => lead(null), publishes: false },

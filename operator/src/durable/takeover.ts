@@ -22,6 +22,8 @@ export interface Takeover {
   began(): void;
   /** What was begun last is published. */
   published(): void;
+  /** What was begun last cannot be translated, for a fault of ours: what stands ready is better than nothing. */
+  failed(): void;
 }
 
 export function createTakeover({ lead, isRead, onTerm }: TakeoverOptions): Takeover {
@@ -37,6 +39,11 @@ export function createTakeover({ lead, isRead, onTerm }: TakeoverOptions): Takeo
     if (told === null || open === told || isStale || !isRead()) return;
     open = told;
     onTerm(open);
+  }
+
+  function end(): void {
+    if (isFresh) isStale = false;
+    begin();
   }
 
   return {
@@ -59,9 +66,7 @@ export function createTakeover({ lead, isRead, onTerm }: TakeoverOptions): Takeo
     began() {
       isFresh = true;
     },
-    published() {
-      if (isFresh) isStale = false;
-      begin();
-    },
+    published: end,
+    failed: end,
   };
 }

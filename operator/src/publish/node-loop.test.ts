@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { applyChange, emptySnapshot, type NodeState } from "@sluice/model";
 import { createHistory } from "./history.ts";
-import { createLines } from "./lines.ts";
+import { createLines, WHOLE_AT_ONCE } from "./lines.ts";
 import { runNodeLoop } from "./node-loop.ts";
 
 const state: NodeState = { node: "n", hash: null, revision: 0, version: "0" };
@@ -31,15 +31,18 @@ async function scene(t: TestContext) {
       pushes.push({ revision, end });
     });
   const hashes = new Map<number, string>();
+  /** Whether the node runs what changes are from. */
+  const knows = { changes: true };
+  const lines = createLines();
   const loop = runNodeLoop({
     address: "http://a",
     client: {
       state: async () => state,
       put: ({ revision }) => push(revision, hashes.get(revision)),
-      patch: ({ revision }) => push(revision, hashes.get(revision)),
+      patch: async ({ revision }) => (knows.changes ? push(revision, hashes.get(revision)) : "stale"),
     },
     history,
-    lines: createLines(),
+    lines,
     term: () => 1,
     signal: abort.signal,
     onView: () => {},
@@ -51,8 +54,10 @@ async function scene(t: TestContext) {
     outcomes,
     abort,
     loop,
-    async publish(revision: number) {
-      const snapshot = snapshotOf(`s${revision}`);
+    knows,
+    lines,
+    async publish(revision: number, name = `s${revision}`) {
+      const snapshot = snapshotOf(name);
       hashes.set(revision, snapshot.hash);
       history.add({ revision, snapshot });
       loop.wake();
@@ -80,6 +85,23 @@ test("an idle node gets a document at once, one that is busy the newest right af
     [1],
   );
   await pushes[0]?.end();
+  assert.deepEqual(
+    pushes.map(({ revision }) => revision),
+    [1, 3],
+  );
+});
+
+test("a node that does not run what it said gets the whole document, though that is what it said once", async (t) => {
+  const { publish, pushes, knows, lines } = await scene(t);
+  await publish(1);
+  await pushes[0]?.end();
+  const places = Promise.withResolvers<void>();
+  for (let place = 0; place < WHOLE_AT_ONCE; place++) void lines.first(() => places.promise);
+  knows.changes = false;
+  await publish(2);
+  await publish(3, "s1");
+  places.resolve();
+  await settle();
   assert.deepEqual(
     pushes.map(({ revision }) => revision),
     [1, 3],

@@ -150,9 +150,10 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     let outcome: PushOutcome | undefined = "acknowledged";
     try {
       const answer = await pushed;
+      // It runs something else than it said: what, is not known.
+      state = answer === "stale" ? state && { ...state, hash: null } : answer;
       if (answer === "stale") outcome = undefined;
-      else state = answer;
-      if (answer !== "stale" && answer.hash !== target.snapshot.hash) {
+      else if (answer.hash !== target.snapshot.hash) {
         outcome = "refused";
         refuse(`reads revision ${target.revision} in another way: it is of another version (${answer.version})`);
       }

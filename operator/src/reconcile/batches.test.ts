@@ -55,6 +55,11 @@ function scene() {
 /** What of the Services counts: `name=url`. */
 const services = ({ world }: HeldBack): string =>
   [...world.Service.values()].map(({ metadata, spec }) => `${metadata.name}=${spec?.url}`).join(" ");
+/** As our own conditions say it. */
+function saying(...problems: readonly Problem[]): Partial<Resource> {
+  const resource = { metadata: {} } as Resource;
+  return { status: { conditions: conditionsOf(resource, problems, { programmed: true, message: "" }) } };
+}
 const told = ({ problems }: HeldBack): readonly string[] =>
   [...problems].map(([key, { problem }]) => `${key} ${problem.reason} ${problem.message}`);
 
@@ -163,10 +168,6 @@ test("resources of another class are held back, and told of by whom they belong 
 
 test("after a restart in the middle new resources stay out, and changed ones are served as they stand", () => {
   const { write, look, pass, restart } = scene();
-  const saying = (...problems: readonly Problem[]): Partial<Resource> => {
-    const resource = { metadata: {} } as Resource;
-    return { status: { conditions: conditionsOf(resource, problems, { programmed: true, message: "" }) } };
-  };
   const published = saying();
   const heldBack = saying({ condition: "Accepted", reason: INCOMPLETE, message: "" });
   const foreign = { type: "Audited", status: "True", reason: "Fine", message: "" };
@@ -201,4 +202,12 @@ test("after a restart a batch is complete whose end is there, though its others 
   pass(OUT_OF_STEP);
   assert.equal(services(look()), "a=2 b=2");
   assert.deepEqual([told(look()), look().again], [[], null]);
+});
+
+test("after a restart what a batch has created, and was served before, is served at once, though marks are gone", () => {
+  const { write, look, restart } = scene();
+  write("Service", "a", "2", { size: 3, undo: "null" }, saying());
+  write("Service", "b", "2", { size: 3, completes: true, undo: "null" }, saying());
+  restart();
+  assert.equal(services(look()), "a=2 b=2");
 });

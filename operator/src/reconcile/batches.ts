@@ -178,13 +178,12 @@ function countsAs({ before, resource, mark }: Member): Resource | null {
 }
 
 /**
- * After a restart nobody knows what stood in the place of a resource, but whether there was something: its writer knew,
- * and where it did not say so, we have once accepted it.
+ * After a restart nobody knows what stood in the place of a resource, but whether something was published: we have told
+ * of it, perhaps because the batch was complete already, or its writer says that there was something before.
  */
 function wasPublished({ metadata, status }: Resource): boolean {
-  const undo = metadata.annotations?.[BATCH_UNDO];
-  if (undo !== undefined) return undo !== "null";
-  return status?.conditions?.some(({ type, reason }) => type === "Accepted" && reason !== INCOMPLETE) ?? false;
+  if (status?.conditions?.some(({ type, reason }) => type === "Accepted" && reason !== INCOMPLETE)) return true;
+  return (metadata.annotations?.[BATCH_UNDO] ?? "null") !== "null";
 }
 
 function problemOf({ resource, mark }: Member, counts: Resource | null, seen: number): Problem {

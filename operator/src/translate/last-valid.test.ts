@@ -134,3 +134,16 @@ for (const how of ["the whole is translated", "the change is carried on"])
     restore(versions[0]);
     assert.deepEqual(paths(changed()), [["/second"]]);
   });
+
+test("what was kept of a resource that is gone is forgotten when it is looked at", () => {
+  const { world, put } = testWorld();
+  const lastValid = createLastValid();
+  const translate = createTranslate({ homeNamespace: "default", class: "sluice", lastValid });
+  const gone = put("Service", "gone", { spec: { url: "http://gone.test" } });
+  put("Service", "users", { spec: { url: "http://users.test" } });
+  (world.Service as Map<string, Resource>).delete("default/gone");
+  translate(world);
+  lastValid.restore(new Map([["Service/default/gone", gone]]));
+  translate(world, new Set(["Service/default/gone"]));
+  assert.deepEqual([...lastValid.all().keys()], ["Service/default/users"]);
+});

@@ -154,6 +154,8 @@ export function createNext({ whole, memory, lookups }: NextOptions): Next {
         if (before && after && isSame(before, after))
           for (const piece of before.remembered.pieces) serveAddresses(piece);
         else if (before ?? after) steps.push({ key, before, after });
+        // It may have been restored from what was kept.
+        else memory.forget(key);
       }
     }
     // Whatever goes, goes first: what comes may have its name.

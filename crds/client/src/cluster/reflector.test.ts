@@ -89,11 +89,13 @@ test("waits longer after each failure, up to 30 s, and shortly again after a suc
     assert.equal(fake.waits.at(-1), 1200);
   }));
 
-test("waits as long as the server asks", () =>
+test("waits as long as the server asks, and a minute at the most", () =>
   reflecting(async (fake) => {
-    fake.failLists(new Fault(429, { message: "too many requests" }, 7000), 1);
+    for (const asked of [7000, 3_600_000]) fake.failLists(new Fault(429, { message: "too many requests" }, asked), 1);
     await fake.settle();
     assert.deepEqual(fake.waits, [7000]);
+    await fake.advance(7000);
+    assert.deepEqual(fake.waits, [7000, 60_000]);
   }));
 
 test("tells the loss once at the start, and the list when the server is there", () =>

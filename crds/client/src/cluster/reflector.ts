@@ -75,6 +75,8 @@ const goodAfter = 5_000;
  * often we are told. Longer than the connection itself waits when the server asks it to.
  */
 export const LIST_PATIENCE = 6_000;
+/** What stands before an API server may ask for hours, and be gone in a minute. */
+const longestAsked = 60_000;
 /** How long the server may be away (a restart takes seconds) before the kind counts as lost. */
 const patience = 15_000;
 /** Never trust a stream alone: a full list now and then finds what it may have missed. */
@@ -221,7 +223,7 @@ export async function reflect(options: ReflectorOptions): Promise<void> {
 
   /** Until the next attempt; who knows that the way is whole again may shorten our own wait, and not the server's. */
   async function rest(error: Error, cutOff: AbortSignal): Promise<void> {
-    const asked = error instanceof Fault ? (error.retryAfter ?? 0) : 0;
+    const asked = Math.min(error instanceof Fault ? (error.retryAfter ?? 0) : 0, longestAsked);
     const wait = backoff.next();
     if (asked > 0) await clock.sleep(asked, signal);
     if (wait > asked) await clock.sleep(wait - asked, AbortSignal.any([signal, cutOff]));
