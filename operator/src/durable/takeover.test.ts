@@ -1,41 +1,19 @@
 /** Another operator leads, and knows less of what was valid than the one before it. */
 import assert from "node:assert/strict";
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
-import { createDirectoryClient, type OwnStore } from "@sluice/crds";
-import { readSettings } from "@sluice/model";
-import { pino } from "pino";
-import { temporaryFolder, waitFor } from "../../../test/process/index.ts";
+import { test } from "node:test";
+import type { OwnStore } from "@sluice/crds";
+import { waitFor } from "../../../test/process/index.ts";
 import type { LeadHooks, StartLead } from "../lead/lead.ts";
-import { startOperator } from "../operator.ts";
-import { operatorSettings } from "../settings.ts";
-import { startTestNode } from "../testing-node.ts";
 import { createKeeper } from "./keeper.ts";
 import { createTakeover } from "./takeover.ts";
+import { operatorsOver, type Told } from "./testing-operator.ts";
 import { testStore } from "./testing-store.ts";
 
-const TOKEN = "token-of-the-test";
-const log = pino({ level: "silent" });
-const folder = temporaryFolder("takeover");
-after(() => folder.remove());
-const node = await startTestNode(TOKEN);
-after(() => node.stop());
-
-const write = (name: string, spec: object, kind = "Route") =>
-  writeFileSync(
-    join(folder.path, `${name}.json`),
-    JSON.stringify({ apiVersion: "sluice.dev/v1alpha1", kind, metadata: { name }, spec }),
-  );
+const operators = await operatorsOver("takeover");
+const { folder, node, log, write, paths } = operators;
 const route = (path: string) => write("route", { serviceRef: { name: "users" }, paths: [path] });
-const paths = () => [...(node.snapshot?.routes.values() ?? [])].flatMap((one) => one.paths ?? []).sort();
-
-interface Told {
-  readonly hash: string | null;
-  readonly term: number | null;
-  readonly acknowledged: readonly string[];
-  readonly nodes: readonly { readonly hash?: string | null }[];
-}
 
 /** An operator that leads when the test says so. */
 async function start(store: OwnStore) {
@@ -45,29 +23,14 @@ async function start(store: OwnStore) {
     hooks = given;
     return { term: () => term, leader: () => null, outranked() {}, close: async () => {} };
   };
-  const client = createDirectoryClient({ directory: folder.path, log });
-  const settings = readSettings(operatorSettings, {
-    SLUICE_OPERATOR_LISTEN: "127.0.0.1:0",
-    SLUICE_DIRECTORY: folder.path,
-    SLUICE_NODES: node.address,
-    SLUICE_PUSH_TOKEN: TOKEN,
-    SLUICE_DOCUMENT_INTERVAL: "1h",
-  });
-  assert.ok(settings.value, JSON.stringify(settings.violations));
-  const proof = { credentials: { token: TOKEN } };
-  const operator = await startOperator({ settings: settings.value, client, proof, store, startLead, log });
-  const address = `http://127.0.0.1:${operator.address.port}`;
-  const told = async () => (await (await fetch(`${address}/status`)).json()) as Told;
-  await waitFor(async () => (await fetch(`${address}/readyz`)).ok && (await told()).hash, { what: "a document" });
+  const operator = await operators.start({ store, startLead, interval: "1h" });
+  const { told, isReady } = operator;
+  await waitFor(async () => (await isReady()) && (await told()).hash, { what: "a document" });
   return {
-    told,
+    ...operator,
     lead(next: number | null) {
       term = next;
       hooks?.onTerm(next);
-    },
-    async close() {
-      await operator.close();
-      await client.close();
     },
   };
 }
@@ -76,7 +39,7 @@ const keptBy = async (store: OwnStore) => JSON.parse((await store.manifest())?.t
 
 /** The first leads, and keeps what it serves now; what it serves from here on it keeps when it ends. */
 async function scene() {
-  rmSync(join(folder.path, "route.json"), { force: true });
+  rmSync(join(folder, "route.json"), { force: true });
   write("users", { url: "http://users.test" }, "Service");
   await node.restart();
   const store = testStore();

@@ -1,10 +1,11 @@
 /** What waiting for its turn means for a node that is to get a whole document, and for those who wait behind it. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import { applyChange, emptySnapshot, type NodeState, type PushDocument } from "@sluice/model";
 import { AGAIN_AT_ONCE, WHOLE_AT_ONCE } from "./lines.ts";
-import { createPublisher, SILENT_AFTER } from "./publisher.ts";
+import type { ConnectNode } from "./node-client.ts";
+import { SILENT_AFTER } from "./publisher.ts";
+import { testPublisher } from "./testing-publisher.ts";
 
 const snapshotOf = (name: string) => {
   const { value } = applyChange(emptySnapshot, { put: { services: [{ name, url: "http://x.test" }] }, remove: {} });
@@ -22,56 +23,42 @@ interface Put {
 
 /** Nodes that answer every look at once, and whole documents when the test says so, on a clock of the test's. */
 async function scene(t: TestContext, count: number) {
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  const clock = { now: 0 };
   const gone = new Set<string>();
   /** Those under way. */
   const puts = new Set<Put>();
   const looks: string[] = [];
   const hashes = new Map<number, string>();
-  const publisher = createPublisher({
-    connect(address) {
-      let state: NodeState = { node: address, hash: null, revision: 0, version: "0" };
-      const take = ({ revision }: { readonly revision: number }) => {
-        state = { ...state, revision, hash: hashes.get(revision) ?? null };
-        return state;
-      };
-      return {
-        async state() {
-          looks.push(address);
-          return gone.has(address) ? new Promise<never>(() => {}) : state;
-        },
-        put: (push: PushDocument) =>
-          new Promise((resolve, reject) => {
-            const put: Put = {
-              address,
-              revision: push.revision,
-              end() {
-                puts.delete(put);
-                resolve(take(push));
-              },
-              fail() {
-                puts.delete(put);
-                reject(new Error("no answer"));
-              },
-            };
-            puts.add(put);
-          }),
-        patch: async (push) => take(push),
-      };
-    },
-    term: () => 1,
-    onOutranked: () => {},
-    onChange: () => {},
-    now: () => clock.now,
-  });
-  const addresses = Array.from({ length: count }, (_, at) => `http://node-${at}`);
-  publisher.setNodes(addresses);
-  t.after(() => publisher.setNodes([]));
-  const settle = async () => {
-    for (let round = 0; round < 8; round++) await turn();
+  const connect: ConnectNode = (address) => {
+    let state: NodeState = { node: address, hash: null, revision: 0, version: "0" };
+    const take = ({ revision }: { readonly revision: number }) => {
+      state = { ...state, revision, hash: hashes.get(revision) ?? null };
+      return state;
+    };
+    return {
+      async state() {
+        looks.push(address);
+        return gone.has(address) ? new Promise<never>(() => {}) : state;
+      },
+      put: (push: PushDocument) =>
+        new Promise((resolve, reject) => {
+          const put: Put = {
+            address,
+            revision: push.revision,
+            end() {
+              puts.delete(put);
+              resolve(take(push));
+            },
+            fail() {
+              puts.delete(put);
+              reject(new Error("no answer"));
+            },
+          };
+          puts.add(put);
+        }),
+      patch: async (push) => take(push),
+    };
   };
-  await settle();
+  const { publisher, addresses, settle, pass } = await testPublisher(t, count, connect);
   return {
     addresses,
     publisher,
@@ -88,13 +75,7 @@ async function scene(t: TestContext, count: number) {
       for (const put of [...puts].filter(which)) put[how]();
       await settle();
     },
-    async pass(milliseconds: number) {
-      for (let left = milliseconds; left > 0; left -= 100) {
-        clock.now += Math.min(100, left);
-        t.mock.timers.tick(Math.min(100, left));
-        await settle();
-      }
-    },
+    pass,
   };
 }
 

@@ -1,17 +1,15 @@
 /** How often nodes are asked what they run, and what that means for who counts as silent. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import type { NodeState } from "@sluice/model";
 import type { ConnectOptions } from "./node-client.ts";
-import { createPublisher, SILENT_AFTER } from "./publisher.ts";
+import { SILENT_AFTER } from "./publisher.ts";
+import { testPublisher } from "./testing-publisher.ts";
 
 const state: NodeState = { node: "n", hash: null, revision: 0, version: "0" };
 
 /** Nodes that answer unless they are down or stuck, on a clock of the test's. */
 async function scene(t: TestContext, count: number) {
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  const clock = { now: 0 };
   const asked: string[] = [];
   const down = new Set<string>();
   const stuck = new Set<string>();
@@ -21,24 +19,11 @@ async function scene(t: TestContext, count: number) {
     if (stuck.has(address)) return new Promise<NodeState>(() => {});
     return down.has(address) ? Promise.reject(new Error("connection refused")) : Promise.resolve(state);
   };
-  const publisher = createPublisher({
-    connect(address, options) {
-      connections.set(address, options);
-      const ask = () => answer(address);
-      return { state: ask, put: ask, patch: ask };
-    },
-    term: () => 1,
-    onOutranked: () => {},
-    onChange: () => {},
-    now: () => clock.now,
+  const { publisher, settle, pass } = await testPublisher(t, count, (address, options) => {
+    connections.set(address, options);
+    const ask = () => answer(address);
+    return { state: ask, put: ask, patch: ask };
   });
-  const addresses = Array.from({ length: count }, (_, at) => `http://node-${at}`);
-  publisher.setNodes(addresses);
-  t.after(() => publisher.setNodes([]));
-  const settle = async () => {
-    for (let round = 0; round < 5; round++) await turn();
-  };
-  await settle();
   return {
     asked,
     down,
@@ -48,13 +33,7 @@ async function scene(t: TestContext, count: number) {
       connections.get(address)?.onBroken?.();
       await settle();
     },
-    async pass(milliseconds: number, step = 100) {
-      for (let left = milliseconds; left > 0; left -= step) {
-        clock.now += Math.min(step, left);
-        t.mock.timers.tick(Math.min(step, left));
-        await settle();
-      }
-    },
+    pass,
   };
 }
 

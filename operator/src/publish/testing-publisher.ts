@@ -1,0 +1,40 @@
+/** A publisher to many nodes of the test's, on a clock of the test's. */
+import type { TestContext } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { ConnectNode } from "./node-client.ts";
+import { createPublisher, type Publisher } from "./publisher.ts";
+
+export interface TestPublisher {
+  readonly publisher: Publisher;
+  readonly addresses: readonly string[];
+  /** Lets everything run that waits for nothing but promises. */
+  settle(): Promise<void>;
+  /** Time passes in steps of so many milliseconds, and in between everything runs. Default 100. */
+  pass(milliseconds: number, step?: number): Promise<void>;
+}
+
+/** Publishes in term 1 to so many nodes, and lets go of them when the test is over. */
+export async function testPublisher(t: TestContext, count: number, connect: ConnectNode): Promise<TestPublisher> {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  let now = 0;
+  const publisher = createPublisher({ connect, term: () => 1, onOutranked() {}, onChange() {}, now: () => now });
+  const addresses = Array.from({ length: count }, (_, at) => `http://node-${at}`);
+  const settle = async () => {
+    for (let round = 0; round < 8; round++) await turn();
+  };
+  publisher.setNodes(addresses);
+  t.after(() => publisher.setNodes([]));
+  await settle();
+  return {
+    publisher,
+    addresses,
+    settle,
+    async pass(milliseconds, step = 100) {
+      for (let left = milliseconds; left > 0; left -= step) {
+        now += Math.min(step, left);
+        t.mock.timers.tick(Math.min(step, left));
+        await settle();
+      }
+    },
+  };
+}
