@@ -6,9 +6,12 @@ import { known } from "./testing.ts";
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Pulumi gives a program maps and lists as JSON. */
-function load(values: Texts) {
-  runtime.setAllConfig(Object.fromEntries(Object.entries(values).map(([name, value]) => [`sluice:${name}`, value])));
+const secretKeys = ["sluice:consumerKey", "sluice:databaseUrl", "sluice:redisPassword"];
+
+/** Pulumi gives a program maps and lists as JSON, and tells it apart which keys are secrets. */
+function load(values: Texts, secrets: readonly string[] = secretKeys) {
+  const config = Object.fromEntries(Object.entries(values).map(([name, value]) => [`sluice:${name}`, value]));
+  runtime.setAllConfig(config, [...secrets]);
   return loadConfig(new Config("sluice"), "staging");
 }
 
@@ -18,9 +21,9 @@ function loaded(values: Texts): SluiceConfig {
   return config;
 }
 
-const faultsOf = (values: Texts): readonly string[] => {
+const faultsOf = (values: Texts, secrets?: readonly string[]): readonly string[] => {
   try {
-    load(values);
+    load(values, secrets);
     return [];
   } catch (error) {
     assert.ok(RunError.isInstance(error), "a RunError is shown without a stack trace");
@@ -84,10 +87,26 @@ test("what is missing is told with the command that sets it", () => {
   ]);
 });
 
+test("a secret that stands in clear is refused, and not repeated", () => {
+  const values = { namespace: "shop", databaseUrl: "postgres://users:pass@db.example/users" };
+  assert.deepEqual(faultsOf(values, []), [
+    "sluice:databaseUrl: expected postgres://user:password@host:port/database, as a secret, " +
+      "but it stands in clear in the stack's file. " +
+      "Set it: pulumi config set --stack staging --secret sluice:databaseUrl",
+  ]);
+});
+
+test("what no value would mend is told with the command that removes it", () => {
+  assert.deepEqual(faultsOf({ namespace: "shop", labels: '{"app.kubernetes.io/name":"a"}' }), [
+    `sluice:labels["app.kubernetes.io/name"]: this label is the chart's own: other objects rely on it. ` +
+      `Remove it: pulumi config rm --stack staging --path 'sluice:labels["app.kubernetes.io/name"]'`,
+  ]);
+});
+
 test("all faults are told at once", () => {
   const faults = faultsOf({ namespace: "Shop", ownNamespace: "yes", gateway: '{"replicas":-1,"replcas":2}' });
   assert.deepEqual(
-    faults.map((fault) => fault.split(". Set it: ")[0]),
+    faults.map((fault) => fault.split(/\. (?:Set|Remove) it: /)[0]),
     [
       "sluice:namespace: expected the name of a namespace, not 'Shop'",
       "sluice:ownNamespace: expected true or false, not 'yes'",
@@ -132,7 +151,7 @@ for (const { values, fault } of [
 ]) {
   test(`refused: ${JSON.stringify(values)}`, () => {
     const [found, ...others] = faultsOf({ namespace: "shop", ...values });
-    assert.equal(found?.split(". Set it")[0], fault);
+    assert.equal(found?.split(/\. (?:Set|Remove) it/)[0], fault);
     assert.deepEqual(others, []);
   });
 }

@@ -39,6 +39,10 @@ interface Key {
 
 const isName = (text: string): boolean => text.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text);
 
+/** Whether the config has the value encrypted. Pulumi has the function, and leaves it out of its types. */
+const isSecret = (key: string): boolean =>
+  (runtime as typeof runtime & { isConfigSecret(key: string): boolean }).isConfigSecret(key);
+
 const isBoolean = (text: string): boolean => text === "true" || text === "false";
 
 /** What is not a value of the chart. */
@@ -152,12 +156,14 @@ function faultOf(name: string, key: Key, { config, stack }: Place): readonly str
   ];
   const text = config.get(name);
   if (text === undefined) return key.optional ? [] : fault("but it is not set");
+  if (key.example === undefined && !isSecret(full)) return fault("but it stands in clear in the stack's file");
   // A secret is not repeated.
   if (!key.accepts(text)) return fault(key.example === undefined ? "but it is something else" : `not '${text}'`);
   return [];
 }
 
-function valueFault({ path, message }: Fault, { config, stack }: Place): string {
+function valueFault({ path, message, surplus }: Fault, { config, stack }: Place): string {
   const full = path === "" ? `${config.name}:name` : `${config.name}:${path}`;
+  if (surplus) return `${full}: ${message}. Remove it: pulumi config rm --stack ${stack} --path '${full}'`;
   return `${full}: ${message}. Set it: pulumi config set --stack ${stack} --path ${full} VALUE`;
 }

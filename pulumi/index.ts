@@ -2,16 +2,21 @@
 import { getStack } from "@pulumi/pulumi";
 import { loadConfig, type StackConfig } from "./config.ts";
 import { createCrds } from "./crds.ts";
+import { lookFirst } from "./others/look.ts";
+import { STACK_LABEL } from "./others/owner.ts";
+import { createReader } from "./others/reader.ts";
 import { enforce } from "./policy/enforce.ts";
-import { createSluice, type Outputs, ownEverything, STACK_LABEL, waitAtMost } from "./stack.ts";
+import { createSluice, type Outputs, ownEverything, waitAtMost } from "./stack.ts";
 
 const config = loadConfig();
 const refuseFaults = enforce({ public: config.creates === "sluice" && config.isPublic });
+const mayCreate = lookFirst({ stack: getStack(), read: createReader() });
 ownEverything(STACK_LABEL, getStack());
 if (config.creates === "sluice" && config.timeout !== undefined) waitAtMost(config.timeout);
 
 const outputs = create(config);
 refuseFaults();
+await mayCreate();
 
 /** The outputs of the stack: a stack of CRDs has none. */
 export default outputs;

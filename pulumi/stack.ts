@@ -6,9 +6,6 @@ import { create } from "./objects/create.ts";
 import type { Release } from "./objects/names.ts";
 import { secretOf } from "./objects/secrets.ts";
 
-/** The label by which everything of a stack is found: `kubectl get all -A -l sluice.dev/stack=dev`. */
-export const STACK_LABEL = "sluice.dev/stack";
-
 /**
  * Labels every Kubernetes object that is registered from now on, and has Pulumi take back what others changed of it: what
  * the program says is so after an `up`, whoever scaled or edited in between. Not for CRDs, which are not one stack's.

@@ -7,6 +7,7 @@ export interface KubernetesObject {
   readonly kind: string;
   readonly metadata: { readonly name: string };
   readonly spec?: unknown;
+  readonly data?: Readonly<Record<string, unknown>>;
 }
 
 export interface Registered {

@@ -3,7 +3,7 @@ import type { Image, Values } from "../values.ts";
 
 /** One Sluice: what its objects are called after, where they lie, and with which values. */
 export interface Release {
-  /** Names of all objects begin with it: at most 48 characters. */
+  /** Names of all objects begin with it. */
   readonly name: string;
   /** The home namespace. */
   readonly namespace: string;
@@ -15,6 +15,18 @@ export interface Release {
 export type Component = "operator" | "gateway" | "admin" | "user-api" | "postgres" | "redis";
 
 export const nameOf = (release: Release, component: string): string => `${release.name}-${component}`;
+
+/**
+ * How long a release's name may be. Names of Services are made of it, and have 63 characters at most. So have labels, and
+ * the pods of a StatefulSet have one of its name, a `-` and a hash of ten digits.
+ */
+export function longestName({ postgres, redis }: Values): { readonly length: number; readonly why: string } {
+  if (postgres.enabled) return { length: 43, why: label("postgres") };
+  if (redis.enabled) return { length: 46, why: label("redis") };
+  return { length: 48, why: ", because names of Services are made of it" };
+}
+
+const label = (part: string): string => ` with ${part}.enabled, because a label of its pods is made of it`;
 
 /** Names of what lies in no namespace. */
 export const wideName = ({ namespace, name }: Release, component: string): string =>

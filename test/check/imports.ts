@@ -87,6 +87,12 @@ export const rooms: readonly Room[] = [
     because: "the stacks stand on the model only",
   },
   {
+    folder: "pulumi/others",
+    internal: [],
+    not: [],
+    because: "what a stack creates it tells Pulumi alone; what is there already it asks the API server",
+  },
+  {
     folder: "test",
     internal: [
       "@sluice/model",

@@ -3,21 +3,46 @@ import { execFile } from "node:child_process";
 import { StartError } from "../start/ports.ts";
 import { tool } from "../tools/tool.ts";
 
-/** What is created beside what the home namespace allows: verb, and kind as kubectl names it. */
-const needed = [
-  ["create", "namespaces"],
-  ["create", "clusterroles.rbac.authorization.k8s.io"],
-  ["create", "clusterrolebindings.rbac.authorization.k8s.io"],
-  ["create", "validatingwebhookconfigurations.admissionregistration.k8s.io"],
-  ["create", "deployments.apps"],
-  ["create", "statefulsets.apps"],
-  ["create", "services"],
-  ["create", "secrets"],
-  ["create", "serviceaccounts"],
-  ["create", "roles.rbac.authorization.k8s.io"],
-  ["create", "rolebindings.rbac.authorization.k8s.io"],
-  ["create", "poddisruptionbudgets.policy"],
-] as const;
+/** Config of a stack: `sluice:namespace` to its text, maps and lists as JSON. */
+export type ConfigTexts = ReadonlyMap<string, string>;
+
+interface Need {
+  /** As kubectl names it. */
+  readonly kind: string;
+  /** Unset: in no namespace. */
+  readonly namespace?: string;
+}
+
+const wide = [
+  "clusterroles.rbac.authorization.k8s.io",
+  "clusterrolebindings.rbac.authorization.k8s.io",
+  "validatingwebhookconfigurations.admissionregistration.k8s.io",
+];
+const atHome = [
+  "configmaps",
+  "deployments.apps",
+  "networkpolicies.networking.k8s.io",
+  "poddisruptionbudgets.policy",
+  "rolebindings.rbac.authorization.k8s.io",
+  "roles.rbac.authorization.k8s.io",
+  "secrets",
+  "serviceaccounts",
+  "services",
+  "statefulsets.apps",
+];
+
+/** What a stack with this config creates, or may with other values. */
+export function needsOf(config: ConfigTexts): readonly Need[] {
+  if (config.get("sluice:creates") === "crds") return [{ kind: "customresourcedefinitions.apiextensions.k8s.io" }];
+  const namespace = config.get("sluice:namespace") ?? "default";
+  // With Roles instead of ClusterRoles there is nothing outside of namespaces.
+  const roles = !["", "[]"].includes(config.get("sluice:namespaces") ?? "");
+  return [
+    ...(config.get("sluice:ownNamespace") === "false" ? [] : [{ kind: "namespaces" }]),
+    ...(roles ? [] : wide.map((kind) => ({ kind }))),
+    ...atHome.map((kind) => ({ kind, namespace })),
+  ];
+}
 
 const kinds = ["certificates", "consumers", "plugins", "routes", "services", "upstreams"];
 
@@ -42,8 +67,11 @@ export function kubectlOf(kubeconfig: string): (args: readonly string[]) => Prom
   };
 }
 
-/** @throws StartError when there is no cluster, or naming each verb that is not allowed. */
-export async function checkCluster(kubeconfig: string): Promise<void> {
+/**
+ * @param read reads the config of the stack, once there is a cluster.
+ * @throws StartError when there is no cluster, or naming each verb that is not allowed.
+ */
+export async function checkCluster(kubeconfig: string, read: () => Promise<ConfigTexts>): Promise<void> {
   const kubectl = kubectlOf(kubeconfig);
   try {
     await kubectl(["get", "--raw=/version"]);
@@ -51,9 +79,11 @@ export async function checkCluster(kubeconfig: string): Promise<void> {
     throw new StartError(`no cluster answers where ${kubeconfig} says: ${messageOf(error)}`);
   }
   const missing: string[] = [];
-  for (const [verb, kind] of needed) {
-    const answer = await kubectl(["auth", "can-i", verb, kind, "--all-namespaces"]).catch(messageOf);
-    if (!/^yes/m.test(answer)) missing.push(`${verb} ${kind}`);
+  for (const { kind, namespace } of needsOf(await read())) {
+    const place = namespace === undefined ? "--all-namespaces" : `--namespace=${namespace}`;
+    const answer = await kubectl(["auth", "can-i", "create", kind, place]).catch(messageOf);
+    if (/^yes/m.test(answer)) continue;
+    missing.push(`create ${kind}${namespace === undefined ? "" : ` in the namespace ${namespace}`}`);
   }
   if (missing.length === 0) return;
   throw new StartError(["the cluster does not allow you to do what a stack does:", ...missing].join("\n  "));

@@ -19,7 +19,7 @@ import { untilStopped } from "../start/product.ts";
 import { typed } from "../start/typed.ts";
 import { checkCluster, crdsManager } from "./cluster-check.ts";
 import { openProject, type Project } from "./project.ts";
-import { mendStack, selectStack } from "./stack.ts";
+import { mendStack, readConfig, selectStack } from "./stack.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const usage = "usage: npm run deploy -- dev|staging|prod|crds [--preview | --destroy]";
@@ -34,9 +34,9 @@ async function main(): Promise<number> {
     throw new StartError("PULUMI_CONFIG_PASSPHRASE is not set: with it the stack's secrets are encrypted");
   }
   const folder = join(resolve(process.env.SLUICE_WORK || join(root, ".sluice")), "pulumi");
-  const { KUBECONFIG } = process.env;
+  const { KUBECONFIG, PULUMI_BACKEND_URL: backend } = process.env;
   if (KUBECONFIG) {
-    const project = await openProject({ folder, kubeconfig: resolve(KUBECONFIG), passphrase });
+    const project = await openProject({ folder, kubeconfig: resolve(KUBECONFIG), passphrase, backend });
     return deploy(project, { stack, action, kubeconfig: resolve(KUBECONFIG) });
   }
   if (action === "destroy") throw new StartError("KUBECONFIG is not set: a stack is destroyed where it is");
@@ -62,7 +62,10 @@ interface OnNode {
   readonly action: Action;
 }
 
-/** A cluster of one node for this stack alone: both end together, and so does what Pulumi knows of it. */
+/**
+ * A cluster of one node for this stack alone: both end together, and so does what Pulumi knows of it, which is why the
+ * user's own backend is not asked.
+ */
 async function onNode({ folder, passphrase, stack, action }: OnNode): Promise<number> {
   say("KUBECONFIG is not set: starting a cluster of one node.");
   const { tar } = await images();
@@ -90,7 +93,7 @@ interface Deployment {
 }
 
 async function deploy(project: Project, { stack, action, kubeconfig }: Deployment): Promise<number> {
-  await checkCluster(kubeconfig);
+  await checkCluster(kubeconfig, () => readConfig(project, stack));
   if (stack !== "crds" && action !== "destroy") await bringCrds(project, { action, kubeconfig });
   const code = await act(project, stack, action);
   if (code === 0 && action === "up") say(`\nTo use pulumi on it:\n${usePulumi(project, stack)}`);
@@ -123,7 +126,7 @@ async function bringCrds(project: Project, { action, kubeconfig }: Omit<Deployme
 
 async function act(project: Project, stack: string, action: Action): Promise<number> {
   await selectStack(project, stack);
-  await mendStack(project, stack, say);
+  if (action !== "preview") await mendStack(project, stack, say);
   const yes = action === "preview" ? [] : ["--yes"];
   const onOutput = (piece: string) => process.stdout.write(piece);
   return (await project.run([action, "--stack", stack, ...yes], { onOutput, timeout: 1_800_000 })).code;

@@ -29,10 +29,13 @@ export interface ProjectOptions {
   readonly kubeconfig: string;
   /** With it the secrets of the stacks are encrypted. */
   readonly passphrase: string;
+  /** Where Pulumi keeps what it knows of the stacks. Default: the folder `state` beside their config. */
+  readonly backend?: string;
 }
 
 /** Puts the stacks' config into the folder, unless it is there already: from then on it is the user's. */
-export async function openProject({ folder, kubeconfig, passphrase }: ProjectOptions): Promise<Project> {
+export async function openProject(options: ProjectOptions): Promise<Project> {
+  const { folder, kubeconfig, passphrase } = options;
   const pulumi = await tool("pulumi");
   const state = join(folder, "state");
   mkdirSync(state, { recursive: true, mode: 0o700 });
@@ -48,7 +51,7 @@ export async function openProject({ folder, kubeconfig, passphrase }: ProjectOpt
   );
   const env = {
     PULUMI_HOME: join(folder, "home"),
-    PULUMI_BACKEND_URL: process.env.PULUMI_BACKEND_URL ?? `file://${state}`,
+    PULUMI_BACKEND_URL: options.backend ?? `file://${state}`,
     PULUMI_CONFIG_PASSPHRASE: passphrase,
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",

@@ -15,6 +15,14 @@ export async function selectStack(project: Project, stack: string): Promise<void
   throw new StartError(`pulumi stack select ${stack}:\n${output.trim()}`);
 }
 
+/** The config of the stack as texts, maps and lists as JSON; what is secret is left out. The stack is made when there is none. */
+export async function readConfig(project: Project, stack: string): Promise<ReadonlyMap<string, string>> {
+  await selectStack(project, stack);
+  const output = await expect(project, ["config", "--json", "--stack", stack]);
+  const entries: Readonly<Record<string, { value?: string }>> = JSON.parse(output.slice(output.indexOf("{")));
+  return new Map(Object.entries(entries).flatMap(([key, { value }]) => (value === undefined ? [] : [[key, value]])));
+}
+
 /**
  * Mends what a run left that was killed: its lock, when its process is gone, and what it had begun. Pulumi does neither by
  * itself, because it cannot know whether that run goes on.
@@ -67,7 +75,8 @@ function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    // It is another person's.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

@@ -5,7 +5,7 @@
 {{- if .Values.postgres.enabled }}
 {{- include "sluice.secretEnv" (dict "name" "POSTGRES_PASSWORD" "secret" $secret "key" "password") }}
 - name: SLUICE_USER_API_DATABASE_URL
-  value: postgres://users:$(POSTGRES_PASSWORD)@{{ .Release.Name }}-postgres:5432/users
+  value: {{ printf "postgres://users:$(POSTGRES_PASSWORD)@%s-postgres:5432/users" .Release.Name | quote }}
 {{- else }}
 {{- include "sluice.secretEnv" (dict "name" "SLUICE_USER_API_DATABASE_URL" "secret" $secret "key" "url") }}
 {{- end }}
@@ -20,8 +20,8 @@
 {{- include "sluice.secretEnv" (dict "name" "REDIS_PASSWORD" "secret" $secret "key" "password") }}
 {{- end }}
 - name: SLUICE_USER_API_REDIS_URL
-  value: {{ $scheme }}://{{ if $secret }}:$(REDIS_PASSWORD)@{{ end }}{{ $host }}:{{ include "sluice.redisPort" . }}
+  value: {{ printf "%s://%s%s:%s" $scheme (ternary ":$(REDIS_PASSWORD)@" "" (ne $secret "")) $host (include "sluice.redisPort" .) | quote }}
 - name: SLUICE_USER_API_REDIS_PREFIX
-  value: {{ .Release.Namespace }}-{{ .Release.Name }}-user-api
+  value: {{ include "sluice.wideName" (dict "root" . "component" "user-api") | quote }}
 {{- end }}
 {{- end }}

@@ -1,4 +1,7 @@
-{{/* Names, labels and images. Each takes a dict of `root` (the chart's .) and `component`. */}}
+{{/*
+  Names, labels and images. Each takes a dict of `root` (the chart's .) and `component`. Here and in all templates texts of
+  values and of the release stand in quotes: a name may be 2, on or null, and YAML takes those for something else.
+*/}}
 
 {{- define "sluice.name" -}}
 {{ .root.Release.Name }}-{{ .component }}
@@ -7,14 +10,14 @@
 {{- /* What chooses pods: never changes over the life of a release. */}}
 {{- define "sluice.selector" -}}
 app.kubernetes.io/name: sluice
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
 {{- define "sluice.labels" -}}
 {{ include "sluice.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service | quote }}
 app.kubernetes.io/part-of: sluice
 {{- with .root.Values.labels }}
 {{ toYaml . }}
@@ -23,8 +26,8 @@ app.kubernetes.io/part-of: sluice
 
 {{- /* The metadata of an object in the release's namespace; `suffix` is added to its name. */}}
 {{- define "sluice.metadata" -}}
-name: {{ include "sluice.name" . }}{{ .suffix }}
-namespace: {{ .root.Release.Namespace }}
+name: {{ printf "%s%s" (include "sluice.name" .) (.suffix | default "") | quote }}
+namespace: {{ .root.Release.Namespace | quote }}
 labels:
   {{- include "sluice.labels" . | nindent 2 }}
 {{- end }}

@@ -13,15 +13,15 @@ securityContext:
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . }}
+  - name: {{ . | quote }}
   {{- end }}
 {{- end }}
 {{- end }}
 
 {{- /* The same for a container, with its image. */}}
 {{- define "sluice.container" -}}
-image: {{ include "sluice.image" . }}
-imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+image: {{ include "sluice.image" . | quote }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy | quote }}
 {{- /* What ends at its start says in its last line why, and the pod's status has it. */}}
 terminationMessagePolicy: FallbackToLogsOnError
 securityContext:
@@ -46,7 +46,7 @@ affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 topologySpreadConstraints:
   {{- $part := . }}
@@ -61,11 +61,14 @@ topologySpreadConstraints:
   {{- end }}
 {{- end }}
 
-{{- /* Environment variables from the `env` of a part. */}}
+{{- /*
+  Environment variables from the `env` of a part. Helm takes numbers of a file for floating ones, and prints a million of
+  them as 1e+06: as JSON it is 1000000.
+*/}}
 {{- define "sluice.env" -}}
 {{- range $name, $value := . }}
-- name: {{ $name }}
-  value: {{ $value | quote }}
+- name: {{ $name | quote }}
+  value: {{ ternary $value (toJson $value) (kindIs "string" $value) | quote }}
 {{- end }}
 {{- end }}
 
@@ -74,7 +77,7 @@ topologySpreadConstraints:
 - name: {{ .name }}
   valueFrom:
     secretKeyRef:
-      name: {{ .secret }}
+      name: {{ .secret | quote }}
       key: {{ .key }}
 {{- end }}
 

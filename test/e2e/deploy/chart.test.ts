@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { refusedValues } from "./chart-refused.ts";
 import { cases, folder, goldenOf, goldenText, renderCase, titleOf } from "./goldens.ts";
 import { charts, helm, type Rendered, release, render } from "./helm.ts";
 
@@ -37,36 +38,7 @@ if (process.argv.includes("--write")) {
       assert.equal(code, 0, stdout + stderr);
     });
 
-  describe("values that cannot be meant", () => {
-    const wrong: readonly (readonly [string, string, RegExp])[] = [
-      ["a name that the chart does not know", "gateway.replica=3", /'\/gateway': additional properties 'replica'/],
-      ["too few replicas", "gateway.replicas=-1", /'\/gateway\/replicas': minimum/],
-      ["a word that is none of the possible", "logLevel=loud", /'\/logLevel': value must be one of 'debug'/],
-      ["a text for a list", "userApi.route.paths=/users", /'\/userApi\/route\/paths': got string, want array/],
-      ["a digest that is none", "operator.image.digest=abc", /'\/operator\/image\/digest': 'abc' does not match/],
-      ["limits with a wrong name", "gateway.resources.limit.memory=1Gi", /additional properties 'limit'/],
-      ["a class that can be no label", "class=A b", /'\/class': 'A b' does not match/],
-      ["two ways to say namespaces", "namespaces={a},namespaceSelector=b=c", /set one of them/],
-      ["two databases", "postgres.enabled=true,postgres.existingSecret=x", /postgres.*: set one of them/],
-      ["two Redis servers", "redis.enabled=true,redis.host=x", /redis.*: set one of them/],
-      ["Kubernetes tokens without a ClusterRole", "namespaces={a},admin.kubernetes=true", /takes a ClusterRole/],
-      ["replicas that share no database", "userApi.replicas=2", /takes a Postgres server/],
-      ["a route to nothing", "userApi.enabled=false,userApi.route.enabled=true", /no user API to lead to/],
-      [
-        "fewest above most",
-        "gateway.autoscaling.enabled=true,gateway.autoscaling.minReplicas=11",
-        /minReplicas is more than maxReplicas/,
-      ],
-    ];
-    for (const [what, value, words] of wrong)
-      test(`are refused with a word: ${what}`, () => assert.rejects(render({ values: ["--set", value] }), words));
-
-    test("are refused with a word: a release whose name leaves no place for those of Services", async () => {
-      const { code, stderr } = await helm(["template", "a".repeat(49), charts.sluice]);
-      assert.equal(code, 1);
-      assert.match(stderr, /the release's name a+ is too long: 48 characters/);
-    });
-  });
+  describe("values that cannot be meant", refusedValues);
 
   test("Secrets are other ones in every release", async () => {
     const secretsOf = (objects: readonly Rendered[]) => objects.filter(({ kind }) => kind === "Secret");

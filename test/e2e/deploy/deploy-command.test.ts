@@ -1,13 +1,14 @@
 /** `npm run deploy` and the literal `pulumi up` with the real engine and provider, on a control plane without pods. */
 import assert from "node:assert/strict";
-import { cpSync, symlinkSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { openProject, type Project } from "../../deploy/project.ts";
 import { selectStack } from "../../deploy/stack.ts";
 import { freePort, startProcess, temporaryFolder } from "../../process/index.ts";
 import { tool } from "../../tools/tool.ts";
+import { leftBehind } from "./left-behind.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const folder = temporaryFolder("deploy");
@@ -97,7 +98,32 @@ test("a person who may do nothing is told every verb that is missing", async () 
   const { code, output } = await deploy(["dev"], { KUBECONFIG: await plane.kubeconfigFor("somebody") });
   assert.equal(code, 1);
   assert.match(output, /the cluster does not allow you to do what a stack does:\n {2}create namespaces\n/);
-  assert.match(output, / {2}create deployments\.apps\n/);
+  assert.match(output, / {2}create deployments\.apps in the namespace sluice-dev\n/);
+});
+
+test("without KUBECONFIG it starts a cluster of one node, leaves the user's own state alone, and ends with Ctrl-C", async () => {
+  const backend = join(folder.path, "backend");
+  mkdirSync(backend);
+  const command = await startProcess(process.execPath, [join(root, "test/deploy/main.ts"), "dev", "--preview"], {
+    name: "npm run deploy",
+    env: {
+      SLUICE_WORK: join(folder.path, "work"),
+      PULUMI_CONFIG_PASSPHRASE: passphrase,
+      PULUMI_BACKEND_URL: `file://${backend}`,
+      KUBECONFIG: undefined,
+    },
+    ready: /The cluster runs until Ctrl-C/,
+    timeout: 240_000,
+  });
+  after(() => command.exit() ?? command.kill9());
+  assert.match(command.output(), /\+ .*sluice-gateway +create/);
+  const [, kubeconfig = ""] = /export KUBECONFIG=(\S+)/.exec(command.output()) ?? [];
+  assert.ok(existsSync(kubeconfig), kubeconfig);
+  command.signal("SIGINT");
+  await command.ended();
+  assert.match(command.output(), /Stopping: pods are not asked\./);
+  assert.deepEqual(leftBehind(dirname(kubeconfig)), []);
+  assert.deepEqual(readdirSync(backend), []);
 });
 
 test("wrong config is told by Pulumi with key, stack and command, and nothing is created", async () => {

@@ -37,7 +37,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     image: { registry: "images.example.com:5000", pullPolicy: "Always", pullSecrets: ["pull"] },
     operator: {
       image: { digest: `sha256:${"a".repeat(64)}` },
-      env: { SLUICE_LEASE_DURATION: "20s", B: 1, A: true },
+      env: { SLUICE_LEASE_DURATION: "20s", B: 1, A: true, MILLIONS: 1234567, SMALL: 0.0000005, PART: 0.25 },
       nodeSelector: { disk: "ssd" },
       tolerations: [{ key: "edge", operator: "Exists" }],
       affinity: { nodeAffinity: {} },
@@ -64,6 +64,53 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
 for (const [name, values] of Object.entries(cases)) {
   test(`chart and Pulumi make the same objects: ${name}`, () => compare({ name: "edge", namespace: "sluice", values }));
 }
+
+/** Words that are no texts in YAML unless they stand in quotes, wherever a name may be one. */
+const words = ["2", "2024", "0x1", "1e3", "true", "on", "no", "y", "null"];
+
+for (const word of words) {
+  const other = { existingSecret: word };
+  const placed = { nodeSelector: { disk: word }, priorityClassName: word };
+  const values = {
+    class: word,
+    labels: { team: word },
+    image: { pullSecrets: [word] },
+    push: other,
+    operator: { ...placed, env: { Y: word, NO: word, NULL: word } },
+    gateway: {
+      ...placed,
+      image: { repository: "2", tag: "1" },
+      service: { annotations: { "example.com/a": word } },
+      keptDocument: { size: "2", storageClassName: word },
+    },
+    admin: { ...placed, ...other, origins: [word] },
+    userApi: {
+      ...placed,
+      ...other,
+      replicas: 2,
+      route: { enabled: true, hosts: [word], origins: [word], consumer: { ...other, username: word } },
+    },
+    monitoring: { serviceMonitors: { enabled: true, labels: { a: word } }, dashboards: { labels: { a: word } } },
+    networkPolicies: { enabled: true },
+  };
+  // A Service's name begins with a letter, and so does the release's.
+  const name = /^[a-z]/.test(word) ? word : `a${word}`;
+  test(`chart and Pulumi make the same objects: names that are ${word}`, async () => {
+    const databases = { postgres: other, redis: { host: word, ...other } };
+    await compare({ name, namespace: word, values: { ...values, ...databases, namespaceSelector: word } });
+    const servers = {
+      postgres: { enabled: true, persistence: { enabled: true, size: "2", storageClassName: word } },
+      redis: { enabled: true, ...other },
+    };
+    await compare({ name, namespace: word, values: { ...values, ...servers, namespaces: [word] } });
+  });
+}
+
+for (const namespace of ["sluice-operator", "sluice-push", "sluice-webhook"])
+  test(`chart and Pulumi make the same objects: in a namespace that is called ${namespace}`, async () => {
+    for (const name of ["sluice", "sluice-push", "sluice-operator"])
+      for (const word of ["edge", "sluice", "sluice-push"]) await compare({ name, namespace, values: { class: word } });
+  });
 
 const pulumi = resolve(import.meta.dirname, "../../../pulumi");
 const stacks = readdirSync(pulumi).flatMap((file) => /^Pulumi\.(.+)\.yaml$/.exec(file)?.[1] ?? []);

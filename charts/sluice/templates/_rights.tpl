@@ -1,0 +1,29 @@
+{{/* What operator and admin API may do. The rules stand in files/*-role.yaml, with the names that a first Sluice has. */}}
+
+{{- /*
+  The rules of `component`, with the names that this Sluice gives what is its own. Whole names take the place of whole
+  names: in a text, a namespace called sluice-operator would be taken for what is still to be named.
+*/}}
+{{- define "sluice.rights" -}}
+{{- $class := .root.Values.class }}
+{{- /* As the operator calls what is its own in the home namespace. */}}
+{{- $own := ternary "sluice-operator" (printf "sluice-operator-%s" $class) (eq $class "sluice") }}
+{{- $push := include "sluice.pushSecret" .root }}
+{{- $names := dict
+      "sluice-webhook" (include "sluice.wideName" (dict "root" .root "component" "webhook"))
+      "sluice-operator" $own
+      "sluice-operator-document" (printf "%s-document" $own)
+      "sluice-push" $push
+      "sluice-push-authority" (printf "%s-authority" $push) }}
+{{- $sections := .root.Files.Get (printf "files/%s-role.yaml" .component) | fromYaml }}
+{{- range $rules := $sections }}
+{{- range $rule := $rules }}
+{{- if hasKey $rule "resourceNames" }}
+{{- $renamed := list }}
+{{- range $rule.resourceNames }}{{ $renamed = append $renamed (get $names . | default .) }}{{ end }}
+{{- $_ := set $rule "resourceNames" $renamed }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- toYaml $sections }}
+{{- end }}

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { parse } from "yaml";
+import { adminObjects } from "./objects/admin.ts";
+import { gatewayObjects } from "./objects/gateway.ts";
+import type { Release } from "./objects/names.ts";
+import type { KubernetesObject } from "./objects/object.ts";
+import { operatorObjects } from "./objects/operator.ts";
+import { userApiObjects } from "./objects/user-api.ts";
+import { checkRelease, type ReleaseArgs, releaseOf } from "./release.ts";
+
+const place = { name: "edge", namespace: "shop" };
+
+const faultsOf = (args: Partial<ReleaseArgs>): readonly string[] =>
+  checkRelease({ ...place, ...args }).faults.map(({ path, message }) => `${path}: ${message}`);
+
+const words: Readonly<Record<string, RegExp>> = {
+  "a.b":
+    /^: the name a\.b cannot begin names of Services: lower-case letters, digits and -, a letter first and no - last$/,
+  "2024": /cannot begin names of Services/,
+  Edge: /cannot begin names of Services/,
+  "edge-": /cannot begin names of Services/,
+  "": /cannot begin names of Services/,
+};
+
+for (const [name, expected] of Object.entries(words))
+  test(`a name that is no DNS label of a Service is refused: '${name}'`, () => {
+    const [fault = "", ...others] = faultsOf({ name });
+    assert.match(fault, expected);
+    assert.deepEqual(others, []);
+  });
+
+for (const [what, longest, values, because] of [
+  ["without databases", 48, {}, ", because names of Services are made of it"],
+  ["with Redis", 46, { redis: { enabled: true } }, " with redis.enabled, because a label of its pods is made of it"],
+  [
+    "with Postgres",
+    43,
+    { postgres: { enabled: true } },
+    " with postgres.enabled, because a label of its pods is made of it",
+  ],
+  [
+    "with both",
+    43,
+    { postgres: { enabled: true }, redis: { enabled: true } },
+    " with postgres.enabled, because a label of its pods is made of it",
+  ],
+] as const)
+  test(`a name has at most ${longest} characters ${what}`, () => {
+    assert.deepEqual(faultsOf({ name: "a".repeat(longest), values }), []);
+    const name = "a".repeat(longest + 1);
+    assert.deepEqual(faultsOf({ name, values }), [
+      `: the name ${name} is too long: ${longest} characters at most${because}`,
+    ]);
+  });
+
+test("a variable that a value sets is refused in `env`, and so is one that other objects rely on", () => {
+  const values = {
+    gateway: { env: { SLUICE_LOG_LEVEL: "debug", SLUICE_PROXY_ACCESS_LOG: "stdout" } },
+    admin: { env: { SLUICE_STORE: "directory" } },
+    userApi: { env: { SLUICE_USER_API_PAGE: 10, SLUICE_LOG_LEVEL: "debug" } },
+  };
+  assert.deepEqual(faultsOf({ values }), [
+    "gateway.env.SLUICE_LOG_LEVEL: logLevel sets this variable: set that instead",
+    "admin.env.SLUICE_STORE: this variable is the chart's own: other objects rely on it",
+  ]);
+});
+
+test("a label that chooses pods, or says whose an object is, is refused wherever labels are given", () => {
+  const labels = { "app.kubernetes.io/name": "shop", team: "a" };
+  const monitoring = { dashboards: { labels: { "app.kubernetes.io/part-of": "shop" } } };
+  assert.deepEqual(faultsOf({ values: { labels, monitoring } }), [
+    `labels["app.kubernetes.io/name"]: this label is the chart's own: other objects rely on it`,
+    `monitoring.dashboards.labels["app.kubernetes.io/part-of"]: this label is the chart's own: other objects rely on it`,
+  ]);
+});
+
+/** With each of these another part of the variables is there. */
+const releases: readonly ReleaseArgs["values"][] = [
+  {},
+  { namespaces: ["a"], push: { existingSecret: "certificates" } },
+  {
+    namespaceSelector: "team",
+    gateway: { tls: { enabled: true } },
+    admin: { kubernetes: true, origins: ["https://a.example"] },
+    postgres: { enabled: true },
+    redis: { enabled: true },
+  },
+];
+
+const parts = {
+  operator: operatorObjects,
+  gateway: gatewayObjects,
+  admin: adminObjects,
+  userApi: userApiObjects,
+} satisfies Record<string, (release: Release) => readonly KubernetesObject[]>;
+
+const listed: Readonly<Record<string, object>> = parse(
+  readFileSync(new URL("../charts/sluice/files/own-variables.yaml", import.meta.url), "utf8"),
+);
+
+for (const [part, objectsOf] of Object.entries(parts))
+  test(`the variables that ${part} has without \`env\` are refused in it, and no others`, () => {
+    const names = releases.flatMap((values) => objectsOf(releaseOf({ ...place, values })).flatMap(variablesIn));
+    const own = [...new Set(names)].toSorted();
+    const env = Object.fromEntries([...own, ...Object.keys(listed[part] ?? {})].map((name) => [name, "1"]));
+    const { faults } = checkRelease({ ...place, values: { [part]: { env } } });
+    assert.deepEqual(
+      faults.map(({ path }) => path).toSorted(),
+      own.map((name) => `${part}.env.${name}`),
+    );
+  });
+
+/** Names of the variables of a Deployment's containers. */
+function variablesIn({ kind, spec }: KubernetesObject): readonly string[] {
+  if (kind !== "Deployment") return [];
+  const { containers } = (
+    spec as { template: { spec: { containers: readonly { env: readonly { name: string }[] }[] } } }
+  ).template.spec;
+  return containers.flatMap(({ env }) => env.map(({ name }) => name));
+}

@@ -1,0 +1,112 @@
+/** What is wrong with a release as a whole: charts/sluice/templates/checks.yaml says the same. */
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { hasPostgres } from "./objects/databases.ts";
+import { labelsOf, longestName, type Release } from "./objects/names.ts";
+import type { Values } from "./values.ts";
+
+/** A fault of the values: `path` is empty when it is one of the whole. */
+export interface Fault {
+  /** With dots: `gateway.replicas`. */
+  readonly path: string;
+  /** What is expected, and what there is. */
+  readonly message: string;
+  /** Whether no value would do: it is to be removed. */
+  readonly surplus?: true;
+}
+
+/** All of them; of values that fit the chart's schema. */
+export const faultsOf = (release: Release): readonly Fault[] => [
+  ...nameFaults(release),
+  ...contradictions(release),
+  ...variableFaults(release.values),
+  ...labelFaults(release),
+];
+
+const fault = (wrong: boolean, path: string, message: string): readonly Fault[] => (wrong ? [{ path, message }] : []);
+
+function nameFaults({ name, values }: Release): readonly Fault[] {
+  const { length, why } = longestName(values);
+  return [
+    ...fault(
+      !/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name),
+      "",
+      `the name ${name} cannot begin names of Services: lower-case letters, digits and -, a letter first and no - last`,
+    ),
+    ...fault(name.length > length, "", `the name ${name} is too long: ${length} characters at most${why}`),
+  ];
+}
+
+function contradictions(release: Release): readonly Fault[] {
+  const { namespaces, namespaceSelector, admin, postgres, redis, userApi, gateway } = release.values;
+  const { enabled, minReplicas, maxReplicas } = gateway.autoscaling;
+  return [
+    ...fault(
+      namespaces.length > 0 && namespaceSelector !== "",
+      "namespaceSelector",
+      "set this or namespaces, not both",
+    ),
+    ...fault(
+      namespaces.length > 0 && admin.enabled && admin.kubernetes,
+      "admin.kubernetes",
+      "it takes a ClusterRole, and with namespaces there is none: set one of them",
+    ),
+    ...fault(
+      postgres.enabled && postgres.existingSecret !== "",
+      "postgres.existingSecret",
+      "set this or postgres.enabled, not both",
+    ),
+    ...fault(redis.enabled && redis.host !== "", "redis.host", "set this or redis.enabled, not both"),
+    ...fault(
+      userApi.enabled && userApi.replicas > 1 && !hasPostgres(release),
+      "userApi.replicas",
+      "more than one takes a Postgres server: set postgres.enabled or postgres.existingSecret",
+    ),
+    ...fault(
+      userApi.route.enabled && !userApi.enabled,
+      "userApi.route.enabled",
+      "there is no user API to lead to: set userApi.enabled",
+    ),
+    ...fault(
+      enabled && minReplicas > maxReplicas,
+      "gateway.autoscaling.minReplicas",
+      `at most maxReplicas (${maxReplicas}), not ${minReplicas}`,
+    ),
+  ];
+}
+
+type Part = "operator" | "gateway" | "admin" | "userApi";
+
+/** By part and variable: the value that sets it, empty where none does. */
+const ownVariables: Readonly<Record<Part, Readonly<Record<string, string>>>> = parse(
+  readFileSync(new URL("../charts/sluice/files/own-variables.yaml", import.meta.url), "utf8"),
+);
+
+const OWN = "the chart's own: other objects rely on it";
+
+function variableFaults(values: Values): readonly Fault[] {
+  return Object.entries(ownVariables).flatMap(([part, variables]) =>
+    Object.entries(variables)
+      .filter(([name]) => Object.hasOwn(values[part as Part].env, name))
+      .map(([name, value]) => ({
+        path: `${part}.env.${name}`,
+        message: value === "" ? `this variable is ${OWN}` : `${value} sets this variable: set that instead`,
+        surplus: true,
+      })),
+  );
+}
+
+/** The chart's own labels choose pods, and say whose an object is. */
+function labelFaults(release: Release): readonly Fault[] {
+  const { labels, monitoring } = release.values;
+  const own = Object.keys(labelsOf({ ...release, values: { ...release.values, labels: {} } }, "operator"));
+  return Object.entries({
+    labels,
+    "monitoring.serviceMonitors.labels": monitoring.serviceMonitors.labels,
+    "monitoring.dashboards.labels": monitoring.dashboards.labels,
+  }).flatMap(([path, given]) =>
+    own
+      .filter((label) => Object.hasOwn(given, label))
+      .map((label) => ({ path: `${path}["${label}"]`, message: `this label is ${OWN}`, surplus: true })),
+  );
+}

@@ -1,0 +1,57 @@
+/**
+ * Looks at what there is before anything is created. The provider creates by server-side apply, which takes an object of
+ * the same name as its own, whosever it is, and `pulumi destroy` would delete it.
+ */
+import { type CustomResource, mergeOptions, output, RunError, runtime, secret } from "@pulumi/pulumi";
+import { type Found, othersClaim } from "./owner.ts";
+import type { Identity, Reader } from "./reader.ts";
+
+export interface Looking {
+  readonly stack: string;
+  readonly read: Reader;
+}
+
+/**
+ * Holds back every Kubernetes object that is registered from now on until all have been looked at. Call what it returns
+ * when all are registered: it answers when they may be created.
+ *
+ * @returns a function that rejects with a RunError, which names whose they are; then none is created.
+ */
+export function lookFirst({ stack, read }: Looking): () => Promise<void> {
+  const looks: Promise<string | null>[] = [];
+  const { promise: looked, resolve: goOn } = Promise.withResolvers<CustomResource[]>();
+  runtime.registerStackTransformation(({ type, props, opts }) => {
+    if (!type.startsWith("kubernetes:") || !isNamed(props)) return undefined;
+    const found = read(props);
+    looks.push(found.then((object) => object && othersClaim(object, stack)));
+    const entries = isKept(props.kind, opts) ? { data: keptEntries(props.data, found) } : {};
+    return { props: { ...props, ...entries }, opts: mergeOptions(opts, { dependsOn: looked }) };
+  });
+  return async () => {
+    const claims = (await Promise.all(looks)).filter((claim) => claim !== null);
+    if (claims.length === 0) return goOn([]);
+    const more = claims.length > TOLD ? [`and ${claims.length - TOLD} more`] : [];
+    throw new RunError(
+      [`The stack ${stack} would take what is not its own:`, ...claims.slice(0, TOLD), ...more, ADVICE].join("\n  "),
+    );
+  };
+}
+
+/** Objects that are named: where another's whole release is, a few tell it. */
+const TOLD = 10;
+
+const ADVICE =
+  "Nothing was changed. Give the stack a namespace or name of its own (sluice:namespace, sluice:name), let it live in a namespace of others (sluice:ownNamespace false), or go on with what made them";
+
+const isNamed = (props: unknown): props is Identity & { readonly data?: unknown } => {
+  const { apiVersion, kind, metadata } = (props ?? {}) as Partial<Identity>;
+  return [apiVersion, kind, metadata?.name].every((text) => typeof text === "string");
+};
+
+/** A Secret whose entries the program makes once (see createOnce). */
+const isKept = (kind: string, opts: { readonly ignoreChanges?: readonly string[] }): boolean =>
+  kind === "Secret" && opts.ignoreChanges?.includes("data") === true;
+
+/** Another program has made other entries, but what the cluster has is in use: a volume knows its password. */
+const keptEntries = (made: unknown, found: Promise<Found | null>) =>
+  secret(output({ made, found }).apply(({ made, found }) => ({ ...(made as object), ...found?.data })));

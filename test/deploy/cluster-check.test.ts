@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { needsOf } from "./cluster-check.ts";
+
+const needs = (config: Readonly<Record<string, string>>) =>
+  needsOf(new Map(Object.entries(config).map(([key, text]) => [`sluice:${key}`, text]))).map(
+    ({ kind, namespace }) => `${kind.split(".")[0]}${namespace === undefined ? "" : ` of ${namespace}`}`,
+  );
+
+test("a stack of CRDs needs nothing else", () => {
+  assert.deepEqual(needs({ creates: "crds" }), ["customresourcedefinitions"]);
+});
+
+test("a stack in a namespace of others, with Roles alone, needs nothing outside of it", () => {
+  const found = needs({ namespace: "shop", ownNamespace: "false", namespaces: '["a"]' });
+  assert.ok(found.includes("deployments of shop"));
+  assert.deepEqual(
+    found.filter((need) => !need.endsWith(" of shop")),
+    [],
+  );
+});
+
+test("a stack with a namespace of its own creates that, and what lies in none", () => {
+  const found = needs({ namespace: "shop", namespaces: "[]" });
+  for (const need of ["namespaces", "clusterroles", "clusterrolebindings", "validatingwebhookconfigurations"]) {
+    assert.ok(found.includes(need), need);
+  }
+});

@@ -1,0 +1,98 @@
+/** What the chart refuses before anything is made, each with a word that says what to change. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { charts, helm, render } from "./helm.ts";
+
+const wrong: readonly (readonly [what: string, values: string, words: RegExp])[] = [
+  ["a name that the chart does not know", "gateway.replica=3", /'\/gateway': additional properties 'replica'/],
+  ["too few replicas", "gateway.replicas=-1", /'\/gateway\/replicas': minimum/],
+  ["a word that is none of the possible", "logLevel=loud", /'\/logLevel': value must be one of 'debug'/],
+  ["a text for a list", "userApi.route.paths=/users", /'\/userApi\/route\/paths': got string, want array/],
+  ["a digest that is none", "operator.image.digest=abc", /'\/operator\/image\/digest': 'abc' does not match/],
+  ["limits with a wrong name", "gateway.resources.limit.memory=1Gi", /additional properties 'limit'/],
+  ["a class that can be no label", "class=A b", /'\/class': 'A b' does not match/],
+  ["two ways to say namespaces", "namespaces={a},namespaceSelector=b=c", /set one of them/],
+  ["two databases", "postgres.enabled=true,postgres.existingSecret=x", /postgres.*: set one of them/],
+  ["two Redis servers", "redis.enabled=true,redis.host=x", /redis.*: set one of them/],
+  ["Kubernetes tokens without a ClusterRole", "namespaces={a},admin.kubernetes=true", /takes a ClusterRole/],
+  ["replicas that share no database", "userApi.replicas=2", /takes a Postgres server/],
+  ["a route to nothing", "userApi.enabled=false,userApi.route.enabled=true", /no user API to lead to/],
+  [
+    "fewest above most",
+    "gateway.autoscaling.enabled=true,gateway.autoscaling.minReplicas=11",
+    /minReplicas is more than maxReplicas/,
+  ],
+  [
+    "a variable that a value sets",
+    "gateway.env.SLUICE_LOG_LEVEL=debug",
+    /: gateway\.env\.SLUICE_LOG_LEVEL: logLevel sets this variable: set that instead/,
+  ],
+  [
+    "a variable that comes from a Secret",
+    "admin.env.SLUICE_ADMIN_TOKEN=x",
+    /: admin\.env\.SLUICE_ADMIN_TOKEN: admin\.existingSecret sets/,
+  ],
+  [
+    "a variable that would need another value",
+    "userApi.env.SLUICE_USER_API_REDIS_URL=redis://a",
+    /SLUICE_USER_API_REDIS_URL: redis\.host sets/,
+  ],
+  [
+    "a variable that other objects rely on",
+    "operator.env.SLUICE_IDENTITY=a",
+    /: operator\.env\.SLUICE_IDENTITY: this variable is the chart's own: other objects rely on it/,
+  ],
+  [
+    "a label that chooses pods",
+    "labels.app\\.kubernetes\\.io/name=shop",
+    /: labels\.app\.kubernetes\.io\/name: this label is the chart's own: other objects rely on it/,
+  ],
+];
+
+const tooLong = "because a label of its pods is made of it";
+
+/** Names of releases that Helm itself takes. */
+const names: readonly (readonly [name: string, values: string, words: RegExp])[] = [
+  [
+    "a.b",
+    "",
+    /the release's name a\.b cannot begin names of Services: lower-case letters, digits and -, a letter first/,
+  ],
+  ["2024", "", /the release's name 2024 cannot begin names of Services/],
+  [
+    "a".repeat(49),
+    "",
+    /the release's name a+ is too long: 48 characters at most, because names of Services are made of it/,
+  ],
+  ["a".repeat(47), "redis.enabled=true", new RegExp(`too long: 46 characters at most with redis.enabled, ${tooLong}`)],
+  [
+    "a".repeat(44),
+    "postgres.enabled=true",
+    new RegExp(`too long: 43 characters at most with postgres.enabled, ${tooLong}`),
+  ],
+  ["a".repeat(44), "postgres.enabled=true,redis.enabled=true", /43 characters at most with postgres\.enabled/],
+];
+
+const template = (name: string, values: string) => helm(["template", name, charts.sluice, "--set", values]);
+
+export function refusedValues(): void {
+  for (const [what, values, words] of wrong)
+    test(`are refused with a word: ${what}`, () => assert.rejects(render({ values: ["--set", values] }), words));
+
+  for (const [name, values, words] of names)
+    test(`are refused with a word: the name ${name}${values && ` with ${values}`}`, async () => {
+      const { code, stderr } = await template(name, values);
+      assert.equal(code, 1);
+      assert.match(stderr, words);
+    });
+
+  for (const [length, values] of [
+    [48, ""],
+    [46, "redis.enabled=true"],
+    [43, "postgres.enabled=true,redis.enabled=true"],
+  ] as const)
+    test(`are not refused: a name of ${length} characters${values && ` with ${values}`}`, async () => {
+      const { code, stderr } = await template("a".repeat(length), values);
+      assert.equal(code, 0, stderr);
+    });
+}

@@ -1,0 +1,115 @@
+/**
+ * Stacks beside what is not theirs, with the real engine, provider and Helm on a control plane without pods: what has the
+ * name of an object of the stack is neither taken nor deleted, and what the stack itself left behind is used on.
+ */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { openProject, type Project } from "../../deploy/project.ts";
+import { selectStack } from "../../deploy/stack.ts";
+import { temporaryFolder } from "../../process/index.ts";
+import { charts, helm } from "./helm.ts";
+
+const folder = temporaryFolder("others");
+let plane: ControlPlane;
+let project: Project;
+
+before(async () => {
+  plane = await startControlPlane({ controllers: true });
+  project = await openProject({
+    folder: join(folder.path, "project"),
+    kubeconfig: plane.kubeconfig,
+    passphrase: "of-the-suite",
+  });
+});
+
+after(async () => {
+  await plane?.stop();
+  folder.remove();
+});
+
+const apply = (object: object) => plane.kubectl(["apply", "--filename=-"], JSON.stringify(object));
+const up = (stack: string) => project.run(["up", "--yes", "--skip-preview", "--stack", stack]);
+
+async function refused(stack: string): Promise<string> {
+  const { code, output } = await up(stack);
+  assert.notEqual(code, 0, output);
+  const [, faults = ""] = output.split("Diagnostics:").at(-1)?.split(`error: The stack ${stack} would take`) ?? [];
+  assert.match(faults, /^ what is not its own:\n[\s\S]*Nothing was changed\./, output);
+  const { resources = [] } = JSON.parse((await project.run(["stack", "export", "--stack", stack])).output).deployment;
+  const made = resources.filter(({ type }: { type: string }) => type.startsWith("kubernetes:"));
+  assert.deepEqual(made, []);
+  return faults;
+}
+
+test("CRDs of kubectl and of the chart are left to them", async () => {
+  await selectStack(project, "crds");
+  await plane.kubectl(["apply", "--filename", join(import.meta.dirname, "../../../crds")]);
+  assert.match(
+    await refused("crds"),
+    /CustomResourceDefinition routes\.sluice\.dev is there already, made with kubectl\n/,
+  );
+  await plane.kubectl(["delete", "--filename", join(import.meta.dirname, "../../../crds")]);
+  const installed = await helm(["install", "kinds", charts.crds, "--namespace=default"], plane.kubeconfig);
+  assert.equal(installed.code, 0, installed.stderr);
+  assert.match(await refused("crds"), /routes\.sluice\.dev belongs to Helm's release kinds in the namespace default\n/);
+});
+
+async function configure(stack: string, texts: Readonly<Record<string, string>>): Promise<void> {
+  await selectStack(project, stack);
+  const pairs = Object.entries(texts).flatMap(([path, text]) => ["--plaintext", `sluice:${path}=${text}`]);
+  const { code, output } = await project.run(["config", "set-all", "--path", ...pairs, "--stack", stack]);
+  assert.equal(code, 0, output);
+}
+
+test("a namespace of another stack, or of nobody's, is neither taken nor deleted", async () => {
+  const labels = { "sluice.dev/stack": "dev" };
+  await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "of-dev", labels } });
+  await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } });
+  await configure("qa", { namespace: "of-dev" });
+  assert.match(await refused("qa"), /the Namespace of-dev belongs to the stack dev\n/);
+  await configure("qa", { namespace: "shop" });
+  assert.match(await refused("qa"), /the Namespace shop is there already, made with kubectl\n/);
+  await project.run(["destroy", "--yes", "--skip-preview", "--stack", "qa"]);
+  const left = await plane.kubectl([
+    "get",
+    "namespaces",
+    "of-dev",
+    "shop",
+    "--output=jsonpath={.items[*].status.phase}",
+  ]);
+  assert.equal(left, "Active Active");
+});
+
+test("a release of Helm with the same name stays Helm's, in a namespace that both live in", async () => {
+  const installed = await helm(["install", "sluice", charts.sluice, "--namespace=shop"], plane.kubeconfig);
+  assert.equal(installed.code, 0, installed.stderr);
+  await configure("qa", { namespace: "shop", ownNamespace: "false" });
+  const faults = await refused("qa");
+  for (const object of ["Deployment sluice-operator in the namespace shop", "ClusterRole shop-sluice-operator"]) {
+    assert.ok(faults.includes(`the ${object} belongs to Helm's release sluice in the namespace shop\n`), faults);
+  }
+  const { code, stderr } = await helm(["uninstall", "sluice", "--namespace=shop"], plane.kubeconfig);
+  assert.equal(code, 0, stderr);
+});
+
+test("a password that a volume knows outlives the stack, and the next one goes on with it", async () => {
+  const database = { "postgres.enabled": "true", "postgres.persistence.enabled": "true" };
+  await configure("qa", { namespace: "shop", ownNamespace: "false", timeout: "1s", ...database });
+  const password = () =>
+    plane.kubectl(["get", "secret/sluice-postgres", "--namespace=shop", "--output=jsonpath={.data.password}"]);
+  // No pod ever runs here: what is waited for fails, and the rest stands.
+  const first = await up("qa");
+  assert.match(first.output, /sluice-postgres' timed out waiting to be Ready/);
+  const made = await password();
+  assert.match(made, /^\S{40,}$/);
+  const destroyed = await project.run(["destroy", "--yes", "--skip-preview", "--stack", "qa"]);
+  assert.equal(destroyed.code, 0, destroyed.output);
+  assert.equal(await password(), made);
+  assert.doesNotMatch(await plane.kubectl(["get", "all", "--namespace=shop", "--output=name"]), /sluice-postgres/);
+  const second = await up("qa");
+  assert.match(second.output, /sluice-postgres' timed out waiting to be Ready/);
+  assert.equal(await password(), made);
+  assert.doesNotMatch(second.output, new RegExp(made));
+});
