@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { waitFor } from "../../process/index.ts";
 import { get } from "../../product/client.ts";
 import type { Asked } from "./api-proxy.ts";
-import { round } from "./round.ts";
+import { agreed, round } from "./round.ts";
 import { type Scene, startScene } from "./scene.ts";
 
 let scene: Scene;
@@ -113,6 +113,7 @@ test("a CRD deleted and made again: its resources went with it, and those that a
       });
       const programmed = kubectl(["wait", "--for=condition=Programmed", "gwroute", "--all", "--timeout=20s"]);
       await programmed.catch((error) => assert.fail(`${error}\n${scene.operator.process.tail(40)}`));
+      await agreed(scene, 20_000);
       await change();
     },
   });

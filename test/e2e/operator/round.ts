@@ -79,6 +79,7 @@ async function begin(scene: Scene): Promise<void> {
     },
     { what: "the start of a round", timeout: 60_000, interval: 50 },
   );
+  await agreed(scene, 60_000);
 }
 
 async function change(scene: Scene): Promise<void> {
@@ -152,14 +153,22 @@ function witness(scene: Scene): { end(): Promise<readonly string[]> } {
   };
 }
 
-/** Waits until the operator's document is its twin's, and both nodes run it. */
-async function agreed(scene: Scene, timeout: number): Promise<void> {
-  const hashes = async () => {
+/**
+ * Waits until the operator's document is its twin's, and both nodes run it. The twin, which never leads and so never takes
+ * over what another has kept, knows no last valid version but those that it has read itself.
+ */
+export async function agreed(scene: Scene, timeout: number): Promise<void> {
+  let last: readonly (string | null)[] = [];
+  const agree = async () => {
     const [own, twin] = await Promise.all([scene.operator.status(), scene.twin.status()]);
-    const { nodes } = twin;
-    return [own.hash, twin.hash, ...nodes.map(({ hash }) => hash ?? null)];
+    last = [own.hash, twin.hash, ...twin.nodes.map(({ hash }) => hash ?? null)];
+    return new Set(last).size === 1;
   };
-  await waitFor(async () => new Set(await hashes()).size === 1, { what: "operator, twin and nodes to agree", timeout });
+  await waitFor(agree, { what: "operator, twin and nodes to agree", timeout }).catch((error) =>
+    assert.fail(
+      `${error}: ${last.join(", ")}\n${scene.operator.process.tail(40)}\ntwin:\n${scene.twin.process.tail(40)}`,
+    ),
+  );
 }
 
 /** Makes the changes while the fault happens. Fails when a request was lost, a status lied, or the end is another. */
