@@ -35,8 +35,8 @@ async function main(args: readonly string[]): Promise<number> {
   // The same files, under the name that everybody knows, unless an address was moved.
   const moved = chosen.userApi !== chosenAddresses({}).userApi;
   const { server, kubeconfig } = product.plane;
-  console.log(
-    greeting({
+  return untilStopped(product, {
+    greeting: greeting({
       chosen,
       places: [
         ["API server", server],
@@ -46,8 +46,7 @@ async function main(args: readonly string[]): Promise<number> {
       preparation: [`export KUBECONFIG=${typed(kubeconfig)} PATH="${binaries}:$PATH"`],
       steps: clusterTour({ chosen, samples: typed(moved ? samples : join(root, "crds/samples")) }),
     }),
-  );
-  return untilStopped(product);
+  });
 }
 
 try {

@@ -78,8 +78,13 @@ async function onNode({ folder, passphrase, stack, action }: OnNode): Promise<nu
     const project = await openProject({ folder, kubeconfig, passphrase });
     const code = await deploy(project, { stack, action, kubeconfig });
     if (code !== 0) return code;
-    say(`\nThe cluster runs until Ctrl-C. In another terminal: export KUBECONFIG=${typed(kubeconfig)}`);
-    return await untilStopped({ failed: cluster.failed, stop: async () => {} }, "Stopping: pods are not asked.");
+    return await untilStopped(
+      { failed: cluster.failed, stop: async () => {} },
+      {
+        greeting: `\nThe cluster runs until Ctrl-C. In another terminal: export KUBECONFIG=${typed(kubeconfig)}`,
+        stopping: "Stopping: pods are not asked.",
+      },
+    );
   } finally {
     await cluster.down();
     rmSync(folder, { recursive: true, force: true });

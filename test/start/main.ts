@@ -26,12 +26,9 @@ async function main(): Promise<number> {
   ] as const;
   const answer = await answerThrough(chosen.proxy);
   const steps = answer.ok ? tour({ chosen, folder, typed: typed(folder), answer: answer.text }) : [];
-  console.log(greeting({ chosen, places, steps }));
-  if (!answer.ok)
-    console.log(
-      `${typed(folder)} no longer answers the sample query (${answer.text}). Without it the tour starts anew.`,
-    );
-  return untilStopped(product);
+  const gone = `${typed(folder)} no longer answers the sample query (${answer.text}). Without it the tour starts anew.`;
+  const words = [greeting({ chosen, places, steps }), ...(answer.ok ? [] : [gone])];
+  return untilStopped(product, { greeting: words.join("\n") });
 }
 
 try {

@@ -98,15 +98,21 @@ export async function runProduct(options: RunOptions): Promise<Product> {
 /** Requests under way need what answers them: the admin listener waits for the operator, nodes for the user API. */
 const stopOrder: readonly (readonly PartName[])[] = [["admin"], ["operator", "gateway-1", "gateway-2"], ["user-api"]];
 
+export interface Words {
+  /** Said as soon as Ctrl-C is heard, and not before: somebody may read it and press. */
+  readonly greeting: string;
+  /** Said when it stops. */
+  readonly stopping?: string;
+}
+
 /**
  * Runs until Ctrl-C (or TERM) or until a part ends by itself, then stops everything.
  *
- * @param stopping What is said when it stops.
  * @returns the exit code: 1 when a part ended by itself.
  */
 export async function untilStopped(
   product: Pick<Product, "failed" | "stop">,
-  stopping = "Stopping: requests under way are finished first.",
+  { greeting, stopping = "Stopping: requests under way are finished first." }: Words,
 ): Promise<number> {
   // Neither a signal that may come nor a child of ours keeps the event loop.
   const alive = setInterval(() => {}, 60_000);
@@ -114,6 +120,7 @@ export async function untilStopped(
     // Ctrl-C comes twice: from the terminal to all its processes, and from npm to its child. One drains.
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve(null));
   });
+  console.log(greeting);
   const report = await Promise.race([stopped, product.failed]);
   clearInterval(alive);
   if (report !== null) console.error(report);

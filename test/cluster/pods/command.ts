@@ -24,8 +24,10 @@ export async function runPods(binaries: string): Promise<number> {
   const cluster = await startCluster({ images: [product.tar] });
   writeCommand(binaries, "kubectl", [await tool("kube"), "kubectl"]);
   writeCommand(binaries, "inside", ["env", `KUBECONFIG=${cluster.kubeconfig}`, ...cluster.enter([])]);
-  console.log(await greeting(cluster, { binaries, product }));
-  return untilStopped({ failed: cluster.failed, stop: cluster.down }, "Stopping: pods are not asked.");
+  return untilStopped(
+    { failed: cluster.failed, stop: cluster.down },
+    { greeting: await greeting(cluster, { binaries, product }), stopping: "Stopping: pods are not asked." },
+  );
 }
 
 function refused(error: unknown): never {

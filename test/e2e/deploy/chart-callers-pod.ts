@@ -21,9 +21,12 @@ export interface Callers {
     url: string,
     init?: { method?: string; headers?: Readonly<Record<string, string>>; body?: string },
   ): Promise<Answer>;
-  /** Has the gateway lead the path /slow to the pod's upstream, which answers with the address that it was asked from. */
+  /**
+   * Has the gateway lead the path /slow to the pod's upstream, which answers with the address that it was asked from: after
+   * 300 ms, or as many as the query `takes` says.
+   */
   serve(): Promise<unknown>;
-  /** Requests from the pod until the function that is answered is called; `seen` is what its upstream saw meanwhile. */
+  /** Requests from the pod until the function that is answered is called; `seen` is what its upstream saw of them. */
   load(options: LoadOptions): Promise<() => Promise<LoadReport & { readonly seen: readonly Seen[] }>>;
   /** Followers in the pod until the function that is answered is called. Each was told of something. */
   followers(options: FollowersOptions): Promise<() => Promise<FollowersReport>>;
@@ -105,8 +108,8 @@ export async function startCallers(cluster: Cluster, image: string): Promise<Cal
     serve: () => cluster.kubectl([...inTheirs, "apply", "--filename", "-"], slow),
     ask: (url, init = {}) => act("ask", { url, init }),
     async load(options) {
-      await act("load", options);
-      return () => act("end-load");
+      const place = await act<number>("load", options);
+      return () => act("end-load", { place });
     },
     async followers(options) {
       await act("followers", options);

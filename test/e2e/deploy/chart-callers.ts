@@ -8,7 +8,7 @@ import { type Load, startLoad } from "./load.ts";
 
 /** A request that came to the upstream. */
 export interface Seen {
-  /** Its header `x-request`. */
+  /** Its header `x-request-id`. */
   readonly id: string;
   /** Address of the gateway's pod that sent it. */
   readonly from: string;
@@ -16,22 +16,23 @@ export interface Seen {
   answered: boolean;
 }
 
-/** Milliseconds that the upstream takes for an answer. */
-const takes = 300;
+/** Milliseconds that the upstream takes for an answer, unless the query says `takes`. */
+const usually = 300;
 
-let load: Load | undefined;
+const loads: Load[] = [];
 let followers: Followers | undefined;
-let seen: Seen[] = [];
+const seen: Seen[] = [];
 
 const acts: Readonly<Record<string, (options: never) => unknown>> = {
-  load: (options: Parameters<typeof startLoad>[0]) => {
-    seen = [];
-    load = startLoad(options);
-  },
+  // Several may go on at a time: which one it is, says its place.
+  load: (options: Parameters<typeof startLoad>[0]) => loads.push(startLoad(options)) - 1,
   followers: async (options: Parameters<typeof startFollowers>[0]) => {
     followers = await startFollowers(options);
   },
-  "end-load": async () => ({ ...(await load?.stop()), seen }),
+  "end-load": async ({ place }: { readonly place: number }) => {
+    const report = await loads[place]?.stop();
+    return { ...report, seen: seen.filter(({ id }) => report && id.startsWith(`${report.name}.`)) };
+  },
   "end-followers": () => followers?.stop(),
   ask: async ({ url, init }: { readonly url: string; readonly init: RequestInit }) => {
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(20_000) });
@@ -59,14 +60,15 @@ createServer(async (asked, response) => {
 
 createServer((asked, response) => {
   const one: Seen = {
-    id: String(asked.headers["x-request"]),
+    id: String(asked.headers["x-request-id"]),
     from: asked.socket.remoteAddress?.replace("::ffff:", "") ?? "",
     answered: false,
   };
   seen.push(one);
+  const takes = new URL(asked.url ?? "/", "http://upstream").searchParams.get("takes") ?? usually;
   const timer = setTimeout(() => {
     one.answered = true;
     response.end(one.from);
-  }, takes);
+  }, Number(takes));
   response.once("close", () => clearTimeout(timer));
 }).listen(8081);

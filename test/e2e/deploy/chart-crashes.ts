@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { waitFor } from "../../process/index.ts";
 import { minutes, proxy, type Scene } from "./chart-scene.ts";
 import { release } from "./helm.ts";
+import { keptAtATime } from "./load.ts";
 
 /** A process of a node: its id inside, and its pod's address. */
 interface NodeProcess {
@@ -58,12 +59,12 @@ export function killedNode(scene: () => Scene): void {
       followed = await endFollowers();
     }
     const { failures: notCreated, followers } = followed;
-    const { statuses, failures, failed, refused, reused, seen } = load;
+    const { statuses, failures, failed, refused, repeated, seen } = load;
     const cut = seen.filter(({ from, answered }) => from === killed.address && !answered);
     const again = followers.filter(({ ends }) => ends.length > 0);
     t.diagnostic(
       `${statuses["200"]} requests were answered, ${failed.length} failed (${JSON.stringify(failures)}), ${cut.length} of the ` +
-        `killed node's were at the upstream; ${refused.length} connections were refused and ${reused} kept ones had ended ` +
+        `killed node's were at the upstream; ${refused.length} connections were refused and ${repeated.length} kept ones ended ` +
         `before anything was answered: those requests were sent again; ${again.length} of ${followers.length} followers were ` +
         `cut off, ${notCreated.length} users were not created`,
     );
@@ -75,7 +76,17 @@ export function killedNode(scene: () => Scene): void {
         `request ${id} failed, which was not under way in the killed node`,
       );
     // Each of those of the killed node has failed before the eyes of its client.
-    assert.ok(failed.length + reused >= cut.length);
+    for (const { id } of cut)
+      assert.ok(failed.includes(id) || repeated.includes(id), `request ${id} was cut, and its client was not told`);
+    // The node went once, and with it the kept connections to it. What was sent again may come twice, and nothing else.
+    assert.ok(repeated.length <= keptAtATime, `${repeated.length} requests were sent again`);
+    for (const [id, [first, ...more]] of Map.groupBy(seen, (one) => one.id))
+      if (more.length > 0)
+        assert.deepEqual(
+          [first?.from, more.length, repeated.includes(id)],
+          [killed.address, 1, true],
+          `${id} came again`,
+        );
     // One is created at a time.
     assert.ok(notCreated.length <= 1, notCreated.join("\n"));
     assert.ok(again.length > 0 && again.length < followers.length, `${again.length} followers were cut off`);

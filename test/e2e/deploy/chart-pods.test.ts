@@ -8,6 +8,7 @@ import { badInput } from "./chart-bad-input.ts";
 import { awayFromEverybody, killedNode } from "./chart-crashes.ts";
 import { installation, removal } from "./chart-install.ts";
 import { metricsTests } from "./chart-metrics.ts";
+import { pastedBlocks } from "./chart-pages.ts";
 import { rollouts } from "./chart-rollouts.ts";
 import { minutes, type Scene, startScene } from "./chart-scene.ts";
 import { rightsTests } from "./rights.ts";
@@ -27,6 +28,7 @@ describe("Helm on a cluster with pods", () => {
   after(() => started?.end());
 
   installation(scene);
+  pastedBlocks(scene);
   adminTests(scene);
   // What was killed is started again later each time: scaling takes that pod away.
   killedNode(scene);

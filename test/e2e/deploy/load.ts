@@ -3,6 +3,7 @@
  * kept. Runs in a pod: imports nothing of the repository.
  */
 import { Agent, type ClientRequest, request } from "node:http";
+import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
 export interface LoadOptions {
@@ -10,21 +11,30 @@ export interface LoadOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds between two requests on each of both ways. Default 20. */
   readonly every?: number;
+  /** Milliseconds of silence after which a request has failed. Default 10,000. */
+  readonly patience?: number;
 }
 
 export interface LoadReport {
+  /** What the ids of its requests begin with. Each has an id of its own, in the header `x-request-id`. */
+  readonly name: string;
   readonly statuses: Readonly<Record<string, number>>;
   /** Words of errors, with how often each came. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Values of the header `x-request` of the requests that failed. */
+  /** Ids of the requests that failed. */
   readonly failed: readonly string[];
   /**
    * When nobody listened where a Service led to, in milliseconds since the beginning. Nothing was sent then: another
    * connection is tried.
    */
   readonly refused: readonly number[];
-  /** How often a kept connection was gone before the answer began. It is asked again then (RFC 9112, 9.3.1). */
-  readonly reused: number;
+  /**
+   * Ids of the requests whose kept connection ended before any byte of their answer. They are asked once more, on a
+   * connection of their own. Whether somebody had read them, only who was asked can tell.
+   */
+  readonly repeated: readonly string[];
+  /** How many connections were opened in order to be kept. */
+  readonly connections: number;
 }
 
 export interface Load {
@@ -32,33 +42,53 @@ export interface Load {
   stop(): Promise<LoadReport>;
 }
 
+/** How many connections are kept at a time, at most. */
+export const keptAtATime = 4;
+
+/** How a connection ends that the other side has closed. */
+const closed: ReadonlySet<string | undefined> = new Set(["ECONNRESET", "EPIPE"]);
+
 const add = (counts: Record<string, number>, what: string): void => {
   counts[what] = (counts[what] ?? 0) + 1;
 };
 
-export function startLoad({ url, headers, every = 20 }: LoadOptions): Load {
+export function startLoad({ url, headers, every = 20, patience = 10_000 }: LoadOptions): Load {
+  const name = crypto.randomUUID().slice(0, 8);
   const statuses: Record<string, number> = {};
   const failures: Record<string, number> = {};
   const failed: string[] = [];
   const refused: number[] = [];
+  const repeated: string[] = [];
   const began = performance.now();
-  let reused = 0;
+  const own = new Agent({ keepAlive: false });
+  const kept = new Agent({ keepAlive: true, maxSockets: keptAtATime });
+  let connections = 0;
   let sent = 0;
   let going = true;
 
   function ask(agent: Agent, id: string): Promise<number> {
     return new Promise((resolve, reject) => {
-      const once = { agent, headers: { ...headers, "x-request": id }, timeout: 10_000 };
+      const once = { agent, headers: { ...headers, "x-request-id": id }, timeout: patience };
+      let socket: Socket | undefined;
+      let before = 0;
       const asked: ClientRequest = request(url, once, (response) => {
         response.once("error", reject).once("end", () => resolve(response.statusCode ?? 0));
         response.resume();
       });
-      asked.once("timeout", () => asked.destroy(new Error("no answer within 10 s")));
+      asked.once("socket", (given: Socket) => {
+        socket = given;
+        before = given.bytesRead;
+        if (agent === kept && before === 0) connections += 1;
+      });
+      asked.once("timeout", () => asked.destroy(new Error(`no answer within ${patience / 1000} s`)));
       asked.once("error", (error: NodeJS.ErrnoException) => {
-        if (asked.reusedSocket) reused += 1;
-        else if (error.code === "ECONNREFUSED") refused.push(Math.round(performance.now() - began));
+        const isRefused = error.code === "ECONNREFUSED";
+        // RFC 9110, 9.2.2. Not twice: nothing was ever answered on the connection of the second time.
+        const mayRepeat = closed.has(error.code) && before > 0 && socket?.bytesRead === before;
+        if (isRefused) refused.push(Math.round(performance.now() - began));
+        else if (mayRepeat) repeated.push(id);
         else return reject(error);
-        pause(every).then(() => ask(agent, id).then(resolve, reject));
+        pause(every).then(() => ask(isRefused ? agent : own, id).then(resolve, reject));
       });
       asked.end();
     });
@@ -67,7 +97,7 @@ export function startLoad({ url, headers, every = 20 }: LoadOptions): Load {
   async function follow(agent: Agent): Promise<void> {
     const underWay = new Set<Promise<void>>();
     while (going) {
-      const id = String(++sent);
+      const id = `${name}.${++sent}`;
       const one = ask(agent, id).then(
         (status) => add(statuses, String(status)),
         (error: Error) => {
@@ -80,15 +110,15 @@ export function startLoad({ url, headers, every = 20 }: LoadOptions): Load {
       await pause(every);
     }
     await Promise.all(underWay);
-    agent.destroy();
   }
 
-  const both = [new Agent({ keepAlive: false }), new Agent({ keepAlive: true, maxSockets: 4 })].map(follow);
+  const both = [own, kept].map(follow);
   return {
     async stop() {
       going = false;
       await Promise.all(both);
-      return { statuses, failures, failed, refused, reused };
+      kept.destroy();
+      return { name, statuses, failures, failed, refused, repeated, connections };
     },
   };
 }

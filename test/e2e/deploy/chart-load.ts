@@ -1,0 +1,43 @@
+/** What load on the release must have met, by its own report and by what those have seen to whom its requests came. */
+import assert from "node:assert/strict";
+import { waitFor } from "../../process/index.ts";
+import type { Scene } from "./chart-scene.ts";
+
+export type Loaded = Awaited<ReturnType<Awaited<ReturnType<Scene["callers"]["load"]>>>>;
+
+export const wordsOf = ({ statuses, failures, refused, repeated, connections }: Loaded): string =>
+  `${JSON.stringify(statuses)} answered, ${JSON.stringify(failures)} failed, ${refused.length} connections were refused; ` +
+  `${connections} connections were kept, of which ${repeated.length} ended under a request before any byte of its answer: ` +
+  "that was sent again";
+
+/** A node that goes ends each connection to it once, and one request at most meets that end. */
+export function allAnswered(load: Loaded, { connectionsEnded }: { readonly connectionsEnded: number }): void {
+  const { statuses, failures, refused, repeated } = load;
+  assert.deepEqual([failures, refused], [{}, []]);
+  assert.deepEqual(Object.keys(statuses), ["200"]);
+  assert.ok(Number(statuses["200"]) > 100, `only ${statuses["200"]} requests`);
+  assert.ok(repeated.length <= connectionsEnded, wordsOf(load));
+}
+
+/** So nobody had read what was sent again: it may be, whatever its method (RFC 9110, 9.2.2). */
+export function eachSeenOnce({ statuses, repeated }: Loaded, seen: readonly { readonly id: string }[]): void {
+  const byId = Map.groupBy(seen, ({ id }) => id);
+  const twice = [...byId].filter(([, all]) => all.length > 1);
+  assert.deepEqual(twice, [], `came more than once; sent again were ${repeated}`);
+  assert.equal(byId.size, statuses["200"]);
+}
+
+/** The load's requests that the user API's pods have logged: those that they have answered. */
+export async function answeredByUsers({ kubectl, podsOf }: Scene, { name, statuses }: Loaded) {
+  const logged = async () => {
+    const logs = await Promise.all((await podsOf("user-api")).map((pod) => kubectl("logs", pod)));
+    const lines = logs.flatMap((log) => log.split("\n")).filter((line) => line.includes(`"requestId":"${name}.`));
+    return lines.map((line): { readonly id: string } => ({ id: JSON.parse(line).requestId }));
+  };
+  // The kubelet writes behind them.
+  const all = async () => {
+    const answered = await logged();
+    return answered.length >= Number(statuses["200"]) && answered;
+  };
+  return waitFor(all, { what: "the user API's log of all that was answered", timeout: 20_000, interval: 500 });
+}

@@ -1,0 +1,73 @@
+/** What docs/how-to/deploy-with-pulumi.md tells to type, typed as it stands, with the real Pulumi; no cluster is asked. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, before, test } from "node:test";
+import { openProject, type Project } from "../../deploy/project.ts";
+import { temporaryFolder } from "../../process/index.ts";
+import { blocksOf } from "./pages.ts";
+
+const page = "deploy-with-pulumi.md";
+const folder = temporaryFolder("deploy-page");
+let project: Project;
+
+before(async () => {
+  const kubeconfig = join(folder.path, "none.kubeconfig");
+  project = await openProject({ folder: join(folder.path, "pulumi"), kubeconfig, passphrase: "of-the-suite" });
+});
+
+after(() => folder.remove());
+
+/** Types commands in the folder where `npm run deploy` has told to, and the answer to what they ask. */
+async function type(commands: string, answer = ""): Promise<void> {
+  const { folder: cwd, env } = project;
+  const shell = spawn("sh", ["-e", "-c", commands], { cwd, env: { ...process.env, ...env } });
+  shell.stdin.end(`${answer}\n`);
+  const [stdout, stderr, [code]] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, "close")]);
+  assert.equal(code, 0, `${commands}${stdout}${stderr}`);
+}
+
+interface Entry {
+  readonly value: string;
+  readonly secret: boolean;
+  readonly objectValue?: object;
+}
+
+async function configOf(stack: string): Promise<Readonly<Record<string, Entry>>> {
+  const { code, output } = await project.run(["config", "--json", "--show-secrets", "--stack", stack]);
+  assert.equal(code, 0, output);
+  return JSON.parse(output.slice(output.indexOf("{")));
+}
+
+test("production: the stack is made, has what the lines set, and keeps as secrets what it was asked for", async () => {
+  const blocks = blocksOf(page, "Production");
+  assert.equal(blocks.at(-1), "pulumi up\n");
+  const secrets = { databaseUrl: "postgres://users:s3cretword@db.example/users", redisPassword: "an0therword" };
+  for (const block of blocks.slice(0, -1)) {
+    const [, asked] = /--secret sluice:(\w+)\n$/.exec(block) ?? [];
+    await type(block, asked && secrets[asked as keyof typeof secrets]);
+  }
+  const config = await configOf("prod");
+  for (const [name, value] of Object.entries(secrets)) {
+    const entry = config[`sluice:${name}`];
+    assert.deepEqual([entry?.value, entry?.secret], [value, true], name);
+  }
+  assert.partialDeepStrictEqual(config["sluice:redis"]?.objectValue, { host: "redis.internal", tls: true });
+  assert.partialDeepStrictEqual(config["sluice:userApi"]?.objectValue, { route: { hosts: ["users.example.com"] } });
+  assert.deepEqual(config["sluice:image"]?.objectValue, { registry: "images.example.com" });
+  // A second time it is there already.
+  await type(blocks[0] ?? "");
+});
+
+test("a change: the line sets one value of many", async () => {
+  // As `npm run deploy -- dev` has done before.
+  await type("pulumi stack select --create dev");
+  const [block = ""] = blocksOf(page, "Change it");
+  const [line = "", ...others] = block.split("\n");
+  await type(line);
+  assert.deepEqual(others, ["pulumi preview --diff --stack dev", "pulumi up --stack dev", ""]);
+  const config = await configOf("dev");
+  assert.deepEqual(config["sluice:userApi"]?.objectValue, { route: { enabled: true, requestsPerMinute: 600 } });
+});

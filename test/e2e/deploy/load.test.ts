@@ -1,0 +1,128 @@
+/** What the load that goes on during rollouts counts as a failure, and what it asks again. */
+import assert from "node:assert/strict";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { test } from "node:test";
+import { freePort, waitFor } from "../../process/index.ts";
+import { type LoadReport, startLoad } from "./load.ts";
+
+interface Asked {
+  readonly id: string;
+  /** Whether the client keeps its connection. */
+  readonly kept: boolean;
+  /** How many came on this connection, with this one. */
+  readonly count: number;
+}
+
+type Serve = (socket: Socket, asked: Asked) => void;
+
+const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const answer: Serve = (socket) => socket.write(ok);
+
+/** Load on a server that does this with each request, until it has been asked 60 times. */
+async function load(serve: Serve): Promise<LoadReport & { readonly seen: readonly Asked[] }> {
+  const seen: Asked[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    let count = 0;
+    sockets.add(socket);
+    // A request of the load comes in one piece.
+    socket
+      .on("error", () => {})
+      .on("data", (head) => {
+        const id = /^x-request-id: (.+)$/m.exec(`${head}`)?.[1] ?? "";
+        const asked = { id, kept: /^connection: keep-alive/im.test(`${head}`), count: ++count };
+        seen.push(asked);
+        serve(socket, asked);
+      });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const { stop } = startLoad({ url: `http://127.0.0.1:${port}`, headers: {}, every: 5, patience: 200 });
+  try {
+    await waitFor(() => seen.length >= 60, { what: "60 requests" });
+    return { ...(await stop()), seen };
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  }
+}
+
+/** Does this with each third request of a kept connection, and answers all others. */
+const third =
+  (serve: Serve): Serve =>
+  (socket, asked) =>
+    (asked.kept && asked.count === 3 ? serve : answer)(socket, asked);
+
+test("asks once more what a kept connection ended with no byte of an answer to, and tells of each such request", async () => {
+  const cut: string[] = [];
+  const { statuses, failures, repeated, connections, seen } = await load(
+    third((socket, { id }) => {
+      cut.push(id);
+      socket.destroy();
+    }),
+  );
+  assert.ok(cut.length > 3);
+  assert.deepEqual([Object.keys(statuses), failures, repeated.toSorted()], [["200"], {}, cut.toSorted()]);
+  assert.ok(connections >= cut.length, `${connections} connections`);
+  for (const id of cut) {
+    const times = seen.filter((one) => one.id === id).map(({ kept }) => kept);
+    assert.deepEqual(times, [true, false], "the second time is on a connection of its own");
+  }
+});
+
+const faults: Readonly<Record<string, readonly [Serve, RegExp]>> = {
+  "silence on a kept connection": [third(() => {}), /^no answer within 0.2 s$/],
+  "the end of a kept connection within the head of an answer": [
+    third((socket) => socket.end(ok.slice(0, 20))),
+    /^socket hang up$/,
+  ],
+  "the end of a kept connection within the body of an answer": [
+    third((socket) => socket.end(ok.slice(0, -1))),
+    /^aborted$/,
+  ],
+  "what is no answer": [third((socket) => socket.end("none\r\n\r\n")), /^Parse Error/],
+  "a connection that ends before its first answer": [
+    (socket, asked) => (asked.count === 1 && asked.kept ? socket.destroy() : answer(socket, asked)),
+    /^socket hang up$|ECONNRESET/,
+  ],
+  "an end on a connection that is not kept": [
+    (socket, asked) => (asked.kept ? answer(socket, asked) : socket.destroy()),
+    /^socket hang up$|ECONNRESET/,
+  ],
+};
+
+for (const [what, [serve, words]] of Object.entries(faults))
+  test(`counts as a failure, and does not ask again: ${what}`, async () => {
+    const { failures, failed, repeated, seen } = await load(serve);
+    assert.ok(failed.length > 0, "nothing failed");
+    for (const failure of Object.keys(failures)) assert.match(failure, words);
+    assert.deepEqual(repeated, []);
+    assert.equal(new Set(seen.map(({ id }) => id)).size, seen.length, "a request came twice");
+  });
+
+test("a second end is a failure: what was asked again is not asked a third time", async () => {
+  const cut = new Set<string>();
+  const { failed, repeated, seen } = await load((socket, asked) => {
+    if (!cut.has(asked.id) && !(asked.kept && asked.count === 3)) return answer(socket, asked);
+    cut.add(asked.id);
+    socket.destroy();
+  });
+  assert.ok(cut.size > 0);
+  assert.deepEqual([failed.toSorted(), repeated.toSorted()], [[...cut].toSorted(), [...cut].toSorted()]);
+  for (const id of cut) assert.equal(seen.filter((one) => one.id === id).length, 2);
+});
+
+test("tells when nobody listened, and asks again until somebody does", async () => {
+  const port = await freePort();
+  const { stop } = startLoad({ url: `http://127.0.0.1:${port}`, headers: {}, every: 5 });
+  const server = createServer((socket) => socket.on("error", () => {}).on("data", () => socket.end(ok)));
+  try {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    const { statuses, failures, refused } = await stop();
+    assert.deepEqual([Object.keys(statuses), failures], [["200"], {}]);
+    assert.ok(refused.length > 0);
+  } finally {
+    server.close();
+  }
+});
