@@ -51,7 +51,9 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   );
   const env = {
     PULUMI_HOME: join(folder, "home"),
-    PULUMI_BACKEND_URL: options.backend ?? `file://${state}`,
+    // Not with a file of attributes beside each one, which is emptied before it is written: a run that is killed just then
+    // would leave a state that none can read. What holds the state takes the former's place as a whole.
+    PULUMI_BACKEND_URL: options.backend ?? `file://${state}?metadata=skip`,
     PULUMI_CONFIG_PASSPHRASE: passphrase,
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",

@@ -55,7 +55,8 @@ async function expect(project: Project, args: readonly string[]): Promise<string
 function lockHolder(project: Project, stack: string): { pid: number; runs: boolean } | undefined {
   const { PULUMI_BACKEND_URL = "" } = project.env;
   if (!PULUMI_BACKEND_URL.startsWith("file://")) return undefined;
-  const folder = join(PULUMI_BACKEND_URL.slice("file://".length), ".pulumi/locks/organization/sluice", stack);
+  const [state = ""] = PULUMI_BACKEND_URL.slice("file://".length).split("?");
+  const folder = join(state, ".pulumi/locks/organization/sluice", stack);
   for (const file of filesIn(folder)) {
     const { pid, hostname: host } = JSON.parse(readFileSync(join(folder, file), "utf8"));
     return { pid, runs: host !== hostname() || isAlive(pid) };

@@ -1,5 +1,6 @@
 /** The HTTP application: everything but the listening. */
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from "fastify";
 import { buildSchema, type ExecutionResult, type GraphQLError } from "graphql";
@@ -16,7 +17,7 @@ import { serveGraphiql } from "./http/graphiql.ts";
 import { serveGraphql } from "./http/route.ts";
 import { makeDocuments } from "./limits/documents.ts";
 import type { Limits } from "./limits/limits.ts";
-import { countRequests, TooManyRequests, tooManyRequests } from "./limits/rate.ts";
+import { countRequests, keyOf, TooManyRequests, tooManyRequests } from "./limits/rate.ts";
 import { makeInTime } from "./limits/time.ts";
 import type { TrustedDocuments } from "./limits/trusted.ts";
 import { serveHealth } from "./operations/health.ts";
@@ -24,10 +25,12 @@ import { bindingsOf, LogOfRequest, requestIdOf } from "./operations/log.ts";
 import { LONGEST_NAME, makeMetrics, serveMetrics } from "./operations/metrics.ts";
 import { RequestLog } from "./operations/request-log.ts";
 import { applyPolicy, type Policy } from "./policy/policy.ts";
-import { type Asker, claimsIdentity, makeWhoAsks } from "./policy/who-asks.ts";
+import { type Asker, makeWhoAsks } from "./policy/who-asks.ts";
 import type { UserStore } from "./store/store.ts";
+import { askerOfInit } from "./subscriptions/init-identity.ts";
 import { type Live, makeLive } from "./subscriptions/live.ts";
 import { defaultLiveLimits, type LiveLimits } from "./subscriptions/live-limits.ts";
+import { faultOfRoot } from "./subscriptions/root-field.ts";
 import { refusalOf } from "./subscriptions/upgrade.ts";
 
 export interface AppOptions {
@@ -84,13 +87,16 @@ const occasionOf = (request: FastifyRequest): Occasion => ({ log: request.log, r
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { store, events, log, limits, origins, drainMilliseconds } = options;
+  let draining = false;
+  let over = false;
   const app: FastifyInstance = fastify({
     loggerInstance: log,
     genReqId: requestIdOf,
     bodyLimit: limits.bytes,
     requestTimeout: limits.receiveMilliseconds,
     http: {
-      shouldUpgradeCallback: isUpgrade,
+      // Fastify refuses what comes while it ends, and nobody would end the connection of an upgrade behind that.
+      shouldUpgradeCallback: (request) => !draining && isUpgrade(request),
       headersTimeout: limits.receiveMilliseconds,
       requestTimeout: limits.receiveMilliseconds,
       connectionsCheckingInterval: Math.min(5_000, limits.receiveMilliseconds),
@@ -98,6 +104,14 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     logController: new RequestLog(),
     childLoggerFactory: (logger, bindings, given, request) =>
       new LogOfRequest(logger, () => logger.child({ ...bindings, ...bindingsOf(request) }, given)),
+  });
+  // Node forgets those that are upgraded.
+  const connections = new Set<Socket>();
+  app.server.on("connection", (connection: Socket) => {
+    // Until Fastify stops to listen there may be one more.
+    if (over) connection.destroy();
+    connections.add(connection);
+    connection.once("close", () => connections.delete(connection));
   });
   app.decorateRequest("asker", null);
   app.decorateRequest("answered", null);
@@ -107,7 +121,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     if (isUpgrade(raw)) raw.socket.destroySoon();
     done();
   });
-  let draining = false;
   app.addHook("onSend", (_request, reply, payload, done) => {
     // A connection that is kept for further requests would hold up the end.
     if (draining) reply.header("connection", "close");
@@ -187,9 +200,17 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         consumer: request.asker?.consumer ?? null,
         ...(isUpgrade(request.raw) ? { count: () => countOperation(request) } : {}),
       }),
-      permits: (payload) => !claimsIdentity(payload),
+      clientOf: ({ asker }) => keyOf(asker),
+      permits(payload, request) {
+        const { asker: opener } = request;
+        const asker = opener && askerOfInit(payload, { opener, whoAsks });
+        if (asker !== null) request.asker = asker;
+        return asker !== null;
+      },
       check(ask) {
-        const operation = documents.valid(ask);
+        const bounded = documents.bounded(ask);
+        const fault = "errors" in bounded ? null : faultOfRoot(bounded);
+        const operation = fault === null ? documents.valid(ask) : { errors: [fault] };
         if ("errors" in operation) metrics.refused(operation.errors.map(codeOf));
         return operation;
       },
@@ -223,16 +244,25 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     });
     if (options.graphiql) serveGraphiql(scope, PATH);
 
+    let deadline: NodeJS.Timeout | undefined;
     app.addHook("preClose", async () => {
       draining = true;
-      setTimeout(() => {
+      const late = Promise.withResolvers<void>();
+      deadline = setTimeout(() => {
         log.warn(`cutting what has not ended within ${drainMilliseconds} ms`);
+        over = true;
         live.cut();
-        app.server.closeAllConnections();
+        for (const connection of connections) connection.destroy();
+        late.resolve();
       }, drainMilliseconds).unref();
       // Followers hear of users who are being created by requests, unless the store keeps them waiting.
-      await Promise.race([creating.settled(), pause(drainMilliseconds / 2, undefined, { ref: false })]);
-      await live.drain();
+      const created = Promise.race([creating.settled(), pause(drainMilliseconds / 2, undefined, { ref: false })]);
+      // What waits for a store that does not answer would be waited for once for each user who is to be told of.
+      await Promise.race([live.drain(created), late.promise]);
+    });
+    app.addHook("onClose", async () => {
+      clearTimeout(deadline);
+      live.cut();
     });
   });
   app.addHook("onClose", async () => {

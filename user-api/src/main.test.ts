@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 interface Line {
   readonly level: number;
   readonly msg: string;
+  readonly err?: { readonly message: string };
 }
 
 interface Started {
@@ -23,6 +24,9 @@ interface Started {
 }
 
 const running = new Set<ChildProcess>();
+
+const NEEDS_CONSUMER =
+  /^\{"errors":\[\{"message":"Query\.users needs a consumer: [^"]+","locations":\[[^\]]+\],"path":\["users"\],"extensions":\{"code":"UNAUTHENTICATED"\}\}\],"data":\{"users":null\}\}$/;
 
 /** The command as a process of its own. Every line that it writes must be JSON. */
 function start(environment: Record<string, string>, ...given: string[]): Started {
@@ -127,8 +131,8 @@ describe("sluice-user-api", () => {
       assert.deepEqual(await exit, [0, null]);
       return line(/step|made/);
     };
-    assert.equal(await run("migrate"), "the tables are at step 1, from 0");
-    assert.equal(await run("migrate"), "the tables are up to date (step 1)");
+    assert.equal(await run("migrate"), "the tables are at step 2, from 0");
+    assert.equal(await run("migrate"), "the tables are up to date (step 2)");
     assert.equal(await run("seed", "3"), "made 3 users; 0 were there");
     assert.equal(await run("seed", "4"), "made 1 users; 3 were there");
     const { child, line, exit } = start({ ...data, SLUICE_USER_API_MIGRATE: "off" });
@@ -151,8 +155,45 @@ describe("sluice-user-api", () => {
   it("names the command that makes the tables when it may not make them itself", async () => {
     const { exit, line } = start({ SLUICE_USER_API_MIGRATE: "off" });
     assert.deepEqual(await exit, [1, null]);
-    await line(/its tables are at step 0 of 1; the command "sluice-user-api migrate" brings them up to date$/);
+    await line(/its tables are at step 0 of 2; the command "sluice-user-api migrate" brings them up to date$/);
   });
+
+  const deaths = [
+    ["its thread ends", "process.exit(0)", "its thread has ended"],
+    ["its thread fails", 'throw new Error("out of luck")', "out of luck"],
+    [
+      "WebAssembly breaks off",
+      "PGlite.prototype.query = async () => { throw new WebAssembly.RuntimeError('oom'); }",
+      "oom",
+    ],
+  ] as const;
+  for (const [what, death, reason] of deaths) {
+    it(`ends with a word and the exit code 1 when the embedded database has died: ${what}`, async () => {
+      // Loaded by the process and by the database's thread; a signal reaches the process alone.
+      const preload = `
+        import { BroadcastChannel, isMainThread } from "node:worker_threads";
+        const channel = new BroadcastChannel("death");
+        if (isMainThread) process.on("SIGUSR2", () => channel.postMessage("now"));
+        else {
+          const { PGlite } = await import(${JSON.stringify(import.meta.resolve("@electric-sql/pglite"))});
+          channel.onmessage = () => { ${death}; };
+        }
+        channel.unref();`;
+      const file = join(folder, "preload.mjs");
+      await writeFile(file, preload);
+      const { child, line, lines, exit } = start({ NODE_OPTIONS: `--import ${file}` });
+      const url = (await line(/^GraphQL at /)).replace("GraphQL at ", "");
+      child.kill("SIGUSR2");
+      while (child.exitCode === null) {
+        await fetch(new URL("/readyz", url)).catch(() => undefined);
+      }
+      assert.deepEqual(await exit, [1, null]);
+      await line(/^the embedded database has died; ends, to be started again$/);
+      const fatal = lines.filter(({ level }) => level === 60);
+      assert.deepEqual([fatal.length, fatal[0]?.err?.message], [1, reason]);
+      assert.equal(lines.at(-1)?.msg, "stopped");
+    });
+  }
 
   it("does not start in production without the gateway's secret", async () => {
     const { exit, line } = start({ SLUICE_USER_API_MODE: "production" });
@@ -179,7 +220,7 @@ describe("sluice-user-api", () => {
     const cases = [
       ["/graphql?documentId=all", accept, 401, /UNAUTHENTICATED/],
       ["/graphql?documentId=all", { ...consumer, "x-gateway-secret": "another-secret-1" }, 401, /UNAUTHENTICATED/],
-      ["/graphql?documentId=all", vouched, 200, /"data":\{"users":null\}|UNAUTHENTICATED/],
+      ["/graphql?documentId=all", vouched, 200, NEEDS_CONSUMER],
       ["/graphql?documentId=all", consumer, 200, /^\{"data":\{"users":\[\]\}\}$/],
       ["/graphql?documentId=schema", consumer, 400, /introspection has been disabled/i],
       ["/graphql?query={users{name}}", consumer, 400, /PERSISTED_QUERY_NOT_FOUND/],

@@ -20,6 +20,24 @@ function namesIn(chapter: string, form: RegExp): readonly string[] {
     .toSorted();
 }
 
+const rowOf = (variable: string): string => new RegExp(`^\\| \`${variable}\`.*$`, "m").exec(readme)?.[0] ?? "";
+
+/** The variable that sets a limit: the one with which it changes. */
+function settingOf(limit: string): string {
+  const found = namesIn("Settings", /^SLUICE_/).find((variable) =>
+    // Numbers that are no default; some limits take none so small, others none so great.
+    ["77", "1025"].some((text) => {
+      const read = readSettings({ [variable]: text }, { serves: false });
+      return "settings" in read && Reflect.get(read.settings.limits, limit) === Number(text);
+    }),
+  );
+  assert.ok(found, limit);
+  return found;
+}
+
+/** What the limits of time answer. The others answer LIMIT_EXCEEDED with their names. */
+const ofTime: Readonly<Record<string, RegExp>> = { milliseconds: /`TIMEOUT`/, receiveMilliseconds: /408/ };
+
 describe("the README", () => {
   it("has every setting, and no other", () => {
     const asked = new Set<string>();
@@ -41,10 +59,12 @@ describe("the README", () => {
     assert.deepEqual(namesIn("Errors", /^[A-Z]/), Object.keys(statuses).toSorted());
   });
 
-  it("has every limit", () => {
-    const [row = ""] = /^\| `LIMIT_EXCEEDED`.*$/m.exec(readme) ?? [];
-    for (const limit of Object.keys(defaultLimits)) {
-      if (!/milliseconds$/i.test(limit)) assert.ok(row.includes(`\`${limit}\``), limit);
+  it("has every limit with its default, and what is answered beyond it", () => {
+    const [code = ""] = /^\| `LIMIT_EXCEEDED`.*$/m.exec(readme) ?? [];
+    for (const [limit, value] of Object.entries(defaultLimits)) {
+      const row = rowOf(settingOf(limit));
+      assert.ok(row.split(" | ")[1] === String(value), `${limit}: ${row}`);
+      assert.match(limit in ofTime ? row : code, ofTime[limit] ?? new RegExp(`\`${limit}\``));
     }
   });
 

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defaultLimits } from "./limits/limits.ts";
 import { readSettings, type Settings } from "./settings.ts";
-import { defaultLiveLimits } from "./subscriptions/live-limits.ts";
+import { defaultLiveLimits, type LiveLimits } from "./subscriptions/live-limits.ts";
+
+/** Programs of one machine are one client. */
+const live: LiveLimits = { ...defaultLiveLimits, clientConnections: 0 };
 
 const defaults: Settings = {
   mode: "development",
@@ -20,7 +23,7 @@ const defaults: Settings = {
   graphiql: true,
   trustedDocuments: undefined,
   limits: defaultLimits,
-  live: defaultLiveLimits,
+  live,
   requestsPerMinute: 0,
   logLevel: "info",
   drainSeconds: 10,
@@ -60,12 +63,14 @@ describe("settings", () => {
     ],
     ["REDIS_URL", "rediss://redis:6380", { redisUrl: "rediss://redis:6380" }],
     ["REDIS_PREFIX", "staging", { redisPrefix: "staging" }],
-    ["CONNECTIONS", "0", { live: { ...defaultLiveLimits, connections: 0 } }],
-    ["SOCKET_OPERATIONS", "1", { live: { ...defaultLiveLimits, operations: 1 } }],
-    ["OPERATION_QUEUE_BYTES", "1024", { live: { ...defaultLiveLimits, operationBytes: 1024 } }],
-    ["QUEUE_BYTES", "2048", { live: { ...defaultLiveLimits, connectionBytes: 2048 } }],
-    ["INIT_MILLISECONDS", "500", { live: { ...defaultLiveLimits, initMilliseconds: 500 } }],
-    ["HEARTBEAT_MILLISECONDS", "500", { live: { ...defaultLiveLimits, heartbeatMilliseconds: 500 } }],
+    ["CONNECTIONS", "0", { live: { ...live, connections: 0 } }],
+    ["CLIENT_CONNECTIONS", "20", { live: { ...live, clientConnections: 20 } }],
+    ["CLIENT_BYTES", "2048", { live: { ...live, clientBytes: 2048 } }],
+    ["SOCKET_OPERATIONS", "1", { live: { ...live, operations: 1 } }],
+    ["OPERATION_QUEUE_BYTES", "1024", { live: { ...live, operationBytes: 1024 } }],
+    ["QUEUE_BYTES", "2048", { live: { ...live, connectionBytes: 2048 } }],
+    ["INIT_MILLISECONDS", "500", { live: { ...live, initMilliseconds: 500 } }],
+    ["HEARTBEAT_MILLISECONDS", "500", { live: { ...live, heartbeatMilliseconds: 500 } }],
     ["GATEWAY_SECRET", GATEWAY_SECRET, { gatewaySecret: GATEWAY_SECRET }],
     ["INTROSPECTION", "off", { introspection: false }],
     ["GRAPHIQL", "off", { graphiql: false }],
@@ -138,6 +143,7 @@ describe("settings", () => {
         policy: { access: "authenticated", rules: {} },
         introspection: false,
         graphiql: false,
+        live: defaultLiveLimits,
         requestsPerMinute: 600,
       },
     });

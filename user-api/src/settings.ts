@@ -71,6 +71,8 @@ const ranges = {
 /** The same for sockets and event streams. */
 const liveRanges = {
   connections: ["CONNECTIONS", 0, 1_000_000],
+  clientConnections: ["CLIENT_CONNECTIONS", 0, 1_000_000],
+  clientBytes: ["CLIENT_BYTES", 1_024, 1024 * 1024 * 1024],
   operations: ["SOCKET_OPERATIONS", 1, 10_000],
   operationBytes: ["OPERATION_QUEUE_BYTES", 1_024, 1024 * 1024 * 1024],
   connectionBytes: ["QUEUE_BYTES", 1_024, 1024 * 1024 * 1024],
@@ -135,7 +137,7 @@ export function readSettings(
     graphiql: read("GRAPHIQL", development, onOrOff),
     trustedDocuments: read("TRUSTED_DOCUMENTS", undefined, anyText),
     limits: readNumbers(ranges, defaultLimits),
-    live: readNumbers(liveRanges, defaultLiveLimits),
+    live: readNumbers(liveRanges, development ? { ...defaultLiveLimits, clientConnections: 0 } : defaultLiveLimits),
     requestsPerMinute: read("REQUESTS_PER_MINUTE", development ? 0 : 600, integer(0, 1_000_000)),
     logLevel: read("LOG_LEVEL", "info", oneOf([...Object.values(levels.labels), "silent"])),
     drainSeconds: read("DRAIN_SECONDS", 10, integer(0, 3_600)),

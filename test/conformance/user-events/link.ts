@@ -16,8 +16,10 @@ export async function openLink(to: number): Promise<Link> {
   const sockets = new Set<Socket>();
   const frozen = new Set<Socket>();
   let freezing = false;
-  const server = createServer((near) => {
-    const far = connect(to, "127.0.0.1");
+  // Whoever ends a frozen connection hears nothing of that either.
+  const allowHalfOpen = true;
+  const server = createServer({ allowHalfOpen }, (near) => {
+    const far = connect({ port: to, host: "127.0.0.1", allowHalfOpen });
     for (const socket of [near, far]) {
       sockets.add(socket);
       socket.on("error", () => undefined);
@@ -30,6 +32,9 @@ export async function openLink(to: number): Promise<Link> {
     const pass = (from: Socket, into: Socket): void => {
       from.on("data", (data) => {
         if (!freezing && !frozen.has(from)) into.write(data);
+      });
+      from.on("end", () => {
+        if (!freezing && !frozen.has(from)) into.end();
       });
     };
     pass(near, far);

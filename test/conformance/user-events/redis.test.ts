@@ -1,10 +1,12 @@
-import { after, before, describe } from "node:test";
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
 import { Redis } from "ioredis";
 import { openEvents } from "../../../user-api/src/events/events.ts";
 import { openRedis } from "../../../user-api/src/events/redis.ts";
 import { eventsSuite } from "../../../user-api/src/events/suite.ts";
 import { type Redis as Server, startRedis } from "../../tools/redis.ts";
 import { type Link, openLink } from "./link.ts";
+import { connected, endAll, startReplica } from "./replicas.ts";
 
 describe("Redis", () => {
   let server: Server;
@@ -35,5 +37,28 @@ describe("Redis", () => {
       mend: () => link.mend(),
       say: async (text) => void (await stranger.publish("users", text)),
     },
+  });
+});
+
+describe("Redis with a password that was changed", () => {
+  after(endAll);
+
+  it("is told of in the log without the password, of events and of rates", async (context) => {
+    const server = await startRedis("--requirepass", "former-password");
+    context.after(() => server.stop());
+    const url = server.url.replace("//", "//:former-password@");
+    const environment = { SLUICE_USER_API_REDIS_URL: url, SLUICE_USER_API_REQUESTS_PER_MINUTE: "60" };
+    const before = await startReplica(environment);
+    await connected([before], "redis", true);
+    const admin = new Redis(url);
+    context.after(() => admin.disconnect());
+    await admin.config("SET", "requirepass", "another-password");
+    for (const type of ["NORMAL", "PUBSUB"]) await admin.call("CLIENT", "KILL", "TYPE", type, "SKIPME", "YES");
+    await connected([before], "redis", false);
+    const after = await startReplica(environment);
+    for (const line of [/"msg":"users who are created on other/, /"msg":"each replica counts/]) {
+      await after.process.waitForOutput(new RegExp(`"WRONGPASS [^\n]*${line.source}`));
+    }
+    for (const { process } of [before, after]) assert.doesNotMatch(process.output(), /former-password/);
   });
 });

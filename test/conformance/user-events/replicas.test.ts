@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, afterEach, before, describe, it } from "node:test";
+import { Client } from "pg";
 import { WebSocket } from "ws";
 import { type Postgres, startPostgres } from "../../tools/postgres.ts";
 import { type Redis, startRedis } from "../../tools/redis.ts";
@@ -63,6 +64,39 @@ describe("two processes on one database", () => {
       // Half a minute of it is in test/e2e/user-api.
       { seconds: 0 },
     ));
+
+  it("tell the other before the end of all whom they have created", async (context) => {
+    const environment = { SLUICE_USER_API_DATABASE_URL: postgres.url };
+    const one = await startReplica(environment);
+    await connected([one], "database", true);
+    const client = new Client(postgres.url);
+    await client.connect();
+    context.after(() => client.end());
+    const { rows } = await client.query(
+      "select pid from pg_stat_activity where application_name = 'sluice-user-api events'",
+    );
+    assert.equal(rows.length, 1);
+    const other = await startReplica(environment);
+    await connected([other], "database", true);
+    const followed = bySocket(other);
+    await allFollow(other, [followed]);
+    // What serves the first one's messages in the server takes a rest, so that they pile up.
+    process.kill(rows[0].pid, "SIGSTOP");
+    const names = Array.from({ length: 40 }, (_, n) => `last${n}`);
+    try {
+      await Promise.all(names.map((name) => create(one, name)));
+      one.process.signal("SIGTERM");
+      await one.process.waitForOutput(/SIGTERM: finishing/);
+    } finally {
+      process.kill(rows[0].pid, "SIGCONT");
+    }
+    assert.equal((await one.process.ended()).code, 0);
+    await hasAll([followed], names);
+    assert.deepEqual(
+      timesOf(followed, names),
+      names.map(() => 1),
+    );
+  });
 
   it("let a client go on at the other when one of them is stopped", async (context) => {
     const [one, other] = await startTwo("database");

@@ -1,66 +1,137 @@
 /** Rates that replicas of the user directory share through a real Redis. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type TestOptions, testApp } from "../../../user-api/src/testing.ts";
+import { Redis } from "ioredis";
+import { GATEWAY_SECRET, type TestApp, testApp } from "../../../user-api/src/testing.ts";
 import { waitFor } from "../../process/index.ts";
-import { type Redis, startRedis } from "../../tools/redis.ts";
+import { type Redis as Server, startRedis } from "../../tools/redis.ts";
 
-type Replica = Awaited<ReturnType<typeof testApp>>;
+const AWAY = "each replica counts requests for itself: Redis does not";
+const BACK = "replicas count requests together again";
+
+let clients = 0;
+/** An address from which nothing was asked yet. */
+const newClient = (): string => `10.0.${clients >> 8}.${clients++ & 255}`;
+
+const ask = ({ app }: TestApp, client: string) =>
+  app.inject({
+    url: "/graphql?query={users{id}}",
+    headers: { "x-gateway-secret": GATEWAY_SECRET, "x-real-ip": client },
+  });
+
+async function statuses(replica: TestApp, client: string, count: number): Promise<readonly number[]> {
+  const all = [];
+  for (let n = 0; n < count; n++) all.push((await ask(replica, client)).statusCode);
+  return all;
+}
+
+/** Waits until replicas share a rate. Answers a client who has used it up, at the first of them. */
+async function sharing(first: TestApp, ...others: readonly TestApp[]): Promise<string> {
+  let client = "";
+  const share = async (): Promise<boolean> => {
+    client = newClient();
+    await statuses(first, client, 4);
+    for (const replica of others) if ((await ask(replica, client)).statusCode !== 429) return false;
+    return true;
+  };
+  await waitFor(share, { timeout: 10_000, what: "replicas to share a rate" });
+  return client;
+}
+
+const count = ({ logged }: TestApp, msg: string): number => logged.filter((line) => line.msg === msg).length;
+const says = (replicas: readonly TestApp[], msg: string) =>
+  waitFor(() => replicas.every((replica) => count(replica, msg) === 1), { timeout: 10_000, what: msg });
+
+async function pidOf({ url }: Server): Promise<number> {
+  const connection = new Redis(url);
+  const [, pid] = /^process_id:(\d+)/m.exec(await connection.info("server")) ?? [];
+  connection.disconnect();
+  assert.ok(pid);
+  return Number(pid);
+}
 
 describe("the rates of two replicas with one Redis", () => {
-  let redis: Redis;
-  const replicas: Replica[] = [];
-  const options = (): TestOptions => ({ requestsPerMinute: 4, redisUrl: redis.url });
-  const status = async ({ app }: Replica): Promise<number> =>
-    (await app.inject({ url: "/graphql?query={users{id}}" })).statusCode;
-  const first = (): Replica => replicas[0] as Replica;
-  const second = (): Replica => replicas[1] as Replica;
-  const told = ({ logged }: Replica, msg: string): boolean => logged.some((line) => line.msg === msg);
+  let redis: Server;
+  let first: TestApp;
+  let second: TestApp;
+  const open = () => testApp({ requestsPerMinute: 4, redisUrl: redis.url });
 
   before(async () => {
     redis = await startRedis();
-    replicas.push(await testApp(options()), await testApp(options()));
-    for (const { app } of replicas) await app.ready();
+    [first, second] = await Promise.all([open(), open()]);
   });
   after(async () => {
-    for (const { app } of replicas) await app.close();
+    for (const replica of [first, second]) await replica?.app.close();
     await redis?.stop();
   });
 
   it("are one", async () => {
-    // Until both have their connections, nothing is counted.
-    await waitFor(async () => (await status(first())) === 429, { timeout: 10_000, what: "the first replica to count" });
-    await waitFor(async () => (await status(second())) === 429, { timeout: 10_000, what: "the second one to count" });
-    const { app } = second();
-    const response = await app.inject({ url: "/graphql?query={users{id}}" });
+    const client = await sharing(first, second);
+    const response = await ask(second, client);
     assert.match(response.json().error, /^Too many requests. Retry in \d+ seconds$/);
     assert.ok(Number(response.headers["retry-after"]) <= 60);
   });
 
-  it("hold nobody up while Redis is away, are told of, and count again after it", async () => {
-    await redis.stop();
-    for (const replica of replicas) {
-      await waitFor(async () => (await status(replica)) === 200, { timeout: 10_000, what: "an answer without Redis" });
+  it("are each replica's own while Redis hangs, hold up one request, and are one again when it goes on", async () => {
+    const used = await sharing(first, second);
+    const client = newClient();
+    const pid = await pidOf(redis);
+    process.kill(pid, "SIGSTOP");
+    try {
+      assert.deepEqual(await statuses(first, client, 1), [200], "the one that is held up");
+      const began = performance.now();
+      assert.deepEqual(await statuses(first, client, 5), [200, 200, 200, 429, 429]);
+      for (let n = 0; n < 100; n++) await ask(first, client);
+      const took = performance.now() - began;
+      // As long as four that are held up.
+      assert.ok(took < 2_000, `${took} ms`);
+      await says([first], AWAY);
+    } finally {
+      process.kill(pid, "SIGCONT");
     }
-    for (let n = 0; n < 10; n++) assert.equal(await status(first()), 200);
-    assert.ok(told(first(), "requests are not counted: Redis does not answer"));
-    await redis.restart();
-    await waitFor(async () => (await status(first())) === 429, {
-      timeout: 10_000,
-      what: "requests to be counted again",
-    });
-    assert.ok(told(first(), "requests are counted again"));
+    await says([first], BACK);
+    // Neither has counted this one for itself.
+    for (const replica of [first, second]) assert.deepEqual(await statuses(replica, used, 1), [429]);
   });
 
-  it("end without a word", async () => {
-    const { app, logged } = await testApp(options());
-    await waitFor(async () => (await app.inject({ url: "/graphql?query={users{id}}" })).statusCode === 429, {
-      timeout: 10_000,
-      what: "a third replica to count",
-    });
-    await app.close();
+  it("are each replica's own while Redis answers with errors, which is told of once as well", async (context) => {
+    const replica = await open();
+    context.after(() => replica.app.close());
+    const used = await sharing(first, replica);
+    const admin = new Redis(redis.url);
+    context.after(() => admin.disconnect());
+    await admin.config("SET", "maxmemory", "1");
+    assert.deepEqual(await statuses(replica, newClient(), 5), [200, 200, 200, 200, 429]);
+    await says([replica], AWAY);
+    await admin.config("SET", "maxmemory", "0");
+    assert.deepEqual(await statuses(replica, used, 1), [429]);
+    await says([replica], BACK);
+    await says([replica], AWAY);
+  });
+
+  it("are each replica's own while Redis is away, which is told of once, and one again after it", async (context) => {
+    const [one, other] = await Promise.all([open(), open()]);
+    context.after(() => Promise.all([one, other].map(({ app }) => app.close())));
+    await sharing(one, other);
+    await redis.stop();
+    await says([one, other], AWAY);
+    const client = newClient();
+    for (const replica of [one, other]) {
+      assert.deepEqual(await statuses(replica, client, 6), [200, 200, 200, 200, 429, 429]);
+    }
+    await redis.restart();
+    await says([one, other], BACK);
+    await sharing(one, other);
+    await says([one, other], AWAY);
+  });
+
+  it("end without a word", async (context) => {
+    const third = await open();
+    context.after(() => third.app.close());
+    await sharing(first, third);
+    await third.app.close();
     assert.deepEqual(
-      logged.filter(({ level }) => Number(level) > 30),
+      third.logged.filter(({ level }) => Number(level) > 30),
       [],
     );
   });

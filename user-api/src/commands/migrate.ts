@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import type { Settings } from "../settings.ts";
 import type { Database } from "../store/database.ts";
-import { migrations, stepsOf } from "../store/migrations.ts";
+import { migrateTables, stepsOf } from "../store/migrations.ts";
 import { wordsOf } from "./failure.ts";
 import { openDatabase, unusable } from "./open-database.ts";
 
@@ -24,11 +24,11 @@ const isNotYet = (error: unknown): boolean =>
   error instanceof Error && (("code" in error && notYet.has(error.code)) || LATE.test(error.message));
 
 export async function migrate(settings: Settings, log: FastifyBaseLogger, { patience }: MigrateOptions): Promise<void> {
-  const database = await openDatabase(settings, log);
+  const database = await openDatabase(settings, { log });
   try {
     await reached(database, log, patience);
     const before = await stepsOf(database);
-    await database.script(migrations());
+    await migrateTables(database);
     const now = await stepsOf(database);
     log.info(
       before === now ? `the tables are up to date (step ${now})` : `the tables are at step ${now}, from ${before}`,

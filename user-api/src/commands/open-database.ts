@@ -8,14 +8,23 @@ import { StartFailure, wordsOf } from "./failure.ts";
 
 type Place = Pick<Settings, "databaseUrl" | "dataFolder">;
 
+export interface OpenOptions {
+  readonly log: FastifyBaseLogger;
+  /** See PgliteOptions. A server comes back by itself. */
+  readonly onDeath?: (error: Error) => void;
+}
+
 /** @throws StartFailure when the folder cannot be used. A server is reached with the first query only. */
-export async function openDatabase({ databaseUrl, dataFolder }: Place, log: FastifyBaseLogger): Promise<Database> {
+export async function openDatabase(
+  { databaseUrl, dataFolder }: Place,
+  { log, onDeath }: OpenOptions,
+): Promise<Database> {
   if (databaseUrl !== undefined) {
     const onLost = (error: Error): void => log.warn({ err: error }, "lost a connection to the database");
     return openPostgres({ url: databaseUrl, onLost });
   }
   if (dataFolder === undefined) log.warn("SLUICE_USER_API_DATA is unset: users are kept in memory only");
-  return openPglite({ folder: dataFolder }).catch((error: unknown) => {
+  return openPglite({ folder: dataFolder, onDeath }).catch((error: unknown) => {
     throw unusable({ databaseUrl, dataFolder }, error);
   });
 }

@@ -28,7 +28,7 @@ export function demoUser(n: number) {
 
 /** Makes the demo users who are not there yet, each with its posts, and leaves all others alone. */
 export async function seed(settings: Settings, log: FastifyBaseLogger, { users }: SeedOptions): Promise<void> {
-  const database = await openDatabase(settings, log);
+  const database = await openDatabase(settings, { log });
   const store = await openUserStore(database).catch((error: unknown) => {
     throw unusable(settings, error);
   });

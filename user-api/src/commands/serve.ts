@@ -38,7 +38,11 @@ function faultsOf({ byId }: TrustedDocuments, known: GraphQLSchema): readonly st
   });
 }
 
-function eventsOf({ redisUrl, redisPrefix, databaseUrl }: Settings, store: UserStore, log: FastifyBaseLogger): Events {
+async function eventsOf(
+  { redisUrl, redisPrefix, databaseUrl }: Settings,
+  store: UserStore,
+  log: FastifyBaseLogger,
+): Promise<Events> {
   if (redisUrl !== undefined) {
     const open = openRedis({ url: redisUrl, channel: `${redisPrefix}:events` });
     return openEvents({ through: "redis", open, store, log });
@@ -64,10 +68,15 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
     throw new StartFailure(`SLUICE_USER_API_POLICY names ${unknown.join(", ")}, which the schema does not have`);
   }
   const trusted = file === undefined ? undefined : await trustedDocuments(file);
-  const store = await openUserStore(await openDatabase(settings, log), { migrate }).catch((error: unknown) => {
+  const death = Promise.withResolvers<Error>();
+  const database = await openDatabase(settings, { log, onDeath: death.resolve });
+  const store = await openUserStore(database, { migrate }).catch((error: unknown) => {
     throw error instanceof StartFailure ? error : unusable(settings, error);
   });
-  const events = eventsOf(settings, store, log);
+  const events = await eventsOf(settings, store, log).catch(async (error: unknown) => {
+    await store.close();
+    throw unusable(settings, error);
+  });
   const directCalls = mode === "development";
   const drainMilliseconds = drainSeconds * 1_000;
   const registry = new Registry();
@@ -87,19 +96,27 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
     throw listenFailure(error, settings);
   }
 
-  let draining = false;
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, () => {
-      if (draining) return;
-      draining = true;
-      log.info(`${signal}: finishing what is under way`);
-      app.close().then(
-        () => log.info("stopped"),
-        (error: unknown) => {
-          log.error({ err: error }, "could not stop in order");
-          process.exitCode = 1;
-        },
-      );
-    });
+  let ending = false;
+  function end(why: () => void): void {
+    if (ending) return;
+    ending = true;
+    why();
+    app.close().then(
+      () => log.info("stopped"),
+      (error: unknown) => {
+        log.error({ err: error }, "could not stop in order");
+        process.exitCode = 1;
+      },
+    );
   }
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => end(() => log.info(`${signal}: finishing what is under way`)));
+  }
+  // Nothing is answered without it, and nothing but a new process brings it back.
+  void death.promise.then((error) =>
+    end(() => {
+      log.fatal({ err: error }, "the embedded database has died; ends, to be started again");
+      process.exitCode = 1;
+    }),
+  );
 }

@@ -1,4 +1,115 @@
-import { openProcessEvents } from "./events.ts";
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { afterEach, beforeEach, describe, it, mock } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { User } from "../store/store.ts";
+import { arrayStore } from "../testing.ts";
+import { openEvents, openProcessEvents } from "./events.ts";
+import { type Message, readMessage } from "./message.ts";
 import { eventsSuite } from "./suite.ts";
 
 eventsSuite({ name: "this process alone", open: async () => openProcessEvents() });
+
+/** Events over a transport whose messages arrive when the test says so. */
+async function rig() {
+  const sent: { readonly message: Message | null; readonly gate: PromiseWithResolvers<void> }[] = [];
+  const warnings: unknown[] = [];
+  const state = { connected: true, closed: false };
+  const store = arrayStore();
+  const events = await openEvents({
+    through: "redis",
+    store,
+    log: { info: () => undefined, warn: (_what: unknown, message?: unknown) => void warnings.push(message) },
+    open: () => ({
+      async publish(text) {
+        if (!state.connected) throw new Error("away");
+        const gate = Promise.withResolvers<void>();
+        sent.push({ message: readMessage(text), gate });
+        await gate.promise;
+      },
+      connected: () => state.connected,
+      async close() {
+        state.closed = true;
+      },
+    }),
+  });
+  const create = (): User => {
+    const id = randomUUIDv7();
+    const user = { id, name: id, email: `${id}@example.org` };
+    void store.add(user);
+    events.publish(user);
+    return user;
+  };
+  return { events, sent, warnings, state, create };
+}
+
+const settle = async (): Promise<void> => {
+  for (let n = 0; n < 20; n++) await setImmediate();
+};
+
+describe("what other replicas are to be told", () => {
+  beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
+  afterEach(() => mock.timers.reset());
+
+  it("is told before the end", async () => {
+    const { events, sent, state, create, warnings } = await rig();
+    const users = [create(), create()];
+    const closed = events.close();
+    await settle();
+    assert.equal(state.closed, false);
+    assert.deepEqual(
+      sent.map(({ message }) => message),
+      users.map((created) => ({ created })),
+    );
+    sent[0]?.gate.resolve();
+    await settle();
+    assert.equal(state.closed, false);
+    // What fails at the last moment is announced instead.
+    sent[1]?.gate.reject(new Error("broken"));
+    await settle();
+    assert.deepEqual(sent[2]?.message, { missedAfter: users[1]?.id });
+    assert.equal(state.closed, false);
+    sent[2]?.gate.resolve();
+    await closed;
+    assert.equal(state.closed, true);
+    assert.deepEqual(warnings, []);
+  });
+
+  it("holds up the end no longer than two seconds, and the log says so", async () => {
+    const { events, state, create, warnings } = await rig();
+    state.connected = false;
+    create();
+    const closed = events.close();
+    await settle();
+    mock.timers.tick(1_999);
+    await settle();
+    assert.equal(state.closed, false);
+    mock.timers.tick(1);
+    await closed;
+    assert.equal(state.closed, true);
+    assert.deepEqual(warnings, ["ends before other replicas were told of all users"]);
+  });
+
+  it("is bounded: beyond a thousand messages on the way one word sends the others to the store", async () => {
+    const { events, sent, create } = await rig();
+    const users = Array.from({ length: 1_500 }, create);
+    await settle();
+    assert.equal(sent.length, 1_001);
+    assert.deepEqual(sent.at(-1)?.message, { missedAfter: users[1_000]?.id });
+    for (const { gate } of sent) gate.resolve();
+    await settle();
+    // Those who came while that word was on its way; ids of one millisecond are in no order.
+    const [first] = users
+      .slice(1_001)
+      .map(({ id }) => id)
+      .toSorted();
+    assert.deepEqual(sent.at(-1)?.message, { missedAfter: first });
+    assert.equal(sent.length, 1_002);
+    sent.at(-1)?.gate.resolve();
+    create();
+    await settle();
+    assert.equal(sent.length, 1_003);
+    sent.at(-1)?.gate.resolve();
+    await events.close();
+  });
+});

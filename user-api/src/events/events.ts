@@ -3,6 +3,7 @@
  * cannot carry is read from the store when it is back, for ids are in the order of creation (UUIDv7).
  */
 import type { FastifyBaseLogger } from "fastify";
+import { UnderWay } from "../execution/under-way.ts";
 import type { User, UserStore } from "../store/store.ts";
 import { type Message, readMessage, writeMessage } from "./message.ts";
 import { makeRecent } from "./recent.ts";
@@ -15,6 +16,7 @@ export interface Events {
   /** Calls the listener for every user from now on, of whatever replica. Returns what ends it. */
   subscribe(listener: (user: User) => void): () => void;
   health(): EventsHealth;
+  /** Waits until the other replicas were told, 2 s at most. */
   close(): Promise<void>;
 }
 
@@ -61,13 +63,19 @@ export function openProcessEvents(): Events {
   };
 }
 
-/** For several replicas that share a store. */
-export function openEvents({ through, open, store, log }: EventsOptions): Events {
+/** Messages that may be on their way together. The others read from the store who is created beyond that. */
+const ON_THE_WAY = 1_000;
+/** How long the end may wait for what the others are still to be told, in milliseconds. */
+const LAST_WORDS = 2_000;
+
+/** For several replicas that share a store. Resolves once users who were there before are known; see `Repair.begin`. */
+export async function openEvents({ through, open, store, log }: EventsOptions): Promise<Events> {
   const listeners: Listeners = new Set();
   const recent = makeRecent(20_000);
   const deliver = (user: User): void => {
     if (recent.add(user.id)) tell(listeners, user);
   };
+  const onTheWay = new UnderWay();
   const send = (message: Message): Promise<void> => transport.publish(writeMessage(message));
   const repair = makeRepair({
     store,
@@ -76,6 +84,7 @@ export function openEvents({ through, open, store, log }: EventsOptions): Events
     announce: (missedAfter) => send({ missedAfter }),
     reachable: () => transport.connected(),
   });
+  await repair.begin();
 
   let lost = false;
   const transport = open({
@@ -101,13 +110,20 @@ export function openEvents({ through, open, store, log }: EventsOptions): Events
   return {
     publish(user) {
       deliver(user);
-      send({ created: user }).catch(() => repair.unsent(user.id));
+      if (onTheWay.size >= ON_THE_WAY) return repair.unsent(user.id);
+      onTheWay.add(send({ created: user }).catch(() => repair.unsent(user.id)));
     },
     subscribe: subscribeTo(listeners),
     health: () => ({ through, connected: transport.connected() }),
     async close() {
-      repair.close();
       listeners.clear();
+      const late = Promise.withResolvers<boolean>();
+      const timer = setTimeout(late.resolve, LAST_WORDS, false);
+      const told = onTheWay.settled().then(() => repair.finish());
+      const inTime = await Promise.race([told.then(() => true), late.promise]);
+      clearTimeout(timer);
+      if (!inTime) log.warn({ through }, "ends before other replicas were told of all users");
+      repair.close();
       await transport.close();
     },
   };

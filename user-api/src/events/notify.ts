@@ -9,15 +9,15 @@ export interface NotifyTransportOptions {
   readonly heartbeatMilliseconds?: number;
 }
 
-type Ask = (text: string, values?: string[]) => Promise<unknown>;
-
 /** A channel belongs to its database, so one name does for all directories. */
 const CHANNEL = "sluice_user_api";
 const QUERY_TIMEOUT = 2_000;
+/** Messages of one statement. Each takes up to 2,000 bytes. */
+const TOGETHER = 500;
 
 export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTransportOptions): OpenTransport {
   return (listener) => {
-    let current: { readonly ask: Ask; end(): Promise<void> } | undefined;
+    let current: { notify(text: string): Promise<unknown>; end(): Promise<void> } | undefined;
     let timer: NodeJS.Timeout | undefined;
     let failures = 0;
     let closed = false;
@@ -40,11 +40,25 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
       });
       // pg wants one statement at a time.
       let last: Promise<unknown> = Promise.resolve();
-      const ask: Ask = (text, values) => {
-        const asked = last.then(() => client.query(text, values));
+      const ask = (text: string, values?: () => unknown[]): Promise<unknown> => {
+        const asked = last.then(() => client.query(text, values?.()));
         // Another connection costs little, and what this one owed is read from the store.
         last = asked.catch(end);
         return asked;
+      };
+      /** What leaves with the next statement: one for each message would fall behind who creates many at once. */
+      let next: { readonly texts: string[]; readonly sent: Promise<unknown> } | undefined;
+      const notify = (text: string): Promise<unknown> => {
+        if (next === undefined || next.texts.length >= TOGETHER) {
+          const texts: string[] = [];
+          const sent = ask("select pg_notify($1, text) from unnest($2::text[]) as text", () => {
+            next = undefined;
+            return [CHANNEL, texts];
+          });
+          next = { texts, sent };
+        }
+        next.texts.push(text);
+        return next.sent;
       };
       let over = false;
       const end = (error: Error): void => {
@@ -67,7 +81,7 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
           if (over) return;
           if (closed) return end(new Error("closed"));
           failures = 0;
-          current = { ask, end: () => client.end() };
+          current = { notify, end: () => client.end() };
           listener.connected();
         })
         .catch(end);
@@ -77,7 +91,7 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
     return {
       async publish(text) {
         if (current === undefined) throw new Error("there is no connection to the database");
-        await current.ask("select pg_notify($1, $2)", [CHANNEL, text]);
+        await current.notify(text);
       },
       connected: () => current !== undefined,
       async close() {

@@ -21,6 +21,8 @@ export function openRedis({ url, channel, heartbeatMilliseconds = HEARTBEAT }: R
       retryStrategy: pause,
       connectTimeout: COMMAND_TIMEOUT,
       commandTimeout: COMMAND_TIMEOUT,
+      // A connection that is ended in order waits for the other side, and a silent one says nothing to that either.
+      socketTimeout: COMMAND_TIMEOUT,
       // What cannot be sent now fails now: a message of minutes ago is read from the store, not sent late.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
@@ -61,7 +63,10 @@ export function openRedis({ url, channel, heartbeatMilliseconds = HEARTBEAT }: R
 
     const heartbeat = setInterval(() => {
       for (const connection of [speaker, hearer]) {
-        if (connection.status === "ready") connection.ping().catch(() => connection.disconnect(true));
+        if (connection.status !== "ready") continue;
+        connection.ping().catch(() => {
+          if (connection.status === "ready") connection.disconnect(true);
+        });
       }
     }, heartbeatMilliseconds).unref();
 

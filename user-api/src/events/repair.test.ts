@@ -107,6 +107,43 @@ describe("what was not carried", () => {
     assert.deepEqual(warnings, ["more users were created meanwhile than subscribers are told of"]);
   });
 
+  it("is read from the start until the first connection, without who was there before", async () => {
+    const users = [userAt(NOW - 60_000), userAt(NOW - 10_000)];
+    const { repair, delivered } = rig(users);
+    await repair.begin();
+    assert.deepEqual(delivered, ["at -10000"], "to nobody, who will know it then");
+    delivered.length = 0;
+    // By a clock that is late.
+    users.push(userAt(NOW - 5_000));
+    repair.back();
+    await settle();
+    assert.deepEqual(delivered, ["at -10000", "at -5000"]);
+  });
+
+  it("is announced before the end, and no longer read", async () => {
+    const { repair, delivered, announced, state } = rig([userAt(NOW)]);
+    Object.assign(state, { reachable: false, announceFails: 1 });
+    repair.unsent(idAt(NOW));
+    repair.read(idAt(NOW));
+    let finished = false;
+    const finish = repair.finish().then(() => {
+      finished = true;
+    });
+    await settle();
+    assert.equal(finished, false, "nobody can be reached");
+    state.reachable = true;
+    repair.back();
+    await settle();
+    assert.equal(finished, false, "the first attempt fails");
+    mock.timers.tick(1_000);
+    await finish;
+    assert.deepEqual(announced, [idAt(NOW)]);
+    repair.read(idAt(NOW));
+    await settle();
+    assert.deepEqual(delivered, ["at 0"], "what was begun before the end alone");
+    await repair.finish();
+  });
+
   it("is left alone once it is closed", async () => {
     const { repair, delivered } = rig([userAt(NOW)]);
     repair.close();

@@ -3,6 +3,11 @@ import type { FastifyBaseLogger } from "fastify";
 import type { User, UserStore } from "../store/store.ts";
 
 export interface Repair {
+  /**
+   * Takes the time until the first connection for lost. Resolves once it knows who was created shortly before: whoever
+   * is found after that is news, whatever the clocks say. Before there are listeners, for `deliver` gets them all.
+   */
+  begin(): Promise<void>;
   /** From now on messages of others may be missed. */
   lost(): void;
   /** Messages come again. */
@@ -11,6 +16,8 @@ export interface Repair {
   unsent(id: string): void;
   /** Somebody says that users behind this id may have been missed. */
   read(after: string): void;
+  /** Reads no more. Resolves once the others were told of all that they missed. */
+  finish(): Promise<void>;
   close(): void;
 }
 
@@ -53,7 +60,9 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
   let lostSince: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   let working = false;
+  let finishing = false;
   let closed = false;
+  const finished = Promise.withResolvers<void>();
 
   async function readFrom(after: string): Promise<void> {
     let last = firstIdAt(momentOf(after) - OVERLAP);
@@ -67,59 +76,71 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
     log.warn({ limit: PAGE * PAGES }, "more users were created meanwhile than subscribers are told of");
   }
 
-  /** Takes one thing to do, and puts it back when that fails. */
-  async function step(): Promise<boolean> {
-    if (toRead !== undefined) {
-      const after = toRead;
-      toRead = undefined;
-      await readFrom(after).catch((error: unknown) => {
-        toRead = earlier(toRead, after);
-        throw error;
-      });
-      return true;
-    }
-    if (toAnnounce === undefined || !reachable()) return false;
-    const after = toAnnounce;
+  /** Takes what is to be read, and puts it back when that fails. */
+  async function readAll(): Promise<void> {
+    const after = toRead ?? "";
+    toRead = undefined;
+    await readFrom(after).catch((error: unknown) => {
+      toRead = earlier(toRead, after);
+      throw error;
+    });
+  }
+
+  async function announceAll(): Promise<void> {
+    const after = toAnnounce ?? "";
     toAnnounce = undefined;
     await announce(after).catch((error: unknown) => {
       toAnnounce = earlier(toAnnounce, after);
       throw error;
     });
-    return true;
   }
 
-  function begin(): void {
+  function next(): (() => Promise<void>) | undefined {
+    if (closed) return undefined;
+    if (toRead !== undefined && !finishing) return readAll;
+    return toAnnounce !== undefined && reachable() ? announceAll : undefined;
+  }
+
+  async function work(): Promise<void> {
     if (working || closed) return;
     working = true;
     clearTimeout(timer);
-    (async () => {
-      while (!closed && (await step()));
-    })()
-      .catch((error: unknown) => {
-        log.warn({ err: error }, "cannot tell yet of users who were created meanwhile");
-        if (!closed) timer = setTimeout(begin, RETRY).unref();
-      })
-      .finally(() => {
-        working = false;
-      });
+    try {
+      // Nothing may wait between finding nothing to do and not working any more: who comes then would be forgotten.
+      for (let step = next(); step !== undefined; step = next()) await step();
+    } catch (error) {
+      log.warn({ err: error }, "cannot tell yet of users who were created meanwhile");
+      if (!closed) timer = setTimeout(work, RETRY).unref();
+    }
+    working = false;
+    if (finishing && toAnnounce === undefined) finished.resolve();
   }
 
   return {
+    begin() {
+      lostSince = firstIdAt(Date.now());
+      return readFrom(lostSince);
+    },
     lost() {
       lostSince ??= firstIdAt(Date.now());
     },
     back() {
       if (lostSince !== undefined) toRead = earlier(toRead, lostSince);
       lostSince = undefined;
-      begin();
+      void work();
     },
     unsent(id) {
       toAnnounce = earlier(toAnnounce, id);
-      if (reachable()) begin();
+      if (reachable()) void work();
     },
     read(after) {
       toRead = earlier(toRead, after);
-      begin();
+      void work();
+    },
+    finish() {
+      finishing = true;
+      void work();
+      return finished.promise;
     },
     close() {
       closed = true;

@@ -9,6 +9,10 @@ export class UnderWay {
     return work;
   }
 
+  get size(): number {
+    return this.#works.size;
+  }
+
   /** Resolves when everything that is under way now has ended, whatever has come since. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#works);

@@ -19,6 +19,13 @@ describe("a limit on documents", () => {
     ["depth", 2, { query: USERS }, { query: "{ users { posts { title } } }" }, /nests fields 3 levels deep/],
     ["aliases", 1, { query: "{ a: users { id } }" }, { query: "{ a: users { b: id } }" }, /has 2 aliases/],
     [
+      "aliases",
+      1,
+      { query: "{ __schema { a: types { name } } }" },
+      { query: '{ a: __type(name: "User") { b: name fields { ...F } } } fragment F on __Field { c: name }' },
+      /has 3 aliases/,
+    ],
+    [
       "rootFields",
       2,
       { query: "{ a: users { id } b: users { id } }" },
@@ -115,7 +122,8 @@ describe("the operation that is asked for", () => {
 
   it("tells the fields that it asks for, each once, as the schema has them", () => {
     const operation = documentsOf().bounded({
-      query: "{ a: users { ...F } b: users { ...F nothing } __typename } fragment F on User { name posts { title } }",
+      query: `{ a: users { ...F } b: users { ...F nothing } __typename __schema { types { ... on __Type { name } ...G } } }
+        fragment F on User { name posts { title } } fragment G on __Type { kind }`,
     });
     assert.ok("node" in operation);
     assert.deepEqual(operation.fields, ["User.name", "Post.title", "User.posts", "Query.users"]);

@@ -6,6 +6,7 @@ import {
   type GraphQLSchema,
   getNamedType,
   isInterfaceType,
+  isIntrospectionType,
   isObjectType,
   Kind,
   type SelectionNode,
@@ -22,7 +23,7 @@ export interface Known {
 
 /** How a document is measured. */
 export interface Measure {
-  /** A field's measure; `below` is the one of the fields below it, 0 without any. */
+  /** A field's measure; `below` is the one of the fields below it, 0 without any; of introspection too. */
   field(node: FieldNode, below: number, known: Known): number;
   /** Of fields that stand side by side. */
   join(one: number, other: number): number;
@@ -57,8 +58,8 @@ export function measure(
   function ofSelection(selection: SelectionNode, typeName: string): number {
     switch (selection.kind) {
       case Kind.FIELD: {
-        if (isIntrospection(selection)) return field(selection, 0, { typeName, field: undefined });
-        const definition = fieldOf(schema, typeName, selection.name.value);
+        // Below introspection there is nothing but names and aliases to find; its own measure says what that counts.
+        const definition = isIntrospection(selection) ? undefined : fieldOf(schema, typeName, selection.name.value);
         const inner = definition === undefined ? "" : getNamedType(definition.type).name;
         const below = selection.selectionSet === undefined ? 0 : ofSet(selection.selectionSet, inner);
         return field(selection, below, { typeName, field: definition });
@@ -83,7 +84,7 @@ export function measure(
 
 function fieldOf(schema: GraphQLSchema, typeName: string, name: string): GraphQLField<unknown, unknown> | undefined {
   const type = schema.getType(typeName);
-  if (!isObjectType(type) && !isInterfaceType(type)) return undefined;
+  if ((!isObjectType(type) && !isInterfaceType(type)) || isIntrospectionType(type)) return undefined;
   const fields = type.getFields();
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import { fromGateway, testApp } from "../testing.ts";
 
@@ -49,6 +50,18 @@ describe("the rate of a client", () => {
     assert.equal((await from("2001:db8::ffff:2")).statusCode, 429);
     assert.equal((await from("2001:db8:0:1::1")).statusCode, 200);
     await app.close();
+  });
+
+  it("is counted by the process for itself while Redis is away, which is told of once", async () => {
+    // Nobody listens there.
+    const { app, logged } = await testApp({ requestsPerMinute: 2, redisUrl: "redis://127.0.0.1:1" });
+    const statuses = [];
+    for (let n = 0; n < 4; n++) statuses.push((await get(app)).statusCode);
+    assert.deepEqual(statuses, [200, 200, 429, 429]);
+    const warnings = () => logged.filter(({ level }) => Number(level) > 30).map(({ msg }) => msg);
+    while (warnings().length === 0) await setImmediate();
+    await app.close();
+    assert.deepEqual(warnings(), ["each replica counts requests for itself: Redis does not"]);
   });
 
   it("has no end with 0", async () => {

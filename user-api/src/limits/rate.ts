@@ -1,7 +1,7 @@
 /** How many requests a client may send in a minute. Counted in Redis when there are several replicas. */
-import rateLimit, { normalizeIP } from "@fastify/rate-limit";
+import rateLimit, { normalizeIP, type RateLimitPluginOptions } from "@fastify/rate-limit";
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
-import { Redis } from "ioredis";
+import { Redis, ReplyError } from "ioredis";
 import type { Asker } from "../policy/who-asks.ts";
 
 export interface RateOptions {
@@ -32,24 +32,45 @@ export const tooManyRequests = (seconds: number): string => `Too many requests. 
 const COMMAND_TIMEOUT = 500;
 
 /**
- * Counters for the application; closed with it. Null: there is no limit. While Redis does not answer, everything is allowed: the gateway counts
- * too, and a directory that answers nobody because of a counter would be worse than one that answers too many.
+ * Counters for the application; closed with it. Null: there is no limit. While Redis does not answer, each process
+ * counts for itself: a directory that answers nobody because of a counter would be worse than one that answers too
+ * many, and one without any limit is what somebody could want who can slow Redis down.
  */
 export async function countRequests(app: FastifyInstance, options: RateOptions): Promise<CountRequest | null> {
-  const { requestsPerMinute, redisUrl, redisPrefix, log } = options;
-  if (requestsPerMinute === 0) return null;
-  const connection = redisUrl === undefined ? undefined : connect(redisUrl, log);
-  app.addHook("onClose", async () => connection?.close());
-  await app.register(rateLimit, {
-    global: false,
-    max: requestsPerMinute,
-    timeWindow: 60_000,
-    keyGenerator: ({ asker }) => keyOf(asker),
-    redis: connection?.redis,
-    nameSpace: `${redisPrefix}:rate:`,
-    skipOnError: true,
+  const { requestsPerMinute: max, redisUrl, redisPrefix, log } = options;
+  if (max === 0) return null;
+  const here = await counter(app, { max });
+  if (redisUrl === undefined) return here;
+  const connection = connect(redisUrl, log);
+  app.addHook("onClose", async () => connection.close());
+  const shared = await counter(app, { max, redis: connection.redis, nameSpace: `${redisPrefix}:rate:` });
+  return (request) =>
+    shared(request).then(
+      (seconds) => {
+        connection.back();
+        return seconds;
+      },
+      (error: unknown) => {
+        // One that is full or a replica; one that is silent or away loses its connection.
+        if (error instanceof ReplyError) connection.lost(error);
+        return here(request);
+      },
+    );
+}
+
+/** Each in a scope of its own, for the plugin has one store in each. Rejects when the store fails. */
+async function counter(app: FastifyInstance, options: RateLimitPluginOptions): Promise<CountRequest> {
+  const { promise, resolve } = Promise.withResolvers<ReturnType<FastifyInstance["createRateLimit"]>>();
+  await app.register(async (scope) => {
+    await scope.register(rateLimit, {
+      global: false,
+      timeWindow: 60_000,
+      keyGenerator: ({ asker }) => keyOf(asker),
+      ...options,
+    });
+    resolve(scope.createRateLimit());
   });
-  const count = app.createRateLimit();
+  const count = await promise;
   return async (request) => {
     const counted = await count(request);
     return counted.isAllowed || !counted.isExceeded ? null : Math.max(1, counted.ttlInSeconds);
@@ -57,38 +78,54 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
 }
 
 /** What a rate is counted by. Who has one address of IPv6 has all of its /64. */
-function keyOf(asker: Asker | null): string {
+export function keyOf(asker: Asker | null): string {
   if (asker === null) return "";
   const { consumer, address } = asker;
   return consumer === null ? `address ${normalizeIP(address)}` : `consumer ${consumer.id}`;
 }
 
-function connect(url: string, log: FastifyBaseLogger): { readonly redis: Redis; close(): void } {
+interface Connection {
+  readonly redis: Redis;
+  /** Tells of it unless it was told of. */
+  lost(error: unknown): void;
+  back(): void;
+  close(): void;
+}
+
+function connect(url: string, log: FastifyBaseLogger): Connection {
   const redis = new Redis(url, {
     connectTimeout: COMMAND_TIMEOUT,
     commandTimeout: COMMAND_TIMEOUT,
+    // A Redis that hangs holds up who asks first. The connection ends then, and with it the wait of all others; until
+    // there is another one, commands fail at once.
+    socketTimeout: COMMAND_TIMEOUT,
     // What cannot be counted now is not counted later.
     enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(1_000, 50 * attempt),
   });
   let away = false;
   let closing = false;
   let cause: Error | undefined;
+  const lost: Connection["lost"] = (error) => {
+    if (away || closing) return;
+    away = true;
+    log.warn({ err: error }, "each replica counts requests for itself: Redis does not");
+  };
+  const back = (): void => {
+    if (away) log.info("replicas count requests together again");
+    away = false;
+  };
   redis.on("error", (error) => {
     cause = error;
   });
-  redis.on("close", () => {
-    if (away || closing) return;
-    away = true;
-    log.warn({ err: cause }, "requests are not counted: Redis does not answer");
-  });
-  redis.on("ready", () => {
-    if (away) log.info("requests are counted again");
-    away = false;
-  });
+  redis.on("close", () => lost(cause));
+  redis.on("ready", back);
   return {
     redis,
+    lost,
+    back,
     close() {
       closing = true;
       redis.disconnect();

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { FastifyBaseLogger } from "fastify";
 import { type DestinationStream, type LevelWithSilent as Level, type Logger, pino } from "pino";
+import { faultOf } from "./fault.ts";
 
 /** What a line says of a request: no headers and no query string, which hold credentials and what was asked. */
 function requestOf(request: { readonly method?: string; readonly url?: string; readonly ip?: string }) {
@@ -14,7 +15,7 @@ export function makeLog(
   level: string,
   destination: DestinationStream = pino.destination({ dest: 1, sync: true }),
 ): Logger {
-  return pino({ level, serializers: { req: requestOf } }, destination);
+  return pino({ level, serializers: { req: requestOf, err: faultOf } }, destination);
 }
 
 /** The header `traceparent` (W3C Trace Context, section 3.2), of this or a later version. */

@@ -80,7 +80,3 @@ export function makeWhoAsks({ gatewaySecret, directCalls }: TrustOptions): WhoAs
 }
 
 const refused = (message: string) => ({ refusal: failure("UNAUTHENTICATED", message) });
-
-/** Whether the payload of a WebSocket's first message says who asks: that is the gateway's to say, in the upgrade. */
-export const claimsIdentity = (payload: Readonly<Record<string, unknown>>): boolean =>
-  Object.keys(payload).some((name) => /^x-(?:consumer-|credential-|anonymous-consumer$|gateway-secret$)/i.test(name));

@@ -1,13 +1,17 @@
 /** The tables, as numbered steps that are each applied once. */
 import type { Database } from "./database.ts";
+import { emailKey } from "./email-key.ts";
 
 /** The tables are older than this program. */
 export class NotMigrated extends Error {
   override readonly name = "NotMigrated";
 }
 
+/** SQL, or what SQL cannot do: that may run more than once, and by several replicas at a time. */
+type Step = string | ((database: Database) => Promise<void>);
+
 /** Steps in order; the number is the position, from 1. Never edit one that was released: add another. */
-const steps: readonly string[] = [
+const steps: readonly Step[] = [
   `create table users (
     id uuid primary key,
     name text not null,
@@ -23,30 +27,63 @@ const steps: readonly string[] = [
     created_at timestamptz not null default now()
   );
   create index posts_by_user on posts (user_id, id);`,
+  renewEmailKeys,
 ];
+
+/** Rows that are read at a time: a statement on a table of any size ends in time. */
+const PAGE = 10_000;
+
+/**
+ * Step 2: keys of addresses as emailKey makes them since. Of users whose addresses are one by that, one has the new key
+ * (who has it already, else the oldest). The others stay and keep the keys that they had, which nobody gets any more.
+ */
+async function renewEmailKeys(database: Database): Promise<void> {
+  let after: unknown = "00000000-0000-0000-0000-000000000000";
+  for (;;) {
+    const rows = await database.query(
+      `select id, email, email_key from users where id > $1 order by id limit ${PAGE}`,
+      [after],
+    );
+    for (const { id, email, email_key: before } of rows) {
+      after = id;
+      const key = emailKey(String(email));
+      if (key === before) continue;
+      await database.query(
+        "update users set email_key = $2 where id = $1 and not exists (select from users where email_key = $2)",
+        [id, key],
+      );
+    }
+    if (rows.length < PAGE) return;
+  }
+}
 
 /** Any number will do, as long as no other program on the same database takes it. */
 const LOCK = 5_823_001;
 
 /**
- * One script that brings a database of any age to the newest step. It runs as one implicit transaction: several
- * replicas that start at once wait for each other at the lock, and a failing step leaves nothing behind.
+ * Brings a database of any age to the newest step. A step in SQL runs as one implicit transaction: several replicas
+ * that start at once wait for each other at the lock, and a failing step leaves nothing behind.
  */
-export function migrations(): string {
-  const guarded = steps.map(
-    (step, index) => `do $step$ begin
-      if not exists (select from user_api_migrations where step = ${index + 1}) then
-        ${step}
-        insert into user_api_migrations (step) values (${index + 1});
-      end if;
-    end $step$;`,
-  );
-  return [
-    `select pg_advisory_xact_lock(${LOCK});`,
-    "create table if not exists user_api_migrations (step int primary key, applied_at timestamptz default now());",
-    ...guarded,
-  ].join("\n");
+export async function migrateTables(database: Database): Promise<void> {
+  for (const [index, step] of steps.entries()) {
+    const number = index + 1;
+    if (typeof step === "string") await database.script(scriptOf(step, number));
+    else if ((await stepsOf(database)) < number) {
+      await step(database);
+      await database.query("insert into user_api_migrations (step) values ($1) on conflict do nothing", [number]);
+    }
+  }
 }
+
+const scriptOf = (step: string, number: number): string => `
+  select pg_advisory_xact_lock(${LOCK});
+  create table if not exists user_api_migrations (step int primary key, applied_at timestamptz default now());
+  do $step$ begin
+    if not exists (select from user_api_migrations where step = ${number}) then
+      ${step}
+      insert into user_api_migrations (step) values (${number});
+    end if;
+  end $step$;`;
 
 /** How many steps a database has had; 0 for one without our tables. */
 export async function stepsOf(database: Database): Promise<number> {

@@ -27,7 +27,11 @@ async function run({ method, text, values }: Call): Promise<readonly Record<stri
 port.on("message", (call: Call) => {
   run(call).then(
     (rows) => say({ id: call.id, rows }),
-    (error: unknown) => say({ id: call.id, failure: sentence(error) }),
+    (error: unknown) => {
+      say({ id: call.id, failure: sentence(error) });
+      // What WebAssembly has broken off stays broken. Nobody handles this, so the thread ends.
+      if (error instanceof Error && error.name === "RuntimeError") throw error;
+    },
   );
 });
 

@@ -1,5 +1,4 @@
 /** The embedded database: Postgres in this process, its files in a folder or only in memory. */
-import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -10,6 +9,8 @@ import type { Answer, Call } from "./pglite-protocol.ts";
 export interface PgliteOptions {
   /** Where the files live; made when it is missing. In memory when unset: what is written ends with the process. */
   readonly folder?: string;
+  /** Told when the thread has ended by itself: nothing will be answered any more. Default: nobody is told. */
+  readonly onDeath?: (error: Error) => void;
 }
 
 interface Waiting {
@@ -18,25 +19,30 @@ interface Waiting {
 }
 
 /** Starts the thread and waits until PGlite answers. Rejects with FolderInUse when another process has the folder. */
-export async function openPglite({ folder }: PgliteOptions = {}): Promise<Database> {
+export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promise<Database> {
   const unlock = folder === undefined ? async () => undefined : await lockFolder(folder);
   const files = folder === undefined ? undefined : join(folder, "pglite");
   if (files !== undefined) await mkdir(files, { recursive: true });
   const worker = new Worker(new URL(`./pglite-worker${extname(import.meta.url)}`, import.meta.url), {
     workerData: { folder: files },
   });
-  const ended = once(worker, "exit");
+  // Not `once` of node:events, which rejects when the thread fails before it ends.
+  const ended = new Promise((resolve) => worker.once("exit", resolve));
   const waiting = new Map<number, Waiting>();
   let last = 0;
   let lost: Error | undefined;
+  /** From the first answer until it is closed. */
+  let serves = false;
 
   const fail = (error: Error): void => {
     lost ??= error;
+    if (serves) onDeath?.(lost);
+    serves = false;
     for (const { reject } of waiting.values()) reject(lost);
     waiting.clear();
   };
   worker.on("error", fail);
-  worker.on("exit", () => fail(new Error("the embedded database is closed")));
+  worker.on("exit", () => fail(new Error(serves ? "its thread has ended" : "the embedded database is closed")));
   worker.on("message", ({ id, rows, failure }: Answer) => {
     const one = waiting.get(id);
     waiting.delete(id);
@@ -67,12 +73,14 @@ export async function openPglite({ folder }: PgliteOptions = {}): Promise<Databa
     await stop();
     throw error;
   }
+  serves = true;
   return {
     query: (text, values) => call("query", text, values),
     async script(text) {
       await call("script", text);
     },
     async close() {
+      serves = false;
       // A thread that died has closed nothing and cannot be asked to; the folder is given back all the same.
       if (lost === undefined) await call("close").finally(stop);
       else await stop();

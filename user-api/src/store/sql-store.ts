@@ -1,15 +1,13 @@
 /** The store over a database: the same SQL whether a server or PGlite runs it. */
 import type { Database, Row } from "./database.ts";
+import { emailKey } from "./email-key.ts";
 import { type GatherOptions, gather } from "./gather.ts";
-import { migrations, requireMigrated } from "./migrations.ts";
+import { migrateTables, requireMigrated } from "./migrations.ts";
 import type { Post, User, UserStore, UserWithPosts } from "./store.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-
-/** Addresses are compared in this form, so that Ann@x.org and ann@X.org are one. A capital Σ has two small letters. */
-const emailKey = (email: string): string => email.normalize("NFC").toLowerCase().replaceAll("ς", "σ");
 
 const userOf = (row: Row): User => ({ id: String(row.id), name: String(row.name), email: String(row.email) });
 
@@ -33,7 +31,7 @@ export interface UserStoreOptions {
 /** Migrates the database and serves users from it. Owns it: closing the store closes the database, a failure too. */
 export async function openUserStore(database: Database, { migrate = true }: UserStoreOptions = {}): Promise<UserStore> {
   try {
-    if (migrate) await database.script(migrations());
+    if (migrate) await migrateTables(database);
     else await requireMigrated(database);
   } catch (error) {
     await database.close();

@@ -78,6 +78,23 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       }
     });
 
+    const pairs = [
+      ["an accent that has no capital letter of its own", "ταΐζω", "ΤΑΪ\u0301ΖΩ"],
+      ["a letter that is written in two pieces as a capital one", "ǰan", "J\u030can"],
+      ["a letter that is two as capital ones", "straße", "STRASSE"],
+      ["two letters with one capital letter", "ſam", "sam"],
+    ] as const;
+    for (const [what, one, other] of pairs) {
+      it(`takes an e-mail address once: ${what}`, async () => {
+        const id = randomUUIDv7();
+        const address = (name: string): string => `${name}.${id}@example.org`.normalize("NFC");
+        assert.equal(await store.add(user({ email: address(one) })), true);
+        for (const email of [one, other, one.toUpperCase(), other.toLowerCase()].map(address)) {
+          assert.equal(await store.add(user({ email })), false, email);
+        }
+      });
+    }
+
     it("lets one of many simultaneous writers have an address", async () => {
       const email = `${randomUUIDv7()}@example.org`;
       const won = await Promise.all(Array.from({ length: 8 }, () => store.add(user({ email }))));
@@ -119,6 +136,48 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       await store.add(ann);
       const again = await openUserStore({ ...database, close: async () => undefined });
       assert.deepEqual(await again.user(ann.id), ann);
+    });
+
+    it("makes the keys of addresses anew that an older version has made, and keeps all users", async () => {
+      const tag = randomUUIDv7();
+      const old = [
+        ["Ann@Example.org", "ann@example.org"],
+        ["straße@example.org", "straße@example.org"],
+        // Two that were taken for two: the older has the new key.
+        ["ταΐζω@example.org", "ταΐζω@example.org"],
+        ["ΤΑΪ\u0301ΖΩ@example.org", "ταϊ\u0301ζω@example.org"],
+        // Two of which the younger has it already.
+        ["ſam@example.org", "ſam@example.org"],
+        ["sam@example.org", "sam@example.org"],
+      ];
+      const ids = old.map(() => randomUUIDv7()).toSorted();
+      const rows = old.map(([email, key], n) => ({ id: ids[n], email: `${tag}${email}`, key: `${tag}${key}` }));
+      for (const { id, email, key } of rows) {
+        const values = [id, "Ann", email, key];
+        await database.query("insert into users (id, name, email, email_key) values ($1, $2, $3, $4)", values);
+      }
+      await database.query("delete from user_api_migrations where step = 2");
+      const before = await store.users();
+      // Replicas that start together.
+      const migrated = await Promise.all(
+        Array.from({ length: 3 }, () => openUserStore({ ...database, close: async () => undefined })),
+      );
+      assert.deepEqual(await store.users(), before);
+      const keys = await database.query("select email_key from users where email like $1 order by id", [`${tag}%`]);
+      assert.deepEqual(
+        keys.map(({ email_key }) => String(email_key).slice(tag.length)),
+        [
+          "ann@example.org",
+          "strasse@example.org",
+          "ταΐζω@example.org",
+          "ταϊ\u0301ζω@example.org",
+          "ſam@example.org",
+          "sam@example.org",
+        ],
+      );
+      for (const again of migrated) {
+        for (const { email } of rows) assert.equal(await again.add(user({ email: email.toUpperCase() })), false, email);
+      }
     });
 
     it("runs a script as a whole or not at all", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
+import type { Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
 import { arrayStore, ask, fromGateway } from "../testing.ts";
 import { atEnd, create, endAll, FOLLOW, FOLLOW_NAMES, following, listening, until } from "./testing.ts";
@@ -19,12 +20,14 @@ interface StreamOptions {
   readonly path?: string;
   readonly headers?: Record<string, string>;
   readonly body?: string;
+  readonly agent?: Agent;
+  readonly accept?: string;
 }
 
 /** A bare stream. */
 async function open(
   port: number,
-  { method = "POST", path = "/graphql", headers, body }: StreamOptions,
+  { method = "POST", path = "/graphql", headers, body, agent, accept = "text/event-stream" }: StreamOptions,
 ): Promise<Stream> {
   const type = body === undefined ? {} : { "content-type": "application/json" };
   const sent = request({
@@ -32,7 +35,8 @@ async function open(
     port,
     method,
     path,
-    headers: { accept: "text/event-stream", ...type, ...headers },
+    headers: { accept, ...type, ...headers },
+    ...(agent === undefined ? {} : { agent }),
   });
   atEnd(() => sent.destroy());
   sent.on("error", () => undefined);
@@ -134,6 +138,55 @@ describe("an event stream", () => {
     const { port } = await listening({ live: { connections: 1 } });
     await open(port, { body: bodyOf(FOLLOW) });
     assert.equal((await open(port, { body: bodyOf(FOLLOW) })).response.statusCode, 503);
+  });
+
+  it("leaves a connection as it was, for what is asked over it later", { timeout: 20_000 }, async () => {
+    const reading = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<readonly []>();
+    const store = arrayStore({
+      user() {
+        reading.resolve();
+        return gate.promise.then(() => null);
+      },
+    });
+    const { app, port } = await listening({ store, live: { heartbeatMilliseconds: 20 } });
+    const sockets: Socket[] = [];
+    app.server.on("connection", (socket: Socket) => sockets.push(socket));
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    atEnd(() => agent.destroy());
+    const counts: (readonly number[])[] = [];
+    for (let n = 0; n < 20; n++) {
+      const { response } = await open(port, { body: bodyOf("{ users { name } }"), agent });
+      await once(response, "end");
+      counts.push(["close", "end", "timeout", "error"].map((name) => sockets[0]?.listenerCount(name) ?? 0));
+    }
+    assert.deepEqual(counts.at(-1), counts[1]);
+    const slow = open(port, { method: "GET", path: urlOf('{ user(id: "x") { name } }'), agent, accept: "*/*" });
+    await reading.promise;
+    // For longer than an ended stream may stay that nobody reads.
+    const clock = await open(port, { body: bodyOf(FOLLOW) });
+    await until(() => clock.text().length >= 3 * 8);
+    gate.resolve([]);
+    assert.equal((await slow).response.statusCode, 200);
+    assert.equal(sockets.length, 2);
+  });
+
+  it("counts for the rate of its client, and is refused with 429 beyond it", async () => {
+    const { app, port } = await listening({ requestsPerMinute: 2 });
+    await open(port, { body: bodyOf(FOLLOW) });
+    await open(port, { body: bodyOf("{ users { name } }"), headers: fromGateway });
+    await open(port, { method: "GET", path: urlOf(FOLLOW) });
+    await following(app, 2);
+    const { response, text } = await open(port, { body: bodyOf(FOLLOW) });
+    assert.equal(response.statusCode, 429);
+    assert.ok(Number(response.headers["retry-after"]) >= 1);
+    await once(response, "end");
+    const { error, ...rest } = JSON.parse(text());
+    assert.match(error, /^Too many requests\. Retry in \d+ seconds$/);
+    assert.deepEqual(rest, {});
+    assert.equal(app.live.counts().subscriptions, 2);
+    // Another client has a rate of its own.
+    assert.equal((await open(port, { body: bodyOf(FOLLOW), headers: fromGateway })).response.statusCode, 200);
   });
 
   it("shows by comments that it lives", async () => {

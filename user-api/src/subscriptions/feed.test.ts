@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { buildSchema, parse } from "graphql";
+import { firstIdAt } from "../events/repair.ts";
 import type { User } from "../store/store.ts";
 import { type Following, makeFeed } from "./feed.ts";
 import type { Receiver } from "./receiver.ts";
@@ -100,6 +101,34 @@ describe("the feed", () => {
     await feed.settled();
     for (let n = 0; n < 5; n++) await setImmediate();
     assert.deepEqual(names[2], ["next"]);
+  });
+
+  it("tells who comes later of nobody who was created before, although those still wait to be sent", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { feed, follow, names, tell, executions } = rig(gate.promise);
+    const leave = follow("a");
+    tell("ann");
+    tell("bob");
+    follow("a");
+    tell("cy");
+    leave();
+    gate.resolve();
+    await feed.settled();
+    // Nothing is executed for those of whom nobody hears.
+    assert.deepEqual([names, executions()], [[[], ["cy"]], 1]);
+  });
+
+  it("tells of nobody whose id is certainly older than the subscription", async () => {
+    const { feed, follow, names, tell } = rig();
+    const now = Date.now();
+    follow("a");
+    // They come when messages of others come again. The clocks of replicas may differ by 20 s.
+    const [before, perhaps] = [firstIdAt(now - 25_000), firstIdAt(now - 15_000)];
+    tell(before);
+    tell(perhaps);
+    tell(firstIdAt(now + 15_000));
+    await feed.settled();
+    assert.deepEqual(names, [[perhaps, firstIdAt(now + 15_000)]]);
   });
 
   it("tells nobody once it is closed", async () => {

@@ -4,6 +4,10 @@
 export interface LiveLimits {
   /** Sockets and event streams that may be open together. */
   readonly connections: number;
+  /** Those of them that one client may have; 0: any number. */
+  readonly clientConnections: number;
+  /** Bytes that the requests and documents of one client's operations may take. */
+  readonly clientBytes: number;
   /** Operations that one socket may have under way. */
   readonly operations: number;
   /** Bytes that may wait for one operation of a socket. */
@@ -18,6 +22,8 @@ export interface LiveLimits {
 
 export const defaultLiveLimits: LiveLimits = {
   connections: 20_000,
+  clientConnections: 1_000,
+  clientBytes: 8 * 1024 * 1024,
   operations: 100,
   operationBytes: 256 * 1024,
   connectionBytes: 1024 * 1024,

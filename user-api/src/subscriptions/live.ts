@@ -11,8 +11,10 @@ import { makeEventStreams } from "./event-stream.ts";
 import { makeFeed } from "./feed.ts";
 import type { LiveLimits } from "./live-limits.ts";
 import { type Caller, makeOperations, type OperationsOptions } from "./operations.ts";
-import type { Receiver } from "./receiver.ts";
-import { makeSockets, SLOW } from "./sockets.ts";
+import { makeShares, type Share } from "./shares.ts";
+import type { Payload } from "./socket-message.ts";
+import type { Closing } from "./socket-session.ts";
+import { GOING, makeSockets, type Peer, SLOW } from "./sockets.ts";
 import { SUBPROTOCOL } from "./upgrade.ts";
 
 export interface LiveOptions extends Pick<OperationsOptions, "check" | "execute" | "onFollow" | "contextOf"> {
@@ -26,17 +28,19 @@ export interface LiveOptions extends Pick<OperationsOptions, "check" | "execute"
   /** Where sockets are opened. A GET route of this path must be registered later. */
   readonly path: string;
   /** Who asks by a request or by the socket that began as one. */
-  readonly callerOf: (request: FastifyRequest) => Caller;
-  /** Whether the payload of connection_init, read as headers, may pass. */
-  readonly permits: (payload: Readonly<Record<string, unknown>>, request: FastifyRequest) => boolean;
+  readonly callerOf: (request: FastifyRequest) => Omit<Caller, "share">;
+  /** The name of the client whose connection it is. */
+  readonly clientOf: (request: FastifyRequest) => string;
+  /** Whether the payload of connection_init may pass. What it says of who asks holds from then on. */
+  readonly permits: (payload: Payload, request: FastifyRequest) => boolean;
 }
 
 export interface Live {
   /** Answers a request by an event stream. */
   stream(ask: Ask, request: FastifyRequest, reply: FastifyReply): void;
   counts(): LiveCounts;
-  /** Finishes what is queued, then tells all clients that this server goes. */
-  drain(): Promise<void>;
+  /** Begins nothing more, waits for others, finishes what is queued, and tells all clients that this server goes. */
+  drain(others: Promise<unknown>): Promise<void>;
   /** Ends what is still open. */
   cut(): void;
 }
@@ -49,9 +53,24 @@ export interface LiveCounts {
   readonly slow: number;
 }
 
+/** Why there is no further connection. */
+const FULL = {
+  connections: "There are as many connections as there may be",
+  clientConnections: "This client has as many connections as it may have",
+} as const;
+
+/** What a request takes, about. One that nests too deep to be written at all is refused for it later on. */
+function bytesOf(ask: Ask, most: number): number {
+  try {
+    return JSON.stringify(ask).length;
+  } catch {
+    return most;
+  }
+}
+
 /** Call before the routes are registered: sockets share the GET route of the path, with all its hooks. */
 export async function makeLive(app: FastifyInstance, options: LiveOptions): Promise<Live> {
-  const { schema, events, limits, frameBytes, path, callerOf, permits } = options;
+  const { schema, events, limits, frameBytes, path, callerOf, clientOf, permits } = options;
   const { connectionBytes, heartbeatMilliseconds } = limits;
   // Events belong to no request; whoever is told of a fault finds its line by an id all the same.
   const occasion = () => {
@@ -66,6 +85,11 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
       failure("LIMIT_EXCEEDED", `A socket may have ${limits.operations} operations under way`, {
         limit: "operations",
         maximum: limits.operations,
+      }),
+    clientBytes: () =>
+      failure("LIMIT_EXCEEDED", `The operations of a client may take ${limits.clientBytes} bytes together`, {
+        limit: "clientBytes",
+        maximum: limits.clientBytes,
       }),
     slow: () => failure("SLOW_CONSUMER", SLOW),
   };
@@ -82,17 +106,52 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
       errors === undefined ? { data } : { data, errors: errors.map((error) => present(error, occasion())) },
     overrun: () => presented(failure("SLOW_CONSUMER", "More users are created than this subscription can be told of")),
   });
-  const operations = makeOperations({ ...options, feed });
-  const isFull = (): boolean => sockets.size() + streams.size() >= limits.connections;
+  const operations = makeOperations({ ...options, feed, tooMuch: refusals.clientBytes });
+  const shares = makeShares(limits);
+  let going = false;
+
+  /** A connection more, or the reason why there is none. */
+  function enter(request: FastifyRequest): Share | "connections" | "clientConnections" {
+    if (sockets.size() + streams.size() >= limits.connections) return "connections";
+    return shares.enter(clientOf(request)) ?? "clientConnections";
+  }
+
+  /** Who is at the other end of a socket: as the opening request says, and from `connection_init` on as that says. */
+  function peerOf(request: FastifyRequest): Peer | Closing {
+    if (going) return GOING;
+    const entered = enter(request);
+    if (typeof entered === "string") return [1013, FULL[entered]];
+    let caller: Caller = { ...callerOf(request), share: entered };
+    return {
+      admit(payload) {
+        if (payload === undefined) return null;
+        const before = clientOf(request);
+        if (!permits(payload, request)) return [4403, "Forbidden"];
+        let { share } = caller;
+        if (clientOf(request) !== before) {
+          share.leave();
+          // Among all there are it has its place already.
+          const own = shares.enter(clientOf(request));
+          if (own === null) return [1013, FULL.clientConnections];
+          share = own;
+        }
+        caller = { ...callerOf(request), share };
+        return null;
+      },
+      begin(request, receiver, bytes) {
+        // Nobody would wait for its end: the client asks again elsewhere once it is told that we go.
+        if (going) return () => undefined;
+        return operations.begin({ ask: asAsk(request), bytes }, caller, receiver);
+      },
+      left: () => caller.share.leave(),
+    };
+  }
+
   const sockets = makeSockets({
     ...limits,
     socketBytes: connectionBytes,
     refusal,
-    begin: (request) => {
-      const caller = callerOf(request);
-      return (request, receiver) => operations.begin(asAsk(request), caller, receiver);
-    },
-    permits: (request) => (payload) => payload === undefined || permits(payload, request),
+    peerOf,
     onSlow: () => {
       slow += 1;
     },
@@ -106,10 +165,7 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
   // Before the plugin's own hook, which turns what it finds on a route into a handler of sockets.
   app.addHook("onRoute", (route) => {
     if (route.url === path && route.method === "GET") {
-      route.wsHandler = (socket, request) => {
-        if (isFull()) socket.close(1013, "There are as many connections as there may be");
-        else sockets.opened(socket, request);
-      };
+      route.wsHandler = (socket, request) => sockets.opened(socket, request);
     }
   });
   await app.register(fastifyWebsocket, {
@@ -128,21 +184,23 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
 
   return {
     stream(ask, request, reply) {
-      if (isFull()) {
-        throw failure("UNAVAILABLE", "There are as many connections as there may be", {
-          limit: "connections",
-          maximum: limits.connections,
-        });
+      if (going) throw failure("UNAVAILABLE", GOING[1]);
+      const sent = { ask, bytes: bytesOf(ask, frameBytes) };
+      const share = enter(request);
+      if (typeof share === "string") {
+        throw failure("UNAVAILABLE", FULL[share], { limit: share, maximum: limits[share] });
       }
-      const caller = { ...callerOf(request), safe: request.method !== "POST" };
+      const caller = { ...callerOf(request), share, safe: request.method !== "POST" };
       reply.hijack();
       for (const [name, value] of Object.entries(reply.getHeaders())) {
         if (value !== undefined) reply.raw.setHeader(name, value);
       }
-      streams.open(reply.raw, (receiver: Receiver) => operations.begin(ask, caller, receiver));
+      streams.open(reply.raw, (receiver) => operations.begin(sent, caller, receiver), share.leave);
     },
     counts: () => ({ sockets: sockets.size(), streams: streams.size(), subscriptions: feed.size(), slow }),
-    async drain() {
+    async drain(others) {
+      going = true;
+      await others;
       await operations.settled();
       feed.close();
       sockets.close();

@@ -1,6 +1,8 @@
 /** Runs operations for sockets and event streams, by the same checks as for requests. */
+import { createHash } from "node:crypto";
 import {
   createSourceEventStream,
+  type DocumentNode,
   type FormattedExecutionResult,
   GraphQLError,
   type GraphQLFormattedError,
@@ -12,21 +14,32 @@ import { UnderWay } from "../execution/under-way.ts";
 import type { Variables } from "../limits/cost.ts";
 import type { Ask, Documents, Operation } from "../limits/documents.ts";
 import type { Consumer } from "../policy/consumer.ts";
+import { Begun } from "./begun.ts";
 import type { Feed } from "./feed.ts";
 import type { Receiver } from "./receiver.ts";
+import type { Share } from "./shares.ts";
 
 /** Who asks for an operation. */
 export interface Caller extends Occasion {
   readonly consumer: Consumer | null;
+  /** What the connection's client may keep. */
+  readonly share: Share;
   /** Whether the request's method promises to change nothing. */
   readonly safe?: boolean;
   /** Counts an operation against the client's rate; null: it may begin. Absent where a request was counted for it. */
   readonly count?: () => Promise<GraphQLError | null>;
 }
 
+/** What a client has sent: an operation that it asks for, or why that is none. */
+export interface Sent {
+  readonly ask: Ask | GraphQLError;
+  /** What it takes as it came. */
+  readonly bytes: number;
+}
+
 export interface Operations {
-  /** Begins an operation, or tells why what was sent asks for none. The receiver hears of its end exactly once, unless it is stopped before by what is returned. */
-  begin(ask: Ask | GraphQLError, caller: Caller, receiver: Receiver): () => void;
+  /** Begins an operation. The receiver hears of its end exactly once, unless it is stopped before by what is returned. */
+  begin(sent: Sent, caller: Caller, receiver: Receiver): () => void;
   /** Resolves when nothing is under way but subscriptions, and those have sent what they were told of. */
   settled(): Promise<void>;
 }
@@ -34,6 +47,7 @@ export interface Operations {
 /** A checked operation and what goes with it. */
 export interface Asked {
   readonly operation: Operation;
+  /** Those that the operation declares: nobody reads others. */
   readonly variables: Variables | undefined;
   readonly operationName: string | undefined;
 }
@@ -48,7 +62,18 @@ export interface OperationsOptions {
   /** Told of each subscription that begins, or with the errors why it does not. */
   readonly onFollow: (operation: Operation, errors: readonly GraphQLFormattedError[]) => void;
   /** The resolvers' context, new for each execution. */
-  readonly contextOf: (caller: Caller) => object;
+  readonly contextOf: (caller: Pick<Caller, "consumer">) => object;
+  /** The error for a client whose operations would keep more than they may. */
+  readonly tooMuch: () => GraphQLError;
+}
+
+/** What a document takes in memory for each of its tokens, at most, as measured with graphql-js 16. */
+const TOKEN_BYTES = 500;
+
+function tokensOf({ loc }: DocumentNode): number {
+  let tokens = 0;
+  for (let token = loc?.startToken; token; token = token.next ?? undefined) tokens += 1;
+  return tokens;
 }
 
 const formatted = (errors: readonly GraphQLError[], caller: Caller): readonly GraphQLFormattedError[] =>
@@ -64,7 +89,20 @@ function errorsIn(fault: unknown): readonly GraphQLError[] {
   return [new GraphQLError(originalError.message, { originalError })];
 }
 
-export function makeOperations({ schema, feed, check, execute, onFollow, contextOf }: OperationsOptions): Operations {
+/** graphql-js passes by what is not declared. By entries, because a variable may be called __proto__. */
+function declaredOf({ node }: Operation, given: Variables): Variables {
+  const names = (node.variableDefinitions ?? []).map(({ variable }) => variable.name.value);
+  return Object.fromEntries(names.filter((name) => Object.hasOwn(given, name)).map((name) => [name, given[name]]));
+}
+
+/** The same for all who ask the same. A hash, so that not each of them keeps the text. */
+function keyOf({ operation, operationName, variables }: Asked, consumer: Consumer | null): string {
+  const text = JSON.stringify([operation.source, operationName, variables, consumer]);
+  return createHash("sha256").update(text).digest("base64");
+}
+
+export function makeOperations(options: OperationsOptions): Operations {
+  const { schema, feed, check, execute, onFollow, contextOf, tooMuch } = options;
   const single = new UnderWay();
 
   /** Whether the subscription may begin: its variables fit and its resolver has no objection. */
@@ -79,69 +117,69 @@ export function makeOperations({ schema, feed, check, execute, onFollow, context
     return "errors" in stream ? (stream.errors ?? []) : null;
   }
 
+  async function follow(asked: Asked, caller: Caller, begun: Begun): Promise<void> {
+    const refusal = await refusalOf(asked, caller);
+    if (begun.over) return;
+    const { operation, operationName, variables } = asked;
+    const { consumer, share } = caller;
+    const key = keyOf(asked, consumer);
+    const release = refusal === null ? share.keepShared(key, TOKEN_BYTES * tokensOf(operation.document)) : null;
+    const errors = formatted(refusal ?? (release === null ? [tooMuch()] : []), caller);
+    onFollow(operation, errors);
+    if (release === null) {
+      begun.fail(errors);
+      return;
+    }
+    begun.onEnd(release);
+    const { document } = operation;
+    const context = () => contextOf({ consumer });
+    begun.onEnd(feed.follow({ document, operationName, variables, key, context }, begun));
+  }
+
+  async function run(ask: Ask | GraphQLError, caller: Caller, begun: Begun): Promise<void> {
+    if (ask instanceof GraphQLError) throw ask;
+    const operation = check(ask);
+    if ("errors" in operation) {
+      begun.fail(formatted(operation.errors, caller));
+      return;
+    }
+    const asked: Asked = {
+      operation,
+      variables: ask.variables ? declaredOf(operation, ask.variables) : undefined,
+      operationName: ask.operationName ?? undefined,
+    };
+    if (operation.node.operation === OperationTypeNode.SUBSCRIPTION) {
+      await follow(asked, caller, begun);
+      return;
+    }
+    if (operation.node.operation === OperationTypeNode.MUTATION && caller.safe) {
+      throw failure("BAD_REQUEST", "Mutations are sent by POST or over a WebSocket");
+    }
+    const result = await execute(asked, caller);
+    if (begun.over) return;
+    begun.next(JSON.stringify(result));
+    begun.complete();
+  }
+
+  async function begin({ ask, bytes }: Sent, caller: Caller, begun: Begun): Promise<void> {
+    // At once, for counting may take time in which more come.
+    const release = caller.share.keep(bytes);
+    if (release !== null) begun.onEnd(release);
+    const tooMany = (await caller.count?.()) ?? null;
+    if (tooMany !== null) throw tooMany;
+    if (release === null) throw tooMuch();
+    if (!begun.over) await run(ask, caller, begun);
+  }
+
   return {
-    begin(ask, caller, receiver) {
-      let over = false;
-      let unfollow = (): void => undefined;
-
-      async function follow(asked: Asked): Promise<void> {
-        const refusal = await refusalOf(asked, caller);
-        if (over) return;
-        const errors = formatted(refusal ?? [], caller);
-        onFollow(asked.operation, errors);
-        if (refusal !== null) {
-          receiver.fail(errors);
-          return;
-        }
-        const { operation, operationName, variables } = asked;
-        unfollow = feed.follow(
-          {
-            document: operation.document,
-            operationName,
-            variables,
-            key: JSON.stringify([operation.source, operationName, variables, caller.consumer]),
-            context: () => contextOf(caller),
-          },
-          receiver,
-        );
-      }
-
-      async function run(): Promise<void> {
-        const tooMany = (await caller.count?.()) ?? null;
-        if (tooMany !== null) throw tooMany;
-        if (over) return;
-        if (ask instanceof GraphQLError) throw ask;
-        const operation = check(ask);
-        if ("errors" in operation) {
-          receiver.fail(formatted(operation.errors, caller));
-          return;
-        }
-        const asked = {
-          operation,
-          variables: ask.variables ?? undefined,
-          operationName: ask.operationName ?? undefined,
-        };
-        if (operation.node.operation === OperationTypeNode.SUBSCRIPTION) {
-          await follow(asked);
-          return;
-        }
-        if (operation.node.operation === OperationTypeNode.MUTATION && caller.safe) {
-          throw failure("BAD_REQUEST", "Mutations are sent by POST or over a WebSocket");
-        }
-        const result = await execute(asked, caller);
-        if (over) return;
-        receiver.next(JSON.stringify(result));
-        receiver.complete();
-      }
-
-      const running = run().catch((fault: unknown) => {
-        if (!over) receiver.fail(formatted(errorsIn(fault), caller));
-      });
-      void single.add(running);
-      return () => {
-        over = true;
-        unfollow();
-      };
+    begin(sent, caller, receiver) {
+      const begun = new Begun(receiver);
+      void single.add(
+        begin(sent, caller, begun).catch((fault: unknown) => {
+          if (!begun.over) begun.fail(formatted(errorsIn(fault), caller));
+        }),
+      );
+      return () => begun.end();
     },
 
     async settled() {

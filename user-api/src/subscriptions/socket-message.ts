@@ -11,9 +11,15 @@ export interface OperationRequest {
   readonly variables?: Variables | null | undefined;
 }
 
+export interface Subscribe {
+  readonly type: "subscribe";
+  readonly id: string;
+  readonly payload: OperationRequest;
+}
+
 export type Message =
   | { readonly type: "connection_init" | "ping" | "pong"; readonly payload?: Payload }
-  | { readonly type: "subscribe"; readonly id: string; readonly payload: OperationRequest }
+  | Subscribe
   | { readonly type: "complete"; readonly id: string };
 
 const isRecord = (value: unknown): value is Payload =>

@@ -34,7 +34,7 @@ function open({ acknowledged = true, operations = 3, permits = true } = {}) {
         one.stopped = true;
       };
     },
-    permits: () => permits,
+    admit: () => (permits ? null : [4403, "Forbidden"]),
     acknowledged: () => {
       acknowledgements += 1;
     },

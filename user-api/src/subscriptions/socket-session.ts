@@ -7,22 +7,26 @@
  */
 import type { GraphQLFormattedError } from "graphql";
 import type { Receiver } from "./receiver.ts";
-import { type OperationRequest, type Payload, readMessage } from "./socket-message.ts";
+import { type OperationRequest, type Payload, readMessage, type Subscribe } from "./socket-message.ts";
 
 export interface Session {
   /** A frame of the client; null for one that is no text. */
   received(text: string | null): void;
-  /** The socket is gone: all operations stop. */
+  /** The socket is gone, or was closed by us: all operations stop, and what still comes is passed by. */
   ended(): void;
 }
+
+/** How a socket is closed. */
+export type Closing = readonly [code: number, reason: string];
 
 export interface SessionOptions {
   /** Queues a frame. `operation` is whom its bytes are counted for, until they have left. */
   readonly send: (frame: string, operation?: Outflow) => void;
   readonly close: (code: number, reason: string) => void;
-  readonly begin: (request: OperationRequest, receiver: Receiver) => () => void;
-  /** Whether the payload of connection_init may pass. */
-  readonly permits: (payload: Payload | undefined) => boolean;
+  /** @param bytes what the request takes as it came. */
+  readonly begin: (request: OperationRequest, receiver: Receiver, bytes: number) => () => void;
+  /** Lets the payload of connection_init pass, or tells how to close the socket. */
+  readonly admit: (payload: Payload | undefined) => Closing | null;
   /** Told once the client may begin operations. */
   readonly acknowledged: () => void;
   /** Operations that may be under way at a time. */
@@ -43,7 +47,7 @@ interface Operation extends Outflow {
 }
 
 export function makeSession(options: SessionOptions): Session {
-  const { send, close, begin, permits, acknowledged, operations, operationBytes, refusal } = options;
+  const { send, close, begin, admit, acknowledged, operations, operationBytes, refusal } = options;
   let state: "new" | "initialised" | "closed" = "new";
   const active = new Map<string, Operation>();
 
@@ -60,21 +64,27 @@ export function makeSession(options: SessionOptions): Session {
   }
 
   function init(payload: Payload | undefined): void {
-    if (state === "initialised") shut(4429, "Too many initialisation requests");
-    else if (permits(payload)) {
-      state = "initialised";
-      acknowledged();
-      send('{"type":"connection_ack"}');
-    } else shut(4403, "Forbidden");
+    if (state === "initialised") {
+      shut(4429, "Too many initialisation requests");
+      return;
+    }
+    const closing = admit(payload);
+    if (closing !== null) {
+      shut(...closing);
+      return;
+    }
+    state = "initialised";
+    acknowledged();
+    send('{"type":"connection_ack"}');
   }
 
-  function subscribe(id: string, request: OperationRequest): void {
+  function subscribe({ id, payload }: Subscribe, bytes: number): void {
     if (state === "new") shut(4401, "Unauthorized");
     else if (active.has(id)) shut(4409, `Subscriber for ${id} already exists`);
-    else start(id, request);
+    else start(id, payload, bytes);
   }
 
-  function start(id: string, request: OperationRequest): void {
+  function start(id: string, request: OperationRequest, bytes: number): void {
     const quoted = JSON.stringify(id);
     const error = (errors: readonly GraphQLFormattedError[]): void =>
       send(`{"id":${quoted},"type":"error","payload":${JSON.stringify(errors)}}`);
@@ -87,7 +97,7 @@ export function makeSession(options: SessionOptions): Session {
     active.set(id, operation);
     // An id is free again once its operation has ended; what the former one still says must not reach the next.
     const forget = (): boolean => active.get(id) === operation && active.delete(id);
-    const stop = begin(request, {
+    const receiver: Receiver = {
       next(result) {
         if (active.get(id) !== operation) return;
         if (operation.bytes > operationBytes) {
@@ -102,8 +112,8 @@ export function makeSession(options: SessionOptions): Session {
       complete() {
         if (forget()) send(`{"id":${quoted},"type":"complete"}`);
       },
-    });
-    operation.stop = stop;
+    };
+    operation.stop = begin(request, receiver, bytes);
   }
 
   function complete(id: string): void {
@@ -129,7 +139,7 @@ export function makeSession(options: SessionOptions): Session {
       const message = text === null ? "Invalid message received: binary" : readMessage(text);
       if (typeof message === "string") shut(4400, message);
       else if (message.type === "connection_init") init(message.payload);
-      else if (message.type === "subscribe") subscribe(message.id, message.payload);
+      else if (message.type === "subscribe") subscribe(message, text?.length ?? 0);
       else if (message.type === "complete") complete(message.id);
       else if (message.type === "ping") pong(message.payload);
     },

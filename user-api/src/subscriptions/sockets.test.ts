@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
 import { arrayStore, ask, fromGateway } from "../testing.ts";
 import {
   acknowledged,
-  atEnd,
   bareSocket,
   create,
   endAll,
@@ -14,6 +12,7 @@ import {
   init,
   listening,
   nextMessage,
+  rawSocket,
   type SocketOptions,
   subscribe,
   until,
@@ -57,8 +56,8 @@ describe("a socket", () => {
   ];
   for (const [name, bytes, code] of frames) {
     it(`that sends ${name} is closed with ${code}`, async () => {
-      const { url } = await listening();
-      const { raw, rest } = await rawSocket(url);
+      const { port } = await listening();
+      const { raw, rest } = await rawSocket(port);
       raw.write(Buffer.from(bytes));
       const chunks: Buffer[] = [rest];
       for await (const chunk of raw) chunks.push(chunk);
@@ -219,8 +218,8 @@ describe("a client that is slower than its events", () => {
   });
 
   it("is not answered its pings without end", async () => {
-    const { url } = await listening({ live: { connectionBytes: 1_000 } });
-    const { raw } = await rawSocket(url);
+    const { port } = await listening({ live: { connectionBytes: 1_000 } });
+    const { raw } = await rawSocket(port);
     raw.pause();
     // 125 bytes of payload, masked by zeros.
     const ping = Buffer.concat([Buffer.from([0x89, 0xfd, 0, 0, 0, 0]), Buffer.alloc(125)]);
@@ -235,29 +234,3 @@ describe("a client that is slower than its events", () => {
     assert.ok(pongs < 19_000_000, `${pongs} bytes of pongs`);
   });
 });
-
-/** A socket by hand, right behind its handshake, and what came with that. */
-async function rawSocket(url: string): Promise<{ raw: Socket; rest: Buffer }> {
-  const { hostname, port } = new URL(url);
-  const raw = connect(Number(port), hostname);
-  atEnd(() => raw.destroy());
-  raw.write(
-    [
-      "GET /graphql HTTP/1.1",
-      `host: ${hostname}:${port}`,
-      "connection: upgrade",
-      "upgrade: websocket",
-      "sec-websocket-version: 13",
-      "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
-      "sec-websocket-protocol: graphql-transport-ws",
-      "\r\n",
-    ].join("\r\n"),
-  );
-  let got = Buffer.alloc(0);
-  while (!got.includes("\r\n\r\n")) {
-    const [chunk] = await once(raw, "data");
-    got = Buffer.concat([got, chunk]);
-  }
-  assert.match(String(got), /^HTTP\/1\.1 101 /);
-  return { raw, rest: got.subarray(got.indexOf("\r\n\r\n") + 4) };
-}

@@ -1,11 +1,17 @@
 /** WebSockets: heartbeat, bounds on what waits to be read, and the end of all. The protocol is socket-session.ts. */
 import type { FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
-import { makeSession, type SessionOptions } from "./socket-session.ts";
+import { type Closing, makeSession, type Session, type SessionOptions } from "./socket-session.ts";
+
+/** Who is at the other end. */
+export interface Peer extends Pick<SessionOptions, "begin" | "admit"> {
+  /** The socket is gone. */
+  readonly left: () => void;
+}
 
 export interface SocketOptions extends Pick<SessionOptions, "operations" | "operationBytes" | "refusal"> {
-  readonly begin: (request: FastifyRequest) => SessionOptions["begin"];
-  readonly permits: (request: FastifyRequest) => SessionOptions["permits"];
+  /** Who opens a socket, or how it is closed at once. */
+  readonly peerOf: (request: FastifyRequest) => Peer | Closing;
   /** Bytes that may wait for one socket; beyond it the client is too slow, and the socket is closed with 1013. */
   readonly socketBytes: number;
   /** How long a client may take for `connection_init`. */
@@ -17,7 +23,7 @@ export interface SocketOptions extends Pick<SessionOptions, "operations" | "oper
 }
 
 export interface Sockets {
-  /** Takes over a socket right after its handshake. */
+  /** Takes over a socket right after its handshake, or closes it. */
   opened(socket: WebSocket, request: FastifyRequest): void;
   /** How many are open. */
   size(): number;
@@ -28,36 +34,45 @@ export interface Sockets {
 }
 
 export const SLOW = "This client is slower than its events";
+/** How sockets are closed when the server ends. */
+export const GOING: Closing = [1001, "The server is shutting down"];
 
 export function makeSockets(options: SocketOptions): Sockets {
-  const { socketBytes, initMilliseconds, heartbeatMilliseconds, onSlow } = options;
-  const open = new Set<WebSocket>();
+  const { socketBytes, initMilliseconds, heartbeatMilliseconds, onSlow, peerOf } = options;
+  const open = new Map<WebSocket, Session>();
   const answered = new WeakSet<WebSocket>();
   // A peer that vanished without a word (half-open) is found only by asking.
   const heartbeat = setInterval(() => {
-    for (const socket of open) {
+    for (const socket of open.keys()) {
       if (!answered.delete(socket)) socket.terminate();
       else if (socket.readyState === socket.OPEN) socket.ping();
     }
   }, heartbeatMilliseconds).unref();
 
+  /** A client may go on sending for as long as it does not answer the close: nothing of it is heard. */
+  function shut(socket: WebSocket, session: Session, [code, reason]: Closing): void {
+    session.ended();
+    socket.close(code, reason);
+  }
+
   return {
     opened(socket, request) {
-      open.add(socket);
+      const peer = peerOf(request);
+      if (!("begin" in peer)) {
+        socket.close(...peer);
+        return;
+      }
       answered.add(socket);
-      const late = setTimeout(() => socket.close(4408, "Connection initialisation timeout"), initMilliseconds);
       const session = makeSession({
         ...options,
-        begin: options.begin(request),
-        permits: options.permits(request),
+        ...peer,
         acknowledged: () => clearTimeout(late),
         close: (code, reason) => socket.close(code, reason),
         send(frame, operation) {
           if (socket.readyState !== socket.OPEN) return;
           if (socket.bufferedAmount > socketBytes) {
-            session.ended();
             onSlow();
-            socket.close(1013, SLOW);
+            shut(socket, session, [1013, SLOW]);
             return;
           }
           if (operation === undefined) {
@@ -71,6 +86,10 @@ export function makeSockets(options: SocketOptions): Sockets {
           });
         },
       });
+      const late = setTimeout(() => {
+        shut(socket, session, [4408, "Connection initialisation timeout"]);
+      }, initMilliseconds);
+      open.set(socket, session);
       socket.on("message", (data, isBinary) => {
         answered.add(socket);
         session.received(isBinary ? null : String(data));
@@ -84,15 +103,16 @@ export function makeSockets(options: SocketOptions): Sockets {
         open.delete(socket);
         clearTimeout(late);
         session.ended();
+        peer.left();
       });
     },
     size: () => open.size,
     close() {
-      for (const socket of open) socket.close(1001, "The server is shutting down");
+      for (const [socket, session] of open) shut(socket, session, GOING);
     },
     cut() {
       clearInterval(heartbeat);
-      for (const socket of open) socket.terminate();
+      for (const socket of open.keys()) socket.terminate();
     },
   };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
 import { arrayStore, ask, codesOf } from "../testing.ts";
+import type { OperationRequest } from "./socket-message.ts";
 import { clients, create, endAll, FOLLOW, FOLLOW_NAMES, firstOf, following, listening, until } from "./testing.ts";
 
 afterEach(endAll);
@@ -102,7 +103,8 @@ for (const client of clients) {
       );
     });
 
-    const refused = [
+    const INVALID = "GRAPHQL_VALIDATION_FAILED";
+    const refused: readonly (readonly [name: string, OperationRequest, code: string, limit?: string])[] = [
       ["a syntax error", { query: "subscription {" }, "GRAPHQL_PARSE_FAILED"],
       ["an unknown field", { query: "subscription { userCreated { age } }" }, "GRAPHQL_VALIDATION_FAILED"],
       [
@@ -132,21 +134,71 @@ for (const client of clients) {
         },
         "LIMIT_EXCEEDED",
       ],
+      ["a list that costs too much", { query: `{ users(first: 900) { name } }` }, "LIMIT_EXCEEDED", "cost"],
+      [
+        "an event that costs too much",
+        { query: `subscription { userCreated { ${"id ".repeat(300)} } }` },
+        "LIMIT_EXCEEDED",
+        "cost",
+      ],
+      [
+        "too many root fields",
+        { query: `{ ${Array.from({ length: 11 }, (_, n) => `a${n}: __typename`).join(" ")} }` },
+        "LIMIT_EXCEEDED",
+        "rootFields",
+      ],
+      [
+        "too many root fields of a subscription",
+        { query: `subscription { ${"userCreated { id } ".repeat(11)} }` },
+        "LIMIT_EXCEEDED",
+        "rootFields",
+      ],
+      ["a field that is skipped", { query: `subscription { userCreated @skip(if: true) { id } }` }, INVALID],
+      [
+        "a field that may not be included",
+        {
+          query: "subscription ($a: Boolean!) { userCreated @include(if: $a) { id } }",
+          variables: { a: false },
+        },
+        INVALID,
+      ],
+      [
+        "a field in a fragment that may not be included",
+        {
+          query:
+            "subscription ($a: Boolean = false) { ... { ...A @include(if: $a) } } fragment A on Subscription { userCreated { id } }",
+        },
+        INVALID,
+      ],
+      [
+        "a field in a fragment that is skipped",
+        {
+          query:
+            "subscription { ...A } fragment A on Subscription { ...B } fragment B on Subscription { ...A userCreated @skip(if: true) { id } }",
+        },
+        INVALID,
+      ],
       ["an unknown operation", { query: `${FOLLOW_NAMES}`, operationName: "B" }, "GRAPHQL_VALIDATION_FAILED"],
       ["introspection", { query: '{ __type(name: "User") { name } }' }, "GRAPHQL_VALIDATION_FAILED"],
-    ] as const;
-    for (const [name, operation, code] of refused) {
+    ];
+    for (const [name, operation, code, limit] of refused) {
       it(`refuses ${name} with ${code}`, async () => {
-        const { app, port } = await listening({ limits: { depth: 2 }, introspection: false });
+        const limits = { depth: 2, cost: 250 };
+        const { app, port, logged } = await listening({ limits, introspection: false });
         await assert.rejects(firstOf(client, port, operation), (errors: unknown) => {
           assert.ok(Array.isArray(errors), String(errors));
           assert.deepEqual(
             errors.map(({ extensions }) => extensions.code),
             [code],
           );
+          if (limit !== undefined) assert.equal(errors[0].extensions.limit, limit);
           return true;
         });
         assert.equal(app.live.counts().subscriptions, 0);
+        assert.deepEqual(
+          logged.filter(({ level }) => Number(level) > 30),
+          [],
+        );
       });
     }
 

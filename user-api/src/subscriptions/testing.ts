@@ -1,6 +1,7 @@
 /** What the tests of subscriptions share. */
+import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import type { FormattedExecutionResult } from "graphql";
@@ -107,4 +108,48 @@ export async function acknowledged(url: string, options: SocketOptions = {}): Pr
 export async function nextMessage(socket: WebSocket): Promise<Record<string, unknown>> {
   const [data] = await once(socket, "message");
   return JSON.parse(String(data));
+}
+
+/** A connection by hand, which sends what it is told to and reads nothing of its own. */
+export async function rawConnection(port: number): Promise<Socket> {
+  const raw = connect(port, "127.0.0.1");
+  atEnd(() => raw.destroy());
+  raw.on("error", () => undefined);
+  await once(raw, "connect");
+  return raw;
+}
+
+export const upgradeTo = (port: number): string =>
+  [
+    "GET /graphql HTTP/1.1",
+    `host: 127.0.0.1:${port}`,
+    "connection: upgrade",
+    "upgrade: websocket",
+    "sec-websocket-version: 13",
+    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+    "sec-websocket-protocol: graphql-transport-ws",
+    "\r\n",
+  ].join("\r\n");
+
+/** A text in a frame of a client, masked by zeros. */
+export function frameOf(text: string): Buffer {
+  const payload = Buffer.from(text);
+  const head = Buffer.from([0x81, 0xfe, 0, 0, 0, 0, 0, 0]);
+  head.writeUInt16BE(payload.length, 2);
+  return Buffer.concat([head, payload]);
+}
+
+export const CLOSE_FRAME = Buffer.from([0x88, 0x80, 0, 0, 0, 0]);
+
+/** A socket by hand, right behind its handshake, and what came with that. */
+export async function rawSocket(port: number): Promise<{ raw: Socket; rest: Buffer }> {
+  const raw = await rawConnection(port);
+  raw.write(upgradeTo(port));
+  let got = Buffer.alloc(0);
+  while (!got.includes("\r\n\r\n")) {
+    const [chunk] = await once(raw, "data");
+    got = Buffer.concat([got, chunk]);
+  }
+  assert.match(String(got), /^HTTP\/1\.1 101 /);
+  return { raw, rest: got.subarray(got.indexOf("\r\n\r\n") + 4) };
 }

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { Writable } from "node:stream";
+import { describe, it } from "node:test";
+import { makeLog } from "./log.ts";
+
+/** What a line of the log says of an error. */
+function logged(err: unknown): Readonly<Record<string, unknown>> {
+  const lines: string[] = [];
+  const log = makeLog(
+    "info",
+    new Writable({
+      write(line, _encoding, done) {
+        lines.push(String(line));
+        done();
+      },
+    }),
+  );
+  log.warn({ err }, "a line");
+  if (err instanceof Error) log.warn(err, "the same");
+  for (const line of lines) assert.doesNotMatch(line, /hunter2/);
+  return JSON.parse(lines[0] ?? "").err;
+}
+
+const withMembers = (message: string, members: object, options?: ErrorOptions): Error =>
+  Object.assign(new Error(message, options), members);
+/** As ioredis' reply errors have it. */
+const command = { name: "hello", args: ["3", "AUTH", "default", "hunter2"] };
+
+describe("an error in the log", () => {
+  it("has its type, its words and its stack, and what names its kind", () => {
+    const members = { code: "ECONNREFUSED", errno: -111, syscall: "connect", address: "127.0.0.1", port: 1 };
+    const { stack, ...rest } = logged(withMembers("connect ECONNREFUSED", members));
+    assert.deepEqual(rest, { type: "Error", message: "connect ECONNREFUSED", ...members });
+    assert.match(String(stack), /^Error: connect ECONNREFUSED\n +at /);
+  });
+
+  it("has nothing else that a library hangs on it: not the command with its password, not the connection", () => {
+    for (const members of [{ command }, { client: { password: "hunter2" } }, { input: "redis://:hunter2@host" }]) {
+      assert.deepEqual(Object.keys(logged(withMembers("WRONGPASS", members))), ["type", "message", "stack"]);
+    }
+  });
+
+  it("has the words of its causes and the errors inside, without theirs", () => {
+    const inner = withMembers("inside", { command, code: "A" });
+    const cause = withMembers("the reason", { command }, { cause: inner });
+    const { message, aggregateErrors } = logged(
+      Object.assign(new AggregateError([inner], "all failed", { cause }), { command }),
+    );
+    assert.equal(message, "all failed: the reason: inside");
+    const [first] = aggregateErrors as readonly Record<string, unknown>[];
+    assert.deepEqual({ ...first, stack: "" }, { type: "Error", message: "inside", stack: "", code: "A" });
+  });
+
+  it("does not repeat the arguments of a command that Redis does not have", () => {
+    // As Redis before 6 answers HELLO, and every Redis whose AUTH was renamed.
+    const words = "ERR unknown command `HELLO`, with args beginning with: ";
+    const { message } = logged(new Error(`${words}\`3\`, \`AUTH\`, \`default\`, \`hunter2\`, `));
+    assert.equal(message, `${words}[redacted]`);
+  });
+
+  it("is told by its words when it is no error at all", () => {
+    assert.deepEqual(logged("just words"), { message: "just words" });
+    assert.deepEqual(logged({ command }), { message: "[object Object]" });
+  });
+});

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emailKey } from "./email-key.ts";
+
+/** Every letter that has a case, alone and with what is written above or below letters. */
+const texts = Array.from({ length: 0x1f000 }, (_, code) => code)
+  .filter((code) => code > 0x20 && (code < 0xd800 || code > 0xdfff))
+  .map((code) => String.fromCodePoint(code))
+  .filter((letter) => letter.toUpperCase() !== letter || letter.toLowerCase() !== letter)
+  .flatMap((letter) => ["", "\u0301", "\u0308", "\u0307", "\u030c", "\u0313"].map((mark) => `a${letter}${mark}b@x.org`))
+  .map((text) => text.normalize("NFC"));
+
+describe("the form in which addresses are compared", () => {
+  it("is one for all ways to write an address: capital or small letters, accents in one piece or two", () => {
+    assert.ok(texts.length > 10_000);
+    for (const text of texts) {
+      const key = emailKey(text);
+      const ways = [
+        text.toUpperCase(),
+        text.toLowerCase(),
+        text.normalize("NFD"),
+        text.toUpperCase().toLowerCase(),
+        key,
+      ];
+      for (const way of ways) assert.equal(emailKey(way), key, `${text} ${way}`);
+    }
+  });
+
+  it("is the address in small letters where that says it all, as it was before", () => {
+    for (const [address, key] of [
+      ["Ann.O'Neil+1@Example.ORG", "ann.o'neil+1@example.org"],
+      ["ZOÉ@Example.org", "zoé@example.org"],
+      ["ΝΊΚΟΣ@example.org", "νίκοσ@example.org"],
+      ["ИВАН@пример.рф", "иван@пример.рф"],
+    ] as const) {
+      assert.equal(emailKey(address), key);
+    }
+  });
+
+  it("keeps apart what differs by more than that", () => {
+    for (const [one, other] of [
+      ["zoe@x.org", "zoé@x.org"],
+      ["müller@x.org", "mueller@x.org"],
+      ["а@x.org", "a@x.org"],
+    ] as const) {
+      assert.notEqual(emailKey(one), emailKey(other));
+    }
+  });
+});

@@ -1,0 +1,140 @@
+/** Whatever clients do, a server that drains has ended when its time is over. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { afterEach, describe, it } from "node:test";
+import { arrayStore } from "../testing.ts";
+import {
+  acknowledged,
+  CLOSE_FRAME,
+  create,
+  endAll,
+  following,
+  frameOf,
+  init,
+  listening,
+  rawConnection,
+  rawSocket,
+  subscribe,
+  until,
+  upgradeTo,
+} from "./testing.ts";
+
+afterEach(endAll);
+
+/** A store that does not answer who asks for users. */
+function silentStore() {
+  const asked = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<readonly []>();
+  const added: string[] = [];
+  const store = arrayStore({
+    users() {
+      asked.resolve();
+      return gate.promise;
+    },
+    async add({ name }) {
+      added.push(name);
+      return true;
+    },
+  });
+  return { store, asked: asked.promise, answer: () => gate.resolve([]), added };
+}
+
+describe("the end of a server", () => {
+  it("does not wait for an upgrade that comes meanwhile: it is refused, and its connection ends", {
+    timeout: 20_000,
+  }, async () => {
+    const { store, asked, answer } = silentStore();
+    const { app, port, url } = await listening({ store, drainMilliseconds: 60_000 });
+    const socket = await acknowledged(url);
+    socket.send(subscribe("1", "{ users { name } }"));
+    await asked;
+    const raw = await rawConnection(port);
+    const closing = app.close();
+    raw.write(upgradeTo(port));
+    assert.match(await text(raw), /^HTTP\/1.1 503 /);
+    answer();
+    await closing;
+  });
+
+  it("cuts an upgrade whose client does not go", { timeout: 20_000 }, async () => {
+    const { store, asked } = silentStore();
+    const { app, port, url } = await listening({ store, drainMilliseconds: 100 });
+    const socket = await acknowledged(url);
+    socket.send(subscribe("1", "{ users { name } }"));
+    await asked;
+    const raw = await rawConnection(port);
+    raw.pause();
+    const closing = app.close();
+    raw.write(upgradeTo(port));
+    await closing;
+  });
+
+  it("cuts sockets that were too many and do not go", { timeout: 20_000 }, async () => {
+    const { app, port } = await listening({ live: { connections: 0 }, drainMilliseconds: 100 });
+    const { raw } = await rawSocket(port);
+    raw.pause();
+    await app.close();
+  });
+
+  it("does not wait for a store that does not answer those who follow", { timeout: 20_000 }, async () => {
+    const { store, asked } = silentStore();
+    const { app, url } = await listening({ store, drainMilliseconds: 100 });
+    const socket = await acknowledged(url);
+    socket.send(subscribe("1", "{ users { name } }"));
+    await asked;
+    const began = performance.now();
+    await app.close();
+    assert.ok(performance.now() - began < 5_000);
+  });
+
+  it("begins nothing more for those who are there", { timeout: 20_000 }, async () => {
+    const { store, asked, answer, added } = silentStore();
+    const { app, url } = await listening({ store, drainMilliseconds: 60_000 });
+    const socket = await acknowledged(url);
+    socket.send(subscribe("1", "{ users { name } }"));
+    await asked;
+    const closing = app.close();
+    socket.send(subscribe("2", create("late").query));
+    socket.send('{"type":"ping"}');
+    await once(socket, "message");
+    answer();
+    assert.equal((await once(socket, "close"))[0], 1001);
+    await closing;
+    assert.deepEqual(added, []);
+  });
+});
+
+describe("a socket that the server has closed", () => {
+  const mutation = [frameOf(init), frameOf(subscribe("1", create("late").query))];
+
+  it("executes nothing that comes behind 4408", { timeout: 20_000 }, async () => {
+    const { store, added } = silentStore();
+    const { app, port } = await listening({ store, live: { initMilliseconds: 30 } });
+    const { raw, rest } = await rawSocket(port);
+    const closed = rest.length > 0 ? rest : (await once(raw, "data"))[0];
+    assert.deepEqual([closed[0], closed.readUInt16BE(2)], [0x88, 4408]);
+    raw.write(Buffer.concat([...mutation, CLOSE_FRAME]));
+    await until(() => app.live.counts().sockets === 0);
+    assert.deepEqual(added, []);
+  });
+
+  it("executes nothing that comes behind 1001, and follows nothing more", { timeout: 20_000 }, async () => {
+    const { store, added } = silentStore();
+    const { app, port } = await listening({ store });
+    const { raw } = await rawSocket(port);
+    raw.write(Buffer.concat([frameOf(init), frameOf(subscribe("2"))]));
+    await following(app, 1);
+    const ended = new Promise<void>((resolve) => {
+      raw.on("data", (chunk: Buffer) => {
+        if (chunk.includes("The server is shutting down")) resolve();
+      });
+    });
+    const closing = app.close();
+    await ended;
+    assert.equal(app.live.counts().subscriptions, 0);
+    raw.write(Buffer.concat([frameOf(subscribe("1", create("late").query)), CLOSE_FRAME]));
+    await closing;
+    assert.deepEqual(added, []);
+  });
+});

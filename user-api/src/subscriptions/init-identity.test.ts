@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { afterEach, describe, it } from "node:test";
+import { type Asker, makeWhoAsks } from "../policy/who-asks.ts";
+import { fromGateway, GATEWAY_SECRET } from "../testing.ts";
+import { askerOfInit } from "./init-identity.ts";
+import { acknowledged, bareSocket, create, endAll, listening, nextMessage, subscribe } from "./testing.ts";
+
+afterEach(endAll);
+
+const whoAsks = makeWhoAsks({ gatewaySecret: GATEWAY_SECRET, directCalls: true });
+const secret = { "x-gateway-secret": GATEWAY_SECRET };
+const nobody: Asker = { consumer: null, address: "127.0.0.1", gateway: false };
+const demo: Asker = {
+  consumer: { id: "1", username: "demo", tags: ["reader", "writer"] },
+  address: "10.0.0.9",
+  gateway: true,
+};
+
+describe("the payload of connection_init", () => {
+  const believed = [
+    ["without claims says nothing", { token: "x", headers: { "x-consumer-id": "2" } }, nobody, nobody.consumer],
+    ["without claims changes nothing", {}, demo, demo.consumer],
+    [
+      "names a consumer together with the secret",
+      { ...secret, "x-consumer-id": "2", "x-consumer-username": "ann" },
+      nobody,
+      { id: "2", username: "ann", tags: [] },
+    ],
+    [
+      "names a consumer in any case",
+      { "X-Gateway-Secret": GATEWAY_SECRET, "X-CONSUMER-ID": "2", "X-Consumer-Tags": "a, b" },
+      nobody,
+      { id: "2", username: "2", tags: ["a", "b"] },
+    ],
+    [
+      "may name the gateway's anonymous consumer, who is nobody",
+      { ...secret, "x-consumer-id": "2", "x-anonymous-consumer": "true" },
+      nobody,
+      null,
+    ],
+    ["shows the secret alone", secret, nobody, null],
+    ["shows the secret alone, and the consumer stays", secret, demo, demo.consumer],
+    ["repeats the consumer that opened the socket", { ...secret, "x-consumer-id": "1" }, demo, demo.consumer],
+    [
+      "repeats all of it",
+      { ...secret, "x-consumer-id": "1", "x-consumer-username": "demo", "x-consumer-tags": "reader,writer" },
+      demo,
+      demo.consumer,
+    ],
+  ] as const;
+  for (const [name, payload, opener, consumer] of believed) {
+    it(name, () => {
+      const asker = askerOfInit(payload, { opener, whoAsks });
+      assert.deepEqual(asker?.consumer, consumer);
+      assert.equal(asker?.address, opener.address);
+    });
+  }
+
+  const refused: readonly (readonly [string, Readonly<Record<string, unknown>>, Asker])[] = [
+    ["names a consumer without the secret", { "x-consumer-id": "2" }, nobody],
+    ["names the very consumer that opened the socket, without the secret", { "x-consumer-id": "1" }, demo],
+    ["shows another secret", { "x-gateway-secret": "x", "x-consumer-id": "2" }, nobody],
+    ["shows another secret and names nobody", { "x-gateway-secret": "x" }, demo],
+    ["shows a secret that is no text", { "x-gateway-secret": [GATEWAY_SECRET], "x-consumer-id": "2" }, nobody],
+    ["names a consumer by a number", { ...secret, "x-consumer-id": 2 }, nobody],
+    ["shows the secret twice", { ...secret, "X-Gateway-Secret": GATEWAY_SECRET, "x-consumer-id": "2" }, nobody],
+    ["names two consumers", { ...secret, "x-consumer-id": "2", "X-Consumer-ID": "1" }, nobody],
+    ["names another consumer than the gateway has", { ...secret, "x-consumer-id": "2" }, demo],
+    [
+      "gives the gateway's consumer another name",
+      { ...secret, "x-consumer-id": "1", "x-consumer-username": "ann" },
+      demo,
+    ],
+    ["gives the gateway's consumer other tags", { ...secret, "x-consumer-id": "1", "x-consumer-tags": "admin" }, demo],
+    ["says that the gateway's consumer is nobody", { ...secret, "x-anonymous-consumer": "true" }, demo],
+  ];
+  for (const [name, payload, opener] of refused) {
+    it(`is refused when it ${name}`, () => {
+      assert.equal(askerOfInit(payload, { opener, whoAsks }), null);
+    });
+  }
+
+  it("is not believed by who has no secret", () => {
+    const whoAsks = makeWhoAsks({ gatewaySecret: undefined, directCalls: true });
+    assert.equal(askerOfInit({ ...secret, "x-consumer-id": "2" }, { opener: nobody, whoAsks }), null);
+  });
+});
+
+describe("a socket whose init names its consumer", () => {
+  const policy = { access: "authenticated", rules: {} } as const;
+  const claim = { ...secret, "X-Consumer-ID": "2", "X-Consumer-Username": "ann" };
+  const initWith = (payload: object): string => JSON.stringify({ type: "connection_init", payload });
+
+  it("acts for that consumer, also by its rate and its share", async () => {
+    const { url } = await listening({ policy, requestsPerMinute: 3, live: { clientConnections: 1 } });
+    const socket = await bareSocket(url);
+    socket.send(initWith(claim));
+    assert.deepEqual(await nextMessage(socket), { type: "connection_ack" });
+    socket.send(subscribe("1", create("ann").query));
+    assert.equal((await nextMessage(socket)).type, "next");
+    // The address has its connection back, and the consumer has used up its own.
+    const address = await bareSocket(url);
+    address.send(initWith(claim));
+    assert.equal((await once(address, "close"))[0], 1013);
+    const other = await acknowledged(url);
+    other.send(subscribe("1", create("bob").query));
+    assert.match(JSON.stringify(await nextMessage(other)), /RATE_LIMITED|UNAUTHENTICATED/);
+  });
+
+  it("keeps its place when there is no other one", async () => {
+    const { url } = await listening({ policy, live: { connections: 1 } });
+    const socket = await bareSocket(url);
+    socket.send(initWith(claim));
+    assert.deepEqual(await nextMessage(socket), { type: "connection_ack" });
+  });
+
+  for (const [name, payload, headers] of [
+    ["without the secret", { "X-Consumer-ID": "1" }, {}],
+    ["with a wrong secret", { ...claim, "x-gateway-secret": "wrong" }, {}],
+    ["who is another one than the gateway's", claim, fromGateway],
+  ] as const) {
+    it(`${name} is closed with 4403, and executes nothing`, async () => {
+      const { url, http } = await listening({ policy: { access: "open", rules: {} } });
+      const socket = await bareSocket(url, { headers });
+      socket.send(initWith(payload));
+      socket.send(subscribe("1", create("ann").query));
+      assert.deepEqual((await once(socket, "close")).map(String), ["4403", "Forbidden"]);
+      assert.deepEqual(await (await fetch(`${http}?query={users{name}}`)).json(), { data: { users: [] } });
+    });
+  }
+});

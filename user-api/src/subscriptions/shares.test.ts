@@ -1,0 +1,191 @@
+/** What one client may have of what is there for all. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { afterEach, describe, it } from "node:test";
+import { arrayStore, ask, fromGateway } from "../testing.ts";
+import { makeShares } from "./shares.ts";
+import {
+  acknowledged,
+  bareSocket,
+  create,
+  endAll,
+  FOLLOW,
+  FOLLOW_NAMES,
+  following,
+  init,
+  listening,
+  nextMessage,
+  subscribe,
+  until,
+} from "./testing.ts";
+
+afterEach(endAll);
+
+const limits = { clientConnections: 2, clientBytes: 100 };
+
+/** What cannot be refused. */
+function given<Value>(value: Value | null): Value {
+  assert.ok(value !== null);
+  return value;
+}
+
+describe("the share of a client", () => {
+  it("has so many connections, each until it leaves", () => {
+    const { enter } = makeShares(limits);
+    const first = given(enter("a"));
+    given(enter("a"));
+    assert.equal(enter("a"), null);
+    given(enter("b"));
+    first.leave();
+    first.leave();
+    given(enter("a"));
+    assert.equal(enter("a"), null);
+  });
+
+  it("has any number of connections when none is set", () => {
+    const { enter } = makeShares({ ...limits, clientConnections: 0 });
+    for (let n = 0; n < 100; n++) given(enter("a"));
+  });
+
+  it("keeps so much over all its connections, and no more, until that is given back", () => {
+    const { enter } = makeShares(limits);
+    const [one, other] = [given(enter("a")), given(enter("a"))];
+    const back = given(one.keep(60));
+    assert.equal(other.keep(41), null);
+    given(other.keep(40));
+    given(given(enter("b")).keep(100));
+    back();
+    back();
+    given(one.keep(60));
+    assert.equal(one.keep(1), null);
+  });
+
+  it("keeps once what its operations share, until the last of them has ended", () => {
+    const { enter } = makeShares(limits);
+    const share = given(enter("a"));
+    const ends = [given(share.keepShared("x", 90)), given(share.keepShared("x", 90))];
+    assert.equal(share.keepShared("y", 90), null);
+    ends[0]?.();
+    ends[0]?.();
+    assert.equal(share.keepShared("y", 90), null);
+    ends[1]?.();
+    given(share.keepShared("y", 90));
+  });
+});
+
+describe("a client", () => {
+  /** A subscription in so many bytes. */
+  const long = (bytes: number) => `${FOLLOW_NAMES} #${"x".repeat(bytes)}`;
+
+  it("may have so many sockets and streams, and others have theirs", async () => {
+    const { app, url, http } = await listening({ live: { clientConnections: 2 } });
+    const socket = await bareSocket(url);
+    const headers = { accept: "text/event-stream" };
+    const stream = () => fetch(`${http}?query=${encodeURIComponent(FOLLOW)}`, { headers });
+    const first = await stream();
+    const refused = await stream();
+    assert.equal(refused.status, 503);
+    const { errors } = (await refused.json()) as { errors: { extensions: object }[] };
+    assert.deepEqual(errors[0]?.extensions, { code: "UNAVAILABLE", limit: "clientConnections", maximum: 2 });
+    const closed = await once(await bareSocket(url), "close");
+    assert.deepEqual(closed.map(String), ["1013", "This client has as many connections as it may have"]);
+    await acknowledged(url, { headers: fromGateway });
+    await first.body?.cancel();
+    socket.terminate();
+    await until(() => app.live.counts().streams === 0 && app.live.counts().sockets === 1);
+    await acknowledged(url);
+    assert.equal((await stream()).status, 200);
+  });
+
+  it("may have operations of so many bytes together, and learns it by an error", async () => {
+    const { app, url } = await listening({ live: { clientBytes: 50_000 } });
+    const [one, other] = [await acknowledged(url), await acknowledged(url)];
+    one.send(subscribe("1", long(20_000)));
+    await following(app, 1);
+    const message = nextMessage(other);
+    other.send(subscribe("1", long(30_000)));
+    const { id, type, payload } = await message;
+    assert.deepEqual([id, type], ["1", "error"]);
+    assert.deepEqual((payload as { extensions: unknown }[])[0]?.extensions, {
+      code: "LIMIT_EXCEEDED",
+      limit: "clientBytes",
+      maximum: 50_000,
+    });
+    const stranger = await acknowledged(url, { headers: fromGateway });
+    stranger.send(subscribe("1", long(30_000)));
+    await following(app, 2);
+    // Long ids are kept as well.
+    const refused = nextMessage(other);
+    other.send(subscribe("2".repeat(30_000)));
+    assert.equal((await refused).type, "error");
+    one.send('{"type":"complete","id":"1"}');
+    await following(app, 1);
+    other.send(subscribe("1", long(30_000)));
+    await following(app, 2);
+  });
+
+  it("has what it kept again when an operation has failed, is complete, or its socket is gone", async () => {
+    const { app, url } = await listening({ live: { clientBytes: 50_000 } });
+    const socket = await acknowledged(url);
+    const ends: string[] = [];
+    socket.on("message", (data) => {
+      const { type, payload } = JSON.parse(String(data));
+      if (type !== "next") ends.push(payload?.[0].extensions.code ?? type);
+    });
+    for (const query of [`{ nobody } #${"x".repeat(30_000)}`, `{ users { id } } #${"x".repeat(30_000)}`]) {
+      for (const id of ["1", "2"]) {
+        const count = ends.length;
+        socket.send(subscribe(id, query));
+        await until(() => ends.length > count);
+      }
+    }
+    assert.deepEqual(ends, ["GRAPHQL_VALIDATION_FAILED", "GRAPHQL_VALIDATION_FAILED", "complete", "complete"]);
+    socket.send(subscribe("4", long(30_000)));
+    await following(app, 1);
+    socket.terminate();
+    await following(app, 0);
+    const next = await acknowledged(url);
+    next.send(subscribe("1", long(30_000)));
+    await following(app, 1);
+  });
+
+  it("keeps a document once, however often it follows by it, and others beside it", async () => {
+    const { app, url } = await listening({ live: { clientBytes: 20_000 } });
+    const socket = await acknowledged(url);
+    // 9 tokens; by themselves the documents of all would take more than there is.
+    for (let n = 0; n < 50; n++) socket.send(subscribe(`${n}`, FOLLOW_NAMES));
+    await following(app, 50);
+    const refused: unknown[] = [];
+    socket.on("message", (data) => refused.push(JSON.parse(String(data)).payload[0].extensions.limit));
+    for (let n = 50; n < 60; n++) socket.send(subscribe(`${n}`, `subscription { userCreated { a${n}: name } }`));
+    await until(() => app.live.counts().subscriptions + refused.length === 60);
+    assert.deepEqual(new Set(refused), new Set(["clientBytes"]));
+  });
+});
+
+describe("variables that nobody declared", () => {
+  it("are no part of what is asked", async () => {
+    let reads = 0;
+    const store = arrayStore({
+      async postsOf(ids) {
+        reads += 1;
+        return ids.map(() => []);
+      },
+    });
+    const { app, url } = await listening({ store });
+    const socket = await bareSocket(url);
+    socket.send(init);
+    await nextMessage(socket);
+    const query = "subscription ($a: Boolean!) { userCreated { name posts { title } email @include(if: $a) } }";
+    for (const [id, variables] of [{ a: false }, { a: false, b: "x" }, { b: [1], a: false }].entries()) {
+      socket.send(JSON.stringify({ id: `${id}`, type: "subscribe", payload: { query, variables } }));
+    }
+    await following(app, 3);
+    const told: unknown[] = [];
+    socket.on("message", (data) => told.push(JSON.parse(String(data)).payload));
+    await ask(app, create("ann"));
+    await until(() => told.length === 3);
+    for (const payload of told) assert.deepEqual(payload, { data: { userCreated: { name: "ann", posts: [] } } });
+    assert.equal(reads, 1);
+  });
+});
