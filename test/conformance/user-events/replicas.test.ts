@@ -5,6 +5,7 @@ import { Client } from "pg";
 import { WebSocket } from "ws";
 import { type Postgres, startPostgres } from "../../tools/postgres.ts";
 import { type Redis, startRedis } from "../../tools/redis.ts";
+import { openLink } from "./link.ts";
 import {
   allFollow,
   bySocket,
@@ -96,6 +97,22 @@ describe("two processes on one database", () => {
       timesOf(followed, names),
       names.map(() => 1),
     );
+  });
+
+  it("end in time though the database answers no more", { timeout: 30_000 }, async (context) => {
+    const address = new URL(postgres.url);
+    const link = await openLink(Number(address.port));
+    context.after(() => link.cut());
+    address.port = String(link.port);
+    const drain = { SLUICE_USER_API_DRAIN_SECONDS: "1" };
+    const replica = await startReplica({ SLUICE_USER_API_DATABASE_URL: address.href, ...drain });
+    await connected([replica], "database", true);
+    link.freeze();
+    const asked = create(replica, "ann").catch(() => undefined);
+    replica.process.signal("SIGTERM");
+    assert.deepEqual(await replica.process.ended(), { code: 1, signal: null });
+    assert.match(replica.process.output(), /could not close in time what was open/);
+    await asked;
   });
 
   it("let a client go on at the other when one of them is stopped", async (context) => {

@@ -61,6 +61,9 @@ function listenFailure(error: unknown, { host, port }: Settings): Error {
   return new StartFailure(`cannot listen on ${host}:${port} (SLUICE_USER_API_LISTEN): ${wordsOf(error)}`);
 }
 
+/** Milliseconds for all that follows the drain: the last users are told of, and connections end. */
+const CLOSING = 5_000;
+
 export async function serve(settings: Settings, log: FastifyBaseLogger): Promise<void> {
   const { trustedDocuments: file, drainSeconds, mode, migrate } = settings;
   const unknown = unknownFields(settings.policy, buildSchema(schema));
@@ -101,6 +104,12 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
     if (ending) return;
     ending = true;
     why();
+    // A server that answers no more can hold up what closes the connections to it.
+    const late = setTimeout(() => {
+      log.fatal("could not close in time what was open; ends all the same");
+      process.exit(1);
+    }, drainMilliseconds + CLOSING);
+    late.unref();
     app.close().then(
       () => log.info("stopped"),
       (error: unknown) => {
