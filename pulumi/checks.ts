@@ -1,9 +1,8 @@
 /** What is wrong with a release as a whole: charts/sluice/templates/checks.yaml says the same. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { hasPostgres } from "./objects/databases.ts";
+import { hasPostgres, redisServer } from "./objects/databases.ts";
 import { labelsOf, longestName, type Release } from "./objects/names.ts";
-import type { Values } from "./values.ts";
 
 /** A fault of the values: `path` is empty when it is one of the whole. */
 export interface Fault {
@@ -19,7 +18,7 @@ export interface Fault {
 export const faultsOf = (release: Release): readonly Fault[] => [
   ...nameFaults(release),
   ...contradictions(release),
-  ...variableFaults(release.values),
+  ...variableFaults(release),
   ...labelFaults(release),
 ];
 
@@ -77,23 +76,33 @@ function contradictions(release: Release): readonly Fault[] {
 
 type Part = "operator" | "gateway" | "admin" | "userApi";
 
-/** By part and variable: the value that sets it, empty where none does. */
-const ownVariables: Readonly<Record<Part, Readonly<Record<string, string>>>> = parse(
+type Variables = Readonly<Record<string, string>>;
+
+/** By variable: the value that sets it, empty where none does; below `with` those that are there with a server alone. */
+type Listed = Variables & { readonly with?: Readonly<Record<"postgres" | "redis", Variables>> };
+
+const ownVariables: Readonly<Record<Part, Listed>> = parse(
   readFileSync(new URL("../charts/sluice/files/own-variables.yaml", import.meta.url), "utf8"),
 );
 
 const OWN = "the chart's own: other objects rely on it";
 
-function variableFaults(values: Values): readonly Fault[] {
-  return Object.entries(ownVariables).flatMap(([part, variables]) =>
-    Object.entries(variables)
-      .filter(([name]) => Object.hasOwn(values[part as Part].env, name))
+function variableFaults(release: Release): readonly Fault[] {
+  return Object.entries(ownVariables).flatMap(([part, { with: servers, ...always }]) => {
+    const variables: Variables = {
+      ...always,
+      ...(hasPostgres(release) ? servers?.postgres : {}),
+      ...(redisServer(release) === undefined ? {} : servers?.redis),
+    };
+    const { env } = release.values[part as Part];
+    return Object.entries(variables)
+      .filter(([name]) => Object.hasOwn(env, name))
       .map(([name, value]) => ({
         path: `${part}.env.${name}`,
         message: value === "" ? `this variable is ${OWN}` : `${value} sets this variable: set that instead`,
-        surplus: true,
-      })),
-  );
+        surplus: true as const,
+      }));
+  });
 }
 
 /** The chart's own labels choose pods, and say whose an object is. */

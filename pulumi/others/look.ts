@@ -3,7 +3,7 @@
  * the same name as its own, whosever it is, and `pulumi destroy` would delete it.
  */
 import { type CustomResource, mergeOptions, output, RunError, runtime, secret } from "@pulumi/pulumi";
-import { type Found, othersClaim } from "./owner.ts";
+import { type Found, othersClaim, STACK_LABEL } from "./owner.ts";
 import type { Identity, Reader } from "./reader.ts";
 
 export interface Looking {
@@ -32,7 +32,9 @@ export function lookFirst({ stack, read }: Looking): () => Promise<void> {
     if (claims.length === 0) return goOn([]);
     const more = claims.length > TOLD ? [`and ${claims.length - TOLD} more`] : [];
     throw new RunError(
-      [`The stack ${stack} would take what is not its own:`, ...claims.slice(0, TOLD), ...more, ADVICE].join("\n  "),
+      [`The stack ${stack} would take what is not its own:`, ...claims.slice(0, TOLD), ...more, adviceFor(stack)].join(
+        "\n  ",
+      ),
     );
   };
 }
@@ -40,8 +42,12 @@ export function lookFirst({ stack, read }: Looking): () => Promise<void> {
 /** Objects that are named: where another's whole release is, a few tell it. */
 const TOLD = 10;
 
-const ADVICE =
-  "Nothing was changed. Give the stack a namespace or name of its own (sluice:namespace, sluice:name), let it live in a namespace of others (sluice:ownNamespace false), or go on with what made them";
+const adviceFor = (stack: string): string =>
+  [
+    "Nothing was changed. Give the stack a namespace or name of its own (sluice:namespace, sluice:name), let it live in a",
+    "namespace of others (sluice:ownNamespace false), or go on with what made them. What is this stack's all the same,",
+    `because it was renamed or lost its label: kubectl label --overwrite KIND NAME ${STACK_LABEL}=${stack}`,
+  ].join("\n  ");
 
 const isNamed = (props: unknown): props is Identity & { readonly data?: unknown } => {
   const { apiVersion, kind, metadata } = (props ?? {}) as Partial<Identity>;

@@ -1,7 +1,7 @@
 /** What the cluster has, asked of the API server: Pulumi's provider tells a program nothing of what it did not create. */
 import { existsSync, readFileSync } from "node:fs";
 import { ApiException, KubeConfig, KubernetesObjectApi } from "@kubernetes/client-node";
-import { Config } from "@pulumi/pulumi";
+import { Config, RunError } from "@pulumi/pulumi";
 import type { Found } from "./owner.ts";
 
 /** What names an object. */
@@ -12,34 +12,56 @@ export interface Identity {
 }
 
 /**
- * Null when there is none, and also where it cannot be asked for: who has no cluster, or may not read, is told so by the
- * provider, in a preview too.
+ * Null when there is none, and also where nobody answers or the program may not read: who has no cluster, or no permission,
+ * is told so by the provider, in a preview too. Rejects when the API server answers something else, or nothing for long.
  */
 export type Reader = (identity: Identity) => Promise<Found | null>;
 
 /** Milliseconds for one answer. */
 const PATIENCE = 20_000;
 
-/** Reads from the cluster that the provider uses by default: `kubernetes:kubeconfig` and `:context`, else KUBECONFIG. */
+/** Objects that are asked for at a time: an API server answers 429 to those who ask for all at once. */
+const AT_A_TIME = 8;
+
+/**
+ * Reads from the cluster that the provider uses by default: `kubernetes:kubeconfig`, `:context` and `:cluster`, else
+ * KUBECONFIG.
+ */
 export function createReader(config = new Config("kubernetes")): Reader {
   const api = connect(config);
   if (api === null) return async () => null;
-  return async ({ apiVersion, kind, metadata: { name, namespace } }) => {
-    const { promise: late, resolve } = Promise.withResolvers<null>();
-    const timer = setTimeout(resolve, PATIENCE, null);
-    try {
-      return await Promise.race([
-        api.read({ apiVersion, kind, metadata: { name, namespace } }) as Promise<Found>,
-        late,
-      ]);
-    } catch (error) {
-      if (error instanceof ApiException && error.code >= 500) throw error;
-      return null;
-    } finally {
-      clearTimeout(timer);
-    }
+  const lanes = Array.from({ length: AT_A_TIME }, () => Promise.resolve<unknown>(null));
+  let asked = 0;
+  return (identity) => {
+    const lane = asked++ % AT_A_TIME;
+    const answer = (lanes[lane] ?? Promise.resolve()).then(() => read(api, identity));
+    lanes[lane] = answer.catch(() => null);
+    return answer;
   };
 }
+
+/** May not ask, or has not said who asks: forbidden and unauthorized. */
+const isRefused = (code: number): boolean => code === 401 || code === 403;
+
+async function read(api: KubernetesObjectApi, { apiVersion, kind, metadata }: Identity): Promise<Found | null> {
+  const { name, namespace } = metadata;
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const words = `the API server has not answered for ${PATIENCE / 1000} s what it has of ${kind} ${name}`;
+  const timer = setTimeout(reject, PATIENCE, new RunError(words));
+  try {
+    return await Promise.race([api.read({ apiVersion, kind, metadata: { name, namespace } }) as Promise<Found>, late]);
+  } catch (error) {
+    if (error instanceof RunError) throw error;
+    // Without a code nobody has answered, or the cluster does not know the kind.
+    if (!(error instanceof ApiException) || error.code === 404 || isRefused(error.code)) return null;
+    throw new RunError(`the API server answered ${error.code} when asked what it has of ${kind} ${name}: try again`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The current context with another cluster in it. */
+const OTHER = "sluice-other-cluster";
 
 function connect(config: Config): KubernetesObjectApi | null {
   const cluster = new KubeConfig();
@@ -49,6 +71,12 @@ function connect(config: Config): KubernetesObjectApi | null {
     else cluster.loadFromString(existsSync(given) ? readFileSync(given, "utf8") : given);
     const context = config.get("context");
     if (context !== undefined) cluster.setCurrentContext(context);
+    const other = config.get("cluster");
+    const current = cluster.getContextObject(cluster.getCurrentContext());
+    if (other !== undefined && current !== null) {
+      cluster.addContext({ ...current, name: OTHER, cluster: other });
+      cluster.setCurrentContext(OTHER);
+    }
     return KubernetesObjectApi.makeApiClient(cluster);
   } catch {
     return null;

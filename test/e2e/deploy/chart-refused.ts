@@ -34,7 +34,7 @@ const wrong: readonly (readonly [what: string, values: string, words: RegExp])[]
   ],
   [
     "a variable that would need another value",
-    "userApi.env.SLUICE_USER_API_REDIS_URL=redis://a",
+    "redis.host=b,userApi.env.SLUICE_USER_API_REDIS_URL=redis://a",
     /SLUICE_USER_API_REDIS_URL: redis\.host sets/,
   ],
   [

@@ -65,6 +65,7 @@ export function startLoad({ url, headers, every = 20, patience = 10_000 }: LoadO
   let connections = 0;
   let sent = 0;
   let going = true;
+  let stopped = Number.POSITIVE_INFINITY;
 
   function ask(agent: Agent, id: string): Promise<number> {
     return new Promise((resolve, reject) => {
@@ -88,6 +89,7 @@ export function startLoad({ url, headers, every = 20, patience = 10_000 }: LoadO
         if (isRefused) refused.push(Math.round(performance.now() - began));
         else if (mayRepeat) repeated.push(id);
         else return reject(error);
+        if (performance.now() - stopped > patience) return reject(new Error(`nobody came back: ${error.message}`));
         pause(every).then(() => ask(isRefused ? agent : own, id).then(resolve, reject));
       });
       asked.end();
@@ -116,6 +118,7 @@ export function startLoad({ url, headers, every = 20, patience = 10_000 }: LoadO
   return {
     async stop() {
       going = false;
+      stopped = performance.now();
       await Promise.all(both);
       kept.destroy();
       return { name, statuses, failures, failed, refused, repeated, connections };

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { Config, RunError, runtime } from "@pulumi/pulumi";
+import { createReader } from "./reader.ts";
+
+/** An API server that answers for each Secret the status that it is called after: `status-403`. */
+const asked: string[] = [];
+const server = createServer((request, response) => {
+  asked.push(request.url ?? "");
+  const [, status] = /status-(\d+)$/.exec(request.url ?? "") ?? [];
+  const resources = [{ name: "secrets", kind: "Secret", namespaced: true, verbs: ["get"], singularName: "secret" }];
+  const found = { apiVersion: "v1", kind: "Secret", metadata: { name: "a", labels: { team: "b" } } };
+  const body = status === undefined ? { kind: "APIResourceList", groupVersion: "v1", resources } : found;
+  response.writeHead(Number(status ?? 200), { "content-type": "application/json" }).end(JSON.stringify(body));
+});
+
+function kubeconfig(clusters: Readonly<Record<string, number>>): string {
+  const [first = ""] = Object.keys(clusters);
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: Object.entries(clusters).map(([name, port]) => ({
+      name,
+      // The client refuses plain HTTP otherwise.
+      cluster: { server: `http://127.0.0.1:${port}`, "insecure-skip-tls-verify": true },
+    })),
+    users: [{ name: "me", user: {} }],
+    contexts: [{ name: "here", context: { cluster: first, user: "me" } }],
+    "current-context": "here",
+  });
+}
+
+function readerOf(config: Readonly<Record<string, string>>) {
+  runtime.setAllConfig(Object.fromEntries(Object.entries(config).map(([key, text]) => [`kubernetes:${key}`, text])));
+  const read = createReader(new Config("kubernetes"));
+  return (name: string) => read({ apiVersion: "v1", kind: "Secret", metadata: { name, namespace: "shop" } });
+}
+
+describe("what the cluster has", () => {
+  let port: number;
+  before(async () => {
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    port = (server.address() as AddressInfo).port;
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  test("is read with its labels", async () => {
+    const found = await readerOf({ kubeconfig: kubeconfig({ a: port }) })("status-200");
+    assert.deepEqual(found?.metadata.labels, { team: "b" });
+    assert.equal(asked.at(-1), "/api/v1/namespaces/shop/secrets/status-200");
+  });
+
+  for (const status of [401, 403, 404])
+    test(`is nothing for an answer ${status}: of what is refused the provider tells`, async () => {
+      assert.equal(await readerOf({ kubeconfig: kubeconfig({ a: port }) })(`status-${status}`), null);
+    });
+
+  for (const status of [429, 500, 503])
+    test(`is not known after an answer ${status}, and is not taken for nothing`, async () => {
+      const reading = readerOf({ kubeconfig: kubeconfig({ a: port }) })(`status-${status}`);
+      await assert.rejects(reading, (error) => RunError.isInstance(error) && error.message.includes(`${status}`));
+    });
+
+  test("is nothing where there is no cluster", async () => {
+    assert.equal(await readerOf({ kubeconfig: "/nowhere" })("status-200"), null);
+  });
+
+  test("is asked of the cluster that the provider is told to use", async () => {
+    const other = { kubeconfig: kubeconfig({ a: 1, b: port }), cluster: "b" };
+    assert.notEqual(await readerOf(other)("status-200"), null);
+  });
+});
