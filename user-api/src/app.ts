@@ -30,7 +30,6 @@ import type { UserStore } from "./store/store.ts";
 import { askerOfInit } from "./subscriptions/init-identity.ts";
 import { type Live, makeLive } from "./subscriptions/live.ts";
 import { defaultLiveLimits, type LiveLimits } from "./subscriptions/live-limits.ts";
-import { faultOfRoot } from "./subscriptions/root-field.ts";
 import { refusalOf } from "./subscriptions/upgrade.ts";
 
 export interface AppOptions {
@@ -208,9 +207,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         return asker !== null;
       },
       check(ask) {
-        const bounded = documents.bounded(ask);
-        const fault = "errors" in bounded ? null : faultOfRoot(bounded);
-        const operation = fault === null ? documents.valid(ask) : { errors: [fault] };
+        const operation = documents.valid(ask);
         if ("errors" in operation) metrics.refused(operation.errors.map(codeOf));
         return operation;
       },

@@ -149,6 +149,10 @@ describe("settings", () => {
     });
   });
 
+  it("lets the one consumer of a route have a quarter of all connections", () => {
+    assert.equal(defaultLiveLimits.clientConnections, 5_000);
+  });
+
   it("asks for the gateway's secret in production, unless nobody is served", () => {
     const result = readSettings({});
     assert.ok("violations" in result);

@@ -89,6 +89,7 @@ describe("the rates of two replicas with one Redis", () => {
     } finally {
       process.kill(pid, "SIGCONT");
     }
+    await sharing(second, first);
     await says([first], BACK);
     // Neither has counted this one for itself.
     for (const replica of [first, second]) assert.deepEqual(await statuses(replica, used, 1), [429]);
@@ -103,7 +104,17 @@ describe("the rates of two replicas with one Redis", () => {
     await admin.config("SET", "maxmemory", "1");
     assert.deepEqual(await statuses(replica, newClient(), 5), [200, 200, 200, 200, 429]);
     await says([replica], AWAY);
+    // A connection more, which says nothing of whether it counts.
+    const before = Number((await admin.info("stats")).match(/total_connections_received:(\d+)/)?.[1]);
+    await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    const reconnected = async () => {
+      const now = Number((await admin.info("stats")).match(/total_connections_received:(\d+)/)?.[1]);
+      return now > before && (await statuses(replica, newClient(), 1))[0] === 200;
+    };
+    await waitFor(reconnected, { timeout: 10_000, what: "a connection" });
+    assert.equal(count(replica, BACK), 0);
     await admin.config("SET", "maxmemory", "0");
+    await sharing(first, replica);
     assert.deepEqual(await statuses(replica, used, 1), [429]);
     await says([replica], BACK);
     await says([replica], AWAY);
@@ -120,8 +131,8 @@ describe("the rates of two replicas with one Redis", () => {
       assert.deepEqual(await statuses(replica, client, 6), [200, 200, 200, 200, 429, 429]);
     }
     await redis.restart();
-    await says([one, other], BACK);
     await sharing(one, other);
+    await says([one, other], BACK);
     await says([one, other], AWAY);
   });
 

@@ -112,4 +112,39 @@ describe("what other replicas are to be told", () => {
     sent.at(-1)?.gate.resolve();
     await events.close();
   });
+
+  it("has one such word for a burst, and the next one only when all is through", async () => {
+    const { events, sent, create } = await rig();
+    const users = Array.from({ length: 1_001 }, create);
+    await settle();
+    sent.at(-1)?.gate.resolve();
+    const later = [];
+    for (let n = 0; n < 10; n++) {
+      later.push(create().id);
+      await settle();
+    }
+    assert.equal(sent.length, 1_001);
+    assert.deepEqual(sent.at(-1)?.message, { missedAfter: users[1_000]?.id });
+    for (const { gate } of sent) gate.resolve();
+    await settle();
+    assert.equal(sent.length, 1_002);
+    assert.deepEqual(sent.at(-1)?.message, { missedAfter: later.toSorted()[0] });
+    sent.at(-1)?.gate.resolve();
+    await events.close();
+  });
+
+  it("is announced before the end when it is left out of a burst", async () => {
+    const { events, sent, create } = await rig();
+    for (let n = 0; n < 1_001; n++) create();
+    await settle();
+    sent.at(-1)?.gate.resolve();
+    await settle();
+    const { id } = create();
+    const closed = events.close();
+    for (const { gate } of sent) gate.resolve();
+    await settle();
+    assert.deepEqual(sent.at(-1)?.message, { missedAfter: id });
+    sent.at(-1)?.gate.resolve();
+    await closed;
+  });
 });

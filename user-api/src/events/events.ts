@@ -7,7 +7,7 @@ import { UnderWay } from "../execution/under-way.ts";
 import type { User, UserStore } from "../store/store.ts";
 import { type Message, readMessage, writeMessage } from "./message.ts";
 import { makeRecent } from "./recent.ts";
-import { makeRepair } from "./repair.ts";
+import { earlier, makeRepair } from "./repair.ts";
 import type { OpenTransport } from "./transport.ts";
 
 export interface Events {
@@ -63,7 +63,10 @@ export function openProcessEvents(): Events {
   };
 }
 
-/** Messages that may be on their way together. The others read from the store who is created beyond that. */
+/**
+ * Messages that may be on their way together. The others read from the store who is created beyond that: once when that
+ * begins, and for who is left out later only when all is through, for each reading begins a while before.
+ */
 const ON_THE_WAY = 1_000;
 /** How long the end may wait for what the others are still to be told, in milliseconds. */
 const LAST_WORDS = 2_000;
@@ -71,7 +74,7 @@ const LAST_WORDS = 2_000;
 /** For several replicas that share a store. Resolves once users who were there before are known; see `Repair.begin`. */
 export async function openEvents({ through, open, store, log }: EventsOptions): Promise<Events> {
   const listeners: Listeners = new Set();
-  const recent = makeRecent(20_000);
+  const recent = makeRecent(100_000);
   const deliver = (user: User): void => {
     if (recent.add(user.id)) tell(listeners, user);
   };
@@ -85,6 +88,24 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
     reachable: () => transport.connected(),
   });
   await repair.begin();
+
+  /** While messages pile up. */
+  let burst = false;
+  /** The first who was left out since the others were sent to the store. */
+  let leftOut: string | undefined;
+  function leaveOut(id: string): void {
+    if (burst) {
+      leftOut = leftOut === undefined ? id : earlier(leftOut, id);
+      return;
+    }
+    burst = true;
+    repair.unsent(id);
+  }
+  function drained(): void {
+    burst = false;
+    if (leftOut !== undefined) repair.unsent(leftOut);
+    leftOut = undefined;
+  }
 
   let lost = false;
   const transport = open({
@@ -110,8 +131,10 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
   return {
     publish(user) {
       deliver(user);
-      if (onTheWay.size >= ON_THE_WAY) return repair.unsent(user.id);
-      onTheWay.add(send({ created: user }).catch(() => repair.unsent(user.id)));
+      if (onTheWay.size >= ON_THE_WAY) return leaveOut(user.id);
+      void onTheWay
+        .add(send({ created: user }).catch(() => repair.unsent(user.id)))
+        .then(() => onTheWay.size === 0 && drained());
     },
     subscribe: subscribeTo(listeners),
     health: () => ({ through, connected: transport.connected() }),
@@ -119,7 +142,10 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
       listeners.clear();
       const late = Promise.withResolvers<boolean>();
       const timer = setTimeout(late.resolve, LAST_WORDS, false);
-      const told = onTheWay.settled().then(() => repair.finish());
+      const told = onTheWay.settled().then(() => {
+        drained();
+        return repair.finish();
+      });
       const inTime = await Promise.race([told.then(() => true), late.promise]);
       clearTimeout(timer);
       if (!inTime) log.warn({ through }, "ends before other replicas were told of all users");

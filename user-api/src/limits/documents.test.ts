@@ -90,6 +90,18 @@ describe("a limit on documents", () => {
     assert.match(refused.errors[0]?.message ?? "", /introspection depth/i);
   });
 
+  it("finds a subscription without its field whichever operation is asked for, and remembers that", () => {
+    const query = "query A { __typename } subscription B($a: Boolean!) { userCreated @include(if: $a) { id } }";
+    const documents = documentsOf();
+    const [first, second] = [
+      documents.valid({ query, operationName: "A" }),
+      documents.bounded({ query, operationName: "A" }),
+    ];
+    assert.ok("errors" in first && "errors" in second);
+    assert.match(first.errors[0]?.message ?? "", /@skip or @include/);
+    assert.equal(first.errors[0], second.errors[0]);
+  });
+
   it("keeps the parser from the end of the stack", () => {
     const documents = documentsOf({ tokens: 10_000, depth: 100 });
     const refused = documents.bounded({ query: "{a".repeat(4_999) + "}".repeat(2) });

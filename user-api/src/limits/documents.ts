@@ -20,6 +20,7 @@ import { cost, type Variables } from "./cost.ts";
 import { beyond, type Limits } from "./limits.ts";
 import { depth, isIntrospection, type Measure, measure, rootFields } from "./measures.ts";
 import { Recent } from "./recent.ts";
+import { faultOfRoots } from "./root-field.ts";
 import type { TrustedDocuments } from "./trusted.ts";
 import { nestsDeeper } from "./variables.ts";
 
@@ -65,6 +66,8 @@ export interface DocumentsOptions {
 interface Kept {
   readonly document: DocumentNode;
   readonly operations: readonly (Operation & { readonly costOf: (variables: Variables) => number })[];
+  /** Of a document that must not even be validated. */
+  readonly faultOfRoots: GraphQLError | null;
   /** Found out once it is asked for. */
   faults?: readonly GraphQLError[];
 }
@@ -100,6 +103,7 @@ export function makeDocuments({ schema, limits, introspection, trusted }: Docume
     if (total > limits.cost) {
       return { errors: [beyond("cost", limits, `The operation may ask for ${total} field values`)] };
     }
+    if (document.faultOfRoots !== null) return { errors: [document.faultOfRoots] };
     return { document, operation };
   }
 
@@ -171,7 +175,7 @@ function inspect(
     if (aliases > limits.aliases) errors.push(beyond("aliases", limits, `The operation has ${aliases} aliases`));
     return { source, document, node, fields, costOf: costs(by, limits) };
   });
-  return errors.length > 0 ? { errors } : { document, operations };
+  return errors.length > 0 ? { errors } : { document, operations, faultOfRoots: faultOfRoots(nodes, fragments) };
 }
 
 /** Each alias and each field counts where it is written, once, however often its fragment is spread. */

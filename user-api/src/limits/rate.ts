@@ -3,6 +3,7 @@ import rateLimit, { normalizeIP, type RateLimitPluginOptions } from "@fastify/ra
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
 import { Redis, ReplyError } from "ioredis";
 import type { Asker } from "../policy/who-asks.ts";
+import { makeOutage, type Outage } from "./outage.ts";
 
 export interface RateOptions {
   /** 0: any number. */
@@ -84,12 +85,8 @@ export function keyOf(asker: Asker | null): string {
   return consumer === null ? `address ${normalizeIP(address)}` : `consumer ${consumer.id}`;
 }
 
-interface Connection {
+interface Connection extends Outage {
   readonly redis: Redis;
-  /** Tells of it unless it was told of. */
-  lost(error: unknown): void;
-  back(): void;
-  close(): void;
 }
 
 function connect(url: string, log: FastifyBaseLogger): Connection {
@@ -105,29 +102,17 @@ function connect(url: string, log: FastifyBaseLogger): Connection {
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(1_000, 50 * attempt),
   });
-  let away = false;
-  let closing = false;
+  const outage = makeOutage(log);
   let cause: Error | undefined;
-  const lost: Connection["lost"] = (error) => {
-    if (away || closing) return;
-    away = true;
-    log.warn({ err: error }, "each replica counts requests for itself: Redis does not");
-  };
-  const back = (): void => {
-    if (away) log.info("replicas count requests together again");
-    away = false;
-  };
   redis.on("error", (error) => {
     cause = error;
   });
-  redis.on("close", () => lost(cause));
-  redis.on("ready", back);
+  redis.on("close", () => outage.lost(cause));
   return {
     redis,
-    lost,
-    back,
+    ...outage,
     close() {
-      closing = true;
+      outage.close();
       redis.disconnect();
     },
   };

@@ -16,3 +16,10 @@ export const emailKey = (email: string): string =>
     .normalize("NFC")
     // A capital Σ has two small letters, one of them for the end of words.
     .replaceAll("ς", "σ");
+
+/**
+ * The form of the versions before step 2 of the migrations. While a rolling update goes on, their replicas make keys by
+ * it that step 2 does not find any more, so who adds an address looks for this form too. Until a later step makes all
+ * keys anew once more: by then no replica of those versions is left.
+ */
+export const formerEmailKey = (email: string): string => email.normalize("NFC").toLowerCase().replaceAll("ς", "σ");

@@ -36,6 +36,7 @@ const PAGE = 10_000;
 /**
  * Step 2: keys of addresses as emailKey makes them since. Of users whose addresses are one by that, one has the new key
  * (who has it already, else the oldest). The others stay and keep the keys that they had, which nobody gets any more.
+ * Replicas of the former version go on adding users meanwhile and behind it: see formerEmailKey.
  */
 async function renewEmailKeys(database: Database): Promise<void> {
   let after: unknown = "00000000-0000-0000-0000-000000000000";
@@ -48,12 +49,21 @@ async function renewEmailKeys(database: Database): Promise<void> {
       after = id;
       const key = emailKey(String(email));
       if (key === before) continue;
-      await database.query(
-        "update users set email_key = $2 where id = $1 and not exists (select from users where email_key = $2)",
-        [id, key],
-      );
+      await giveKey(database, { id, key });
     }
     if (rows.length < PAGE) return;
+  }
+}
+
+/** Gives a user a key that nobody has. */
+async function giveKey(database: Database, { id, key }: { readonly id: unknown; readonly key: string }): Promise<void> {
+  const free = "not exists (select from users where email_key = $2)";
+  try {
+    await database.query(`update users set email_key = $2 where id = $1 and ${free}`, [id, key]);
+  } catch (error) {
+    // Somebody has taken it behind the look, which the index refuses: then the user keeps the former key.
+    const [taken] = await database.query("select id from users where email_key = $1", [key]);
+    if (taken === undefined) throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 /** The store over a database: the same SQL whether a server or PGlite runs it. */
 import type { Database, Row } from "./database.ts";
-import { emailKey } from "./email-key.ts";
+import { emailKey, formerEmailKey } from "./email-key.ts";
 import { type GatherOptions, gather } from "./gather.ts";
 import { migrateTables, requireMigrated } from "./migrations.ts";
 import type { Post, User, UserStore, UserWithPosts } from "./store.ts";
@@ -82,10 +82,14 @@ export async function openUserStore(database: Database, { migrate = true }: User
     },
 
     async add({ id, name, email }) {
+      const key = emailKey(email);
+      const former = formerEmailKey(email);
       const added = await database.query(
-        `insert into users (id, name, email, email_key) values ($1, $2, $3, $4)
+        `insert into users (id, name, email, email_key) select $1::uuid, $2, $3, $4
+         where not exists (select from users where email_key = $5)
          on conflict (email_key) do nothing returning id`,
-        [id, name, email, emailKey(email)],
+        // Where both rules say the same, the index does: null is nobody's key, and nothing is looked for.
+        [id, name, email, key, former === key ? null : former],
       );
       return added.length === 1;
     },

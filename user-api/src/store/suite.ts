@@ -180,6 +180,42 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       }
     });
 
+    it("refuses an address that a replica of the version before has taken since by the key of its own rule", async () => {
+      const email = `straße.${randomUUIDv7()}@example.org`;
+      const values = [randomUUIDv7(), "Ann", email, email];
+      await database.query("insert into users (id, name, email, email_key) values ($1, $2, $3, $4)", values);
+      assert.equal(await store.add(user({ email })), false);
+      assert.equal(await store.add(user({ email: `S${email.slice(1)}` })), false);
+      assert.equal(await store.add(user({ email: `x${email}` })), true);
+    });
+
+    it("makes keys anew though somebody takes one between the look and the write", async () => {
+      const email = `straße.${randomUUIDv7()}@example.org`;
+      const [before, key] = [email, email.replace("ß", "ss")];
+      const insert = (key: string) =>
+        database.query("insert into users (id, name, email, email_key) values ($1, 'Ann', $2, $3)", [
+          randomUUIDv7(),
+          email,
+          key,
+        ]);
+      await insert(before);
+      await database.query("delete from user_api_migrations where step = 2");
+      const raced: Database = {
+        ...database,
+        close: async () => undefined,
+        async query(text, values) {
+          if (!text.startsWith("update users") || values?.[1] !== key) return database.query(text, values);
+          await insert(key);
+          // As the server does it when the look was before.
+          return database.query("update users set email_key = $2 where id = $1", values);
+        },
+      };
+      const migrated = await openUserStore(raced);
+      const keys = await database.query("select email_key from users where email = $1", [email]);
+      assert.deepEqual(new Set(keys.map((row) => row.email_key)), new Set([before, key]));
+      assert.equal(await migrated.add(user({ email })), false);
+    });
+
     it("runs a script as a whole or not at all", async () => {
       await assert.rejects(database.script("create table half (id int); select 1 / 0;"), /division by zero/);
       await assert.rejects(database.query("select * from half"), /"half" does not exist/);

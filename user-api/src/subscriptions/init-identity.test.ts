@@ -11,6 +11,7 @@ afterEach(endAll);
 const whoAsks = makeWhoAsks({ gatewaySecret: GATEWAY_SECRET, directCalls: true });
 const secret = { "x-gateway-secret": GATEWAY_SECRET };
 const nobody: Asker = { consumer: null, address: "127.0.0.1", gateway: false };
+const nobodyOfGateway: Asker = { consumer: null, address: "10.0.0.9", gateway: true };
 const demo: Asker = {
   consumer: { id: "1", username: "demo", tags: ["reader", "writer"] },
   address: "10.0.0.9",
@@ -40,14 +41,14 @@ describe("the payload of connection_init", () => {
       null,
     ],
     ["shows the secret alone", secret, nobody, null],
-    ["shows the secret alone, and the consumer stays", secret, demo, demo.consumer],
-    ["repeats the consumer that opened the socket", { ...secret, "x-consumer-id": "1" }, demo, demo.consumer],
+    ["repeats the consumer that the gateway has named", { "x-consumer-id": "1" }, demo, demo.consumer],
     [
       "repeats all of it",
-      { ...secret, "x-consumer-id": "1", "x-consumer-username": "demo", "x-consumer-tags": "reader,writer" },
+      { "X-Consumer-ID": "1", "x-consumer-username": "demo", "x-consumer-tags": "reader,writer" },
       demo,
       demo.consumer,
     ],
+    ["repeats that it is nobody", { "x-consumer-id": "2", "x-anonymous-consumer": "true" }, nobodyOfGateway, null],
   ] as const;
   for (const [name, payload, opener, consumer] of believed) {
     it(name, () => {
@@ -59,27 +60,42 @@ describe("the payload of connection_init", () => {
 
   const refused: readonly (readonly [string, Readonly<Record<string, unknown>>, Asker])[] = [
     ["names a consumer without the secret", { "x-consumer-id": "2" }, nobody],
-    ["names the very consumer that opened the socket, without the secret", { "x-consumer-id": "1" }, demo],
     ["shows another secret", { "x-gateway-secret": "x", "x-consumer-id": "2" }, nobody],
-    ["shows another secret and names nobody", { "x-gateway-secret": "x" }, demo],
+    ["shows another secret and names nobody", { "x-gateway-secret": "x" }, nobody],
     ["shows a secret that is no text", { "x-gateway-secret": [GATEWAY_SECRET], "x-consumer-id": "2" }, nobody],
     ["names a consumer by a number", { ...secret, "x-consumer-id": 2 }, nobody],
     ["shows the secret twice", { ...secret, "X-Gateway-Secret": GATEWAY_SECRET, "x-consumer-id": "2" }, nobody],
     ["names two consumers", { ...secret, "x-consumer-id": "2", "X-Consumer-ID": "1" }, nobody],
-    ["names another consumer than the gateway has", { ...secret, "x-consumer-id": "2" }, demo],
-    [
-      "gives the gateway's consumer another name",
-      { ...secret, "x-consumer-id": "1", "x-consumer-username": "ann" },
-      demo,
-    ],
-    ["gives the gateway's consumer other tags", { ...secret, "x-consumer-id": "1", "x-consumer-tags": "admin" }, demo],
-    ["says that the gateway's consumer is nobody", { ...secret, "x-anonymous-consumer": "true" }, demo],
+    ["names another consumer than the gateway has", { "x-consumer-id": "2" }, demo],
+    ["names a consumer where the gateway has named nobody", { "x-consumer-id": "2" }, nobodyOfGateway],
+    ["gives the gateway's consumer another name", { "x-consumer-id": "1", "x-consumer-username": "ann" }, demo],
+    ["gives the gateway's consumer other tags", { "x-consumer-id": "1", "x-consumer-tags": "admin" }, demo],
+    ["says that the gateway's consumer is nobody", { "x-anonymous-consumer": "true" }, demo],
   ];
   for (const [name, payload, opener] of refused) {
     it(`is refused when it ${name}`, () => {
       assert.equal(askerOfInit(payload, { opener, whoAsks }), null);
     });
   }
+
+  it("is judged alike behind the gateway with the secret, with another one, and without, and so tells nothing of it", () => {
+    const claims = [
+      {},
+      { "x-consumer-id": "1" },
+      { "x-consumer-id": "2" },
+      { "x-consumer-id": "1", "x-consumer-tags": "admin" },
+      { "x-anonymous-consumer": "true" },
+    ];
+    for (const opener of [demo, nobodyOfGateway]) {
+      for (const claim of claims) {
+        const [without, ...others] = [{}, secret, { "X-Gateway-Secret": "x" }].map((shown) =>
+          askerOfInit({ ...claim, ...shown }, { opener, whoAsks }),
+        );
+        assert.ok(without === null || without === opener, JSON.stringify(claim));
+        for (const other of others) assert.equal(other, without, JSON.stringify(claim));
+      }
+    }
+  });
 
   it("is not believed by who has no secret", () => {
     const whoAsks = makeWhoAsks({ gatewaySecret: undefined, directCalls: true });
@@ -119,6 +135,7 @@ describe("a socket whose init names its consumer", () => {
     ["without the secret", { "X-Consumer-ID": "1" }, {}],
     ["with a wrong secret", { ...claim, "x-gateway-secret": "wrong" }, {}],
     ["who is another one than the gateway's", claim, fromGateway],
+    ["where the gateway has named nobody", claim, secret],
   ] as const) {
     it(`${name} is closed with 4403, and executes nothing`, async () => {
       const { url, http } = await listening({ policy: { access: "open", rules: {} } });

@@ -1,7 +1,7 @@
 /** Who asks over a WebSocket, when its first message says so. */
 import type { IncomingHttpHeaders } from "node:http";
 import { isDeepStrictEqual } from "node:util";
-import type { Consumer } from "../policy/consumer.ts";
+import { type Consumer, consumerOf } from "../policy/consumer.ts";
 import type { Asker, WhoAsks } from "../policy/who-asks.ts";
 import type { Payload } from "./socket-message.ts";
 
@@ -34,18 +34,23 @@ const headersOf = ({ id, username, tags }: Consumer): IncomingHttpHeaders => ({
 });
 
 /**
- * Whom the operations of a socket come from, by the payload of `connection_init`. Null: it says what it may not, because
- * it does not show the gateway's secret, or because the gateway has named another consumer when the socket was opened.
+ * Whom the operations of a socket come from, by the payload of `connection_init`. Null: it says what it may not.
+ *
+ * A gateway that has shown its secret when the socket was opened has said who it is, or that it is nobody. Payloads pass
+ * through it unread, so they come from the client: no secret in them makes it anybody else, and none is compared, for
+ * the answer would tell whoever guesses whether it is the right one. Behind another opener the secret is asked for.
  */
 export function askerOfInit(payload: Payload, { opener, whoAsks }: InitOptions): Asker | null {
   const claims = claimsIn(payload);
   if (claims === null) return null;
   if (Object.keys(claims).length === 0) return opener;
-  const { consumer } = opener;
-  // What the payload leaves out it does not deny.
-  const headers = { ...(consumer === null ? {} : headersOf(consumer)), ...claims };
-  const asker = whoAsks({ headers, remoteAddress: opener.address });
+  if (opener.gateway) {
+    const { consumer } = opener;
+    // What the payload leaves out it does not deny.
+    const named = consumerOf({ ...(consumer === null ? {} : headersOf(consumer)), ...claims });
+    return isDeepStrictEqual(named, consumer) ? opener : null;
+  }
+  const asker = whoAsks({ headers: claims, remoteAddress: opener.address });
   if ("refusal" in asker || !asker.gateway) return null;
-  if (consumer === null) return { ...opener, gateway: true, consumer: asker.consumer };
-  return isDeepStrictEqual(asker.consumer, consumer) ? opener : null;
+  return { ...opener, gateway: true, consumer: asker.consumer };
 }

@@ -22,7 +22,8 @@ export interface LiveLimits {
 
 export const defaultLiveLimits: LiveLimits = {
   connections: 20_000,
-  clientConnections: 1_000,
+  // Whoever comes by a route with one key is one consumer, and so are all users behind it: a quarter of what there is.
+  clientConnections: 5_000,
   clientBytes: 8 * 1024 * 1024,
   operations: 100,
   operationBytes: 256 * 1024,

@@ -138,10 +138,10 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
         caller = { ...callerOf(request), share };
         return null;
       },
-      begin(request, receiver, bytes) {
+      begin(request, receiver, { bytes, kept }) {
         // Nobody would wait for its end: the client asks again elsewhere once it is told that we go.
         if (going) return () => undefined;
-        return operations.begin({ ask: asAsk(request), bytes }, caller, receiver);
+        return operations.begin({ ask: asAsk(request), bytes, kept }, caller, receiver);
       },
       left: () => caller.share.leave(),
     };
@@ -185,7 +185,7 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
   return {
     stream(ask, request, reply) {
       if (going) throw failure("UNAVAILABLE", GOING[1]);
-      const sent = { ask, bytes: bytesOf(ask, frameBytes) };
+      const sent = { ask, bytes: bytesOf(ask, frameBytes), kept: 0 };
       const share = enter(request);
       if (typeof share === "string") {
         throw failure("UNAVAILABLE", FULL[share], { limit: share, maximum: limits[share] });

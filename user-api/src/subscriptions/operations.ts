@@ -35,6 +35,8 @@ export interface Sent {
   readonly ask: Ask | GraphQLError;
   /** What it takes as it came. */
   readonly bytes: number;
+  /** What of it the connection keeps until the operation ends, such as its id. */
+  readonly kept: number;
 }
 
 export interface Operations {
@@ -52,6 +54,14 @@ export interface Asked {
   readonly operationName: string | undefined;
 }
 
+interface Beginning {
+  readonly begun: Begun;
+  /** See Sent. */
+  readonly kept: number;
+  /** Gives back what the request took. */
+  readonly passed: () => void;
+}
+
 export interface OperationsOptions {
   readonly schema: GraphQLSchema;
   readonly feed: Feed;
@@ -66,6 +76,9 @@ export interface OperationsOptions {
   /** The error for a client whose operations would keep more than they may. */
   readonly tooMuch: () => GraphQLError;
 }
+
+/** What it takes that somebody follows, besides what is followed; a floor, so that nobody follows without bound. */
+const FOLLOWER_BYTES = 200;
 
 /** What a document takes in memory for each of its tokens, at most, as measured with graphql-js 16. */
 const TOKEN_BYTES = 500;
@@ -95,10 +108,10 @@ function declaredOf({ node }: Operation, given: Variables): Variables {
   return Object.fromEntries(names.filter((name) => Object.hasOwn(given, name)).map((name) => [name, given[name]]));
 }
 
-/** The same for all who ask the same. A hash, so that not each of them keeps the text. */
-function keyOf({ operation, operationName, variables }: Asked, consumer: Consumer | null): string {
+/** The same for all who ask the same, and what it is made of. A hash, so that not each of them keeps the text. */
+function keyOf({ operation, operationName, variables }: Asked, consumer: Consumer | null) {
   const text = JSON.stringify([operation.source, operationName, variables, consumer]);
-  return createHash("sha256").update(text).digest("base64");
+  return { key: createHash("sha256").update(text).digest("base64"), length: text.length };
 }
 
 export function makeOperations(options: OperationsOptions): Operations {
@@ -117,26 +130,43 @@ export function makeOperations(options: OperationsOptions): Operations {
     return "errors" in stream ? (stream.errors ?? []) : null;
   }
 
-  async function follow(asked: Asked, caller: Caller, begun: Begun): Promise<void> {
+  /** What one who follows keeps; null: the client would keep too much. */
+  function keepFollowed(asked: Asked, { consumer, share }: Caller, kept: number) {
+    const { key, length } = keyOf(asked, consumer);
+    const own = share.keep(FOLLOWER_BYTES + kept);
+    const shared = share.keepShared(key, TOKEN_BYTES * tokensOf(asked.operation.document) + length);
+    const release = (): void => {
+      own?.();
+      shared?.();
+    };
+    if (own !== null && shared !== null) return { key, release };
+    release();
+    return null;
+  }
+
+  async function follow(asked: Asked, caller: Caller, { begun, kept, passed }: Beginning): Promise<void> {
     const refusal = await refusalOf(asked, caller);
     if (begun.over) return;
     const { operation, operationName, variables } = asked;
-    const { consumer, share } = caller;
-    const key = keyOf(asked, consumer);
-    const release = refusal === null ? share.keepShared(key, TOKEN_BYTES * tokensOf(operation.document)) : null;
-    const errors = formatted(refusal ?? (release === null ? [tooMuch()] : []), caller);
+    const { consumer } = caller;
+    // Nothing of the request itself stays.
+    passed();
+    const followed = refusal === null ? keepFollowed(asked, caller, kept) : null;
+    const errors = formatted(refusal ?? (followed === null ? [tooMuch()] : []), caller);
     onFollow(operation, errors);
-    if (release === null) {
+    if (followed === null) {
       begun.fail(errors);
       return;
     }
-    begun.onEnd(release);
+    const { key } = followed;
+    begun.onEnd(followed.release);
     const { document } = operation;
     const context = () => contextOf({ consumer });
     begun.onEnd(feed.follow({ document, operationName, variables, key, context }, begun));
   }
 
-  async function run(ask: Ask | GraphQLError, caller: Caller, begun: Begun): Promise<void> {
+  async function run(ask: Ask | GraphQLError, caller: Caller, beginning: Beginning): Promise<void> {
+    const { begun } = beginning;
     if (ask instanceof GraphQLError) throw ask;
     const operation = check(ask);
     if ("errors" in operation) {
@@ -149,7 +179,7 @@ export function makeOperations(options: OperationsOptions): Operations {
       operationName: ask.operationName ?? undefined,
     };
     if (operation.node.operation === OperationTypeNode.SUBSCRIPTION) {
-      await follow(asked, caller, begun);
+      await follow(asked, caller, beginning);
       return;
     }
     if (operation.node.operation === OperationTypeNode.MUTATION && caller.safe) {
@@ -161,14 +191,14 @@ export function makeOperations(options: OperationsOptions): Operations {
     begun.complete();
   }
 
-  async function begin({ ask, bytes }: Sent, caller: Caller, begun: Begun): Promise<void> {
+  async function begin({ ask, bytes, kept }: Sent, caller: Caller, begun: Begun): Promise<void> {
     // At once, for counting may take time in which more come.
     const release = caller.share.keep(bytes);
     if (release !== null) begun.onEnd(release);
     const tooMany = (await caller.count?.()) ?? null;
     if (tooMany !== null) throw tooMany;
     if (release === null) throw tooMuch();
-    if (!begun.over) await run(ask, caller, begun);
+    if (!begun.over) await run(ask, caller, { begun, kept, passed: release });
   }
 
   return {

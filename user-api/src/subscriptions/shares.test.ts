@@ -149,6 +149,15 @@ describe("a client", () => {
     await following(app, 1);
   });
 
+  it("keeps the text and the variables of what it follows once, however often it follows by them", async () => {
+    const { app, url } = await listening({ live: { clientBytes: 100_000 } });
+    const socket = await acknowledged(url);
+    for (let n = 0; n < 20; n++) {
+      socket.send(subscribe(`${n}`, long(30_000)));
+      await following(app, n + 1);
+    }
+  });
+
   it("keeps a document once, however often it follows by it, and others beside it", async () => {
     const { app, url } = await listening({ live: { clientBytes: 20_000 } });
     const socket = await acknowledged(url);

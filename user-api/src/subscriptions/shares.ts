@@ -26,8 +26,8 @@ interface Client {
   readonly name: string;
   connections: number;
   bytes: number;
-  /** How many operations share what has the key. */
-  readonly shared: Map<string, number>;
+  /** How many operations share what has the key; a symbol is that of one operation alone. */
+  readonly shared: Map<string | symbol, number>;
 }
 
 const once = (end: () => void): (() => void) => {
@@ -43,21 +43,12 @@ export function makeShares({ clientConnections, clientBytes }: SharesOptions): S
   const clients = new Map<string, Client>();
 
   function forget(client: Client): void {
-    if (client.connections === 0 && client.bytes === 0 && clients.get(client.name) === client) {
+    if (client.connections === 0 && client.shared.size === 0 && clients.get(client.name) === client) {
       clients.delete(client.name);
     }
   }
 
-  function keep(client: Client, bytes: number): (() => void) | null {
-    if (client.bytes + bytes > clientBytes) return null;
-    client.bytes += bytes;
-    return once(() => {
-      client.bytes -= bytes;
-      forget(client);
-    });
-  }
-
-  function keepShared(client: Client, key: string, bytes: number): (() => void) | null {
+  function keep(client: Client, key: string | symbol, bytes: number): (() => void) | null {
     const { shared } = client;
     const sharers = shared.get(key) ?? 0;
     if (sharers === 0 && client.bytes + bytes > clientBytes) return null;
@@ -82,8 +73,8 @@ export function makeShares({ clientConnections, clientBytes }: SharesOptions): S
       clients.set(name, client);
       client.connections += 1;
       return {
-        keep: (bytes) => keep(client, bytes),
-        keepShared: (key, bytes) => keepShared(client, key, bytes),
+        keep: (bytes) => keep(client, Symbol(), bytes),
+        keepShared: (key, bytes) => keep(client, key, bytes),
         leave: once(() => {
           client.connections -= 1;
           forget(client);

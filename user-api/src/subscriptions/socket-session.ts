@@ -23,8 +23,12 @@ export interface SessionOptions {
   /** Queues a frame. `operation` is whom its bytes are counted for, until they have left. */
   readonly send: (frame: string, operation?: Outflow) => void;
   readonly close: (code: number, reason: string) => void;
-  /** @param bytes what the request takes as it came. */
-  readonly begin: (request: OperationRequest, receiver: Receiver, bytes: number) => () => void;
+  /** @param size what the request takes as it came, and what of it is kept here: its id. */
+  readonly begin: (
+    request: OperationRequest,
+    receiver: Receiver,
+    size: { readonly bytes: number; readonly kept: number },
+  ) => () => void;
   /** Lets the payload of connection_init pass, or tells how to close the socket. */
   readonly admit: (payload: Payload | undefined) => Closing | null;
   /** Told once the client may begin operations. */
@@ -113,7 +117,7 @@ export function makeSession(options: SessionOptions): Session {
         if (forget()) send(`{"id":${quoted},"type":"complete"}`);
       },
     };
-    operation.stop = begin(request, receiver, bytes);
+    operation.stop = begin(request, receiver, { bytes, kept: id.length + quoted.length });
   }
 
   function complete(id: string): void {

@@ -178,6 +178,14 @@ for (const client of clients) {
         },
         INVALID,
       ],
+      [
+        "what is beside a subscription whose field may not be included",
+        {
+          query: `query A { __typename } subscription B($a: Boolean!) { userCreated @include(if: $a) { id } }`,
+          operationName: "A",
+        },
+        INVALID,
+      ],
       ["an unknown operation", { query: `${FOLLOW_NAMES}`, operationName: "B" }, "GRAPHQL_VALIDATION_FAILED"],
       ["introspection", { query: '{ __type(name: "User") { name } }' }, "GRAPHQL_VALIDATION_FAILED"],
     ];

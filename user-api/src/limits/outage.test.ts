@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it, mock } from "node:test";
+import { makeOutage } from "./outage.ts";
+
+const AWAY = "each replica counts requests for itself: Redis does not";
+const BACK = "replicas count requests together again";
+
+describe("what the log says of a Redis that counts no requests", () => {
+  beforeEach(() => mock.timers.enable({ apis: ["Date", "setTimeout"], now: 1_000_000 }));
+  afterEach(() => mock.timers.reset());
+
+  function rig() {
+    const lines: unknown[] = [];
+    const log = {
+      warn: (_what: unknown, message?: unknown) => void lines.push(message),
+      info: (message: unknown) => void lines.push(message),
+    };
+    return { lines, outage: makeOutage(log) };
+  }
+
+  it("is told at once: that it is away, and that it is back", () => {
+    const { lines, outage } = rig();
+    outage.lost(new Error("closed"));
+    outage.lost(new Error("closed"));
+    outage.back();
+    outage.back();
+    assert.deepEqual(lines, [AWAY, BACK]);
+  });
+
+  it("is two lines in half a minute at most, however often it comes and goes, and the last one is true", () => {
+    const { lines, outage } = rig();
+    for (let n = 0; n < 100; n++) {
+      outage.lost(new Error("OOM"));
+      outage.back();
+    }
+    assert.deepEqual(lines, [AWAY, BACK]);
+    outage.lost(new Error("OOM"));
+    assert.equal(lines.length, 2);
+    mock.timers.tick(30_000);
+    assert.deepEqual(lines, [AWAY, BACK, AWAY]);
+    outage.back();
+    assert.deepEqual(lines, [AWAY, BACK, AWAY, BACK]);
+    mock.timers.tick(60_000);
+    assert.equal(lines.length, 4);
+  });
+
+  it("is nothing any more once it is closed", () => {
+    const { lines, outage } = rig();
+    outage.lost(new Error("OOM"));
+    outage.back();
+    outage.lost(new Error("OOM"));
+    outage.close();
+    outage.lost(new Error("closed"));
+    mock.timers.tick(60_000);
+    assert.deepEqual(lines, [AWAY, BACK]);
+  });
+});
