@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { users } from "../../cluster/rbac.ts";
 import { temporaryFolder, waitFor } from "../../process/index.ts";
 import { get } from "../../product/client.ts";
-import { startApiProxy } from "./api-proxy.ts";
+import { type Asked, startApiProxy } from "./api-proxy.ts";
 import { round } from "./round.ts";
 import { type Scene, startScene, writeKubeconfig } from "./scene.ts";
 
@@ -54,8 +54,9 @@ test("a token file that turns, and the old token is no longer good", async () =>
     });
     const [, ...later] = api.asked.filter(({ status }) => status === 401);
     assert.ok(later.length <= 10, `${later.length + 1} times with the old one`);
-    const last = api.asked.findLast(({ status }) => status !== undefined)?.status ?? 0;
-    assert.ok(last >= 200 && last < 300, `${last}`);
+    // Other answers say nothing of the token: there are no ReferenceGrants here, and who looks for them is told 404.
+    const verdict = ({ status = 0 }: Asked) => status === 401 || (status >= 200 && status < 300);
+    assert.notEqual(api.asked.findLast(verdict)?.status, 401);
   } finally {
     await scene.operator.process.stop();
     await api.close();
