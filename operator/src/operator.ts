@@ -278,10 +278,13 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     reconciler.close();
     teller.close();
     waitingRoom.close();
-    await server.close();
-    await Promise.all([durable?.close(), publisher.close(), writer.close()]);
-    // Last: whoever leads next must not meet our own pushes and writes.
-    await lead?.close();
+    try {
+      await server.close();
+      await Promise.all([durable?.close(), publisher.close(), writer.close()]);
+    } finally {
+      // Last: whoever leads next must not meet our own pushes and writes.
+      await lead?.close();
+    }
     await store?.close();
     await keeping;
     await connector.close();

@@ -30,6 +30,7 @@ export * from "./endpoints.ts";
 export { isOurs, type KindNames, kindNames, kindOf } from "./kinds.ts";
 export type { Log } from "./log.ts";
 export type { NamespaceSelector } from "./namespaces.ts";
+export { orAborted } from "./or-aborted.ts";
 export * from "./resource.ts";
 export { isSeen } from "./seen.ts";
 export * from "./translate/index.ts";

@@ -57,6 +57,47 @@ test("who is closed gives the Lease back, and the next leads after its next look
   assert.equal(two.lead.term(), 2);
 });
 
+test("who is closed while nobody answers gives the Lease back as soon as somebody does", async (t) => {
+  const { clock, start, shared, warnings } = scene(t);
+  const one = start("one");
+  await clock.pass(7000);
+  one.store.fails = new Error("socket hang up");
+  const closed = one.lead.close();
+  await clock.pass(6000);
+  assert.equal(shared.lease?.holder, "one");
+  one.store.fails = null;
+  await clock.pass(1000);
+  await closed;
+  assert.equal(shared.lease?.holder, "");
+  assert.deepEqual(warnings, []);
+});
+
+test("who is closed does not give back what is another's by then", async (t) => {
+  const { clock, start, shared } = scene(t);
+  const one = start("one");
+  await clock.pass(7000);
+  one.store.fails = new Error("socket hang up");
+  const closed = one.lead.close();
+  await clock.pass(100);
+  shared.put({ holder: "two", duration: 15_000, transitions: 2 });
+  one.store.fails = null;
+  await clock.pass(1000);
+  await closed;
+  assert.equal(shared.lease?.holder, "two");
+});
+
+test("who is closed and gets no answer for as long as a renewal may take leaves the Lease, and says so", async (t) => {
+  const { clock, start, shared, warnings } = scene(t);
+  const one = start("one");
+  await clock.pass(7000);
+  one.store.fails = new Error("socket hang up");
+  const closed = one.lead.close();
+  await clock.pass(timing.renewDeadline + 1000);
+  await closed;
+  assert.equal(shared.lease?.holder, "one");
+  assert.deepEqual(warnings, ["cannot give the Lease back: others will wait until it has run out"]);
+});
+
 test("after one that has died the next leads once the Lease has run out, and not before", async (t) => {
   const { clock, start } = scene(t);
   const [one, two] = [start("one"), start("two")];

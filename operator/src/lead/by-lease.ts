@@ -131,23 +131,33 @@ function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTer
     }
   }
 
+  /**
+   * Others wait until the Lease has run out otherwise, and nodes hear of nothing meanwhile: an API server that is slow
+   * to answer is waited for, no longer than a renewal may take.
+   */
   async function release(): Promise<void> {
-    const before = held;
+    let mine: SeenLease | null = held?.lease ?? null;
+    const isHeld = mine !== null;
     held = null;
     tell();
-    if (!before) return;
-    const signal = AbortSignal.timeout(timing.retry);
-    const giveBack = (lease: SeenLease) => store.write({ ...lease, holder: "" }, { before: lease, signal });
-    try {
-      await giveBack(before.lease).catch(async (error: unknown) => {
-        // The renewal that was cut off may have come through.
-        if (!(error instanceof Conflict)) throw error;
-        const lease = await store.read(signal);
-        if (lease?.holder === me) await giveBack(lease);
-      });
-    } catch (error) {
-      const { message } = error as Error;
-      log.warn({ reason: message }, "cannot give the Lease back: others will wait until it has run out");
+    const until = clock.now() + timing.renewDeadline;
+    while (isHeld) {
+      const signal = AbortSignal.timeout(timing.retry);
+      try {
+        mine ??= await store.read(signal);
+        if (mine?.holder === me) await store.write({ ...mine, holder: "" }, { before: mine, signal });
+        return;
+      } catch (error) {
+        // What had no answer, or the renewal that was cut off, may have come through.
+        mine = null;
+        if (error instanceof Conflict) continue;
+        if (clock.now() >= until) {
+          const { message } = error as Error;
+          log.warn({ reason: message }, "cannot give the Lease back: others will wait until it has run out");
+          return;
+        }
+        await clock.sleep(timing.retry / 4, new AbortController().signal);
+      }
     }
   }
 

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { applyChange, changeBetween, emptySnapshot, snapshotToDocument } from "@sluice/model";
 import { waitFor } from "../../../test/process/index.ts";
+import { makeAuthority } from "../../../test/tools/certificates.ts";
 import { startTestNode } from "../testing-node.ts";
 import { nodeConnector, Refused } from "./node-client.ts";
 
@@ -83,6 +86,28 @@ test("a call that is under way ends when the node is dropped", async (t) => {
   await client.state();
   node.freeze();
   const call = client.put({ revision: 1, document });
+  abort.abort();
+  await assert.rejects(call, { name: "AbortError" });
+});
+
+test("a call whose connection is still being made ends when the node is dropped", async (t) => {
+  const accepted = Promise.withResolvers<Socket>();
+  // Nobody answers its TLS.
+  const server = createServer(accepted.resolve);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const authority = await makeAuthority();
+  const { certificate: cert, key } = await authority.issue({ name: "operator", sans: ["operator"], usage: "client" });
+  const connector = nodeConnector({ tls: { cert, key, ca: authority.certificate, serverName: "node" } });
+  t.after(async () => {
+    (await accepted.promise).destroy();
+    server.close();
+    await connector.close();
+  });
+  const abort = new AbortController();
+  const { port } = server.address() as AddressInfo;
+  const call = connector.connect(`https://127.0.0.1:${port}`, { signal: abort.signal }).state();
+  await accepted.promise;
   abort.abort();
   await assert.rejects(call, { name: "AbortError" });
 });

@@ -1,5 +1,6 @@
 /** Talks to one node's push listener (the table of requests stands in @sluice/model, push.ts). */
 import { Readable } from "node:stream";
+import { orAborted } from "@sluice/crds";
 import type { NodeState, PemTexts, PushChange, PushDocument } from "@sluice/model";
 import { Agent, request } from "undici";
 import { readAnswer, refusalIn, stateIn } from "./answer.ts";
@@ -92,7 +93,7 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
     const wait = push ? timeout * 10 : timeout;
     const body = push && (await bodyOf(push));
     if (!dispatcher) throw new Error("there is no certificate yet to show to nodes");
-    const response = await request(`${node.address}/document`, {
+    const asked = request(`${node.address}/document`, {
       method,
       dispatcher,
       signal: node.signal,
@@ -105,6 +106,7 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
       },
       ...(body && { body: body.bytes.length > PIECE ? Readable.from(inPieces(body.bytes)) : body.bytes }),
     });
+    const response = await orAborted(asked, node.signal);
     return { status: response.statusCode, body: await readAnswer(response.body) };
   }
 

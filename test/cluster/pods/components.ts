@@ -43,7 +43,8 @@ export type ComponentName = keyof ReturnType<typeof commandLines>;
 export function commandLines({ folder, kube, containerd, audit }: ComponentOptions) {
   const file = (name: string) => join(folder, name);
   return {
-    etcd: [kube, "etcd", file("etcd"), "http://127.0.0.1:2379", "http://127.0.0.1:2380"],
+    // In memory: etcd waits for the disk at every write, and on a disk that others use that may take seconds.
+    etcd: [kube, "etcd", "/run/etcd", "http://127.0.0.1:2379", "http://127.0.0.1:2380"],
     containerd: [containerd, "--config", file("containerd.toml")],
     "api-server": [
       kube,

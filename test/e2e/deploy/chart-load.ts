@@ -5,18 +5,28 @@ import type { Scene } from "./chart-scene.ts";
 
 export type Loaded = Awaited<ReturnType<Awaited<ReturnType<Scene["callers"]["load"]>>>>;
 
-export const wordsOf = ({ statuses, failures, refused, repeated, connections }: Loaded): string =>
-  `${JSON.stringify(statuses)} answered, ${JSON.stringify(failures)} failed, ${refused.length} connections were refused; ` +
+export const wordsOf = ({ statuses, slowest, failures, failedFrom, refused, repeated, connections }: Loaded): string =>
+  `${JSON.stringify(statuses)} answered within ${slowest} ms, ${JSON.stringify(failures)} failed` +
+  `${failedFrom ? ` that were sent from ${failedFrom.join(" to ")}` : ""}, ${refused.length} connections were refused; ` +
   `${connections} connections were kept, of which ${repeated.length} ended under a request before any byte of its answer: ` +
   "that was sent again";
 
-/** A node that goes ends each connection to it once, and one request at most meets that end. */
-export function allAnswered(load: Loaded, { connectionsEnded }: { readonly connectionsEnded: number }): void {
+/**
+ * A node that goes ends each connection to it once, and one request at most meets that end.
+ *
+ * @param meanwhile what is told with a failure: while nobody leads, nodes hear of no pod that came or went
+ */
+export function allAnswered(load: Loaded, { connectionsEnded, meanwhile }: AllAnsweredOptions): void {
   const { statuses, failures, refused, repeated } = load;
-  assert.deepEqual([failures, refused], [{}, []]);
+  assert.deepEqual([failures, refused], [{}, []], `${wordsOf(load)}\n${meanwhile}`);
   assert.deepEqual(Object.keys(statuses), ["200"]);
   assert.ok(Number(statuses["200"]) > 100, `only ${statuses["200"]} requests`);
   assert.ok(repeated.length <= connectionsEnded, wordsOf(load));
+}
+
+interface AllAnsweredOptions {
+  readonly connectionsEnded: number;
+  readonly meanwhile: string;
 }
 
 /** So nobody had read what was sent again: it may be, whatever its method (RFC 9110, 9.2.2). */

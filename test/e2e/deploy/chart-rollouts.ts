@@ -53,7 +53,12 @@ async function undisturbed(
     `${written} users created; ${followers.length} followers came again ${sum((one) => one.ends.length)} times, ` +
       `caught up on ${sum((one) => one.caughtUp)} users and missed ${sum((one) => one.missed)}`,
   );
-  for (const load of [queries, recorded]) allAnswered(load, { connectionsEnded: nodesLess * keptAtATime });
+  const meanwhile = await scene.kubectl("logs", `deployment/${release}-operator`, "--tail=5", "--timestamps");
+  for (const load of [queries, recorded])
+    allAnswered(load, {
+      connectionsEnded: nodesLess * keptAtATime,
+      meanwhile: `the operator said last:\n${meanwhile}`,
+    });
   eachSeenOnce(recorded, recorded.seen);
   assert.deepEqual(failures, []);
   assert.equal(followers.length, 16);

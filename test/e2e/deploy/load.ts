@@ -23,6 +23,10 @@ export interface LoadReport {
   readonly failures: Readonly<Record<string, number>>;
   /** Ids of the requests that failed. */
   readonly failed: readonly string[];
+  /** When the first and the last of those were sent, by the machine's clock (ISO 8601); none: nothing failed. */
+  readonly failedFrom?: readonly [first: string, last: string];
+  /** Milliseconds that the slowest took of those that were answered. */
+  readonly slowest: number;
   /**
    * When nobody listened where a Service led to, in milliseconds since the beginning. Nothing was sent then: another
    * connection is tried.
@@ -57,6 +61,8 @@ export function startLoad({ url, headers, every = 20, patience = 10_000 }: LoadO
   const statuses: Record<string, number> = {};
   const failures: Record<string, number> = {};
   const failed: string[] = [];
+  let failedFrom: LoadReport["failedFrom"];
+  let slowest = 0;
   const refused: number[] = [];
   const repeated: string[] = [];
   const began = performance.now();
@@ -100,10 +106,16 @@ export function startLoad({ url, headers, every = 20, patience = 10_000 }: LoadO
     const underWay = new Set<Promise<void>>();
     while (going) {
       const id = `${name}.${++sent}`;
+      const at = new Date();
       const one = ask(agent, id).then(
-        (status) => add(statuses, String(status)),
+        (status) => {
+          slowest = Math.max(slowest, Date.now() - at.getTime());
+          add(statuses, String(status));
+        },
         (error: Error) => {
           failed.push(id);
+          const times = [at.toISOString(), ...(failedFrom ?? [])].toSorted();
+          failedFrom = [String(times[0]), String(times.at(-1))];
           add(failures, error.message);
         },
       );
@@ -121,7 +133,8 @@ export function startLoad({ url, headers, every = 20, patience = 10_000 }: LoadO
       stopped = performance.now();
       await Promise.all(both);
       kept.destroy();
-      return { name, statuses, failures, failed, refused, repeated, connections };
+      const told = failedFrom === undefined ? {} : { failedFrom };
+      return { name, statuses, failures, failed, ...told, slowest, refused, repeated, connections };
     },
   };
 }

@@ -133,6 +133,25 @@ test("a way that swallows everything for 12 s and leaves watches silent: the ope
     within: SOON,
   }));
 
+test("an operator that is told to end while nobody answers gives its Lease back as soon as somebody does", () =>
+  round(scene, {
+    async fault(change) {
+      const { api, operator, plane } = scene;
+      const before = api.asked.length;
+      api.spoil(() => "silence");
+      operator.process.signal("SIGTERM");
+      await change();
+      const inVain = () => api.asked.slice(before).filter(({ path }) => path.includes("/leases/")).length;
+      // The first may be a renewal.
+      await waitFor(() => inVain() >= 2, { what: "the Lease to be given back in vain" });
+      api.spoil(null);
+      await operator.process.ended();
+      const holder = ["get", "lease", "sluice-operator", "-o", "jsonpath={.spec.holderIdentity}"];
+      assert.equal(await plane.kubectl(holder), "");
+      await operator.start();
+    },
+  }));
+
 /** As somebody has them in a file. */
 function fresh(list: string): string {
   const { items } = JSON.parse(list) as { items: readonly { metadata: { name: string; namespace: string } }[] };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as listenPlain, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { type Answered, type Connection, createConnection } from "./connection.ts";
@@ -61,6 +61,30 @@ test("uses its TCP connections again, with the credentials of the kubeconfig", (
       assert.deepEqual(new Set(requests), new Set(["GET /prefix/api/v1/secrets?limit=5 Bearer t0ken"]));
     },
   ));
+
+test("a call whose connection is still being made ends with its signal", async (t) => {
+  const accepted = Promise.withResolvers<Socket>();
+  // Nobody answers its TLS.
+  const server = listenPlain(accepted.resolve);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const config = new KubeConfig();
+  const { port } = server.address() as AddressInfo;
+  config.loadFromClusterAndUser(
+    { name: "test", server: `https://127.0.0.1:${port}`, skipTLSVerify: true },
+    { name: "test", token: "t0ken" },
+  );
+  const connection = createConnection(createCredentials(config));
+  t.after(async () => {
+    (await accepted.promise).destroy();
+    server.close();
+    await connection.close();
+  });
+  const abort = new AbortController();
+  const call = connection.call({ method: "GET", path: "/api", signal: abort.signal });
+  await accepted.promise;
+  abort.abort();
+  await assert.rejects(call, { name: "AbortError" });
+});
 
 test("tells of every request, each attempt on its own, and of one that was not answered", () =>
   serving(

@@ -1,5 +1,6 @@
 /** Calls to the API server: JSON in and out, faults as `Fault`, a few retries where they can do no harm. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { orAborted } from "../or-aborted.ts";
 import type { Access, Credentials } from "./credentials.ts";
 import { Fault, faultOf } from "./fault.ts";
 
@@ -64,26 +65,25 @@ export function createConnection(credentials: Credentials, { onAnswer }: Connect
     const began = performance.now();
     const tell = (code: string) =>
       onAnswer?.({ method: call.method, code, host: url.host, seconds: (performance.now() - began) / 1000 });
-    const response = await dispatcher
-      .request({
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: call.method,
-        headers: {
-          ...headers,
-          accept: "application/json",
-          "user-agent": "sluice",
-          ...(call.body === undefined ? {} : { "content-type": call.contentType ?? "application/json" }),
-        },
-        body: call.body === undefined ? null : yamlSafe(JSON.stringify(call.body)),
-        signal: call.signal ?? null,
-        headersTimeout: answerTimeout,
-        bodyTimeout,
-      })
-      .catch((error: unknown) => {
-        tell("<error>");
-        throw error;
-      });
+    const asked = dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: call.method,
+      headers: {
+        ...headers,
+        accept: "application/json",
+        "user-agent": "sluice",
+        ...(call.body === undefined ? {} : { "content-type": call.contentType ?? "application/json" }),
+      },
+      body: call.body === undefined ? null : yamlSafe(JSON.stringify(call.body)),
+      signal: call.signal ?? null,
+      headersTimeout: answerTimeout,
+      bodyTimeout,
+    });
+    const response = await orAborted(asked, call.signal).catch((error: unknown) => {
+      tell("<error>");
+      throw error;
+    });
     const { statusCode, headers: answered, body } = response;
     tell(`${statusCode}`);
     if (statusCode < 400) return body;
