@@ -27,5 +27,6 @@ export { type SchemaNode, schemaNode } from "./schema/node.ts";
 export * from "./settings/index.ts";
 export * from "./snapshot/index.ts";
 export type * from "./snapshot.ts";
+export { closest, didYouMean } from "./suggest.ts";
 export type * from "./violation.ts";
 export type * from "./wait.ts";

@@ -15,3 +15,4 @@ export { adoptChange } from "./snapshot/adopt.ts";
 export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";
 export { changeBetween } from "./snapshot/change.ts";
 export { emptySnapshot } from "./snapshot/make.ts";
+export { closest, didYouMean } from "./suggest.ts";
