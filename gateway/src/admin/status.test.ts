@@ -45,6 +45,15 @@ test("a folder that is moved away cannot be reached, with the reason, until it i
 });
 
 const plain = ["database", "memory", "server"];
+const recognised = ["edition", "tagline", "version"];
+
+test("GET / tells settings, addresses and the process under the listener's own name only", async () => {
+  const rig = await startRig();
+  after(() => rig.close());
+  const told = async (host: string) => (await rig.ask("GET", "/", { headers: [["Host", host]] })).body as object;
+  assert.deepEqual(Object.keys(await told("evil.example")).sort(), recognised);
+  assert.partialDeepStrictEqual(await told("localhost:8001"), { configuration: { role: "traditional" } });
+});
 
 test("nodes, addresses and reasons are told under the listener's own name only", async () => {
   const rig = await startRig();

@@ -5,13 +5,16 @@ import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
 import { type Facts, isWritable, KONG_VERSION, type Listening } from "./facts.ts";
 import { pluginsInUse } from "./plugins-in-use.ts";
 
-export async function rootBody({ node, version, settings, store, address, proxies }: Facts): Promise<object> {
+/** @param trusted Whether the caller may know of settings and addresses; all others recognise the API, no more. */
+export async function rootBody(facts: Facts, trusted: boolean): Promise<object> {
+  const recognised = { tagline: "Welcome to Sluice", version: KONG_VERSION, edition: "community" };
+  return trusted ? { ...recognised, ...(await detailsOf(facts)) } : recognised;
+}
+
+async function detailsOf({ node, version, settings, store, address, proxies }: Facts): Promise<object> {
   const { host, port } = address();
   const admin = { host, port, tls: settings.tlsCert !== null };
   return {
-    tagline: "Welcome to Sluice",
-    version: KONG_VERSION,
-    edition: "community",
     hostname: hostname(),
     node_id: node,
     timers: { running: 0, pending: 0 },

@@ -13,7 +13,7 @@ const reading = (url: string, body: (received: Received) => object | Promise<obj
 });
 
 export const informationRoutes = (facts: Facts): readonly Route[] => [
-  reading("/", () => rootBody(facts)),
+  reading("/", ({ trusted }) => rootBody(facts, trusted)),
   reading("/status", ({ trusted }) => statusBody(facts, trusted)),
   reading("/plugins/enabled", () => ({ enabled_plugins: [...pluginNames].sort() })),
   // Nothing here runs by timers that somebody else would have to look after.
