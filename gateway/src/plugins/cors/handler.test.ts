@@ -84,7 +84,18 @@ const preflights: readonly Variant[] = [
 const responses: readonly Variant[] = [
   ["all origins by default", {}, plain, { "access-control-allow-origin": "*" }],
   ["a request without an origin too", {}, {}, { "access-control-allow-origin": "*" }],
-  ["nothing without an origin when that is asked for", { allow_origin_absent: false }, {}, {}],
+  [
+    "without an origin only that others get more, when that is asked for",
+    { allow_origin_absent: false },
+    {},
+    { vary: "Origin" },
+  ],
+  [
+    "with an origin that others get less, when that is asked for",
+    { allow_origin_absent: false },
+    plain,
+    { "access-control-allow-origin": "*", vary: "Origin" },
+  ],
   [
     "the upstream's own word is replaced",
     {},
@@ -115,7 +126,12 @@ const responses: readonly Variant[] = [
     plain,
     { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", vary: "Origin" },
   ],
-  ["nobody by name when nobody asks", { credentials: true }, {}, { "access-control-allow-origin": "*" }],
+  [
+    "nobody by name when nobody asks, but that this depends on the origin",
+    { credentials: true },
+    {},
+    { "access-control-allow-origin": "*", vary: "Origin" },
+  ],
   [
     "what the page may read, and nothing of a preflight's",
     { exposed_headers: ["x-a", "x-b"], max_age: 600, headers: ["x-c"] },

@@ -19,7 +19,11 @@ const nobody = removingHeader(ALLOW_ORIGIN);
 const withCredentials = settingHeader("Access-Control-Allow-Credentials", "true");
 
 /** Access-Control-Allow-Origin, -Credentials and Vary, which preflights and other responses have in common. */
-function allowOrigin(headers: HeaderEdits, origin: string | undefined, { rule, credentials }: OriginOptions): void {
+function allowOrigin(
+  headers: HeaderEdits,
+  origin: string | undefined,
+  { rule, credentials, absent }: OriginOptions,
+): void {
   const allowed = rule(origin);
   const isOpen = allowed.kind === "all";
   // With credentials `*` means nothing to a browser (Fetch 3.2.5): who asks is named.
@@ -28,14 +32,16 @@ function allowOrigin(headers: HeaderEdits, origin: string | undefined, { rule, c
   else if (isOpen) headers.apply(everybody);
   else if (allowed.kind === "one") headers.set(ALLOW_ORIGIN, headerValue(allowed.origin));
   else headers.apply(nobody);
-  // A cache must not give one origin's answer to another.
-  if (!isOpen || allowed.vary || named) headers.append("Vary", "Origin");
+  // A cache must not give one origin's answer to another, nor the answer to a request without an origin to any of them.
+  if (!isOpen || allowed.vary || credentials || !absent) headers.append("Vary", "Origin");
   if (credentials && (!isOpen || named)) headers.apply(withCredentials);
 }
 
 interface OriginOptions {
   readonly rule: OriginRule;
   readonly credentials: boolean;
+  /** Whether a request without an origin is answered as one with an origin: the setting allow_origin_absent. */
+  readonly absent: boolean;
 }
 
 function answerPreflight({ request, responseHeaders: headers }: Exchange, config: CorsConfig): void {
@@ -53,7 +59,11 @@ function answerPreflight({ request, responseHeaders: headers }: Exchange, config
 }
 
 export const cors: PluginHandler<"cors"> = (config) => {
-  const options = { rule: originRule(config.origins), credentials: config.credentials };
+  const options = {
+    rule: originRule(config.origins),
+    credentials: config.credentials,
+    absent: config.allow_origin_absent,
+  };
   const exposed =
     config.exposed_headers === null || config.exposed_headers.length === 0
       ? null
@@ -69,7 +79,10 @@ export const cors: PluginHandler<"cors"> = (config) => {
       // A preflight is answered by now, or left to the upstream (preflight_continue).
       if (isPreflight(exchange)) return;
       const origin = originOf(exchange);
-      if (origin === undefined && !config.allow_origin_absent) return;
+      if (origin === undefined && !config.allow_origin_absent) {
+        exchange.responseHeaders.append("Vary", "Origin");
+        return;
+      }
       allowOrigin(exchange.responseHeaders, origin, options);
       if (exposed !== null) exchange.responseHeaders.apply(exposed);
     },
