@@ -101,6 +101,8 @@ test("tells queries when it is told to, and keys never", async (context) => {
     "?a=b&TOKEN=demo-key",
     "?%74oken[]=demo-key",
     "?%zz=demo-key",
+    "?page=2;token=demo-key;a=b",
+    "?page=2;ToKeN=demo-key",
     "?page=2",
     "?",
   ];
@@ -112,6 +114,8 @@ test("tells queries when it is told to, and keys never", async (context) => {
       "/open?a=b&TOKEN=[redacted]",
       "/open?%74oken[]=[redacted]",
       "/open?%zz=[redacted]",
+      "/open?page=2;token=[redacted];a=b",
+      "/open?page=2;ToKeN=[redacted]",
       "/open?page=2",
       "/open",
     ],

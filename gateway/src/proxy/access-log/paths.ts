@@ -5,6 +5,9 @@ import type { TellPath } from "./record.ts";
 /** Many log files are read by more people than may see what stands in a query. */
 export const withoutQuery: TellPath = ({ path }) => path;
 
+/** Some frameworks still take `;` for a separator, as HTML 4.01 advised (B.2.2). */
+const PAIR = /[^&;]+/g;
+
 const HIDDEN = "[redacted]";
 
 /**
@@ -21,11 +24,7 @@ export function withQuery(snapshot: () => Snapshot): TellPath {
       of = current;
       names = keyNames(current);
     }
-    return `${path}?${query
-      .slice(1)
-      .split("&")
-      .map((pair) => (isKey(pair, names) ? hidden(pair) : pair))
-      .join("&")}`;
+    return `${path}?${query.slice(1).replace(PAIR, (pair) => (isKey(pair, names) ? hidden(pair) : pair))}`;
   };
 }
 
