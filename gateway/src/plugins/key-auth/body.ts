@@ -1,5 +1,6 @@
 /** Members of a request's body where a key may be: a form, a JSON object or a multipart form. */
 import type { ExchangeRequest } from "../../proxy/exchange.ts";
+import { jsonMembers, withoutMembers } from "./json-members.ts";
 import { boundaryOf, multipartParts, withoutParts } from "./multipart.ts";
 import { pairValues, withoutPairs } from "./pairs.ts";
 
@@ -7,7 +8,7 @@ import { pairValues, withoutPairs } from "./pairs.ts";
 export const MAX_BODY = 64 * 1024;
 
 export interface BodyMembers {
-  /** Every value of a member: texts, and from JSON also numbers, flags, null, lists and objects. */
+  /** Every value of a member: texts, and from JSON also numbers, flags and null, and an empty list or object for any. */
   values(name: string): readonly unknown[];
   /** The body without these members, everything else as it was. */
   without(names: readonly string[]): Buffer;
@@ -23,39 +24,13 @@ function formMembers(body: Buffer): BodyMembers {
   };
 }
 
-/** JSON.parse source text access (ECMA-262, 2026), which TypeScript's library does not know yet. */
-const exactJson = JSON as unknown as {
-  parse(text: string, reviver: (name: string, value: unknown, context: { source?: string }) => unknown): unknown;
-  rawJSON(text: string): unknown;
-  isRawJSON(value: unknown): boolean;
-};
-
-/** Numbers keep their digits: a body must not change on its way because a key was taken out of it. */
-const parseExactly = (json: string) =>
-  exactJson.parse(json, (_name, value, { source }) =>
-    typeof value === "number" && source !== undefined ? exactJson.rawJSON(source) : value,
-  );
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-function jsonMembers(body: Buffer): BodyMembers | null {
-  let members: unknown;
-  try {
-    members = parseExactly(body.toString("utf8"));
-  } catch {
-    // Not JSON, or nested so deep that the stack ends: there is no key in it that anybody could mean.
-    return null;
-  }
-  if (!isRecord(members)) return null;
-  const entries = Object.entries(members);
+function membersOfJson(body: Buffer): BodyMembers | null {
+  const json = body.toString("latin1");
+  const members = jsonMembers(json);
+  if (members === null) return null;
   return {
-    values: (name) =>
-      entries
-        .filter(([member]) => member === name)
-        .map(([, value]) => (exactJson.isRawJSON(value) ? Number.NaN : value)),
-    without: (names) =>
-      Buffer.from(JSON.stringify(Object.fromEntries(entries.filter(([member]) => !names.includes(member))))),
+    values: (name) => members.filter((member) => member.name === name).map(({ value }) => value),
+    without: (names) => Buffer.from(withoutMembers(json, members, names), "latin1"),
   };
 }
 
@@ -72,12 +47,17 @@ function multipartMembers(body: Buffer, contentType: string): BodyMembers | null
 
 const parsers: Readonly<Record<string, (body: Buffer, contentType: string) => BodyMembers | null>> = {
   "application/x-www-form-urlencoded": formMembers,
-  "application/json": jsonMembers,
+  "application/json": membersOfJson,
   "multipart/form-data": multipartMembers,
 };
 
-/** Null when there is no body of a kind that has members, or it is longer than MAX_BODY. */
+/** An encoded body (gzip and others, RFC 9110 8.4) is not decoded, and its bytes are not text. */
+const isEncoded = (request: ExchangeRequest): boolean =>
+  (request.header("content-encoding") ?? "").split(",").some((coding) => !/^\s*(identity)?\s*$/i.test(coding));
+
+/** Null when there is no body of a kind that has members, it is encoded, or it is longer than MAX_BODY. */
 export async function readMembers(request: ExchangeRequest): Promise<BodyMembers | null> {
+  if (isEncoded(request)) return null;
   const contentType = request.header("content-type") ?? "";
   const mediaType = (contentType.split(";", 1)[0] ?? "").trim().toLowerCase();
   const parse = Object.hasOwn(parsers, mediaType) ? parsers[mediaType] : undefined;

@@ -29,6 +29,8 @@ const json = { "content-type": "application/json; charset=utf-8" };
 const multipart = { "content-type": 'multipart/form-data; boundary="b 1"' };
 const part = (name: string, value: string) =>
   `--b 1\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const disposition = "Content-Disposition: form-data";
+const inBody = { key_in_body: true };
 const utf8 = (text: string) => Buffer.from(text).toString("latin1");
 
 type Outcome = "admitted" | "absent" | "duplicate" | "unknown";
@@ -77,6 +79,32 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
   ],
   ["the key twice in a form", { headers: form, body: "apikey=a&apikey=b" }, "duplicate", { key_in_body: true }],
   ["the key in JSON", { headers: json, body: '{"a":1,"apikey":"demo-key"}' }, "admitted", { key_in_body: true }],
+  ["the key twice in JSON", { headers: json, body: '{"apikey":"x","apikey":"demo-key"}' }, "duplicate", inBody],
+  [
+    "the key again in JSON, escaped",
+    { headers: json, body: '{"apikey":"demo-key","\\u0061pikey":"x"}' },
+    "duplicate",
+    inBody,
+  ],
+  ["a name in JSON that is escaped", { headers: json, body: '{ "\\u0061pikey" : "demo-key" }' }, "admitted", inBody],
+  [
+    "a name in JSON that stands in a text",
+    { headers: json, body: '{"a":"\\",\\"apikey\\":\\"demo-key"}' },
+    "absent",
+    inBody,
+  ],
+  [
+    "gzip that contains a form",
+    { headers: { ...form, "content-encoding": "gzip" }, body: "&apikey=demo-key&" },
+    "absent",
+    inBody,
+  ],
+  [
+    "a body of identity coding",
+    { headers: { ...form, "content-encoding": "identity" }, body: "apikey=demo-key" },
+    "admitted",
+    inBody,
+  ],
   ["a list in JSON", { headers: json, body: '{"apikey":["demo-key"]}' }, "duplicate", { key_in_body: true }],
   ["an object in JSON", { headers: json, body: '{"apikey":{}}' }, "duplicate", { key_in_body: true }],
   ["a number in JSON", { headers: json, body: '{"apikey":1}' }, "absent", { key_in_body: true }],
@@ -101,6 +129,42 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
     { headers: multipart, body: `${part("apikey", "a")}${part("apikey", "b")}--b 1--\r\n` },
     "duplicate",
     { key_in_body: true },
+  ],
+  [
+    "a file whose name contains the key's name",
+    {
+      headers: multipart,
+      body: `--b 1\r\n${disposition}; filename=";name=apikey"; name="f"\r\n\r\ndemo-key\r\n--b 1--\r\n`,
+    },
+    "absent",
+    inBody,
+  ],
+  [
+    "a file whose name contains the key's name behind an escaped quote",
+    {
+      headers: multipart,
+      body: `--b 1\r\n${disposition}; filename="x\\"; name=apikey; y=\\""; name=f\r\n\r\ndemo-key\r\n--b 1--\r\n`,
+    },
+    "absent",
+    inBody,
+  ],
+  [
+    "a multipart form whose boundary stands in another parameter",
+    {
+      headers: { "content-type": 'multipart/form-data; a=";boundary=c"; boundary="b 1"' },
+      body: `${part("apikey", "demo-key")}--b 1--\r\n`,
+    },
+    "admitted",
+    inBody,
+  ],
+  [
+    "a multipart form with two boundaries",
+    {
+      headers: { "content-type": 'multipart/form-data; boundary="b 1"; boundary=c' },
+      body: `${part("apikey", "demo-key")}--b 1--\r\n`,
+    },
+    "absent",
+    inBody,
   ],
   [
     "a multipart form that does not end",

@@ -1,4 +1,5 @@
 /** Parts of a multipart/form-data body (RFC 7578), read whole. Text is Latin-1: one character for a byte. */
+import { headerParameters } from "./header-parameters.ts";
 
 interface Part {
   readonly name: string;
@@ -8,9 +9,10 @@ interface Part {
   readonly end: number;
 }
 
+/** Undefined when the type names none, or more than one: another reader could take the other. */
 export function boundaryOf(contentType: string): string | undefined {
-  const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i.exec(contentType) ?? [];
-  return quoted ?? plain;
+  const [boundary, ...others] = (headerParameters(contentType) ?? []).filter(({ name }) => name === "boundary");
+  return others.length === 0 ? boundary?.value || undefined : undefined;
 }
 
 /** Where the delimiters begin: `--boundary` at the beginning of a line, up to the closing one. */
@@ -24,6 +26,7 @@ function delimiters(text: string, delimiter: string): readonly number[] {
   return found;
 }
 
+/** A part that has several names stands once for each. */
 export function multipartParts(text: string, boundary: string): readonly Part[] {
   const delimiter = `--${boundary}`;
   const starts = delimiters(text, delimiter);
@@ -37,23 +40,28 @@ export function multipartParts(text: string, boundary: string): readonly Part[] 
     const length = text.slice(head, end).indexOf("\r\n\r\n");
     if (length === -1) continue;
     const blank = head + length;
-    const name = nameOf(text.slice(head, blank));
-    if (name !== undefined) parts.push({ name, value: text.slice(blank + 4, end - 2), start, end });
+    const value = text.slice(blank + 4, end - 2);
+    for (const name of namesOf(text.slice(head, blank))) parts.push({ name, value, start, end });
   }
   return parts;
 }
 
-function nameOf(headers: string): string | undefined {
-  const disposition = headers.split("\r\n").find((line) => /^content-disposition:/i.test(line));
-  const [, quoted, plain] = /;\s*name=(?:"([^"]*)"|([^\s;"]+))/i.exec(disposition ?? "") ?? [];
-  return quoted ?? plain;
+/** The names that a part's Content-Disposition gives it: one, unless the part was made to deceive. */
+function namesOf(headers: string): readonly string[] {
+  return headers
+    .replace(/\r\n[ \t]+/g, " ")
+    .split("\r\n")
+    .filter((line) => /^content-disposition:/i.test(line))
+    .flatMap((line) => headerParameters(line) ?? [])
+    .filter(({ name }) => name === "name")
+    .map(({ value }) => value);
 }
 
 export function withoutParts(text: string, boundary: string, names: readonly string[]): string {
   let rest = "";
   let from = 0;
   for (const { name, start, end } of multipartParts(text, boundary)) {
-    if (!names.includes(name)) continue;
+    if (!names.includes(name) || start < from) continue;
     rest += text.slice(from, start);
     from = end;
   }
