@@ -24,6 +24,7 @@ const SPACES = "a header's value neither starts nor ends with a space";
 const characters = (value: string) =>
   `invalid path: '${value}' (characters outside of the reserved list of RFC 3986 found)`;
 const POSITION = "invalid wildcard: must be placed at leftmost or rightmost label";
+const available = "Sluice has cors, key-auth, prometheus, rate-limiting";
 const SHOULD_START = "should start with: / (fixed path) or ~/ (regex path)";
 
 /** What each rule says of each value; undefined = nothing. */
@@ -265,8 +266,10 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
   ],
   "plugin-name": [
     ["key-auth", undefined],
-    ["nope", "plugin 'nope' not enabled; add it to the 'plugins' configuration property"],
-    ["toString", "plugin 'toString' not enabled; add it to the 'plugins' configuration property"],
+    ["jwt", `plugin 'jwt' not enabled: ${available}; remove this plugin or use one of these`],
+    ["toString", `plugin 'toString' not enabled: ${available}; remove this plugin or use one of these`],
+    ["key-atuh", `plugin 'key-atuh' not enabled, did you mean key-auth? ${available}`],
+    ["rate_limiting", `plugin 'rate_limiting' not enabled, did you mean rate-limiting? ${available}`],
   ],
 };
 

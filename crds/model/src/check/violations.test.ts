@@ -207,7 +207,11 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
   // Plugins
   ["plugins", {}, `name: ${MISSING}`],
   ["plugins", { name: 1 }, "name: expected a string"],
-  ["plugins", { name: "x" }, "name: plugin 'x' not enabled; add it to the 'plugins' configuration property"],
+  [
+    "plugins",
+    { name: "x" },
+    "name: plugin 'x' not enabled: Sluice has cors, key-auth, prometheus, rate-limiting; remove this plugin or use one of these",
+  ],
   ["plugins", { name: "key-auth", consumer: { id: UUID } }, `consumer: ${NULL}`],
   ["plugins", { name: "cors", consumer: { id: UUID } }, `consumer: ${NULL}`],
   ["plugins", { name: "key-auth", config: { key_names: [] } }, "config.key_names: length must be at least 1"],

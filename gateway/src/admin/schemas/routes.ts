@@ -1,5 +1,14 @@
 /** The URLs under /schemas (kong-contract 1.6). */
-import { type Collection, checkEntity, collections, deriveId, entities, references } from "@sluice/model";
+import {
+  type Collection,
+  checkEntity,
+  collections,
+  deriveId,
+  didYouMean,
+  entities,
+  pluginNames,
+  references,
+} from "@sluice/model";
 import type { Store } from "../../stores/store.ts";
 import { decodeBody, type Raw } from "../body.ts";
 import type { Answer, Received } from "../call.ts";
@@ -30,7 +39,7 @@ function collectionNamed(name = ""): Collection {
 
 function showPlugin(name: string): Answer {
   const schema = pluginSchema(name);
-  if (!schema) throw new HttpError(404, { message: `No plugin named '${name}'` });
+  if (!schema) throw new HttpError(404, { message: `No plugin named '${name}'${didYouMean(name, pluginNames)}` });
   return { status: 200, body: schema };
 }
 

@@ -107,6 +107,12 @@ export const information: Table = {
       body: { message: "No plugin named 'jwt'" },
     },
     {
+      does: "asks after a plugin's name that is nearly right",
+      ask: "GET /schemas/plugins/rate-limitting",
+      status: 404,
+      body: { message: "No plugin named 'rate-limitting', did you mean rate-limiting?" },
+    },
+    {
       does: "finds an entity valid that refers to one by its name",
       ask: "POST /schemas/routes/validate",
       json: { paths: ["/x"], service: { name: "base" } },

@@ -1,6 +1,7 @@
 /** Plugins: what they may be attached to, and what their configs may hold. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
+import { notEnabled } from "./refusals.ts";
 
 export const plugins: Table = {
   of: "a plugin",
@@ -59,7 +60,7 @@ export const plugins: Table = {
       ask: "POST /plugins",
       json: { name: "nope" },
       status: 400,
-      has: { fields: { name: "plugin 'nope' not enabled; add it to the 'plugins' configuration property" } },
+      has: { fields: { name: notEnabled("nope") } },
     },
     {
       does: "needs a name that is a text",
@@ -73,7 +74,18 @@ export const plugins: Table = {
       ask: "POST /plugins",
       json: { name: "constructor" },
       status: 400,
-      has: { fields: { name: "plugin 'constructor' not enabled; add it to the 'plugins' configuration property" } },
+      has: { fields: { name: notEnabled("constructor") } },
+    },
+    {
+      does: "is asked after a name that is nearly one of those that there are",
+      ask: "POST /plugins",
+      json: { name: "key-atuh" },
+      status: 400,
+      has: {
+        fields: {
+          name: "plugin 'key-atuh' not enabled, did you mean key-auth? Sluice has cors, key-auth, prometheus, rate-limiting",
+        },
+      },
     },
     {
       does: "tells the faults of the whole before those of members",

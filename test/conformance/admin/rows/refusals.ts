@@ -14,6 +14,9 @@ const unique = (rendered: string, fields: object) => ({
   message: `UNIQUE violation detected on '${rendered}'`,
   fields,
 });
+/** Clients of Kong look for `not enabled`. */
+export const notEnabled = (name: string): string =>
+  `plugin '${name}' not enabled: Sluice has cors, key-auth, prometheus, rate-limiting; remove this plugin or use one of these`;
 const missing = "required field missing";
 
 export const refusals: Table = {
@@ -127,9 +130,7 @@ export const refusals: Table = {
       ask: "POST /plugins",
       form: "name=nope",
       status: 400,
-      body: schema("name: plugin 'nope' not enabled; add it to the 'plugins' configuration property", {
-        name: "plugin 'nope' not enabled; add it to the 'plugins' configuration property",
-      }),
+      body: schema(`name: ${notEnabled("nope")}`, { name: notEnabled("nope") }),
     },
     {
       does: "refuses a plugin without a name",

@@ -1,5 +1,6 @@
 /** Members of services, consumers, plugins and credentials against each other (kong-contract 1.4). */
-import { plugins } from "../../plugins/index.ts";
+import { pluginNames, plugins } from "../../plugins/index.ts";
+import { didYouMean } from "../../suggest.ts";
 import { atLeastOneOf, conditional, isEmpty, type RecordRule, type TextRule } from "./rule.ts";
 import { repeatedHeaders } from "./upstream-headers.ts";
 
@@ -45,8 +46,15 @@ export const consumer: RecordRule = (members) => atLeastOneOf(members, ["custom_
 const isPlugin = (name: unknown): name is keyof typeof plugins =>
   typeof name === "string" && Object.hasOwn(plugins, name);
 
-export const pluginName: TextRule = (name) =>
-  isPlugin(name) ? undefined : `plugin '${name}' not enabled; add it to the 'plugins' configuration property`;
+/** Kong's clients look for `not enabled`. The rest of Kong's sentence names a property that Sluice does not have. */
+export const pluginName: TextRule = (name) => {
+  if (isPlugin(name)) return undefined;
+  const available = `Sluice has ${pluginNames.toSorted().join(", ")}`;
+  const suggestion = didYouMean(name, pluginNames);
+  return suggestion === ""
+    ? `plugin '${name}' not enabled: ${available}; remove this plugin or use one of these`
+    : `plugin '${name}' not enabled${suggestion} ${available}`;
+};
 
 /** References that the plugin has no use for. Its config is checked by its own schema. */
 export const plugin: RecordRule = (members) =>
