@@ -3,17 +3,22 @@
 /** RFC 3986's reserved characters and `%`: decoding them would change the path's meaning. */
 const RESERVED = new Set("!*'();:@&=+$,/?%#[]");
 
+/** A `%` that begins no escape: what is decoded behind it could complete one (`%2%65` would become `%2e`). */
+const BROKEN_ESCAPE = /%(?![\dA-F]{2})/i;
+
 /** One percent-encoded character: ASCII, a UTF-8 sequence of two to four bytes, or else any byte. */
 const ENCODED =
   /%[0-7][\dA-F]|%[CD][\dA-F]%[89AB][\dA-F]|%E[\dA-F](?:%[89AB][\dA-F]){2}|%F[0-7](?:%[89AB][\dA-F]){3}|%[\dA-F]{2}/gi;
 
 /**
- * Decodes what is not reserved, writes the rest as upper-case %XX, removes dot segments and merges slashes.
- * A sequence that is not valid UTF-8 stays encoded. `path` has no query; one that does not start with `/` (what is
+ * Decodes what is not reserved, writes the rest as upper-case %XX, removes dot segments and merges slashes. A normal
+ * form is its own normal form. Null: a `%` is not followed by two hexadecimal digits. A sequence that is not valid UTF-8 stays encoded. `path` has no query; one that does not start with `/` (what is
  * left after stripping a prefix) loses leading `./` and `../`.
  */
-export function normalizePath(path: string): string {
-  const decoded = path.includes("%") ? path.replace(ENCODED, decode) : path;
+export function normalizePath(path: string): string | null {
+  const escaped = path.includes("%");
+  if (escaped && BROKEN_ESCAPE.test(path)) return null;
+  const decoded = escaped ? path.replace(ENCODED, decode) : path;
   return decoded.includes("/.") || decoded.includes("//") || decoded.startsWith(".")
     ? removeDotSegments(decoded)
     : decoded;

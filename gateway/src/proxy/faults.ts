@@ -12,6 +12,16 @@ const upgradeTo = (protocol: string) => ({ Connection: "Upgrade", Upgrade: proto
 
 export const faults = {
   badRequest: { status: 400, message: "Bad request", transport: true },
+  brokenEscape: {
+    status: 400,
+    message: "Bad request: a % in the path must be followed by two hexadecimal digits",
+    transport: true,
+  },
+  dotSegmentParameter: {
+    status: 400,
+    message: "Bad request: a dot segment of the path must not have parameters",
+    transport: true,
+  },
   requestTimeout: { status: 408, message: "Request timeout", transport: true },
   unknownExpectation: { status: 417, message: "Expectation failed", transport: true },
   targetTooLong: { status: 414, message: "URI too long", transport: true },

@@ -1,5 +1,6 @@
 /** The request target: from what the client sent to the one normal form that routes match on (kong-contract 2.1). */
 import { normalizePath } from "@sluice/model/serving";
+import type { FaultName } from "./faults.ts";
 
 export interface RequestTarget {
   /** Normalised, without the query. */
@@ -31,15 +32,21 @@ const DOT = 0x2e;
 const QUESTION = 0x3f;
 const HASH = 0x23;
 
-/** Null when it is neither origin form (`/a?b`) nor absolute form (`http://host/a?b`). Time is linear in its length. */
-export function parseTarget(target: string): RequestTarget | null {
+/**
+ * A segment `.` or `..` with parameters (RFC 3986 section 3.3): servlet containers drop the parameters before they resolve
+ * dot segments, so `/open/..;/users` is `/users` there.
+ */
+const DOT_SEGMENT_PARAMETER = /\/\.\.?;/;
+
+/** Reads origin form (`/a?b`) and absolute form (`http://host/a?b`). Time is linear in the target's length. */
+export function parseTarget(target: string): RequestTarget | FaultName {
   if (target.charCodeAt(0) === SLASH) return parseOrigin(target, null);
   const [, authority, rest = ""] = /^https?:\/\/([^/?#]+)(.*)$/is.exec(target) ?? [];
-  if (authority === undefined) return null;
+  if (authority === undefined) return "badRequest";
   return parseOrigin(rest.startsWith("/") ? rest : `/${rest}`, authority.slice(authority.lastIndexOf("@") + 1));
 }
 
-function parseOrigin(target: string, authority: string | null): RequestTarget {
+function parseOrigin(target: string, authority: string | null): RequestTarget | FaultName {
   let end = 0;
   let worst = SAFE;
   let previous = 0;
@@ -55,7 +62,10 @@ function parseOrigin(target: string, authority: string | null): RequestTarget {
   const query = encodeRaw(queryFrom(target, end));
   if (worst < DECODE && !segments) return { path: sentPath, query, sentPath, authority, plain: worst === SAFE };
   const encoded = encodeRaw(sentPath);
-  return { path: normalizePath(encoded), query, sentPath: encoded, authority, plain: false };
+  const path = normalizePath(encoded);
+  if (path === null) return "brokenEscape";
+  if (DOT_SEGMENT_PARAMETER.test(path)) return "dotSegmentParameter";
+  return { path, query, sentPath: encoded, authority, plain: false };
 }
 
 /** HTTP parsers hand bytes above ASCII over as Latin-1; encoded, they are read as the UTF-8 that they are. */

@@ -51,7 +51,8 @@ export class IncomingRequest implements ExchangeRequest, MatchRequest {
   /** The fault of a head that parsers let through although nobody may serve it. */
   static of(head: RequestHead, trust: Trust): IncomingRequest | FaultName {
     const target = parseTarget(head.target);
-    if (target === null || (target.authority !== null && !HOST.test(target.authority))) return "badRequest";
+    if (typeof target === "string") return head.fault ?? target;
+    if (target.authority !== null && !HOST.test(target.authority)) return "badRequest";
     return head.fault ?? new IncomingRequest(head, target, trust);
   }
 

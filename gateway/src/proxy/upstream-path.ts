@@ -32,9 +32,10 @@ function stripped(base: string, path: string, rest: string): string {
   return base === "/" || path.endsWith("/") ? base : base.slice(0, -1);
 }
 
+/** What a dot segment looks like at the start, with the parameters that servlet containers drop from it. */
+const LEADING_DOTS = /^\.\.?(?:;[^/]*)?(?:\/|$)/;
+
 /** A prefix that ends inside a segment (`/route` of `/route../x`) must not leave a dot segment behind. */
 function withoutTraversal(rest: string): string {
-  if (rest === "." || rest === "..") return "";
-  if (rest.startsWith("./")) return rest.slice(2);
-  return rest.startsWith("../") ? rest.slice(3) : rest;
+  return rest.startsWith(".") ? rest.replace(LEADING_DOTS, "") : rest;
 }

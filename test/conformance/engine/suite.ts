@@ -17,6 +17,7 @@ import { interimSuite } from "./interims.ts";
 import { largeBodySuite } from "./large-bodies.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
 import { lostBodySuite } from "./lost-bodies.ts";
+import { pathSuite } from "./paths.ts";
 import { pipelineSuite } from "./pipelines.ts";
 import type { Engine } from "./rig.ts";
 import { slowBodySuite } from "./slow-bodies.ts";
@@ -43,6 +44,7 @@ export function engineSuite(engine: Engine): void {
   lifecycleSuite(engine);
   drainSuite(engine);
   strictnessSuite(engine);
+  pathSuite(engine);
   hostileSuite(engine);
   pipelineSuite(engine);
   slowClientSuite(engine);

@@ -30,7 +30,7 @@ function prefix(value: string): string | undefined {
   const fault = badEncoding(value);
   if (fault !== undefined) return fault;
   const normal = normalizePath(value);
-  return normal === value ? undefined : `non-normalized path, consider use '${normal}' instead`;
+  return normal === null || normal === value ? undefined : `non-normalized path, consider use '${normal}' instead`;
 }
 
 /** Also says why, because RE2 refuses some of what PCRE takes. */
