@@ -71,7 +71,7 @@ describe("several processes over one Postgres", () => {
     const both = await Promise.all([run("migrations", "bootstrap"), run("migrations", "bootstrap")]);
     assert.deepEqual(both.map(({ said }) => said.trim()).sort(), [
       "database already bootstrapped",
-      "database bootstrapped: 000_base, 001_upstream_headers",
+      "database bootstrapped: 000_base, 001_upstream_headers, 002_key_end",
     ]);
 
     const nodes = [await startNode("one"), await startNode("two")];

@@ -7,6 +7,7 @@ export { flatRedis } from "./check/shorthand.ts";
 export { excessOf } from "./check/size.ts";
 export * from "./document/index.ts";
 export type * from "./document.ts";
+export { hasEnded } from "./entities/credential.ts";
 export * from "./entities/index.ts";
 export { type NestedList, nestedLists, type Reference, references } from "./entities/references.ts";
 export { coerce } from "./form/coerce.ts";

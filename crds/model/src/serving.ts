@@ -3,6 +3,7 @@
  * the model is for those who check, read and write: with Ajv and the YAML library it takes 10 MB.
  */
 export { describeViolation } from "./document/describe.ts";
+export { hasEnded } from "./entities/credential.ts";
 export { collections } from "./entities/index.ts";
 export type * from "./index.ts";
 export { normalizePath } from "./path.ts";

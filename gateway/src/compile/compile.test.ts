@@ -91,9 +91,10 @@ test("a credential opens routes of its namespaces until it expires; a consumer h
   const [anywhere, scoped] = [credentialOf(demo, "a", { ttl: 10 }), credentialOf(demo, "b", { namespaces: ["team"] })];
   const { identities } = compile(null, snapshotOf({ consumers: [demo], credentials: [anywhere, scoped] }), tools);
   const inTeam = routeNamed("team", { _sluice: { namespace: "team" } });
-  clock = 9_999;
+  // Made at some moment of second 0, for 10 seconds: over when second 11 begins.
+  clock = 10_999;
   assert.equal(identities.credential(hash(anywhere), first), anywhere);
-  clock = 10_000;
+  clock = 11_000;
   assert.equal(identities.credential(hash(anywhere), first), undefined);
   assert.equal(identities.credential(hash(scoped), inTeam), scoped);
   assert.equal(identities.credential(hash(scoped), routeNamed("other", { _sluice: { namespace: "o" } })), undefined);

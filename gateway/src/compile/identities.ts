@@ -5,6 +5,7 @@ import {
   type Consumer,
   differences,
   emptySnapshot,
+  hasEnded,
   type Snapshot,
   type SnapshotCredential,
   type SnapshotRoute,
@@ -56,7 +57,7 @@ export class Identities implements IdentityIndex {
   credential(keyHash: string, route: SnapshotRoute): SnapshotCredential | undefined {
     return this.#indexes.credentials
       .of(keyHash)
-      .find((credential) => opens(credential, route) && !isExpired(credential, this.#now()));
+      .find((credential) => opens(credential, route) && !hasEnded(credential, this.#now()));
   }
 
   consumer(idOrUsername: string): Consumer | undefined {
@@ -71,6 +72,3 @@ function opens(credential: SnapshotCredential, route: SnapshotRoute): boolean {
   const namespace = route._sluice?.namespace;
   return namespaces === undefined || (namespace !== undefined && namespaces.includes(namespace));
 }
-
-const isExpired = ({ ttl, created_at }: SnapshotCredential, now: number): boolean =>
-  ttl !== null && (created_at + ttl) * 1000 <= now;

@@ -11,7 +11,7 @@ export function creating(test: StoreTest): void {
   test("takes a key, or an id, again when its time is over", async (its) => {
     const [ann, bob] = [await its.create("consumers", consumer("ann")), await its.create("consumers", consumer("bob"))];
     const hour = 3600;
-    const over = { ttl: hour, created_at: Math.floor(Date.now() / 1000) - hour };
+    const over = { ttl: hour, created_at: Math.floor(Date.now() / 1000) - hour - 1 };
     const old = credential(ann, "secret", over);
     const other = credential(ann, "other", over);
     for (const one of [old, other]) await its.write([create("keyauth_credentials", one)]);

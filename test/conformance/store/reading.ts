@@ -164,7 +164,7 @@ export function reading(test: StoreTest): void {
   test("hides a key whose time is over", async (its) => {
     const bob = await its.create("consumers", consumer("bob"));
     const hour = 3600;
-    const old = credential(bob, "old", { ttl: hour, created_at: Math.floor(Date.now() / 1000) - hour });
+    const old = credential(bob, "old", { ttl: hour, created_at: Math.floor(Date.now() / 1000) - hour - 1 });
     await its.write([{ op: "create", collection: "keyauth_credentials", entity: old }]);
     const young = await its.create("keyauth_credentials", credential(bob, "young", { ttl: hour }));
     assert.deepEqual(await its.ids("keyauth_credentials"), [young.id]);

@@ -23,3 +23,12 @@ export const credential = record(
 );
 
 export type Credential = Static<typeof credential>;
+
+/**
+ * Whether the key's `ttl` is over. `created_at` is cut to whole seconds: a key may live up to a second longer than its
+ * `ttl`, and never less.
+ *
+ * @param now Unix time in milliseconds.
+ */
+export const hasEnded = ({ ttl, created_at }: Pick<Credential, "ttl" | "created_at">, now: number): boolean =>
+  ttl !== null && (created_at + ttl + 1) * 1000 <= now;

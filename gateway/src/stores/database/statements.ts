@@ -17,7 +17,7 @@ export const isUuid = (text: string): boolean => UUID.test(text);
 export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
 
 /** Keys whose time is over are not there, as the nodes count it. */
-const ALIVE = "(ttl is null or created_at + ttl > extract(epoch from clock_timestamp()))";
+const ALIVE = "(ttl is null or created_at + ttl > extract(epoch from clock_timestamp()) - 1)";
 
 /** The page and one more, in the order of ids, each row as JSON text; null when there can be none. */
 export function listStatement(collection: Collection, { size, after, where, tags }: ListOptions): Statement | null {

@@ -1,5 +1,5 @@
 /** Keys whose time is over: they are not there any more, though nobody has removed them yet. */
-import type { Collection, Credential, Entity } from "@sluice/model";
+import { type Collection, type Credential, type Entity, hasEnded } from "@sluice/model";
 
 /**
  * As the nodes count it.
@@ -8,6 +8,5 @@ import type { Collection, Credential, Entity } from "@sluice/model";
  */
 export function isExpired(collection: Collection, entity: Entity, now: number): boolean {
   if (collection !== "keyauth_credentials") return false;
-  const { ttl, created_at } = entity as Credential;
-  return ttl !== null && (created_at + ttl) * 1000 <= now;
+  return hasEnded(entity as Credential, now);
 }

@@ -180,7 +180,7 @@ test("hides keys whose time is over", () => {
     list(tables, "keyauth_credentials", { size: 9, now }).entities.length,
   ];
   assert.deepEqual(
-    [seen(9999), seen(10_000)],
+    [seen(10_999), seen(11_000)],
     [
       [true, 1],
       [false, 0],
@@ -195,8 +195,8 @@ test("lets a key go whose time is over when its id or its key is taken, and no s
   const again = credential(bob, "secret");
   for (const entity of [again, { ...credential(bob, "other"), id: key.id }]) {
     const writes = [create("keyauth_credentials", entity)];
-    assert.ok(write(tables, writes, { now: 9999 }).fault);
-    const written = write(tables, writes, { now: 10_000 });
+    assert.ok(write(tables, writes, { now: 10_999 }).fault);
+    const written = write(tables, writes, { now: 11_000 });
     if (written.fault) throw new Error(JSON.stringify(written.fault));
     const along = placed("keyauth_credentials", key);
     assert.deepEqual(written.effects, [{ collection: "keyauth_credentials", before: null, after: entity, along }]);

@@ -82,7 +82,11 @@ begin
   return jsonb_build_object('before', before, 'after', after, 'along', along);
 end $$;
 
-create function write_all(writes jsonb) returns jsonb language plpgsql as $$
+${writeAll("create", "created_at + ttl <= extract(epoch from clock_timestamp())")}`;
+
+/** @param ended The condition under which a key has ended. */
+export function writeAll(verb: "create" | "create or replace", ended: string): string {
+  return `${verb} function write_all(writes jsonb) returns jsonb language plpgsql as $$
 declare
   effects jsonb[] := '{}';
   index int := 0;
@@ -94,7 +98,7 @@ declare
 begin
   perform from revision for update;
   -- Keys whose time is over are gone; another one may take their place.
-  delete from keyauth_credentials where ttl is not null and created_at + ttl <= extract(epoch from clock_timestamp());
+  delete from keyauth_credentials where ttl is not null and ${ended};
   begin
     for write in select value from jsonb_array_elements(writes) loop
       effects := effects || write_one(write);
@@ -111,3 +115,4 @@ begin
   return jsonb_build_object('revision', (select number from revision), 'effects', to_jsonb(effects));
 end $$;
 `;
+}

@@ -1,8 +1,9 @@
 /** All migrations, in the order in which they run. */
 import { base } from "./000-base.ts";
 import { upstreamHeaders } from "./001-upstream-headers.ts";
+import { keyEnd } from "./002-key-end.ts";
 import type { Migration } from "./migration.ts";
 
-export const migrations: readonly Migration[] = [base, upstreamHeaders];
+export const migrations: readonly Migration[] = [base, upstreamHeaders, keyEnd];
 
 export type { Migration };
