@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { hasPostgres, redisServer } from "./objects/databases.ts";
-import { labelsOf, longestName, type Release } from "./objects/names.ts";
+import { labelsOf, longestName, privateNamespace, type Release } from "./objects/names.ts";
 
 /** A fault of the values: `path` is empty when it is one of the whole. */
 export interface Fault {
@@ -40,6 +40,11 @@ function contradictions(release: Release): readonly Fault[] {
   const { namespaces, namespaceSelector, admin, postgres, redis, userApi, gateway } = release.values;
   const { enabled, minReplicas, maxReplicas } = gateway.autoscaling;
   return [
+    ...fault(
+      privateNamespace(release).length > 63,
+      "operator.privateNamespace.name",
+      `${privateNamespace(release)} is too long for a namespace: set this, to 63 characters at most`,
+    ),
     ...fault(
       namespaces.length > 0 && namespaceSelector !== "",
       "namespaceSelector",

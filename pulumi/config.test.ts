@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Config, isSecret, RunError, runtime } from "@pulumi/pulumi";
+import { parse } from "yaml";
 import { loadConfig, type SluiceConfig } from "./config.ts";
 import { known } from "./testing.ts";
 
@@ -155,3 +157,8 @@ for (const { values, fault } of [
     assert.deepEqual(others, []);
   });
 }
+
+test("the stack that the public reaches has NetworkPolicies", () => {
+  const { config } = parse(readFileSync(new URL("Pulumi.prod.yaml", import.meta.url), "utf8"));
+  assert.deepEqual([config["sluice:public"], config["sluice:networkPolicies"]], [true, { enabled: true }]);
+});

@@ -25,8 +25,8 @@ before(async () => {
 });
 
 test("pods of the namespace must be restricted, and everything is found by the stack's label", () => {
-  const namespace = find("Namespace", "shop");
-  assert.equal(labelsOf(namespace?.inputs)?.["pod-security.kubernetes.io/enforce"], "restricted");
+  for (const name of ["shop", "shop-sluice-keys"])
+    assert.equal(labelsOf(find("Namespace", name)?.inputs)?.["pod-security.kubernetes.io/enforce"], "restricted");
   for (const { inputs } of objects()) assert.equal(labelsOf(inputs)?.["sluice.dev/stack"], "dev", inputs.kind);
 });
 

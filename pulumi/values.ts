@@ -32,6 +32,10 @@ export interface Workload extends Placement {
   readonly env: Readonly<Record<string, string | number | boolean>>;
 }
 
+export interface OperatorValues extends Workload {
+  readonly privateNamespace: { readonly name: string; readonly create: boolean };
+}
+
 export interface GatewayValues extends Workload {
   readonly workers: number | string;
   readonly tls: { readonly enabled: boolean };
@@ -129,7 +133,7 @@ export interface Values {
     readonly pullPolicy: "Always" | "IfNotPresent" | "Never";
     readonly pullSecrets: readonly string[];
   };
-  readonly operator: Workload;
+  readonly operator: OperatorValues;
   readonly webhook: { readonly enabled: boolean };
   readonly gateway: GatewayValues;
   readonly push: { readonly existingSecret: string };

@@ -14,10 +14,11 @@ import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
 import { leadOf } from "./lead/start-lead.ts";
 import { MANAGER, startOperator } from "./operator.ts";
+import { documentName, type PrivateSecrets, privateSecretsOf } from "./private-secrets.ts";
 import { proofOf } from "./publish/proof.ts";
 import { createRestMetrics } from "./rest-metrics.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { ownName, SettingsError, type StartFault, startFault } from "./start.ts";
+import { SettingsError, type StartFault, startFault } from "./start.ts";
 
 async function run(settings: OperatorSettings): Promise<void> {
   const log = pino({ name: "sluice-operator", level: settings.logLevel });
@@ -25,17 +26,19 @@ async function run(settings: OperatorSettings): Promise<void> {
   const client = settings.directory
     ? createDirectoryClient({ directory: settings.directory, log })
     : createClusterClient({ log, onAnswer: createRestMetrics(registry) });
+  const privateSecrets = privateSecretsOf(settings);
   const operator = await startOperator({
     settings,
+    privateSecrets,
     client,
     log,
     proof: await proofOf(settings),
     registry,
     startLead: leadOf(settings, log),
-    store: storeOf(settings),
+    store: storeOf(settings, privateSecrets),
   });
   log.info({ address: operator.address }, "operator is up");
-  const webhook = await webhookOf(settings, { client, log, registry }).catch(async (error) => {
+  const webhook = await webhookOf(settings, { client, log, registry, privateSecrets }).catch(async (error) => {
     await operator.close();
     await client.close();
     throw error;
@@ -55,28 +58,31 @@ async function run(settings: OperatorSettings): Promise<void> {
     });
 }
 
-function storeOf(settings: OperatorSettings): OwnStore {
+function storeOf(settings: OperatorSettings, { namespace: keyNamespace }: PrivateSecrets): OwnStore {
   const { directory, homeNamespace: namespace } = settings;
-  const name = `${ownName(settings)}-document`;
-  return directory ? createDirectoryStore(directory, name) : createClusterStore({ namespace, name });
+  const name = documentName(settings);
+  return directory ? createDirectoryStore(directory, name) : createClusterStore({ namespace, keyNamespace, name });
 }
 
 /** Only where an API server can ask. */
 async function webhookOf(
   settings: OperatorSettings,
-  { client, log, registry }: Parts,
+  { client, log, registry, privateSecrets }: Parts,
 ): Promise<{ close(): Promise<void> } | null> {
   const { webhookListen: listen, webhookName: name, homeNamespace, directory } = settings;
   if (!listen || directory) return null;
   const { startWebhook } = await import("./webhook/webhook.ts");
   const objects = createClusterObjects();
-  const parts = { client, objects, manager: MANAGER, log, registry };
-  const webhook = await startWebhook({ listen, name, homeNamespace, ...parts }).catch(async (error) => {
-    await objects.close();
-    const { variable } = operatorSettings.webhookListen;
-    if (error.code !== "EADDRINUSE") throw error;
-    throw new SettingsError(`port ${listen.port} is in use: choose another address with ${variable}`);
-  });
+  const secretNamespace = privateSecrets.namespace;
+  const parts = { client: privateSecrets.reading(client), objects, manager: MANAGER, log, registry };
+  const webhook = await startWebhook({ listen, name, homeNamespace, secretNamespace, ...parts }).catch(
+    async (error) => {
+      await objects.close();
+      const { variable } = operatorSettings.webhookListen;
+      if (error.code !== "EADDRINUSE") throw error;
+      throw new SettingsError(`port ${listen.port} is in use: choose another address with ${variable}`);
+    },
+  );
   log.info({ address: webhook.address }, "the webhook is up");
   return {
     async close() {
@@ -90,6 +96,7 @@ interface Parts {
   readonly client: ResourceClient;
   readonly log: Logger;
   readonly registry: Registry;
+  readonly privateSecrets: PrivateSecrets;
 }
 
 function fail(fault: StartFault): void {

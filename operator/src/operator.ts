@@ -10,6 +10,7 @@ import { createLastValid } from "./durable/last-valid.ts";
 import { createTakeover } from "./durable/takeover.ts";
 import { type Lead, leadAlone, type StartLead } from "./lead/lead.ts";
 import { createOperatorMetrics, type OperatorGauges } from "./metrics.ts";
+import { type PrivateSecrets, privateSecretsOf } from "./private-secrets.ts";
 import { createNodeSlices, type NodeService } from "./publish/discover.ts";
 import { nodeConnector } from "./publish/node-client.ts";
 import type { Proof } from "./publish/proof.ts";
@@ -36,6 +37,8 @@ export interface OperatorOptions {
   readonly proof: Proof;
   /** Who leads when there are several operators. Default: this one. */
   readonly startLead?: StartLead;
+  /** Where the operator's own Secrets lie. Default: as the settings say. */
+  readonly privateSecrets?: PrivateSecrets;
   /** Where what was acknowledged is kept; closed with the operator. Absent: nowhere. */
   readonly store?: OwnStore;
   /** Where metrics go, beside those that are there. Default: a registry of its own. */
@@ -64,6 +67,7 @@ function nodeServiceOf({ nodeService, namespaces }: OperatorSettings): NodeServi
 
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
   const { settings, client, proof, startLead = leadAlone, registry, store, log } = options;
+  const { privateSecrets = privateSecretsOf(settings) } = options;
   const nodeService = nodeServiceOf(settings);
   const namespaceSelector = selectorOf(settings);
   const abort = new AbortController();
@@ -262,7 +266,10 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     if (closed) return;
     durable?.lead(term !== null);
     takeover.lead(term);
+    if (term !== null) void privateSecrets.move({ client, store, manager: MANAGER, leads, log, signal: abort.signal });
   }
+
+  const leads = () => lead !== undefined && lead.term() !== null;
 
   let closing: Promise<void> | undefined;
   const close = () => {
@@ -298,9 +305,11 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   }
   lead = startLead({ floor, onTerm, onReached: () => client.rewatch() });
   keeping = proof.keep?.({
-    client,
+    client: privateSecrets.reading(client),
+    privateNamespace: privateSecrets.namespace,
     manager: MANAGER,
-    leads: () => lead !== undefined && lead.term() !== null,
+    // A new authority must not be made while the one of before lies where it was.
+    leads: () => leads() && privateSecrets.isMoved(),
     renew: connector.renew,
     tell: teller.tell,
     log,

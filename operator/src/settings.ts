@@ -35,6 +35,15 @@ export const operatorSettings = defineSettings({
     description:
       "Namespace of Sluice's own resources: names need no prefix there, keys open every route, and plugins may be global.",
   },
+  privateNamespace: {
+    variable: "SLUICE_PRIVATE_NAMESPACE",
+    kind: "text",
+    default: null,
+    description:
+      "Namespace of the Secrets that only the operator may read: the authority of SLUICE_PUSH_SECRET, the webhook's " +
+      "certificate, and the key to the kept document. Give the admin API no rights in it. Secrets of before are moved " +
+      "there from the home namespace. Unset: the home namespace, whose Secrets the admin API reads.",
+  },
   class: {
     variable: "SLUICE_CLASS",
     kind: "text",
@@ -122,8 +131,8 @@ export const operatorSettings = defineSettings({
     default: null,
     description:
       "Secret of the home namespace in which the operator makes and renews what the nodes mount: ca.crt, gateway.crt and " +
-      "gateway.key. The Secret of that name and `-authority` holds what signs, and the operator's own certificate. In " +
-      "place of SLUICE_PUSH_TLS_CERT and its companions.",
+      "gateway.key. The Secret of that name and `-authority`, in SLUICE_PRIVATE_NAMESPACE, holds what signs, and the " +
+      "operator's own certificate. In place of SLUICE_PUSH_TLS_CERT and its companions.",
   },
   pushOverlap: {
     variable: "SLUICE_PUSH_OVERLAP",
@@ -151,7 +160,7 @@ export const operatorSettings = defineSettings({
     kind: "text",
     default: "sluice-webhook",
     description:
-      "Name of the ValidatingWebhookConfiguration that leads there, and of the Secret in the home namespace in which the operator keeps the webhook's certificate.",
+      "Name of the ValidatingWebhookConfiguration that leads there, and of the Secret in SLUICE_PRIVATE_NAMESPACE in which the operator keeps the webhook's certificate.",
   },
   logLevel: {
     variable: "SLUICE_LOG_LEVEL",

@@ -1,18 +1,18 @@
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import { monitoringObjects } from "../objects/monitoring.ts";
 import type { Release } from "../objects/names.ts";
-import { operatorObjects } from "../objects/operator.ts";
+import { operatorObjects, privateNamespaceObjects } from "../objects/operator.ts";
 import { guardsOf, Part } from "./part.ts";
 
 /** Reads custom resources and pushes them to the nodes, with its rights and its webhook. */
 export class Operator extends Part {
   constructor(name: string, release: Release, options?: ComponentResourceOptions) {
     super("Operator", name, options);
-    this.create([
-      ...guardsOf(release, "operator"),
-      ...monitoringObjects(release, "operator"),
-      ...operatorObjects(release),
-    ]);
+    const dependsOn = [...this.create(privateNamespaceObjects(release))];
+    this.create(
+      [...guardsOf(release, "operator"), ...monitoringObjects(release, "operator"), ...operatorObjects(release)],
+      { dependsOn },
+    );
     this.registerOutputs();
   }
 }

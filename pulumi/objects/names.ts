@@ -64,5 +64,12 @@ export const namespacesOf = ({ namespace, values }: Release): readonly string[] 
   ...new Set([namespace, ...values.namespaces]),
 ];
 
+/** Of the Secrets that only the operator reads. Where Roles alone are wanted, no other namespace is to be had. */
+export function privateNamespace(release: Release): string {
+  const { operator, namespaces } = release.values;
+  if (operator.privateNamespace.name !== "") return operator.privateNamespace.name;
+  return namespaces.length > 0 ? release.namespace : wideName(release, "keys");
+}
+
 /** Whether there is a webhook: it lies in no namespace, and where Roles are wanted there are no ClusterRoles. */
 export const hasWebhook = ({ values }: Release): boolean => values.webhook.enabled && values.namespaces.length === 0;

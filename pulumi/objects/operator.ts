@@ -2,7 +2,16 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { containerPorts, deploymentOf, serviceOf } from "./deployment.ts";
-import { hasWebhook, labelsOf, nameOf, namespacesOf, type Release, selectorOf, wideName } from "./names.ts";
+import {
+  hasWebhook,
+  labelsOf,
+  nameOf,
+  namespacesOf,
+  privateNamespace,
+  type Release,
+  selectorOf,
+  wideName,
+} from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
 import { envOf, probe } from "./pods.ts";
 import { pushSecret, pushVolume } from "./push.ts";
@@ -18,6 +27,15 @@ export function operatorObjects(release: Release): readonly KubernetesObject[] {
     serviceOf(release, { component, ports: { http: 8080 } }),
     deployment(release),
   ];
+}
+
+/** The namespace of the Secrets that only the operator reads, where it is made. */
+export function privateNamespaceObjects(release: Release): readonly KubernetesObject[] {
+  const { operator, namespaces } = release.values;
+  const name = privateNamespace(release);
+  if (!operator.privateNamespace.create || namespaces.length > 0 || name === release.namespace) return [];
+  const labels = { ...labelsOf(release, component), "pod-security.kubernetes.io/enforce": "restricted" };
+  return [{ apiVersion: "v1", kind: "Namespace", metadata: { name, labels } }];
 }
 
 function deployment(release: Release): KubernetesObject {
@@ -52,6 +70,7 @@ function settings(release: Release): readonly object[] {
   return [
     { name: "SLUICE_OPERATOR_LISTEN", value: "0.0.0.0:8080" },
     { name: "SLUICE_HOME_NAMESPACE", value: namespace },
+    { name: "SLUICE_PRIVATE_NAMESPACE", value: privateNamespace(release) },
     { name: "SLUICE_CLASS", value: values.class },
     ...(values.namespaces.length === 0 ? [] : [{ name: "SLUICE_NAMESPACES", value: namespacesOf(release).join(",") }]),
     ...(values.namespaceSelector === ""

@@ -1,7 +1,7 @@
 /** What operator and admin listener may do: the rules of charts/sluice/files, the one place. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { labelsOf, metadataOf, nameOf, namespacesOf, type Release, wideName } from "./names.ts";
+import { labelsOf, metadataOf, nameOf, namespacesOf, privateNamespace, type Release, wideName } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
 import { pushSecret } from "./push.ts";
 
@@ -16,6 +16,9 @@ type RoleFile = Readonly<Record<"cluster" | "clusterOnly" | "home", readonly Rul
   /** The operator's alone. */
   readonly selector?: readonly Rule[];
   readonly push?: readonly Rule[];
+  readonly private?: readonly Rule[];
+  readonly privatePush?: readonly Rule[];
+  readonly moved?: readonly Rule[];
 };
 
 export interface Rights {
@@ -37,8 +40,12 @@ export function rightsOf(release: Release, { component, clusterOnly }: Rights): 
   const everywhere = [
     ...rules.cluster,
     ...(clusterOnly ? rules.clusterOnly : []),
-    ...(values.namespaceSelector === "" ? [] : (rules.selector ?? [])),
+    ...(values.namespaceSelector === "" ? [] : rules.selector),
   ];
+  const makesPush = values.push.existingSecret === "";
+  const push = makesPush ? rules.push : [];
+  const own = [...rules.private, ...(makesPush ? rules.privatePush : [])];
+  const isApart = privateNamespace(release) !== namespace;
   return [
     { apiVersion: "v1", kind: "ServiceAccount", metadata, automountServiceAccountToken: false },
     ...(values.namespaces.length === 0
@@ -46,11 +53,10 @@ export function rightsOf(release: Release, { component, clusterOnly }: Rights): 
       : namespacesOf(release).flatMap((place) =>
           granted("Role", { metadata: { ...wide, namespace: place }, rules: rules.cluster, account }),
         )),
-    ...granted("Role", {
-      metadata,
-      rules: [...rules.home, ...(values.push.existingSecret === "" ? (rules.push ?? []) : [])],
-      account,
-    }),
+    ...granted("Role", { metadata, rules: [...rules.home, ...push, ...(isApart ? rules.moved : own)], account }),
+    ...(own.length > 0 && isApart
+      ? granted("Role", { metadata: { ...wide, namespace: privateNamespace(release) }, rules: own, account })
+      : []),
   ];
 }
 
@@ -69,7 +75,7 @@ function granted(kind: "ClusterRole" | "Role", { metadata, rules, account }: Gra
 }
 
 /** The rules with the names that this Sluice gives what is its own; the files have those of a first one. */
-function rulesOf(release: Release, component: string): RoleFile {
+function rulesOf(release: Release, component: string): Required<RoleFile> {
   const file: RoleFile = parse(
     readFileSync(new URL(`../../charts/sluice/files/${component}-role.yaml`, import.meta.url), "utf8"),
   );
@@ -91,6 +97,9 @@ function rulesOf(release: Release, component: string): RoleFile {
     home: renamed(file.home),
     selector: renamed(file.selector ?? []),
     push: renamed(file.push ?? []),
+    private: renamed(file.private ?? []),
+    privatePush: renamed(file.privatePush ?? []),
+    moved: renamed(file.moved ?? []),
   };
 }
 

@@ -13,6 +13,9 @@ interface Role {
   /** The operator's alone. */
   readonly selector?: readonly object[];
   readonly push?: readonly object[];
+  readonly private?: readonly object[];
+  readonly privatePush?: readonly object[];
+  readonly moved?: readonly object[];
   readonly home: readonly object[];
 }
 
@@ -20,14 +23,21 @@ const roleOf = (file: string): Role => parse(readFileSync(new URL(`${file}-role.
 
 const list = (items: readonly object[]): string => JSON.stringify({ apiVersion: "v1", kind: "List", items });
 
-/** A List of roles and bindings, as JSON for `kubectl apply`: exactly the rules of the chart, none of our own. */
-export function roleManifests(homeNamespace: string): string {
+/**
+ * A List of roles and bindings, as JSON for `kubectl apply`: exactly the rules of the chart, none of our own.
+ *
+ * @param privateNamespace Of the Secrets that only the operator reads. Default: the home namespace.
+ */
+export function roleManifests(homeNamespace: string, privateNamespace = homeNamespace): string {
   const items = Object.entries(users).flatMap(([file, user]) => {
-    const { cluster, clusterOnly, home } = roleOf(file);
+    const { cluster, clusterOnly, home, moved = [], private: secrets = [] } = roleOf(file);
     const subject = userNamed(user);
+    const isApart = privateNamespace !== homeNamespace;
+    const rules = [...home, ...(isApart ? moved : secrets)];
     return [
       ...granted({ name: user, subject, rules: [...cluster, ...clusterOnly], kind: "ClusterRole" }),
-      ...granted({ name: user, subject, rules: home, kind: "Role", namespace: homeNamespace }),
+      ...granted({ name: user, subject, rules, kind: "Role", namespace: homeNamespace }),
+      ...(isApart ? granted({ name: user, subject, rules: secrets, kind: "Role", namespace: privateNamespace }) : []),
     ];
   });
   return list(items);
@@ -41,12 +51,13 @@ export function selectorManifests(): string {
 }
 
 /** The operator's rules for certificates of its own making, beside those of `roleManifests`. */
-export function pushManifests(homeNamespace: string): string {
-  const { push = [] } = roleOf("operator");
-  const subject = userNamed(users.operator);
-  return list(
-    granted({ name: `${users.operator}-push`, subject, rules: push, kind: "Role", namespace: homeNamespace }),
-  );
+export function pushManifests(homeNamespace: string, privateNamespace = homeNamespace): string {
+  const { push = [], privatePush = [] } = roleOf("operator");
+  const grant = { subject: userNamed(users.operator), kind: "Role" } as const;
+  return list([
+    ...granted({ ...grant, name: `${users.operator}-push`, rules: push, namespace: homeNamespace }),
+    ...granted({ ...grant, name: `${users.operator}-authority`, rules: privatePush, namespace: privateNamespace }),
+  ]);
 }
 
 export interface NamespacedOptions {
@@ -58,13 +69,22 @@ export interface NamespacedOptions {
   readonly namespaces: readonly string[];
 }
 
-/** Roles of an operator or an admin listener that has no ClusterRole, as the chart makes them when `namespaces` are given. */
+/**
+ * Roles of an operator or an admin listener that has no ClusterRole, as the chart makes them when `namespaces` are given:
+ * the operator's own Secrets lie in the home namespace.
+ */
 export function namespacedManifests({ part, account, homeNamespace, namespaces }: NamespacedOptions): string {
-  const { cluster, home } = roleOf(part);
+  const { cluster, home, private: secrets = [] } = roleOf(part);
   const subject = { kind: "ServiceAccount", name: account, namespace: homeNamespace };
   return list([
     ...namespaces.flatMap((namespace) => granted({ name: account, subject, rules: cluster, kind: "Role", namespace })),
-    ...granted({ name: `${account}-home`, subject, rules: home, kind: "Role", namespace: homeNamespace }),
+    ...granted({
+      name: `${account}-home`,
+      subject,
+      rules: [...home, ...secrets],
+      kind: "Role",
+      namespace: homeNamespace,
+    }),
   ]);
 }
 

@@ -50,6 +50,19 @@ labels:
 {{ .root.Release.Namespace }}-{{ .root.Release.Name }}-{{ .component }}
 {{- end }}
 
+{{- /* Of the Secrets that only the operator reads. Where Roles alone are wanted, no other namespace is to be had. */}}
+{{- define "sluice.privateNamespace" -}}
+{{- if .Values.operator.privateNamespace.name }}{{ .Values.operator.privateNamespace.name }}
+{{- else if .Values.namespaces }}{{ .Release.Namespace }}
+{{- else }}{{ include "sluice.wideName" (dict "root" . "component" "keys") }}
+{{- end }}
+{{- end }}
+
+{{- /* Whether the chart makes that namespace; empty: no. */}}
+{{- define "sluice.makesNamespace" -}}
+{{- if and .Values.operator.privateNamespace.create (not .Values.namespaces) (ne (include "sluice.privateNamespace" .) .Release.Namespace) }}true{{ end }}
+{{- end }}
+
 {{- /* Whether there is a webhook: it lies in no namespace, and where Roles are wanted there are no ClusterRoles. */}}
 {{- define "sluice.hasWebhook" -}}
 {{- if and .Values.webhook.enabled (not .Values.namespaces) }}true{{ end }}

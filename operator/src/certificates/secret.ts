@@ -22,3 +22,6 @@ export const secretOf = ({ namespace, name }: Place, texts: Readonly<Record<stri
 /** For `expect`: that very object at that version, or none. */
 export const asFound = (found: Resource | null) =>
   found ? { uid: found.metadata.uid ?? "", resourceVersion: found.metadata.resourceVersion ?? "" } : "absent";
+
+/** Of the push: the Secret that nodes mount, and that with the authority. */
+export const pushSecretNames = (name: string) => ({ nodes: name, authority: `${name}-authority` });

@@ -62,6 +62,7 @@ function operator(t: TestContext, { client }: Secrets, { leads = true } = {}) {
   const kept = keepPushCertificates({
     client,
     secret: { namespace: "sluice", name: "push" },
+    authorityNamespace: "sluice-operator",
     serverName: "sluice-gateway",
     manager: "sluice-operator",
     overlap: 10 * MINUTE,
@@ -105,6 +106,8 @@ test("nodes get what they show and trust, and the authority's key stays with the
   assert.ok(isShowable({ certificate: `${nodes["gateway.crt"]}`, key: `${nodes["gateway.key"]}` }, ca));
   for (const text of Object.values(nodes)) assert.ok(!text.includes(`${authority["ca.key"]}`.trim().slice(30, 80)));
   assert.deepEqual(told, [], "a first start is no news");
+  const namespaces = ["push", "push-authority"].map((name) => secrets.get(name)?.metadata.namespace);
+  assert.deepEqual(namespaces, ["sluice", "sluice-operator"]);
 });
 
 test("an operator that does not lead writes nothing and shows what the leader made", async (t) => {

@@ -7,7 +7,7 @@ import type { PemTexts } from "@sluice/model";
 import type { Logger } from "pino";
 import { renewed } from "../certificates/issued.ts";
 import { lookAgain } from "../certificates/look-again.ts";
-import { asFound } from "../certificates/secret.ts";
+import { asFound, pushSecretNames } from "../certificates/secret.ts";
 import type { Teller } from "../status/teller.ts";
 import {
   authorityFault,
@@ -15,7 +15,6 @@ import {
   nodesFault,
   type PushCertificates,
   planOf,
-  secretNames,
   storedIn,
   textsOf,
   toWrite,
@@ -25,6 +24,8 @@ export interface CertificateKeeperOptions {
   readonly client: Pick<ResourceClient, "get" | "apply">;
   /** The nodes' Secret; the authority's has the same name and `-authority`. */
   readonly secret: { readonly namespace: string; readonly name: string };
+  /** Of the authority's Secret. */
+  readonly authorityNamespace: string;
   /** DNS name that the nodes' certificate carries. */
   readonly serverName: string;
   readonly manager: string;
@@ -78,13 +79,18 @@ export async function keepPushCertificates(options: CertificateKeeperOptions): P
 
 /** One look: what there is now, with what it needs written; null: nothing, and another operator leads. */
 async function look(
-  { client, secret, serverName, manager, overlap, leads, tell, now = () => new Date() }: CertificateKeeperOptions,
+  options: CertificateKeeperOptions,
   last: PushCertificates | null,
 ): Promise<PushCertificates | null> {
-  const { namespace } = secret;
-  const names = secretNames(secret.name);
-  const get = (name: string) => client.get({ kind: "Secret", namespace, name });
-  const found: Found = { authority: await get(names.authority), nodes: await get(names.nodes) };
+  const { client, secret, authorityNamespace, serverName, manager, overlap, leads, tell } = options;
+  const { now = () => new Date() } = options;
+  const names = pushSecretNames(secret.name);
+  const places = {
+    authority: { namespace: authorityNamespace, name: names.authority },
+    nodes: { namespace: secret.namespace, name: names.nodes },
+  };
+  const get = (one: keyof typeof places) => client.get({ kind: "Secret", ...places[one] });
+  const found: Found = { authority: await get("authority"), nodes: await get("nodes") };
   const at = now();
   const stored = storedIn(found, at);
   if (!leads()) return stored && !authorityFault(stored, found.authority) ? stored : null;
@@ -96,7 +102,7 @@ async function look(
     nodes: (found.nodes || last) && nodesFault(stored ?? last, found.nodes),
   };
   for (const one of ["authority", "nodes"] as const) {
-    const place = { namespace, name: names[one] };
+    const place = places[one];
     const written = toWrite(found[one], place, texts[one]);
     if (!written) continue;
     await client.apply("Secret", written, { manager, force: true, expect: asFound(found[one]) });

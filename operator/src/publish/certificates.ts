@@ -1,5 +1,5 @@
 /**
- * The certificates between the operator and the nodes as two Secrets of the home namespace: one that nodes mount, with
+ * The certificates between the operator and the nodes as two Secrets: one of the home namespace that nodes mount, with
  * what they show and trust, and one that nobody but the operator reads, with what signs and what it shows itself.
  */
 import type { Resource } from "@sluice/crds";
@@ -13,9 +13,6 @@ export type PushCertificates = Issued<Side>;
 
 /** DNS name that the operator's certificate carries: SLUICE_PUSH_CLIENT of a node, unless it says otherwise. */
 const OPERATOR = "sluice-operator";
-
-/** The names of both Secrets, given that of the nodes'. */
-export const secretNames = (name: string) => ({ nodes: name, authority: `${name}-authority` });
 
 export interface PlanOptions {
   /** DNS name that the nodes' certificate carries. */

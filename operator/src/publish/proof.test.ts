@@ -41,6 +41,7 @@ test("certificates in files that change are shown from then on", async (t) => {
   const lines: string[] = [];
   const kept = keep?.({
     client: { get: () => assert.fail("asked a cluster"), apply: () => assert.fail("asked a cluster") },
+    privateNamespace: "default",
     manager: "test",
     leads: () => true,
     renew: (tls) => renewed.push(tls),

@@ -9,6 +9,8 @@ import type { NodeCredentials, NodeTls } from "./node-client.ts";
 
 export interface KeepProofOptions {
   readonly client: Pick<ResourceClient, "get" | "apply">;
+  /** Of the Secrets that only the operator reads. */
+  readonly privateNamespace: string;
   readonly manager: string;
   readonly leads: () => boolean;
   readonly renew: (tls: NodeTls) => void;
@@ -61,12 +63,13 @@ function keepSecret(
   { homeNamespace: namespace, pushServerName: serverName, pushOverlap: overlap }: OperatorSettings,
   name: string,
 ): Proof["keep"] {
-  return async ({ renew, ...options }) => {
+  return async ({ renew, privateNamespace: authorityNamespace, ...options }) => {
     // Only who makes certificates loads what makes them.
     const { keepPushCertificates } = await import("./certificate-keeper.ts");
     await keepPushCertificates({
       ...options,
       secret: { namespace, name },
+      authorityNamespace,
       serverName,
       overlap,
       show: (texts) => renew({ ...texts, serverName }),

@@ -9,8 +9,10 @@ import { createWebhookMetrics } from "./webhook-metrics.ts";
 
 export interface WebhookOptions {
   readonly listen: Address;
-  /** Name of the ValidatingWebhookConfiguration, and of the Secret in the home namespace. */
+  /** Name of the ValidatingWebhookConfiguration, and of the Secret. */
   readonly name: string;
+  /** Of the Secret. Default: the home namespace. */
+  readonly secretNamespace?: string;
   readonly homeNamespace: string;
   readonly client: Pick<ResourceClient, "get" | "apply">;
   readonly objects: ClusterObjects;
@@ -30,6 +32,7 @@ export interface Webhook {
 /** Answers as soon as there is a certificate; until then, and without a configuration, nothing is checked at apply. */
 export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
   const { listen, name, homeNamespace, client, objects, manager, log, registry, interval } = options;
+  const { secretNamespace: namespace = homeNamespace } = options;
   const listener = await listenForReviews({
     listen,
     homeNamespace,
@@ -40,7 +43,7 @@ export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
     client,
     objects,
     configuration: name,
-    secret: { namespace: homeNamespace, name },
+    secret: { namespace, name },
     manager,
     show: listener.show,
     log,

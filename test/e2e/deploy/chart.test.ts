@@ -72,15 +72,58 @@ if (process.argv.includes("--write")) {
     assert.deepEqual(unscoped, []);
   });
 
-  for (const [file, object] of [
-    ["operator-role.yaml", "operator"],
-    ["admin-role.yaml", "admin"],
+  test("in production every pod has a NetworkPolicy", async () => {
+    const objects = await renderCase("production");
+    const policies = objects.filter(({ kind }) => kind === "NetworkPolicy").map(({ metadata }) => metadata.name);
+    assert.deepEqual([...new Set(objects.flatMap(podsIn).map(({ owner }) => owner))].sort(), policies.sort());
+  });
+
+  for (const [what, values, expected] of [
+    ["without NetworkPolicies that they are off", [], /^Every pod of the cluster reaches every part/m],
+    ["with Roles alone what the admin API may read", ["namespaces={shop}"], /^The admin API may read what signs/m],
+  ] as const)
+    test(`the notes tell ${what}`, async () => {
+      const notesOf = async (...more: readonly string[]) => {
+        const sets = [...values, ...more].flatMap((value) => ["--set", value]);
+        const { code, stdout, stderr } = await helm(["install", release, charts.sluice, "--dry-run=client", ...sets]);
+        assert.equal(code, 0, stderr);
+        return stdout.slice(stdout.indexOf("NOTES:"));
+      };
+      assert.match(await notesOf(), expected);
+      const set = ["networkPolicies.enabled=true", "operator.privateNamespace.name=keys"];
+      assert.doesNotMatch(await notesOf(...set), expected);
+    });
+
+  for (const name of cases.filter((one) => one !== "namespaced"))
+    test(`${name}: the admin API has no right to the operator's own Secrets`, async () => {
+      const roles = (await renderCase(name)).filter(({ kind }) => /^(Cluster)?Role$/.test(kind));
+      const placesOf = (isMeant: (role: Rendered, names: string) => boolean) =>
+        roles.flatMap((role) =>
+          (role.rules as readonly { resources: readonly string[]; resourceNames?: readonly string[] }[])
+            .filter(
+              ({ resources, resourceNames = [] }) => resources.includes("secrets") && isMeant(role, `${resourceNames}`),
+            )
+            .map(() => role.metadata.namespace),
+        );
+      const own = `sluice-${release}-keys`;
+      const isAdmins = ({ metadata }: Rendered) => metadata.name.endsWith("-admin");
+      for (const secret of ["sluice-operator-document", "sluice-sluice-webhook"])
+        assert.ok(placesOf((_, names) => names === secret).includes(own), secret);
+      assert.deepEqual(
+        [...new Set(placesOf(isAdmins))].filter((place) => place !== "sluice"),
+        [],
+      );
+    });
+
+  for (const [file, object, count] of [
+    ["operator-role.yaml", "operator", 3],
+    ["admin-role.yaml", "admin", 2],
   ] as const)
     test(`the ${object}'s rights are those of ${file}, and no wildcard is among them`, async () => {
       const roles = (await renderCase("production")).filter(
         ({ kind, metadata }) => /^(Cluster)?Role$/.test(kind) && metadata.name.endsWith(`${release}-${object}`),
       );
-      assert.equal(roles.length, 2);
+      assert.equal(roles.length, count);
       const text = readFileSync(join(charts.sluice, "files", file), "utf8");
       for (const { rules } of roles) {
         assert.doesNotMatch(JSON.stringify(rules), /"\*"/);

@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { referenceGrantCrd } from "../../cluster/reference-grants.ts";
-import { everythingOfTheAdmin, everythingOfTheOperator, kinds, type Place } from "../operator/everything.ts";
+import {
+  everythingOfTheAdmin,
+  everythingOfTheOperator,
+  kinds,
+  type Place,
+  privateSecrets,
+} from "../operator/everything.ts";
 import { type Grant, grantsIn, type Rule, refused, unused } from "../operator/granted.ts";
 import { minutes, namespace, type Scene } from "./chart-scene.ts";
 import { release } from "./helm.ts";
@@ -29,6 +35,9 @@ interface Pod {
   };
 }
 
+/** As the chart calls it. */
+const privateNamespace = `${namespace}-${release}-keys`;
+
 const userOf = (account: string) => `system:serviceaccount:${namespace}:${account}`;
 
 /** For a release that is installed; all that it ever did is looked at. It leaves the release as it was. */
@@ -50,6 +59,7 @@ export function rightsTests(scene: () => Scene): void {
     const operator = `deployment/${release}-operator`;
     return {
       namespace,
+      privateNamespace,
       kubectl: cluster.kubectl,
       operatorTail: () => kubectl("logs", operator, "--tail=40"),
       async restartOperator(between) {
@@ -87,6 +97,28 @@ export function rightsTests(scene: () => Scene): void {
     for (const name of ["good", "faulty"])
       await kubectl("delete", "--ignore-not-found", ...kinds.map((kind) => `${kind}.sluice.dev/${name}`));
     await kubectl("delete", "secrets", "tls", "key");
+  });
+
+  test("the admin's account may not read what signs certificates, nor the key to the kept document", async () => {
+    const { cluster } = scene();
+    const secrets = await privateSecrets(await place());
+    assert.equal(secrets.length, 3, secrets.join(" "));
+    const account = userOf(`${release}-admin`);
+    const asked = cluster.audited().length;
+    for (const name of [[], ...secrets.map((secret) => [secret])])
+      await assert.rejects(
+        cluster.kubectl(["-n", privateNamespace, "get", "secrets", ...name, `--as=${account}`]),
+        /forbidden/,
+      );
+    const answers = cluster
+      .audited()
+      .slice(asked)
+      .filter(({ user, resource }) => user !== userOf(`${release}-operator`) && resource === "secrets")
+      .filter((one) => one.namespace === privateNamespace);
+    assert.deepEqual(
+      answers.map(({ verb, name, status }) => [verb, name, status]),
+      [["list", "", 403], ...secrets.map((secret) => ["get", secret, 403])],
+    );
   });
 
   test("no other part has a token, and none of their accounts asked the API server for anything", async () => {

@@ -18,6 +18,9 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     push: { existingSecret: "own-push" },
     gateway: { endSeconds: 0, keptDocument: { enabled: false }, workers: "auto" },
   },
+  "a private namespace of others": { operator: { privateNamespace: { name: "vault", create: false } } },
+  "a private namespace that is the release's": { operator: { privateNamespace: { name: "sluice" } } },
+  "named namespaces and a private one": { namespaces: ["shop"], operator: { privateNamespace: { name: "vault" } } },
   "named namespaces": { namespaces: ["shop", "bank"], class: "shops" },
   "a selector of namespaces": { namespaceSelector: "team in (a,b)", class: "teams" },
   "databases of its own": {

@@ -4,6 +4,8 @@ import { makeAuthority } from "../../tools/certificates.ts";
 
 export interface Place {
   readonly namespace: string;
+  /** Of the Secrets that only the operator reads. */
+  readonly privateNamespace: string;
   /** As the administrator. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
   /** The last lines of its log. */
@@ -101,7 +103,10 @@ export async function everythingOfTheOperator(place: Place): Promise<void> {
           "-p",
           '{"status":{"conditions":[]}}',
         );
-      await place.restartOperator(async () => void (await forget()));
+      await place.restartOperator(async () => {
+        await forget();
+        await asOfBefore(place);
+      });
       const again = await inPlace("wait", "--for=condition=Accepted", "--timeout=20s", "routes.sluice.dev/faulty");
       const counts = await inPlace("get", "events.events.k8s.io", "-o", "jsonpath={.items[*].series.count}");
       return again && counts.trim() !== "";
@@ -128,6 +133,25 @@ export async function everythingOfTheOperator(place: Place): Promise<void> {
     timeout: 30_000,
     interval: 200,
   });
+}
+
+/** Secrets of the private namespace that are the operator's. */
+export async function privateSecrets({ kubectl, privateNamespace }: Place): Promise<readonly string[]> {
+  const names = await kubectl(["-n", privateNamespace, "get", "secrets", "-o", "jsonpath={.items[*].metadata.name}"]);
+  return names.split(" ").filter((name) => name.startsWith("sluice-"));
+}
+
+/** The operator's own Secrets where version 0.1 kept them: in the home namespace, which the admin API reads. */
+async function asOfBefore(place: Place): Promise<void> {
+  const { namespace, privateNamespace, kubectl } = place;
+  if (privateNamespace === namespace) return;
+  for (const name of await privateSecrets(place)) {
+    const { metadata: _, ...secret } = JSON.parse(
+      await kubectl(["-n", privateNamespace, "get", "secret", name, "-o", "json"]),
+    );
+    await kubectl(["-n", privateNamespace, "delete", "secret", name]);
+    await kubectl(["create", "-f", "-"], JSON.stringify({ ...secret, metadata: { name, namespace } }));
+  }
 }
 
 const made: readonly (readonly [path: string, body: object])[] = [

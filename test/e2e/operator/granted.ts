@@ -22,8 +22,9 @@ export interface Grant {
   readonly namespace?: string;
 }
 
-/** Sections that hold in the home namespace. */
-const ofHome = ["home", "push"];
+/** Sections that hold in the home namespace, and in that of the Secrets that only the operator reads. */
+const ofHome = ["home", "push", "moved"];
+const ofPrivate = ["private", "privatePush"];
 const files = new URL("../../../charts/sluice/files/", import.meta.url);
 
 /**
@@ -31,12 +32,21 @@ const files = new URL("../../../charts/sluice/files/", import.meta.url);
  *
  * @param sections Those that the account has.
  * @param home The home namespace.
+ * @param own That of the Secrets that only the operator reads.
  */
-export function grantsOf(part: "operator" | "admin", sections: readonly string[], home: string): readonly Grant[] {
+export function grantsOf(
+  part: "operator" | "admin",
+  sections: readonly string[],
+  { home, own }: { readonly home: string; readonly own: string },
+): readonly Grant[] {
   const rules: Readonly<Record<string, readonly Rule[]>> = parse(
     readFileSync(new URL(`${part}-role.yaml`, files), "utf8"),
   );
-  return sections.flatMap((section) => grantsIn(rules[section] ?? [], ofHome.includes(section) ? home : undefined));
+  const placeOf = (section: string) => {
+    if (ofPrivate.includes(section)) return own;
+    return ofHome.includes(section) ? home : undefined;
+  };
+  return sections.flatMap((section) => grantsIn(rules[section] ?? [], placeOf(section)));
 }
 
 /** The grants of rules that hold in a namespace; absent: wherever the role holds. */

@@ -11,10 +11,12 @@ import { namespacedManifests, pushManifests, roleManifests, selectorManifests, u
 import { referenceGrantCrd } from "../../cluster/reference-grants.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
 import type { Env } from "../../start/processes.ts";
-import { everythingOfTheAdmin, everythingOfTheOperator, type Place } from "./everything.ts";
+import { everythingOfTheAdmin, everythingOfTheOperator, type Place, privateSecrets } from "./everything.ts";
 import { grantsOf, refused, unused } from "./granted.ts";
 import { nodeOf, operatorOf, type SceneOperator } from "./scene.ts";
 
+/** Namespace of the Secrets that only the operator reads. */
+const APART = "default-operator";
 const folder = temporaryFolder("privilege");
 after(folder.remove);
 let plane: ControlPlane;
@@ -41,9 +43,10 @@ before(async () => {
     plane.kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
   await apply(referenceGrantCrd, configuration);
   await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]);
-  await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default"));
+  await plane.kubectl(["create", "namespace", APART]);
+  await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default", APART));
   await plane.kubectl(["apply", "--server-side", "-f", "-"], selectorManifests());
-  await plane.kubectl(["apply", "--server-side", "-f", "-"], pushManifests("default"));
+  await plane.kubectl(["apply", "--server-side", "-f", "-"], pushManifests("default", APART));
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
   await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
 });
@@ -89,7 +92,7 @@ async function mounted(namespace: string): Promise<Env> {
 }
 
 async function placeOf(namespace: string, operator: Account, admin: Account, token: string | null): Promise<Place> {
-  const own = { KUBECONFIG: operator.kubeconfig, SLUICE_HOME_NAMESPACE: namespace, ...operator.settings };
+  const own: Env = { KUBECONFIG: operator.kubeconfig, SLUICE_HOME_NAMESPACE: namespace, ...operator.settings };
   const running = await operatorOf(`operator of ${namespace}`, own);
   started.push({ stop: () => running.process.stop() });
   const makesCertificates = "SLUICE_PUSH_SECRET" in operator.settings;
@@ -106,6 +109,7 @@ async function placeOf(namespace: string, operator: Account, admin: Account, tok
   started.push(await startAdmin(namespace, port, { operator: running, admin }));
   return {
     namespace,
+    privateNamespace: own.SLUICE_PRIVATE_NAMESPACE ?? namespace,
     kubectl: plane.kubectl,
     operatorTail: () => running.process.tail(40),
     restartOperator: restart,
@@ -164,6 +168,7 @@ test("accounts with a ClusterRole use all that it grants, and ask for nothing el
         SLUICE_NAMESPACE_SELECTOR: "team",
         SLUICE_WEBHOOK_LISTEN: `127.0.0.1:${webhookPort}`,
         SLUICE_PUSH_SECRET: "sluice-push",
+        SLUICE_PRIVATE_NAMESPACE: APART,
       },
     },
     { kubeconfig: await plane.kubeconfigFor(users.admin), settings: { SLUICE_ADMIN_KUBERNETES: "true" } },
@@ -178,16 +183,43 @@ test("accounts with a ClusterRole use all that it grants, and ask for nothing el
       operator: {
         refused: refused(operator),
         unused: unused(
-          grantsOf("operator", ["cluster", "clusterOnly", "selector", "push", "home"], "default"),
+          grantsOf(
+            "operator",
+            ["cluster", "clusterOnly", "selector", "push", "home", "private", "privatePush", "moved"],
+            { home: "default", own: APART },
+          ),
           operator,
         ),
       },
       admin: {
         refused: refused(admin),
-        unused: unused(grantsOf("admin", ["cluster", "clusterOnly", "home"], "default"), admin),
+        unused: unused(grantsOf("admin", ["cluster", "clusterOnly", "home"], { home: "default", own: APART }), admin),
       },
     },
     { operator: { refused: [], unused: [] }, admin: { refused: [], unused: [] } },
+  );
+});
+
+test("the admin's account may not read what signs certificates, nor the key to the kept document", async () => {
+  const secrets = ["sluice-operator-document", "sluice-push-authority", "sluice-webhook"];
+  const own = await privateSecrets({ kubectl: plane.kubectl, privateNamespace: APART } as Place);
+  assert.deepEqual([...own].sort(), secrets);
+  const home = await plane.kubectl(["-n", "default", "get", "secrets", "-o", "jsonpath={.items[*].metadata.name}"]);
+  assert.deepEqual(
+    home.split(" ").filter((name) => secrets.includes(name)),
+    [],
+    "what lay there is gone",
+  );
+  const asked = of(users.admin).length;
+  const kubeconfig = `--kubeconfig=${await plane.kubeconfigFor(users.admin)}`;
+  for (const name of [[], ...secrets.map((secret) => [secret])])
+    await assert.rejects(plane.kubectl([kubeconfig, "-n", APART, "get", "secrets", ...name]), /forbidden/);
+  const answers = of(users.admin)
+    .slice(asked)
+    .filter(({ resource }) => resource === "secrets");
+  assert.deepEqual(
+    answers.map(({ verb, name, status }) => [verb, name, status]),
+    [["list", "", 403], ...secrets.map((secret) => ["get", secret, 403])],
   );
 });
 
@@ -210,13 +242,14 @@ test("accounts with Roles in a namespace alone use all that they grant, and ask 
   const operator = of(`system:serviceaccount:team:${users.operator}`);
   const admin = of(`system:serviceaccount:team:${users.admin}`);
   // The webhook has no meaning there, and its Secret is never made.
-  const grants = grantsOf("operator", ["cluster", "home"], "team").filter(
+  const team = { home: "team", own: "team" };
+  const grants = grantsOf("operator", ["cluster", "home", "private"], team).filter(
     ({ names }) => !names?.includes("sluice-webhook"),
   );
   assert.deepEqual(
     {
       operator: { refused: refused(operator), unused: unused(grants, operator) },
-      admin: { refused: refused(admin), unused: unused(grantsOf("admin", ["cluster", "home"], "team"), admin) },
+      admin: { refused: refused(admin), unused: unused(grantsOf("admin", ["cluster", "home"], team), admin) },
     },
     { operator: { refused: [], unused: [] }, admin: { refused: [], unused: [] } },
   );

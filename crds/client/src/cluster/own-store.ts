@@ -8,6 +8,8 @@ import { pathOf } from "./transport.ts";
 
 export interface ClusterStoreOptions extends KubeconfigOptions {
   readonly namespace: string;
+  /** Of the Secret, where it is another; a key that lies in `namespace` is copied to it. Default: `namespace`. */
+  readonly keyNamespace?: string;
   /** Of the Secret and the manifest; the names of parts begin with it. */
   readonly name: string;
 }
@@ -24,14 +26,20 @@ interface Kept {
   readonly binaryData?: Readonly<Record<string, string>>;
 }
 
+interface Made {
+  readonly metadata: { readonly namespace: string; readonly name: string };
+  readonly [member: string]: unknown;
+}
+
 /** @throws KubeconfigError when the kubeconfig cannot be read. */
-export function createClusterStore({ namespace, name, ...options }: ClusterStoreOptions): OwnStore {
-  return storeOver(createConnection(createCredentials(loadKubeconfig(options))), { namespace, name });
+export function createClusterStore({ namespace, keyNamespace, name, ...options }: ClusterStoreOptions): OwnStore {
+  const place = { namespace, name, ...(keyNamespace !== undefined && { keyNamespace }) };
+  return storeOver(createConnection(createCredentials(loadKubeconfig(options))), place);
 }
 
 export function storeOver(
   connection: Connection,
-  { namespace, name }: Pick<ClusterStoreOptions, "namespace" | "name">,
+  { namespace, keyNamespace = namespace, name }: Pick<ClusterStoreOptions, "namespace" | "keyNamespace" | "name">,
 ): OwnStore {
   const prefix = `${name}-`;
   const partPath = (part: string) => pathOf(configMaps, { namespace, name: prefix + part });
@@ -46,10 +54,11 @@ export function storeOver(
   }
 
   /** Null: there is one already. */
-  async function create(of: typeof configMaps, kind: string, object: object): Promise<Kept | null> {
+  async function create(of: typeof configMaps, kind: string, object: Made): Promise<Kept | null> {
     try {
       const body = { apiVersion: "v1", kind, ...object };
-      return (await connection.call({ method: "POST", path: pathOf(of, { namespace }), body })) as Kept;
+      const path = pathOf(of, { namespace: object.metadata.namespace });
+      return (await connection.call({ method: "POST", path, body })) as Kept;
     } catch (error) {
       if (error instanceof Fault && error.status.reason === "AlreadyExists") return null;
       throw error;
@@ -57,15 +66,19 @@ export function storeOver(
   }
 
   async function key(): Promise<Buffer> {
-    const path = pathOf(secrets, { namespace, name });
+    const path = pathOf(secrets, { namespace: keyNamespace, name });
     let kept = await find(path);
     if (!kept) {
-      const data = { key: randomBytes(KEY_BYTES).toString("base64") };
-      kept = (await create(secrets, "Secret", { metadata: { namespace, name }, data })) ?? (await find(path));
+      const old = keyNamespace === namespace ? null : await find(pathOf(secrets, { namespace, name }));
+      const data = old?.data ?? { key: randomBytes(KEY_BYTES).toString("base64") };
+      const metadata = { namespace: keyNamespace, name };
+      kept = (await create(secrets, "Secret", { metadata, data })) ?? (await find(path));
     }
     const bytes = Buffer.from(kept?.data?.key ?? "", "base64");
     if (bytes.length !== KEY_BYTES)
-      throw new Error(`the Secret ${namespace}/${name} holds no key of ${KEY_BYTES} bytes; remove it, and one is made`);
+      throw new Error(
+        `the Secret ${keyNamespace}/${name} holds no key of ${KEY_BYTES} bytes; remove it, and one is made`,
+      );
     return bytes;
   }
 

@@ -1,0 +1,106 @@
+/**
+ * Secrets that only the operator reads: the push authority, the webhook's certificate and the key to the kept document.
+ * They lie in a namespace in which the admin API has no rights, because RBAC cannot exclude a name from what a role may
+ * list. Version 0.1 kept them in the home namespace: they are read there until the leader has moved them.
+ */
+import type { OwnStore, Ref, ResourceClient } from "@sluice/crds";
+import type { Logger } from "pino";
+import { asFound, pushSecretNames, secretOf, textIn } from "./certificates/secret.ts";
+import { pause } from "./publish/pause.ts";
+import type { OperatorSettings } from "./settings.ts";
+import { ownName } from "./start.ts";
+
+type Client = Pick<ResourceClient, "get" | "apply" | "remove">;
+
+export interface MoveOptions {
+  readonly client: Client;
+  readonly store: Pick<OwnStore, "key"> | undefined;
+  readonly manager: string;
+  readonly leads: () => boolean;
+  readonly log: Pick<Logger, "info" | "warn">;
+  readonly signal: AbortSignal;
+  /** Milliseconds between two attempts. Default 1000. */
+  readonly interval?: number;
+}
+
+export interface PrivateSecrets {
+  readonly namespace: string;
+  /** A client that reads a private Secret in the home namespace as long as it lies there. */
+  reading(client: Client): Pick<ResourceClient, "get" | "apply">;
+  /** Whether none is left in the home namespace, as far as this operator has looked. */
+  isMoved(): boolean;
+  /** Moves them while this operator leads: to be called whenever it begins to. Never rejects. */
+  move(options: MoveOptions): Promise<void>;
+}
+
+export function privateSecretsOf(settings: OperatorSettings): PrivateSecrets {
+  const { homeNamespace, privateNamespace, pushSecret, webhookListen, webhookName, directory } = settings;
+  const namespace = privateNamespace ?? homeNamespace;
+  const key = documentName(settings);
+  const certificates = [
+    ...(pushSecret === null ? [] : [pushSecretNames(pushSecret).authority]),
+    ...(webhookListen === null ? [] : [webhookName]),
+  ];
+  let moved = namespace === homeNamespace || directory !== null;
+  let moving: Promise<void> | undefined;
+
+  async function moveAll({ client, store, manager, log }: MoveOptions): Promise<void> {
+    const at = (place: string, name: string): Ref => ({ kind: "Secret", namespace: place, name });
+    // The store copies the key itself: it may be created, and never changed.
+    await store?.key();
+    for (const name of [...certificates, key]) {
+      const old = await client.get(at(homeNamespace, name));
+      if (!old) continue;
+      if (name !== key && !(await client.get(at(namespace, name)))) {
+        const texts = Object.fromEntries(Object.keys(old.data ?? {}).map((entry) => [entry, textIn(old, entry)]));
+        await client.apply("Secret", secretOf({ namespace, name }, texts), {
+          manager,
+          force: true,
+          expect: asFound(null),
+        });
+      }
+      const { uid } = old.metadata;
+      await client.remove(at(homeNamespace, name), uid === undefined ? {} : { uid });
+      log.info({ secret: name, from: homeNamespace, to: namespace }, "a Secret of the operator's own was moved");
+    }
+  }
+
+  async function attempts(options: MoveOptions): Promise<void> {
+    const { leads, log, signal, interval = 1000 } = options;
+    let told = "";
+    while (!moved && leads() && !signal.aborted) {
+      try {
+        await moveAll(options);
+        moved = true;
+      } catch (error) {
+        const { message } = error as Error;
+        if (message !== told && !signal.aborted)
+          log.warn({ reason: message }, "the operator's own Secrets cannot be moved out of the home namespace");
+        told = message;
+        await pause(interval, signal);
+      }
+    }
+  }
+
+  return {
+    namespace,
+    reading: (client) => ({
+      apply: client.apply,
+      async get(ref) {
+        const found = await client.get(ref);
+        const isOld = !found && !moved && ref.namespace === namespace && certificates.includes(ref.name);
+        return isOld ? client.get({ ...ref, namespace: homeNamespace }) : found;
+      },
+    }),
+    isMoved: () => moved,
+    move(options) {
+      moving ??= attempts(options).finally(() => {
+        moving = undefined;
+      });
+      return moving;
+    },
+  };
+}
+
+/** Of the key's Secret, and of the manifest of what is kept. */
+export const documentName = (settings: OperatorSettings): string => `${ownName(settings)}-document`;
