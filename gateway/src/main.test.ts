@@ -1,27 +1,80 @@
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { root } from "../../test/check/source-files.ts";
-import { startProcess } from "../../test/process/index.ts";
+import { startProcess, temporaryFolder } from "../../test/process/index.ts";
+
+const version = /^\d+\.\d+\.\d+\n$/;
 
 const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?][] = [
   ["", 2, /^usage: sluice COMMAND\n\n {2}start /],
-  ["nonsense", 2, /^usage: sluice COMMAND/],
-  ["__proto__", 2, /^usage: sluice COMMAND/],
+  ["nonsense", 2, /^sluice: unknown command 'nonsense'\nTry 'sluice --help'\.\n$/],
+  ["strat", 2, /^sluice: unknown command 'strat', did you mean start\?\n/],
+  ["__proto__", 2, /^sluice: unknown command '__proto__'\n/],
+  ["--hlep", 2, /^sluice: unknown option '--hlep', did you mean --help\?\n/],
   ["help", 0, /^usage: sluice COMMAND/],
-  ["version", 0, /^\d+\.\d+\.\d+\n$/],
+  ["--help", 0, /^usage: sluice COMMAND/],
+  ["-h", 0, /^usage: sluice COMMAND/],
+  ["help gateway", 0, /^usage: sluice gateway\n/],
+  ["version", 0, version],
+  ["--version", 0, version],
+  ["version --help", 0, /^usage: sluice COMMAND/],
+  ["version now", 2, /^sluice: unexpected argument 'now'\n/],
+  [
+    "start --help",
+    0,
+    /^usage: sluice start\n[\s\S]*\n {2}SLUICE_PROXY_LISTEN: host:port, [^\n]+; default 127\.0\.0\.1:8000\n/,
+  ],
+  ["gateway --help", 0, /^usage: sluice gateway\n[\s\S]*\n {2}SLUICE_PUSH_LISTEN: /],
+  ["admin -h", 0, /^usage: sluice admin\n[\s\S]*\n {2}SLUICE_ADMIN_LISTEN: /],
+  ["migrations --help", 0, /^usage: sluice migrations COMMAND[\s\S]*\n {2}SLUICE_PG_HOST: /],
+  ["migrations up --help", 0, /^usage: sluice migrations COMMAND/],
+  ["config --help", 0, /^usage: sluice config COMMAND[\s\S]*\n {2}SLUICE_STORE: /],
+  ["config init --help", 0, /^usage: sluice config COMMAND/],
+  ["start --version", 0, version],
+  ["gateway --version", 0, version],
+  ["admin --version", 0, version],
+  ["migrations reset --version", 0, version],
+  ["config export --version", 0, version],
+  ["start --prot 1", 2, /^sluice start: unknown option '--prot'\nTry 'sluice start --help'\.\n$/],
+  ["start now", 2, /^sluice start: unexpected argument 'now'\n/],
+  ["gateway --vresion", 2, /^sluice gateway: unknown option '--vresion', did you mean --version\?\n/],
+  ["admin -x", 2, /^sluice admin: unknown option '-x'\n/],
   ["config", 2, /^usage: sluice config COMMAND/],
+  ["config inti", 2, /^sluice config: unknown command 'inti', did you mean init\?\n/],
   ["config parse ./there/is/none.yml", 1, /^sluice: ENOENT: .*none\.yml'\n$/],
-  ["migrations nonsense", 2, /^usage: sluice migrations COMMAND/],
+  ["migrations", 2, /^usage: sluice migrations COMMAND/],
+  ["migrations nonsense", 2, /^sluice migrations: unknown command 'nonsense'\n/],
+  ["migrations up down", 2, /^sluice migrations: unexpected argument 'down'\n/],
+  ["migrations up --force", 2, /^sluice migrations: unknown option '--force'\n/],
+  ["migrations __proto__", 2, /^sluice migrations: unknown command '__proto__'\n/],
   ["start", 1, /^sluice: SLUICE_FILE must be set: the declarative file\n$/, { SLUICE_STORE: "file" }],
   ["start", 1, /^sluice: SLUICE_STORE: expected one of: database, file, not 'cluster'\n$/, { SLUICE_STORE: "cluster" }],
+  ...["start", "gateway", "admin", "migrations list", "config parse a.yml"].map(
+    (words): [string, number, RegExp, Readonly<Record<string, string>>] => [
+      words,
+      1,
+      /^sluice: SLUICE_LOG_LEVLE: there is no such setting, did you mean SLUICE_LOG_LEVEL\?\n$/,
+      { SLUICE_LOG_LEVLE: "info" },
+    ],
+  ),
 ];
 
+/** In a folder of its own, in which nothing may be left behind. */
+async function run(context: TestContext, words: string, env: Readonly<Record<string, string>>) {
+  const folder = temporaryFolder("main");
+  context.after(() => folder.remove());
+  const args = [join(root, "gateway/src/main.ts"), ...words.split(" ").filter((word) => word !== "")];
+  const process_ = await startProcess(process.execPath, args, { name: "sluice", env, cwd: folder.path });
+  const { code } = await process_.ended();
+  return { code, output: process_.output(), written: readdirSync(folder.path) };
+}
+
 for (const [words, code, output, env = {}] of runs) {
-  test(`sluice ${words} ends with ${code}: ${output.source}`, async () => {
-    const args = [join(root, "gateway/src/main.ts"), ...words.split(" ").filter((word) => word !== "")];
-    const run = await startProcess(process.execPath, args, { name: "sluice", env });
-    assert.equal((await run.ended()).code, code);
-    assert.match(run.output(), output);
+  test(`sluice ${words} ends with ${code}: ${output.source}`, { timeout: 30_000 }, async (context) => {
+    const ended = await run(context, words, env);
+    assert.match(ended.output, output);
+    assert.deepEqual([ended.code, ended.written], [code, []]);
   });
 }

@@ -9,6 +9,7 @@
  * Threads share two of malloc's arenas: with one for each, what V8's compilers have used stays in all of them (about 10 MB
  * with one worker, 20 MB with several).
  */
+import { readArguments } from "@sluice/model/serving";
 import type { Command } from "./commands/command.ts";
 import { version } from "./version.ts";
 
@@ -48,16 +49,25 @@ ${Object.entries(commands)
   .join("\n")}
   version    prints the version
 
-Settings are environment variables; docs/reference/settings.md lists them.
+'sluice COMMAND --help' lists the settings of a command, which are environment variables.
 `;
 
-const [, , name = "", ...words] = process.argv;
-if (name === "version") process.stdout.write(`${version}\n`);
-else if (Object.hasOwn(commands, name)) {
-  const [{ runCommand }, loaded] = await Promise.all([import("./commands/run.ts"), commands[name]?.load()]);
-  if (loaded) await runCommand(loaded.command, words);
+const [given = "", ...rest] = process.argv.slice(2);
+// `sluice help start` is `sluice start --help`.
+const [name = "", ...args] = given === "help" && rest.length > 0 ? [...rest, "--help"] : [given, ...rest];
+const listed = Object.hasOwn(commands, name) ? commands[name] : undefined;
+if (listed) {
+  const [{ runCommand }, { command }] = await Promise.all([import("./commands/run.ts"), listed.load()]);
+  await runCommand(command, { name: `sluice ${name}`, args });
 } else {
-  const isAsked = ["help", "--help", "-h"].includes(name);
-  (isAsked ? process.stdout : process.stderr).write(usage);
-  process.exitCode = isAsked ? 0 : 2;
+  const read = readArguments(name === "" ? [] : [name, ...args], {
+    subcommands: { ...Object.fromEntries(Object.keys(commands).map((one) => [one, {}])), help: {}, version: {} },
+  });
+  const asksForVersion = read.kind === "version" || (read.kind === "given" && read.subcommands[0] === "version");
+  if (asksForVersion) process.stdout.write(`${version}\n`);
+  else if (read.kind === "help" || read.kind === "given") process.stdout.write(usage);
+  else {
+    process.stderr.write(read.kind === "invalid" ? `sluice: ${read.message}\nTry 'sluice --help'.\n` : usage);
+    process.exitCode = 2;
+  }
 }

@@ -9,9 +9,10 @@ import {
   type OwnStore,
   type ResourceClient,
 } from "@sluice/crds";
-import { readSettings } from "@sluice/model";
+import { listSettings, readArguments, readSettings } from "@sluice/model";
 import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
+import manifest from "../package.json" with { type: "json" };
 import { leadOf } from "./lead/start-lead.ts";
 import { MANAGER, startOperator } from "./operator.ts";
 import { documentName, type PrivateSecrets, privateSecretsOf } from "./private-secrets.ts";
@@ -122,10 +123,29 @@ async function crds(args: readonly string[]): Promise<void> {
   });
 }
 
-const [command, ...args] = process.argv.slice(2);
-if (command === undefined) await serve();
-else if (command === "crds") await crds(args);
-else {
-  fail({ lines: [`there is no command ${command}; without one the operator starts, and crds apply|print is another`] });
+const USAGE = `usage: sluice-operator [COMMAND]
+
+Without a command the operator starts: it translates custom resources into a document and pushes it to every node.
+
+  crds apply   creates or upgrades the custom resource definitions, and waits until the API server serves them
+  crds print   writes them as YAML
+
+Settings are environment variables; an empty one counts as unset.
+
+`;
+
+const args = process.argv.slice(2);
+const given = readArguments(args, {
+  subcommands: { crds: { subcommands: { apply: {}, print: {} } }, help: {}, version: {} },
+  subcommandOptional: true,
+});
+if (given.kind === "given" && given.subcommands.length === 0) await serve();
+else if (given.kind === "incomplete" || (given.kind === "given" && given.subcommands[0] === "crds"))
+  await crds(args.slice(1));
+else if (given.kind === "invalid") {
+  fail({ lines: [given.message] });
+  process.stderr.write("Try 'sluice-operator --help'.\n");
   process.exitCode = 2;
-}
+} else if (given.kind === "version" || (given.kind === "given" && given.subcommands[0] === "version"))
+  process.stdout.write(`${manifest.version}\n`);
+else process.stdout.write(USAGE + listSettings(operatorSettings));

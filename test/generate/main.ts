@@ -6,12 +6,20 @@ import { resolve } from "node:path";
 import { differences, generate, write } from "../../crds/model/src/generate/generate.ts";
 import { chartValueFiles } from "./chart-values.ts";
 import { dashboardFiles } from "./dashboards.ts";
+import { knownVariablesFile } from "./known-variables.ts";
 import { settingsPage } from "./settings-page.ts";
 import { speedPage } from "./speed-page.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 // Settings and results stand where the model does not look.
-const files = [...generate(), settingsPage(), speedPage(), ...chartValueFiles(), ...dashboardFiles()];
+const files = [
+  ...generate(),
+  settingsPage(),
+  knownVariablesFile(),
+  speedPage(),
+  ...chartValueFiles(),
+  ...dashboardFiles(),
+];
 const found = differences(root, files);
 if (!process.argv.includes("--check")) write(root, files);
 else if (found.length > 0) {

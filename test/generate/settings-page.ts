@@ -4,14 +4,17 @@ import { type GeneratedFile, markdown } from "../../crds/model/src/generate/file
 import { adminSettings } from "../../gateway/src/settings/admin.ts";
 import { configSettings } from "../../gateway/src/settings/config.ts";
 import { gatewaySettings } from "../../gateway/src/settings/gateway.ts";
+import { migrationsSettings } from "../../gateway/src/settings/migrations.ts";
 import { startSettings } from "../../gateway/src/settings/start.ts";
 import { operatorSettings } from "../../operator/src/settings.ts";
 
-const commands: Readonly<Record<string, Declarations>> = {
+/** The settings of each command, as its `--help` lists them. */
+export const commands: Readonly<Record<string, Declarations>> = {
   "sluice start": startSettings,
   "sluice gateway": gatewaySettings,
   "sluice admin": adminSettings,
   "sluice config": configSettings,
+  "sluice migrations": migrationsSettings,
   "sluice-operator": operatorSettings,
 };
 
@@ -21,7 +24,8 @@ export function settingsPage(): GeneratedFile {
   );
   return markdown(
     "docs/reference/settings.md",
-    `# Settings\n\nEnvironment variables that are read once, at the start of a process. An empty variable counts as unset. ` +
+    `# Settings\n\nEnvironment variables that are read once, at the start of a process. An empty variable counts as unset. A variable that begins with \`SLUICE_\` and is a setting of no Sluice program ` +
+      `ends the start with an error: it is a misspelt one. Each command lists its settings with \`--help\`. ` +
       `The settings of the user API stand in [its README](../../user-api/README.md).\n\n${sections.join("\n")}`,
   );
 }

@@ -12,7 +12,8 @@ import { typed } from "./typed.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
-async function main(): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
+  if (args.length > 0) throw new StartError(`npm start takes no arguments, not '${args[0]}': README.md describes it`);
   // Where this start keeps its resources, users and logs for the next one.
   const work = resolve(process.env.SLUICE_WORK || join(root, ".sluice"));
   const folder = resolve(process.env.SLUICE_DIRECTORY || join(work, "resources"));
@@ -32,7 +33,7 @@ async function main(): Promise<number> {
 }
 
 try {
-  process.exitCode = await main();
+  process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof StartError)) throw error;
   console.error(error.message);

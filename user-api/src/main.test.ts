@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
@@ -260,15 +260,34 @@ describe("sluice-user-api", () => {
     await line(/^SLUICE_USER_API_POLICY names User.age, which the schema does not have$/);
   });
 
-  it("says how it is used", async () => {
-    for (const given of [["--help"], ["grow"], ["seed", "many"], ["migrate", "now"]]) {
-      const child = spawn(process.execPath, [fileURLToPath(import.meta.resolve("./main.ts")), ...given]);
-      const texts = Promise.all([child.stdout, child.stderr].map(async (stream) => (await stream.toArray()).join("")));
-      const [code] = await once(child, "close");
-      assert.equal(code, given[0] === "--help" ? 0 : 2);
-      assert.match((await texts).join(""), /^sluice-user-api \[command\]/);
-    }
-  });
+  const version = /^\d+\.\d+\.\d+\n$/;
+  for (const [words, code, output] of [
+    ["--help", 0, /^usage: sluice-user-api \[COMMAND\]\n[\s\S]*\n {2}SLUICE_USER_API_LISTEN\n/],
+    ["help", 0, /^usage: sluice-user-api/],
+    ["serve --help", 0, /^usage: sluice-user-api/],
+    ["seed -h", 0, /^usage: sluice-user-api/],
+    ["migrate --help", 0, /^usage: sluice-user-api/],
+    ["--version", 0, version],
+    ["version", 0, version],
+    ["seed --version", 0, version],
+    ["grow", 2, /^sluice-user-api: unknown command 'grow'\nTry 'sluice-user-api --help'\.\n$/],
+    ["sed", 2, /unknown command 'sed', did you mean seed\?\n/],
+    ["--prot", 2, /unknown option '--prot'\n/],
+    ["serve --vresion", 2, /unknown option '--vresion', did you mean --version\?\n/],
+    ["serve now", 2, /unexpected argument 'now'\n/],
+    ["seed many", 2, /'many' is no number of users\n/],
+    ["seed 1 2", 2, /unexpected argument '2'\n/],
+    ["migrate now", 2, /'now' is no number of seconds\n/],
+    ["migrate 12345", 2, /'12345' is no number of seconds\n/],
+  ] as const) {
+    it(`${words} ends with ${code}: ${output.source}`, () => {
+      const main = fileURLToPath(import.meta.resolve("./main.ts"));
+      const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...words.split(" ")], { encoding: "utf8" });
+      assert.match(stdout + stderr, output);
+      assert.equal(status, code);
+      assert.equal(code === 0 ? stderr : stdout, "");
+    });
+  }
 
   it("names every setting that is wrong", async () => {
     const { exit, lines } = start({ SLUICE_USER_API_LISTEN: "x", SLUICE_USER_API_ACCESS: "x" });

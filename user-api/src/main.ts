@@ -1,13 +1,16 @@
 #!/usr/bin/env node
 /** The command `sluice-user-api`: what it is to do, and its settings. */
+import { parseArgs } from "node:util";
+import manifest from "../package.json" with { type: "json" };
 import { StartFailure } from "./commands/failure.ts";
 import { migrate } from "./commands/migrate.ts";
 import { seed } from "./commands/seed.ts";
 import { serve } from "./commands/serve.ts";
 import { makeLog } from "./operations/log.ts";
-import { readSettings, type Settings } from "./settings.ts";
+import { readSettings, type Settings, variableNames } from "./settings.ts";
+import { didYouMean } from "./unknown-variables.ts";
 
-const USAGE = `sluice-user-api [command]
+const USAGE = `usage: sluice-user-api [COMMAND]
 
   serve           answers until SIGTERM or SIGINT (what it does without a command)
   migrate [seconds]
@@ -15,41 +18,68 @@ const USAGE = `sluice-user-api [command]
                   waited for so long, 0 unless told otherwise
   seed [users]    makes demo users with posts, 10 unless told otherwise; those that are there stay
 
-Settings are environment variables that begin with SLUICE_USER_API_; the README has them all.
-`;
+  --help, --version
+
+Settings are environment variables; an empty one counts as unset. user-api/README.md says what they do:
+
+${variableNames()
+  .map((name) => `  ${name}\n`)
+  .join("")}`;
 
 type Run = (settings: Settings, log: ReturnType<typeof makeLog>) => Promise<void>;
 
-/** What the arguments ask for; null when they are no command. */
-function commandOf([name = "serve", ...more]: readonly string[]): {
+interface Command {
   readonly run: Run;
   readonly serves: boolean;
-} | null {
-  if (name === "seed" && more.length <= 1) {
-    const [count = "10"] = more;
-    const users = /^\d{1,6}$/.test(count) ? Number(count) : null;
-    return users === null ? null : { run: (settings, log) => seed(settings, log, { users }), serves: false };
-  }
-  if (name === "migrate" && more.length <= 1) {
-    const [seconds = "0"] = more;
-    const patience = /^\d{1,4}$/.test(seconds) ? Number(seconds) : null;
-    return patience === null ? null : { run: (settings, log) => migrate(settings, log, { patience }), serves: false };
-  }
-  if (more.length > 0) return null;
-  return name === "serve" ? { run: serve, serves: true } : null;
 }
 
-async function main(given: readonly string[]): Promise<void> {
-  if (given[0] === "--help" || given[0] === "help") {
-    process.stdout.write(USAGE);
-    return;
+const names = ["serve", "migrate", "seed", "help", "version"];
+
+/** What the arguments ask for, or why they ask for nothing. */
+function commandOf([name = "serve", ...more]: readonly string[]): Command | string {
+  const [first, extra = name === "serve" ? first : undefined] = more;
+  if (!names.includes(name)) return `unknown command '${name}'${didYouMean(name, names)}`;
+  if (extra !== undefined) return `unexpected argument '${extra}'`;
+  if (name === "seed") {
+    const users = countOf(first, { standard: 10, digits: 6 });
+    if (users === null) return `'${first}' is no number of users`;
+    return { run: (settings, log) => seed(settings, log, { users }), serves: false };
   }
-  const command = commandOf(given);
-  if (command === null) {
-    process.stderr.write(USAGE);
-    process.exitCode = 2;
-    return;
+  if (name === "migrate") {
+    const patience = countOf(first, { standard: 0, digits: 4 });
+    if (patience === null) return `'${first}' is no number of seconds`;
+    return { run: (settings, log) => migrate(settings, log, { patience }), serves: false };
   }
+  return { run: serve, serves: true };
+}
+
+interface Count {
+  readonly standard: number;
+  readonly digits: number;
+}
+
+function countOf(text: string | undefined, { standard, digits }: Count): number | null {
+  if (text === undefined) return standard;
+  return /^\d+$/.test(text) && text.length <= digits ? Number(text) : null;
+}
+
+const options = { help: { type: "boolean", short: "h" }, version: { type: "boolean" } } as const;
+
+function refuse(message: string): void {
+  process.stderr.write(`sluice-user-api: ${message}\nTry 'sluice-user-api --help'.\n`);
+  process.exitCode = 2;
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const { tokens, positionals } = parseArgs({ args: [...args], options, strict: false, tokens: true });
+  const given = tokens.filter((token) => token.kind === "option");
+  const unknown = given.find(({ name }) => !Object.hasOwn(options, name));
+  if (unknown)
+    return refuse(`unknown option '${unknown.rawName}'${didYouMean(unknown.rawName, ["--help", "--version"])}`);
+  if (positionals[0] === "help" || given.some(({ name }) => name === "help")) return void process.stdout.write(USAGE);
+  if (positionals[0] === "version" || given.length > 0) return void process.stdout.write(`${manifest.version}\n`);
+  const command = commandOf(positionals);
+  if (typeof command === "string") return refuse(command);
   const read = readSettings(process.env, command);
   if ("violations" in read) {
     const log = makeLog("info");

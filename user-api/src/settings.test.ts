@@ -160,6 +160,33 @@ describe("settings", () => {
     assert.ok("settings" in readSettings({}, { serves: false }));
   });
 
+  const misspelt = [
+    [
+      "SLUICE_USER_API_LISTN",
+      /^SLUICE_USER_API_LISTN: there is no such setting, did you mean SLUICE_USER_API_LISTEN\?$/,
+    ],
+    ["SLUICE_USERAPI_MODE", /did you mean SLUICE_USER_API_MODE\?$/],
+    ["SLUICE_USER_API_PORT", /^SLUICE_USER_API_PORT: there is no such setting/],
+  ] as const;
+  for (const [name, message] of misspelt) {
+    it(`refuses ${name}`, () => {
+      const result = readIn({ [name]: "4000" });
+      assert.ok("violations" in result);
+      assert.match(result.violations.join("\n"), message);
+    });
+  }
+
+  it("takes no offence at others' variables, nor at what Kubernetes tells of the Service sluice-user-api", () => {
+    const others = { SLUICE_LOG_LEVEL: "info", SLUICE_USERS: "a", SLUICE_USER_API_LISTN: "" };
+    const service = {
+      SLUICE_USER_API_SERVICE_HOST: "10.0.0.11",
+      SLUICE_USER_API_SERVICE_PORT: "4000",
+      SLUICE_USER_API_PORT: "tcp://10.0.0.11:4000",
+      SLUICE_USER_API_PORT_4000_TCP_ADDR: "10.0.0.11",
+    };
+    assert.deepEqual(readIn({ ...others, ...service }), { settings: defaults });
+  });
+
   it("names all faults at once", () => {
     const result = readIn({ SLUICE_USER_API_LISTEN: "x", SLUICE_USER_API_DEPTH: "x" });
     assert.ok("violations" in result);

@@ -16,6 +16,7 @@ import {
   secret,
 } from "./setting-readers.ts";
 import { defaultLiveLimits, type LiveLimits } from "./subscriptions/live-limits.ts";
+import { unknownVariables } from "./unknown-variables.ts";
 
 /** `production`: only the gateway is answered, nothing of ours is told. `development`: programs of this machine too. */
 export type Mode = "production" | "development";
@@ -85,14 +86,33 @@ export interface ReadOptions {
   readonly serves: boolean;
 }
 
-/** Reads all settings, or says of each wrong one what it should be. A variable that is set but empty counts as unset. */
+/**
+ * Reads all settings, or says of each wrong one what it should be, and of each unknown one that there is none. A variable
+ * that is set but empty counts as unset.
+ */
 export function readSettings(
   environment: Environment,
-  { serves }: ReadOptions = { serves: true },
+  options: ReadOptions = { serves: true },
 ): { readonly settings: Settings } | { readonly violations: readonly string[] } {
+  const { settings, violations } = readEach(environment, options);
+  return violations.length > 0 ? { violations } : { settings };
+}
+
+/** The variables of all settings. */
+export const variableNames = (): readonly string[] => readEach({}, { serves: false }).variables;
+
+interface EachRead {
+  readonly settings: Settings;
+  readonly violations: readonly string[];
+  readonly variables: readonly string[];
+}
+
+function readEach(environment: Environment, { serves }: ReadOptions): EachRead {
   const violations: string[] = [];
+  const variables: string[] = [];
   function read<Value, Default>(name: string, fallback: Default, reader: Reader<Value>): Value | Default {
     const variable = `SLUICE_USER_API_${name}`;
+    variables.push(variable);
     const text = environment[variable];
     if (text === undefined || text === "") return fallback;
     const result = reader(text);
@@ -148,5 +168,6 @@ export function readSettings(
         "SLUICE_USER_API_MODE=development answers programs of this machine without it",
     );
   }
-  return violations.length > 0 ? { violations } : { settings };
+  violations.push(...unknownVariables(environment, variables));
+  return { settings, violations, variables };
 }

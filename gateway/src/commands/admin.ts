@@ -6,6 +6,10 @@ import { version } from "../version.ts";
 import { defineCommand } from "./command.ts";
 
 export const command = defineCommand({
+  usage: `usage: sluice admin
+
+The admin listener: Kong's admin API, over custom resources, a database or a file.
+`,
   settings: adminSettings,
   async run({ settings, log }) {
     const opened = await openStore(settings, log);

@@ -1,5 +1,12 @@
 /** What a command of `sluice` is. */
-import { type Checked, type Declarations, readSettings, type Settings } from "@sluice/model/serving";
+import {
+  type Checked,
+  type CommandArguments,
+  type Declarations,
+  type GivenArguments,
+  readSettings,
+  type Settings,
+} from "@sluice/model/serving";
 import type { Logger } from "pino";
 
 /** Something that goes on until it is told to stop. */
@@ -11,8 +18,7 @@ export interface Running {
 
 export interface Call<Values> {
   readonly settings: Values;
-  /** What stands behind the command's name. */
-  readonly words: readonly string[];
+  readonly given: GivenArguments;
   readonly log: Logger;
   /** Writes to the standard output, as it is. */
   readonly print: (text: string) => void;
@@ -22,6 +28,10 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** A command whatever its settings are. */
 export interface Command {
+  /** What `--help` prints before the settings; ends with a newline. */
+  readonly usage: string;
+  /** What may follow the command's name. */
+  readonly arguments: CommandArguments;
   readonly declarations: Declarations;
   /** Whether it does its work and ends: its log goes to the standard error then. */
   readonly ends: boolean;
@@ -31,6 +41,9 @@ export interface Command {
 }
 
 interface Description<Declared extends Declarations> {
+  readonly usage: string;
+  /** Default: none. */
+  readonly arguments?: CommandArguments;
   readonly settings: Declared;
   readonly ends?: boolean;
   /** @throws Refused, or SettingsError, for what the caller can mend. */
@@ -39,8 +52,10 @@ interface Description<Declared extends Declarations> {
 
 /** `settings` must have a `logLevel`. */
 export function defineCommand<const Declared extends Declarations>(description: Description<Declared>): Command {
-  const { settings, ends = false, run } = description;
+  const { usage, arguments: declared = {}, settings, ends = false, run } = description;
   return {
+    usage,
+    arguments: declared,
     declarations: settings,
     ends,
     settings: (env) => readSettings(settings, env) as Checked<Values & { logLevel: string }>,
@@ -60,7 +75,7 @@ export class Refused extends Error {
   }
 }
 
-/** The command was told in a way that it does not know: its usage. */
+/** The command's arguments have no meaning together; the message says why. */
 export class Misused extends Error {
   override readonly name = "Misused";
 }

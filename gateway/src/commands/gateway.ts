@@ -4,6 +4,10 @@ import { gatewaySettings } from "../settings/gateway.ts";
 import { defineCommand } from "./command.ts";
 
 export const command = defineCommand({
+  usage: `usage: sluice gateway
+
+A node: takes clients' requests, and documents from the operator, a database or a file.
+`,
   settings: gatewaySettings,
   async run({ settings, log }) {
     const running = await startGateway({ settings, log });

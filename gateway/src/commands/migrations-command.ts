@@ -1,16 +1,17 @@
 /** `sluice migrations` at a terminal. */
 import { createInterface } from "node:readline/promises";
-import { databaseSettings } from "../settings/database.ts";
-import { logLevel } from "../settings/gateway.ts";
+import { migrationsSettings } from "../settings/migrations.ts";
 import { defineCommand } from "./command.ts";
-import { runMigrations } from "./migrations.ts";
+import { migrationsArguments, migrationsUsage, runMigrations } from "./migrations.ts";
 
 export const command = defineCommand({
-  settings: { ...databaseSettings, logLevel },
+  usage: migrationsUsage,
+  arguments: migrationsArguments,
+  settings: migrationsSettings,
   ends: true,
-  run: ({ words, print }) =>
+  run: ({ given, print }) =>
     runMigrations({
-      args: words,
+      given,
       env: process.env,
       print: (line) => print(`${line}\n`),
       printFault: (line) => void process.stderr.write(`${line}\n`),

@@ -1,6 +1,5 @@
 /** `sluice migrations`: the tables of the database, with the commands, words and exit codes of Kong's. */
-import { parseArgs } from "node:util";
-import { readSettings } from "@sluice/model";
+import { type CommandArguments, type GivenArguments, readSettings } from "@sluice/model/serving";
 import { databaseSettings } from "../settings/database.ts";
 import { SettingsError } from "../settings/error.ts";
 import { type Database, DatabaseFault, DatabaseUnreachable } from "../stores/database/driver.ts";
@@ -33,8 +32,7 @@ The database is what SLUICE_DATABASE and SLUICE_PG_* name.
 `;
 
 export interface MigrationsCommand {
-  /** What follows `sluice migrations`. */
-  readonly args: readonly string[];
+  readonly given: GivenArguments;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly print: (line: string) => void;
   readonly printFault: (line: string) => void;
@@ -49,7 +47,9 @@ const TIMEOUT = 60_000;
 
 type Run = (command: MigrationsCommand, database: Database, yes: boolean) => Promise<number>;
 
-const commands: Readonly<Record<string, Run>> = {
+type CommandName = "bootstrap" | "up" | "finish" | "list" | "status" | "reset";
+
+const commands: Readonly<Record<CommandName, Run>> = {
   async bootstrap({ print, migrations }, database) {
     const { ran } = await bootstrap(database, migrations);
     if (ran?.length === 0) print("database already bootstrapped");
@@ -135,14 +135,20 @@ function exitCodeOf({ needsBootstrap, pending, available }: MigrationState): num
   return available.length > 0 ? 5 : 0;
 }
 
+const options: CommandArguments["options"] = {
+  yes: { type: "boolean", short: "y" },
+  quiet: { type: "boolean", short: "q" },
+};
+
+export const migrationsArguments: CommandArguments = {
+  subcommands: Object.fromEntries(Object.keys(commands).map((name) => [name, { options }])),
+};
+
 /** Resolves to the exit code. */
 export async function runMigrations(command: MigrationsCommand): Promise<number> {
-  const { env, printFault } = command;
-  const parsed = parse(command.args);
-  if (parsed === undefined) {
-    printFault(migrationsUsage);
-    return 2;
-  }
+  const { env, printFault, given } = command;
+  const { yes = false, quiet = false } = given.options;
+  const run = commands[given.subcommands[0] as CommandName];
   const settings = readSettings(databaseSettings, env);
   if (settings.violations) {
     for (const { path, message } of settings.violations) printFault(`${path[0]}: ${message}`);
@@ -151,7 +157,7 @@ export async function runMigrations(command: MigrationsCommand): Promise<number>
   try {
     const database = await openDatabase(settings.value, { timeout: TIMEOUT });
     try {
-      return await parsed.run(parsed.quiet ? { ...command, print: () => undefined } : command, database, parsed.yes);
+      return await run(quiet ? { ...command, print: () => undefined } : command, database, yes === true);
     } finally {
       await database.close();
     }
@@ -164,19 +170,3 @@ export async function runMigrations(command: MigrationsCommand): Promise<number>
 
 const isExpected = (error: unknown): error is Error =>
   error instanceof SettingsError || error instanceof DatabaseUnreachable || error instanceof DatabaseFault;
-
-function parse(args: readonly string[]) {
-  try {
-    const { positionals, values } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { yes: { type: "boolean", short: "y" }, quiet: { type: "boolean", short: "q" } },
-    });
-    const [name = ""] = positionals;
-    const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    if (run === undefined || positionals.length !== 1) return undefined;
-    return { run, yes: values.yes === true, quiet: values.quiet === true };
-  } catch {
-    return undefined;
-  }
-}

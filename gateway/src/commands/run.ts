@@ -1,27 +1,40 @@
 /** Runs a command: its settings, its log, its end, and what it says when it fails. */
-import type { Address, Declarations } from "@sluice/model";
+import { type Address, type Declarations, listSettings, readArguments } from "@sluice/model/serving";
 import { pino } from "pino";
 import { SettingsError } from "../settings/error.ts";
 import { Unavailable } from "../stores/store.ts";
+import { version } from "../version.ts";
 import { type Command, Misused, Refused, type Running } from "./command.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Sets the exit code: 1 when it failed, 2 when it was misused. What goes on stops at the first SIGTERM or SIGINT. */
-export async function runCommand(command: Command, words: readonly string[]): Promise<void> {
+export interface Invocation {
+  /** As messages call the command: `sluice start`. */
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
+/**
+ * Sets the exit code: 1 when it failed, 2 for invalid arguments. What goes on stops at the first SIGTERM or SIGINT.
+ */
+export async function runCommand(command: Command, { name, args }: Invocation): Promise<void> {
+  const given = readArguments(args, command.arguments);
+  const print = (text: string) => void process.stdout.write(text);
+  if (given.kind === "help") return print(helpOf(command));
+  if (given.kind === "version") return print(`${version}\n`);
+  if (given.kind === "incomplete") return refuseArguments(command.usage);
+  if (given.kind === "invalid") return refuseArguments(misuse(name, given.message));
   const settings = command.settings(process.env);
   if (settings.violations) return fail(...settings.violations.map(({ path, message }) => `${path[0]}: ${message}`));
   const options = { name: "sluice", level: settings.value.logLevel };
   const log = command.ends ? pino(options, pino.destination({ dest: 2, sync: true })) : pino(options);
-  const print = (text: string) => void process.stdout.write(text);
   try {
-    const running = await command.run({ settings: settings.value, words, log, print });
+    const running = await command.run({ settings: settings.value, given, log, print });
     if (typeof running === "number") process.exitCode = running;
     else if (running) stopAtSignals(running, (facts, message) => log.info(facts, message));
   } catch (error) {
     if (error instanceof Misused) {
-      process.stderr.write(error.message);
-      process.exitCode = 2;
+      refuseArguments(misuse(name, error.message));
     } else if (error instanceof Refused) {
       fail(error.message);
       for (const fault of error.faults) process.stderr.write(`${fault}\n`);
@@ -29,6 +42,18 @@ export async function runCommand(command: Command, words: readonly string[]): Pr
     // Listeners that are up already would keep the process alive.
     process.exit();
   }
+}
+
+function helpOf({ usage, declarations }: Command): string {
+  return `${usage}\nSettings are environment variables; an empty one counts as unset.\n\n${listSettings(declarations)}`;
+}
+
+/** What a person reads whose arguments are not understood. */
+export const misuse = (name: string, message: string): string => `${name}: ${message}\nTry '${name} --help'.\n`;
+
+function refuseArguments(text: string): void {
+  process.stderr.write(text);
+  process.exitCode = 2;
 }
 
 function stopAtSignals(running: Running, tell: (facts: object, message: string) => void): void {

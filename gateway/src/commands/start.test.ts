@@ -19,6 +19,8 @@ interface Started {
   readonly close: () => Promise<void>;
 }
 
+const noArguments = { kind: "given", subcommands: [], positionals: [], options: {} } as const;
+
 async function start(context: TestContext, env: Readonly<Record<string, string>>): Promise<Started> {
   const upstream = await startUpstream(context, (incoming, response) => response.end(`got ${incoming.url}`));
   const settings = command.settings({
@@ -35,7 +37,7 @@ async function start(context: TestContext, env: Readonly<Record<string, string>>
     { level: "info" },
     new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
   );
-  const running = await command.run({ settings: settings.value, words: [], log, print() {} });
+  const running = await command.run({ settings: settings.value, given: noArguments, log, print() {} });
   assert.ok(typeof running === "object");
   let closing: Promise<void> | undefined;
   const close = () => {
@@ -76,7 +78,10 @@ async function bootstrapped(context: TestContext): Promise<Readonly<Record<strin
   mkdirSync(join(folder.path, "db"));
   const env = { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: join(folder.path, "db") };
   const print = () => {};
-  assert.equal(await runMigrations({ args: ["bootstrap"], env, print, printFault: print }), 0);
+  assert.equal(
+    await runMigrations({ given: { ...noArguments, subcommands: ["bootstrap"] }, env, print, printFault: print }),
+    0,
+  );
   return env;
 }
 

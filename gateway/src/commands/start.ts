@@ -29,6 +29,10 @@ async function share(settings: StartSettings, log: SourceLog): Promise<Shared> {
 }
 
 export const command = defineCommand({
+  usage: `usage: sluice start
+
+A node and the admin API in one process, over a database or a declarative file.
+`,
   settings: startSettings,
   async run({ settings, log }) {
     const shared = await share(settings, log);

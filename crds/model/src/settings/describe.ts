@@ -1,4 +1,4 @@
-/** The reference page of settings. */
+/** Settings as the reference pages and `--help` show them. */
 import type { Declaration, Declarations } from "./declaration.ts";
 import { expected, UNITS } from "./kinds.ts";
 
@@ -14,6 +14,33 @@ export function describeSettings(declarations: Declarations): string {
     return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   });
   return ["| variable | value | default | effect |", "|---|---|---|---|", ...rows, ""].join("\n");
+}
+
+/** Characters in a line of a terminal. */
+const WIDTH = 100;
+
+/** The settings for the help of a command: each variable with its value and default, its description below. */
+export function listSettings(declarations: Declarations): string {
+  return Object.values(declarations)
+    .map((declaration) => {
+      const shown = shownDefault(declaration).replaceAll("`", "");
+      const note = shown === "required" || shown === "unset" ? shown : `default ${shown}`;
+      const lines = [`${declaration.variable}: ${expected(declaration)}; ${note}`];
+      return [...lines, ...wrapped(declaration.description, WIDTH - 6).map((line) => `    ${line}`)]
+        .map((line) => `  ${line}\n`)
+        .join("");
+    })
+    .join("");
+}
+
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 function shownDefault({ default: value, secret, kind }: Declaration): string {

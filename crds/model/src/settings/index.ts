@@ -1,9 +1,13 @@
 /** Start-up settings of a process, read from environment variables. */
 import type { Checked, Violation } from "../violation.ts";
 import type { Declaration, Declarations, Settings } from "./declaration.ts";
+import { unknownVariables } from "./environment.ts";
 import { expected, parse } from "./kinds.ts";
 
-/** All faults at once; each one's path is the name of its variable. An empty variable counts as unset. */
+/**
+ * All faults at once; each one's path is the name of its variable. An empty variable counts as unset. A variable that
+ * begins with `SLUICE_` and is a setting of no Sluice program is a fault: it is a misspelt one.
+ */
 export function readSettings<const Declared extends Declarations>(
   declarations: Declared,
   env: Readonly<Record<string, string | undefined>>,
@@ -13,9 +17,11 @@ export function readSettings<const Declared extends Declarations>(
     path: [declaration.variable],
     ...readOne(declaration, env[declaration.variable]?.trim() ?? ""),
   }));
-  const violations = read.flatMap(({ path, fault }): Violation[] =>
-    fault === undefined ? [] : [{ path, message: fault }],
-  );
+  const variables = Object.values(declarations).map(({ variable }) => variable);
+  const violations = [
+    ...read.flatMap(({ path, fault }): Violation[] => (fault === undefined ? [] : [{ path, message: fault }])),
+    ...unknownVariables(env, variables),
+  ];
   if (violations.length > 0) return { violations };
   return { value: Object.fromEntries(read.map(({ name, value }) => [name, value])) as Settings<Declared> };
 }
@@ -36,6 +42,7 @@ function readOne(declaration: Declaration, text: string): Read {
   return { fault: `expected ${expected(declaration)}${declaration.secret === true ? "" : `, not '${given}'`}` };
 }
 
+export { type ArgumentsRead, type CommandArguments, type GivenArguments, readArguments } from "./arguments.ts";
 export { type Address, type Declaration, type Declarations, defineSettings, type Settings } from "./declaration.ts";
-export { describeSettings } from "./describe.ts";
+export { describeSettings, listSettings } from "./describe.ts";
 export { parseAddress } from "./kinds.ts";

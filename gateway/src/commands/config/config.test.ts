@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { loadText } from "@sluice/model";
+import { loadText, readArguments } from "@sluice/model";
 import { pino } from "pino";
 import { temporaryFolder } from "../../../../test/process/index.ts";
 import { Misused, Refused } from "../command.ts";
@@ -28,9 +28,15 @@ function desk(context: TestContext, files: Readonly<Record<string, string>> = {}
       const settings = command.settings({ SLUICE_DATABASE_DIR: path("database"), ...env });
       assert.ok(settings.value, JSON.stringify(settings.violations));
       const printed: string[] = [];
+      const args = words.split(" ").filter((word) => word !== "");
+      const given = readArguments(
+        args.map((word) => (/\.|folder/.test(word) ? path(word) : word)),
+        command.arguments,
+      );
+      if (given.kind !== "given") return plain(given.kind === "invalid" ? `invalid: ${given.message}` : given.kind);
       const call = {
         settings: settings.value,
-        words: words.split(" ").map((word) => (/\.|folder/.test(word) ? path(word) : word)),
+        given,
         log: pino({ level: "silent" }),
         print: (text: string) => void printed.push(text),
       };
@@ -38,7 +44,7 @@ function desk(context: TestContext, files: Readonly<Record<string, string>> = {}
         await command.run(call);
         return plain(printed.join(""));
       } catch (error) {
-        if (error instanceof Misused) return "misused";
+        if (error instanceof Misused) return `invalid: ${error.message}`;
         if (error instanceof Refused) return plain(["refused:", error.message, ...error.faults].join("\n"));
         throw error;
       }
@@ -106,11 +112,34 @@ test("parse tells every fault with its place", async (context) => {
   );
 });
 
-for (const words of ["", "pars a.yml", "parse", "parse a.yml b.yml", "convert a.yml", "convert a.yml --to yaml"]) {
-  test(`says how it is used when told: ${words}`, async (context) => {
-    assert.equal(await desk(context).config(words), "misused");
+const misuses: readonly (readonly [words: string, told: string])[] = [
+  ["", "incomplete"],
+  ["pars a.yml", "invalid: unknown command 'pars', did you mean parse?"],
+  ["parse", "invalid: FILE is missing"],
+  ["parse a.yml b.yml", "invalid: unexpected argument 'b.yml'"],
+  ["parse --fast a.yml", "invalid: unknown option '--fast'"],
+  ["init --help", "help"],
+  ["init -h", "help"],
+  ["init --hlep", "invalid: unknown option '--hlep', did you mean --help?"],
+  ["db_export --version", "version"],
+  ["convert a.yml", "invalid: --to is custom-resources or declarative"],
+  ["convert a.yml --to yaml", "invalid: --to is custom-resources or declarative"],
+  ["convert a.yml --ot declarative", "invalid: unknown option '--ot', did you mean --to?"],
+  ["convert a.yml --to", "invalid: Option '--to <value>' argument missing"],
+  ["convert a.yml --to declarative --out=", "invalid: --out names no file or folder"],
+];
+
+for (const [words, told] of misuses) {
+  test(`config ${words}: ${told}`, async (context) => {
+    assert.equal(await desk(context).config(words), told);
   });
 }
+
+test("a file whose name looks like an option stands behind --", async (context) => {
+  const { config, read } = desk(context);
+  assert.equal(await config("init -- --a.yml"), "--a.yml is written\n");
+  assert.match(read("--a.yml"), /_format_version/);
+});
 
 test("import creates and changes, tells how many, and deletes nothing; export writes what there is", async (context) => {
   const more = `${kong}upstreams:\n- name: up\n`.replace("[/users]", "[/people]");

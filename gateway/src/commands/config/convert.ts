@@ -18,26 +18,17 @@ interface Order {
   readonly out: string | undefined;
 }
 
-export const convert: Part = async (call) => {
-  const order = orderOf(call.words);
-  if (!order) throw new Misused(call.usage);
-  await (order.to === "declarative" ? toDeclarative(order, call) : toCustomResources(order, call));
-};
+const forms = ["custom-resources", "declarative"] as const;
 
-function orderOf(words: readonly string[]): Order | undefined {
-  const named = new Map<string, string>();
-  const plain: string[] = [];
-  for (let index = 0; index < words.length; index++) {
-    const word = words[index] ?? "";
-    const [, name, value] = /^--(to|out)(?:=(.*))?$/s.exec(word) ?? [];
-    if (name !== undefined) named.set(name, value ?? words[++index] ?? "");
-    else plain.push(word);
-  }
-  const [from, ...more] = plain;
-  const [to, out] = [named.get("to"), named.get("out")];
-  if (from === undefined || more.length > 0 || from.startsWith("--") || out === "") return undefined;
-  return to === "custom-resources" || to === "declarative" ? { from, to, out } : undefined;
-}
+export const convert: Part = async (call) => {
+  const [from = ""] = call.given.positionals;
+  const { to: given, out } = call.given.options;
+  const to = forms.find((form) => form === given);
+  if (to === undefined) throw new Misused(`--to is ${forms.join(" or ")}`);
+  if (out === "") throw new Misused("--out names no file or folder");
+  const order = { from, to, out: typeof out === "string" ? out : undefined };
+  await (to === "declarative" ? toDeclarative(order, call) : toCustomResources(order, call));
+};
 
 async function toCustomResources({ from, out }: Order, { settings, print }: PartCall): Promise<void> {
   if ((await stat(from)).isDirectory()) throw new Refused(`${from} is a folder: name the declarative file`);

@@ -3,14 +3,12 @@
 import { declarativeText } from "../../stores/file/export.ts";
 import { openStore } from "../../stores/open.ts";
 import { readAll } from "../../stores/read-all.ts";
-import { Misused } from "../command.ts";
 import type { Part } from "./part.ts";
 import { storeSettings } from "./store-settings.ts";
 import { writeNew } from "./write-new.ts";
 
-export const exportFile: Part = async ({ words, settings, log, print, usage }) => {
-  const [file = "sluice.yml", ...more] = words;
-  if (more.length > 0) throw new Misused(usage);
+export const exportFile: Part = async ({ given, settings, log, print }) => {
+  const [file = "sluice.yml"] = given.positionals;
   const opened = await openStore(storeSettings({ ...settings, fileWritable: false }), log);
   try {
     const text = declarativeText(await readAll(opened.store));

@@ -4,15 +4,14 @@ import { differenceOf } from "../../stores/difference.ts";
 import { openStore } from "../../stores/open.ts";
 import { readAll } from "../../stores/read-all.ts";
 import type { Write, WriteFault } from "../../stores/store.ts";
-import { Misused, Refused } from "../command.ts";
+import { Refused } from "../command.ts";
 import { entitiesOf } from "./entities-of.ts";
 import type { Part } from "./part.ts";
 import { readDeclarative } from "./read.ts";
 import { storeSettings } from "./store-settings.ts";
 
-export const importFile: Part = async ({ words, settings, log, print, usage }) => {
-  const [file, ...more] = words;
-  if (file === undefined || more.length > 0) throw new Misused(usage);
+export const importFile: Part = async ({ given, settings, log, print }) => {
+  const [file = ""] = given.positionals;
   const loaded = await readDeclarative(file, { database: settings.store === "database" });
   const wanted = entitiesOf(loaded);
   const opened = await openStore(storeSettings(settings), log);

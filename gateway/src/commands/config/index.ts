@@ -1,6 +1,7 @@
 /** `sluice config`: what can be done with declarative files. */
+import type { CommandArguments } from "@sluice/model/serving";
 import { configSettings } from "../../settings/config.ts";
-import { defineCommand, Misused } from "../command.ts";
+import { defineCommand } from "../command.ts";
 import { exportFile } from "./export.ts";
 import { importFile } from "./import.ts";
 import { init } from "./init.ts";
@@ -9,25 +10,39 @@ import type { Part } from "./part.ts";
 
 interface Listed {
   readonly usage: string;
+  readonly arguments: CommandArguments;
   readonly summary: string;
   readonly part: Part;
 }
 
 const parts: Readonly<Record<string, Listed>> = {
-  init: { usage: "init [FILE]", summary: "writes an example, ./sluice.yml unless named", part: init },
-  parse: { usage: "parse FILE", summary: "tells every fault of a file with its place", part: parse },
+  init: {
+    usage: "init [FILE]",
+    arguments: { positionals: ["[FILE]"] },
+    summary: "writes an example, ./sluice.yml unless named",
+    part: init,
+  },
+  parse: {
+    usage: "parse FILE",
+    arguments: { positionals: ["FILE"] },
+    summary: "tells every fault of a file with its place",
+    part: parse,
+  },
   import: {
     usage: "import FILE",
+    arguments: { positionals: ["FILE"] },
     summary: "creates and changes what the file says; deletes nothing (also: db_import)",
     part: importFile,
   },
   export: {
     usage: "export [FILE]",
+    arguments: { positionals: ["[FILE]"] },
     summary: "writes all entities to a file, ./sluice.yml unless named, - for the terminal (also: db_export)",
     part: exportFile,
   },
   convert: {
     usage: "convert FILE|FOLDER --to custom-resources|declarative [--out FOLDER|FILE]",
+    arguments: { positionals: ["FILE|FOLDER"], options: { to: { type: "string" }, out: { type: "string" } } },
     summary: "turns a declarative file into custom resources, or a folder of them into a file",
     // Custom resources bring a Kubernetes client, which takes its time to load.
     part: async (call) => (await import("./convert.ts")).convert(call),
@@ -43,18 +58,23 @@ ${Object.values(parts)
   .map(({ usage, summary }) => `  ${usage}\n      ${summary}`)
   .join("\n")}
 
-import and export work on the store that SLUICE_STORE names; docs/reference/settings.md lists its settings.
+import and export work on the store that SLUICE_STORE names.
 `;
 
+const nameOf = (given: string): string => (Object.hasOwn(aliases, given) ? (aliases[given] ?? "") : given);
+
 export const command = defineCommand({
+  usage,
+  arguments: {
+    subcommands: Object.fromEntries(
+      [...Object.keys(parts), ...Object.keys(aliases)].map((name) => [name, parts[nameOf(name)]?.arguments ?? {}]),
+    ),
+  },
   settings: configSettings,
   ends: true,
   async run(call) {
-    const [given = "", ...words] = call.words;
-    const name = Object.hasOwn(aliases, given) ? (aliases[given] ?? "") : given;
-    const part = Object.hasOwn(parts, name) ? parts[name]?.part : undefined;
-    if (!part) throw new Misused(usage);
-    await part({ ...call, words, usage });
+    const [given = ""] = call.given.subcommands;
+    await parts[nameOf(given)]?.part(call);
     return undefined;
   },
 });

@@ -1,5 +1,4 @@
 /** `sluice config init`: a declarative file to begin with. */
-import { Misused } from "../command.ts";
 import type { Part } from "./part.ts";
 import { writeNew } from "./write-new.ts";
 
@@ -34,9 +33,8 @@ _format_version: "3.0"
 #       - key: change-me
 `;
 
-export const init: Part = async ({ words, print, usage }) => {
-  const [file = "sluice.yml", ...more] = words;
-  if (more.length > 0) throw new Misused(usage);
+export const init: Part = async ({ given, print }) => {
+  const [file = "sluice.yml"] = given.positionals;
   await writeNew(file, example, 0o644);
   print(`${file} is written\n`);
 };

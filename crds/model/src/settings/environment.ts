@@ -1,0 +1,38 @@
+/** Which environment variables no Sluice program knows. */
+import { isIP } from "node:net";
+import { didYouMean } from "../suggest.ts";
+import type { Violation } from "../violation.ts";
+import { knownVariables } from "./known-variables.ts";
+
+const PREFIX = "SLUICE_";
+
+/**
+ * Variables that Kubernetes gives the containers of a pod for each Service of its namespace, unless the pod has
+ * `enableServiceLinks: false`: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables.
+ * A Service whose name begins with `sluice` brings some that begin with our prefix.
+ */
+const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) => boolean])[] = [
+  [/_SERVICE_HOST$|_PORT_\d+_(TCP|UDP|SCTP)_ADDR$/, (text) => isIP(text) !== 0],
+  [/_SERVICE_PORT(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)_PORT$/, (text) => /^\d+$/.test(text)],
+  [/_PORT(_\d+_(TCP|UDP|SCTP))?$/, (text) => /^(tcp|udp|sctp):\/\//.test(text)],
+  [/_PORT_\d+_(TCP|UDP|SCTP)_PROTO$/, (text) => /^(tcp|udp|sctp)$/.test(text)],
+];
+
+/**
+ * A violation for each variable that begins with `SLUICE_` and is a setting of none of the programs: several of them may
+ * share an environment.
+ *
+ * @param own Variables of the program itself, which are suggested first.
+ */
+export function unknownVariables(
+  env: Readonly<Record<string, string | undefined>>,
+  own: readonly string[],
+): readonly Violation[] {
+  const known = new Set([...own, ...knownVariables]);
+  return Object.entries(env).flatMap(([name, text = ""]) => {
+    const value = text.trim();
+    if (!name.startsWith(PREFIX) || known.has(name) || value === "") return [];
+    if (serviceLinks.some(([form, hasValue]) => form.test(name) && hasValue(value))) return [];
+    return [{ path: [name], message: `there is no such setting${didYouMean(name, known)}` }];
+  });
+}

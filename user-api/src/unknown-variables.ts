@@ -1,0 +1,35 @@
+/** Misspelt settings: a variable with our prefix that is none of ours would be ignored in silence. */
+import { isIP } from "node:net";
+import { suggestionList } from "graphql/jsutils/suggestionList.js";
+
+/** `SLUICE_USERAPI_` is the prefix misspelt; other variables that begin with `SLUICE_` are the gateway's. */
+const PREFIX = /^SLUICE_USER_?API/;
+
+/**
+ * What Kubernetes tells the containers of a namespace with a Service sluice-user-api, unless their pod has
+ * `enableServiceLinks: false`: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables.
+ */
+const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) => boolean])[] = [
+  [/_SERVICE_HOST$|_PORT_\d+_(TCP|UDP|SCTP)_ADDR$/, (text) => isIP(text) !== 0],
+  [/_SERVICE_PORT(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)_PORT$/, (text) => /^\d+$/.test(text)],
+  [/_PORT(_\d+_(TCP|UDP|SCTP))?$/, (text) => /^(tcp|udp|sctp):\/\//.test(text)],
+  [/_PORT_\d+_(TCP|UDP|SCTP)_PROTO$/, (text) => /^(tcp|udp|sctp)$/.test(text)],
+];
+
+/** A sentence for each such variable. */
+export function unknownVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+  known: readonly string[],
+): readonly string[] {
+  return Object.entries(environment).flatMap(([name, text = ""]) => {
+    if (!PREFIX.test(name) || known.includes(name) || text === "") return [];
+    if (serviceLinks.some(([form, hasValue]) => form.test(name) && hasValue(text))) return [];
+    return [`${name}: there is no such setting${didYouMean(name, known)}`];
+  });
+}
+
+/** GraphQL.js finds what is close to a name for its own errors. */
+export function didYouMean(name: string, candidates: readonly string[]): string {
+  const [first] = suggestionList(name, candidates);
+  return first === undefined ? "" : `, did you mean ${first}?`;
+}
