@@ -28,7 +28,8 @@ export interface PluginTools {
 /** An enabled plugin. */
 interface Loaded {
   readonly id: string;
-  readonly name: PluginName;
+  /** Of one that is unavailable it need not be a plugin of ours. */
+  readonly name: string;
   readonly step: Step;
   /** What it is attached to. */
   readonly scope: string;
@@ -186,7 +187,7 @@ function protocolOf({ protocols: [first] }: SnapshotRoute, scheme: Scheme): Prot
  * a wider one applies.
  */
 function select(found: Places<readonly Loaded[]>, protocol: Protocol): Chain {
-  const chosen = new Map<PluginName, Step>();
+  const chosen = new Map<string, Step>();
   for (const place of found)
     for (const { name, step, protocols } of place) {
       if (protocols.includes(protocol) && !chosen.has(name)) chosen.set(name, step);
@@ -198,7 +199,7 @@ function load(plugin: SnapshotPlugin, tools: PluginTools): Loaded {
   const { id, route, service, consumer, protocols } = plugin;
   return {
     id,
-    name: plugin.name as PluginName,
+    name: plugin.name,
     step: stepOf(plugin, tools),
     scope: scopeKey(route?.id ?? null, service?.id ?? null, consumer?.id ?? null),
     consumer: consumer?.id,
@@ -206,9 +207,26 @@ function load(plugin: SnapshotPlugin, tools: PluginTools): Loaded {
   };
 }
 
-/** Names and configs were checked when the snapshot was made: an unknown name here is a bug of ours. */
+/** Plugins that find out who the consumer is cannot be attached to one. */
+const identifying = Object.values(plugins).filter(({ protects, refuses }) => protects && refuses.includes("consumer"));
+
+/**
+ * What stands in for a plugin that is not known acts before all others, so that none of them counts or answers a request
+ * that is refused. One of a consumer acts as soon as the consumer is known.
+ */
+const ofUnknown = (plugin: SnapshotPlugin): number =>
+  plugin.consumer === null ? Number.POSITIVE_INFINITY : Math.min(...identifying.map(({ priority }) => priority)) - 0.5;
+
+/** Names and configs were checked when the snapshot was made: an unknown name that is not marked is a bug of ours. */
 function stepOf(plugin: SnapshotPlugin, { handlers, services }: PluginTools): Step {
-  if (!Object.hasOwn(plugins, plugin.name)) throw new Error(`a snapshot holds the unknown plugin ${plugin.name}`);
+  const unavailable = plugin._sluice?.unavailable;
+  const isKnown = Object.hasOwn(plugins, plugin.name);
+  // It may protect something and cannot run: wherever it would act, nobody gets in (house decision 11).
+  if (unavailable !== undefined) {
+    const priority = isKnown ? plugins[plugin.name as PluginName].priority : ofUnknown(plugin);
+    return { priority, instance: { access: () => ({ status: 503, message: unavailable }) } };
+  }
+  if (!isKnown) throw new Error(`a snapshot holds the unknown plugin ${plugin.name}`);
   const name = plugin.name as PluginName;
   return { priority: plugins[name].priority, instance: instanceOf(name, plugin, { handlers, services }) };
 }
@@ -218,9 +236,6 @@ function instanceOf<Name extends PluginName>(
   plugin: SnapshotPlugin,
   { handlers, services }: PluginTools,
 ): PluginInstance {
-  const unavailable = plugin._sluice?.unavailable;
-  // It protects something and its config is invalid: wherever it would act, nobody gets in (house decision 11).
-  if (unavailable !== undefined) return { access: () => ({ status: 503, message: unavailable }) };
   const scope = {
     id: plugin.id,
     serviceId: plugin.service?.id ?? null,

@@ -3,7 +3,9 @@ import { test } from "node:test";
 import { applyChange, emptySnapshot } from "@sluice/model";
 import { handlers } from "../plugins/index.ts";
 import { fakeExchange, fakeServices } from "../plugins/testing.ts";
+import type { Step } from "../runtime/runtime.ts";
 import { compile } from "./compile.ts";
+import { consumerNamed } from "./testing-entities.ts";
 
 const id = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;
 
@@ -40,3 +42,79 @@ test("an invalid rate limit answers 503 with its reason wherever it would act, a
   assert.deepEqual(await answerOf("/closed"), { status: 503, message: "no minute" });
   assert.equal(await answerOf("/open"), undefined);
 });
+
+const demo = { ...consumerNamed("demo"), id: id(6) };
+/** The priority of key-auth, which found the consumer. */
+const AFTER = 1250;
+
+/** What an unknown plugin is attached to, and who is answered 503 on the routes of the service and beside it. */
+const scopes: readonly (readonly [
+  what: string,
+  attached: object,
+  closed: readonly ["/r" | "/other", "anonymous" | "demo" | "stranger"][],
+])[] = [
+  ["a service", { service: { id: id(1) } }, [["/r", "anonymous"]]],
+  ["a route", { route: { id: id(2) } }, [["/r", "anonymous"]]],
+  [
+    "nothing",
+    {},
+    [
+      ["/r", "anonymous"],
+      ["/other", "anonymous"],
+    ],
+  ],
+  [
+    "a consumer",
+    { consumer: { id: id(6) } },
+    [
+      ["/r", "demo"],
+      ["/other", "demo"],
+    ],
+  ],
+  ["a service and a consumer", { service: { id: id(1) }, consumer: { id: id(6) } }, [["/r", "demo"]]],
+  ["a service, but it is switched off", { service: { id: id(1) }, enabled: false }, []],
+  ["a service, for https", { service: { id: id(1) }, protocols: ["https"] }, []],
+];
+for (const [what, attached, closed] of scopes)
+  test(`an unknown plugin of ${what} is answered 503 before any other plugin acts, and nothing beside it is`, () => {
+    const applied = applyChange(emptySnapshot, {
+      put: {
+        services: [{ id: id(1), host: "up.test" }],
+        routes: [
+          { id: id(2), paths: ["/r"], service: { id: id(1) } },
+          { id: id(3), paths: ["/other"] },
+        ],
+        consumers: [demo],
+        plugins: [
+          { id: id(4), name: "key-auth" },
+          { id: id(5), name: "rate-limiting", config: { minute: 5 } },
+          { id: id(7), name: "jwt", ...attached, _sluice: { unavailable: "jwt is not there" } },
+        ],
+      },
+      remove: {},
+    });
+    const { http } =
+      compile(null, applied.value ?? emptySnapshot, { handlers, services: fakeServices() }).part(id(2))?.chains ??
+      assert.fail(JSON.stringify(applied.violations));
+    const other = compile(null, applied.value ?? emptySnapshot, { handlers, services: fakeServices() }).part(id(3));
+    const found: [string, string][] = [];
+    for (const [path, chains] of [
+      ["/r", http],
+      ["/other", other?.chains.http],
+    ] as const) {
+      const isClosed = (step: Step | undefined) =>
+        JSON.stringify(step?.instance.access?.(fakeExchange()) ?? null) ===
+        JSON.stringify({ status: 503, message: "jwt is not there" });
+      if (isClosed(chains?.anonymous[0])) found.push([path, "anonymous"]);
+      else
+        for (const [who, consumer] of [
+          ["demo", demo],
+          ["stranger", consumerNamed("stranger")],
+        ] as const) {
+          const chain = chains?.identified(consumer, AFTER) ?? [];
+          // What ran stays: key-auth stands before it.
+          if (isClosed(chain[1])) found.push([path, who]);
+        }
+    }
+    assert.deepEqual(found, closed);
+  });

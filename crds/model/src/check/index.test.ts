@@ -215,6 +215,40 @@ test("a plugin that is marked as unavailable may have a config that is not valid
   assert.deepEqual(filled("plugins", marked).config, {});
 });
 
+test("a plugin that is marked as unavailable may be one that this version does not have", () => {
+  const marked = { name: "key-atuh", config: { a: 1 }, _sluice: { unavailable: "no such plugin" } };
+  const { name, config, _sluice } = filled("plugins", marked);
+  assert.deepEqual([name, config, _sluice], ["key-atuh", {}, { unavailable: "no such plugin" }]);
+  for (const name of ["", "x".repeat(65), 7, undefined])
+    assert.notEqual(checkEntity("plugins", { ...marked, name }).violations, undefined);
+});
+
+/** What a newer version has written: the plugin, and what of it makes this version close what it is attached to. */
+const newer: readonly (readonly [what: string, plugin: object, reason: RegExp | null])[] = [
+  ["an unknown plugin", { name: "jwt", config: { a: 1 } }, /^plugin jwt: name: plugin 'jwt' not enabled: Sluice has /],
+  ["an unknown member of a config", { name: "key-auth", config: { identity: "x" } }, /config\.identity: unknown field/],
+  ["an unknown value in a config", { name: "rate-limiting", config: { minute: 1, policy: "new" } }, /config\.policy: /],
+  ["a config that needs more", { name: "rate-limiting", config: {} }, /^plugin rate-limiting: at least one of /],
+  ["a config that is none", { name: "key-auth", config: [] }, /config: expected a record/],
+  ["an unknown member of the plugin", { name: "key-auth", group: { id: UUID } }, /^plugin key-auth: group: unknown/],
+  ["an unknown member of a plugin that keeps nobody out", { name: "cors", config: { a: 1 } }, null],
+  ["a reference that is none", { name: "jwt", service: "users" }, null],
+  ["no name", { config: {} }, null],
+];
+for (const [what, plugin, reason] of newer)
+  test(`${what} is refused, and ${reason ? "closed" : "refused too"} where a newer version may have written it`, () => {
+    assert.notEqual(checkEntity("plugins", plugin).violations, undefined);
+    const { value } = checkEntity("plugins", plugin, { closePlugins: true });
+    if (reason === null) return assert.equal(value, undefined);
+    assert.match(value?._sluice?.unavailable ?? "", reason);
+  });
+
+test("a reason that is too long for the model is cut", () => {
+  const config = { ["x".repeat(3000)]: 1 };
+  const { value } = checkEntity("plugins", { name: "key-auth", config }, { closePlugins: true });
+  assert.ok((value?._sluice?.unavailable?.length ?? 0) > 500);
+});
+
 test("__proto__ and constructor are unknown members and reach no prototype", () => {
   const raw = JSON.parse('{"host":"a","__proto__":{"port":1},"constructor":1}');
   const { violations } = checkEntity("services", raw);

@@ -5,8 +5,10 @@ import { type PluginConfigs, type PluginName, plugins } from "../plugins/index.t
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
 import { isRecord, memberOf } from "../schema/walk.ts";
 import type { Checked, Violation } from "../violation.ts";
+import { closedPlugin } from "./close-plugin.ts";
 import { type CheckedExtras, checkExtras, type Extras } from "./extras.ts";
 import { fill } from "./fill.ts";
+import { pluginName } from "./rules/entities.ts";
 import { expandConfig, expandEntity } from "./shorthand.ts";
 import { excessOf } from "./size.ts";
 import { validate } from "./validate.ts";
@@ -16,6 +18,11 @@ export interface CheckOptions {
   readonly now?: number;
   /** Whether it stands in a database, which counts for all nodes: rate-limiting may have policy `cluster`. Default no. */
   readonly database?: boolean;
+  /**
+   * Whether a plugin that this version cannot read and that may keep someone out is marked as unavailable instead of
+   * refused: for what a newer version may have written. What a person writes is refused. Default no.
+   */
+  readonly closePlugins?: boolean;
 }
 
 /** A filled entity; routes, plugins and credentials may carry `_sluice`. */
@@ -32,14 +39,15 @@ const REMARKS = new Set(["_comment", "_ignore"]);
  *
  * A `url` is taken apart, every member is filled with its default or null, a missing id is derived (ids.ts), and a
  * plugin's config is filled by the plugin's schema. A plugin that `_sluice.unavailable` marks keeps its config only if
- * it is valid, else it gets an empty one: nobody runs it.
+ * it is valid, else it gets an empty one: nobody runs it. It may also be one that this version does not have.
  * A credential needs its key, or the key's hash in `_sluice`: making one up is the caller's part.
  */
 export function checkEntity<Name extends Collection>(
   collection: Name,
   raw: unknown,
-  { now = 0, database = false }: CheckOptions = {},
+  options: CheckOptions = {},
 ): Checked<CheckedEntity<Name>> {
+  const { now = 0, database = false, closePlugins = false } = options;
   if (!isRecord(raw)) return { violations: [{ path: [], message: "expected a record" }] };
   const { extras, ...ours } = checkExtras(collection, own(raw, "_sluice"));
   const { members, ...shorthand } = expandEntity(
@@ -57,11 +65,15 @@ export function checkEntity<Name extends Collection>(
     ...ours.violations,
     ...shorthand.violations,
     ...filled.unknown,
-    ...validate(schema, withId),
+    ...validate(schema, withId).filter((violation) => !isUnknownPlugin(violation, extras, entity)),
     ...(config?.violations ?? []),
     ...(collection === "keyauth_credentials" ? checkKey(entity, extras) : []),
   ];
-  if (violations.length > 0) return { violations };
+  if (violations.length > 0) {
+    const mayClose = closePlugins && collection === "plugins" && extras?.unavailable === undefined;
+    const closed = mayClose ? closedPlugin(raw, violations) : undefined;
+    return closed === undefined ? { violations } : checkEntity(collection, closed, options);
+  }
   // What the schema accepted is what its type says.
   return { value: { ...withId, ...(extras && { _sluice: extras }) } as unknown as CheckedEntity<Name> };
 }
@@ -96,7 +108,8 @@ interface PluginOptions {
 
 function checkPluginConfig(plugin: unknown, { extras, database }: PluginOptions): Checked<unknown> | undefined {
   const { name, config } = plugin as Members;
-  if (typeof name !== "string" || !Object.hasOwn(plugins, name)) return undefined;
+  if (typeof name !== "string" || !Object.hasOwn(plugins, name))
+    return extras?.unavailable === undefined ? undefined : { value: {} };
   const checked = checkConfig(name as PluginName, config, { database });
   if (checked.violations === undefined) return checked;
   if (extras?.unavailable !== undefined) return { value: {} };
@@ -109,6 +122,10 @@ function checkPluginConfig(plugin: unknown, { extras, database }: PluginOptions)
     })),
   };
 }
+
+/** No plugin runs in the place of one that is marked as unavailable, so this version need not have it. */
+const isUnknownPlugin = ({ path, message }: Violation, extras: CheckedExtras["extras"], { name }: Members): boolean =>
+  extras?.unavailable !== undefined && path.length === 1 && path[0] === "name" && message === pluginName(String(name));
 
 const checkKey = (credential: Members, extras: CheckedExtras["extras"]): readonly Violation[] =>
   credential.key === null && extras?.key_hash === undefined

@@ -43,6 +43,13 @@ export function secretMembers(name: string): readonly (readonly string[])[] {
   return Object.hasOwn(plugins, name) ? look(schemaNode(plugins[name as PluginName].schema), []) : [];
 }
 
+/**
+ * Whether what the plugin is attached to is closed while the plugin cannot run. One that this version does not know, or
+ * whose name is misspelt, may keep someone out.
+ */
+export const mayProtect = (name: unknown): boolean =>
+  typeof name !== "string" || !Object.hasOwn(plugins, name) || plugins[name as PluginName].protects;
+
 export const pluginNames = Object.keys(plugins) as readonly PluginName[];
 
 export type { CorsConfig, KeyAuthConfig, PrometheusConfig, RateLimitingConfig };

@@ -51,6 +51,34 @@ test("keeps the hash of a key and not the key", () => {
   assert.deepEqual(kept?._sluice, { key_hash: hash("sha256", "k") });
 });
 
+const guard = deriveId("plugins", "guard");
+/** A key-auth on the route, and what a newer version makes of it. */
+const keyAuth = { id: guard, name: "key-auth", route: { id: route }, config: { key_names: ["k"] } };
+const newer = { ...keyAuth, config: { key_names: ["k"], identity: "x" } };
+const CLOSE = { closePlugins: true };
+
+/** How the plugin fares when one version of it replaces another: the names of its keys, or that it is closed. */
+const replaced: readonly (readonly [what: string, before: object | null, after: object, fares: readonly string[]])[] = [
+  ["where there was none", null, newer, ["closed"]],
+  ["in the place of one that protects alike", keyAuth, newer, ["k"]],
+  ["that is switched on", { ...keyAuth, enabled: false }, newer, ["closed"]],
+  ["on another route", { ...keyAuth, route: null }, newer, ["closed"]],
+  ["for other protocols", { ...keyAuth, protocols: ["https"] }, newer, ["closed"]],
+  ["that is closed already", newer, newer, ["closed"]],
+  ["in the place of another plugin", { ...keyAuth, name: "cors", config: {} }, newer, ["closed"]],
+  ["that its writer has closed", keyAuth, { ...newer, _sluice: { unavailable: "why" } }, ["closed"]],
+];
+for (const [what, before, after, fares] of replaced)
+  test(`a plugin that only a newer version can read, ${what}, ${fares[0] === "closed" ? "closes" : "stays as it was"}`, () => {
+    const put = (previous: Snapshot, plugin: object) => {
+      const { value, violations } = applyChange(previous, { put: { plugins: [plugin] }, remove: {} }, CLOSE);
+      return value ?? assert.fail(violations.map(describeViolation).join("\n"));
+    };
+    const without = apply(emptySnapshot, documentToChange({ ...document, plugins: [] }));
+    const plugin = put(before ? put(without, before) : without, after).plugins.get(guard);
+    assert.deepEqual(plugin?._sluice?.unavailable === undefined ? plugin?.config.key_names : ["closed"], fares);
+  });
+
 test("returns the snapshot itself when nothing changes", () => {
   const changes: readonly Partial<Change>[] = [
     {},

@@ -16,11 +16,12 @@ import { checkEndpoints } from "./endpoints.ts";
 import { digestOf } from "./hash.ts";
 import { type Held, hold, type Put } from "./held.ts";
 import { type Draft, findDangling, findStranded } from "./integrity.ts";
+import { isClosedHere, protectsAlike } from "./last-valid-plugin.ts";
 import { carryOn } from "./lookup.ts";
 import { type Maps, makeSnapshot } from "./make.ts";
 import { findClashes, sameIdentity } from "./uniqueness.ts";
 
-export type ApplyOptions = Pick<CheckOptions, "database">;
+export type ApplyOptions = Pick<CheckOptions, "database" | "closePlugins">;
 
 /**
  * Applies a change. Removed ids that are not there are passed over; an id that is both removed and put is put.
@@ -118,9 +119,12 @@ function checkItems(collection: Collection, { items, held, options }: Items) {
       continue;
     }
     const entity = hold(collection, checked.value);
+    const before = held.get(entity.id);
     const twin = puts.get(entity.id);
     if (twin !== undefined) violations.push({ path, message: sameIdentity(collection, entity, twin.entity) });
-    else puts.set(entity.id, { path, entity: same(held.get(entity.id), entity) });
+    else if (before && isClosedHere(raw, entity) && protectsAlike(before, entity))
+      puts.set(entity.id, { path, entity: before });
+    else puts.set(entity.id, { path, entity: same(before, entity) });
   }
   return { puts: [...puts.values()], faulty, violations };
 }
