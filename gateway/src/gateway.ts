@@ -11,6 +11,7 @@ import { defaultProxySettings, type ListenAddress } from "./proxy/settings.ts";
 import { createGuard } from "./proxy/upstream/guard.ts";
 import { createProbe } from "./proxy/upstream/probe.ts";
 import { createIntake } from "./runtime/intake.ts";
+import { logUnavailable } from "./runtime/log-unavailable.ts";
 import { SettingsError } from "./settings/error.ts";
 import { type GatewaySettings, gatewaySettings as names } from "./settings/gateway.ts";
 import { accessLogFile, tracesUrl } from "./settings/observers.ts";
@@ -125,6 +126,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     statusPort: () => status.address.port,
     async serve(snapshot: Snapshot) {
       await workers.serve(snapshot);
+      logUnavailable(log, served, snapshot);
       served = snapshot;
       watch.follow(workers.balancers());
     },

@@ -24,8 +24,8 @@ export interface RouteExtras {
 
 export interface PluginExtras {
   /**
-   * Set: the plugin protects something and its config is invalid, so wherever it would act the answer is 503 with
-   * this reason (fail closed, house decision 11).
+   * Set: the plugin protects something, or may do so because it is not known, and it cannot run; so wherever it would
+   * act the answer is 503, for this reason (fail closed, house decision 11). Its name need not be a plugin's.
    */
   readonly unavailable?: string;
 }

@@ -9,7 +9,7 @@ import { CHANGES_CHANNEL, forgetNode, sayAlive } from "../stores/database/nodes.
 import { requireMigrated } from "../stores/database/open.ts";
 import { type Revision, readChanges } from "../stores/database/read-changes.ts";
 import { reasonOf } from "../stores/database/reason.ts";
-import type { Intake, Source, SourceLog } from "./source.ts";
+import { type Intake, READ_NEWER, type Source, type SourceLog } from "./source.ts";
 
 export interface DatabaseSourceOptions {
   /** The caller's to close, after the source has stopped. */
@@ -33,7 +33,7 @@ const MAX_REST = 10;
 const MAX_PAUSE = 4;
 
 /** What stands in a database may count in it. */
-const HERE = { database: true };
+const HERE = { ...READ_NEWER, database: true };
 
 export function createDatabaseSource(options: DatabaseSourceOptions): Source {
   const { database, log, place, onServed, heartbeat = 500 } = options;

@@ -55,6 +55,19 @@ async function keepThree(file: string): Promise<void> {
   await keep.close();
 }
 
+test("what a newer operator pushed is kept, and closed again where it is not known", async () => {
+  const file = fresh();
+  const plugins = [{ name: "jwt", config: { a: 1 } }];
+  const take = applyChange(one, { put: { plugins }, remove: {} }, { closePlugins: true });
+  assert.ok(take.value);
+  const keep = createKeep({ file, log: quiet });
+  keep.note(whole(1, one), one);
+  await keep.close();
+  keep.note({ term: 3, revision: 2, base: one.hash, change: { put: { plugins }, remove: {} } }, take.value);
+  await keep.close();
+  assert.deepEqual(await kept(file), [3, 2, take.value.hash]);
+});
+
 test("a document and the changes since are found again, and only their owner may read them", async () => {
   const file = fresh();
   assert.equal(await kept(file), null);

@@ -20,7 +20,7 @@ import {
   type Snapshot,
   snapshotToDocument,
 } from "@sluice/model";
-import type { SourceLog } from "./source.ts";
+import { READ_NEWER, type SourceLog } from "./source.ts";
 
 export interface Kept {
   readonly place: PushPlace;
@@ -172,14 +172,14 @@ function documentIn(line: string): Kept | null {
   const push = parsed<PushDocument>(line);
   const checked = checkFlatDocument(push?.document);
   if (!push || checked.violations) return null;
-  return keptOf(push, applyDocument(emptySnapshot, checked.value));
+  return keptOf(push, applyDocument(emptySnapshot, checked.value, READ_NEWER));
 }
 
 function changed({ snapshot }: Kept, line: string): Kept | null {
   const push = parsed<PushChange>(line);
   if (push?.base !== snapshot.hash) return null;
   const checked = checkChange(push.change);
-  return checked.violations ? null : keptOf(push, applyChange(snapshot, checked.value));
+  return checked.violations ? null : keptOf(push, applyChange(snapshot, checked.value, READ_NEWER));
 }
 
 function keptOf({ term = 0, revision }: PushPlace, made: Checked<Snapshot>): Kept | null {

@@ -26,7 +26,7 @@ import {
 import { createFence } from "./fence.ts";
 import type { Keep, Kept } from "./keep.ts";
 import { type PushAnswer, type PushServer, startPushServer } from "./push-server.ts";
-import type { Intake, Source, SourceLog } from "./source.ts";
+import { type Intake, READ_NEWER, type Source, type SourceLog } from "./source.ts";
 
 export interface PushOptions {
   readonly listen: { readonly host: string; readonly port: number };
@@ -154,7 +154,7 @@ export function createPushSource(options: PushOptions): PushSource {
         if (late !== null) return outdated(late);
         const checked = checkFlatDocument(push.document);
         if (checked.violations) return answerOf(checked);
-        return take(push, (previous) => applyDocument(previous, checked.value));
+        return take(push, (previous) => applyDocument(previous, checked.value, READ_NEWER));
       }
 
       async function patch(body: unknown): Promise<PushAnswer> {
@@ -166,7 +166,7 @@ export function createPushSource(options: PushOptions): PushSource {
         if (isStale()) return { status: 409, body: stateOf() };
         const checked = checkChange(push.change);
         if (checked.violations) return answerOf(checked);
-        return take(push, (previous) => (isStale() ? "stale" : applyChange(previous, checked.value)));
+        return take(push, (previous) => (isStale() ? "stale" : applyChange(previous, checked.value, READ_NEWER)));
       }
 
       kept = (await keep?.read()) ?? null;

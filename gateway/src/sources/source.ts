@@ -1,6 +1,9 @@
 /** Where a node's documents come from. Implementations: push, file; one suite runs for both (test/conformance/source). */
 import type { Address, Checked, NodeState, Snapshot } from "@sluice/model";
 
+/** What an operator or a database tells may be of a newer version: a plugin that cannot be read closes its routes. */
+export const READ_NEWER = { closePlugins: true } as const;
+
 /** Where a source delivers. A bad document changes nothing. */
 export interface Intake {
   state(): NodeState;

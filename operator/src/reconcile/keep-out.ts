@@ -1,5 +1,5 @@
 /** What is left of an item that the model refuses: what may guard something stays as one that answers 503. */
-import { type Collection, type PluginName, plugins } from "@sluice/model";
+import { type Collection, mayProtect } from "@sluice/model";
 import { reasonFor } from "../translate/stand-in.ts";
 import type { Item } from "../translate/translation.ts";
 
@@ -9,10 +9,7 @@ export function keepOut(collection: Collection, { owner, entity }: Item, message
   if (extras.unavailable !== undefined) return undefined;
   const closed = { ...extras, unavailable: reasonFor(owner, [message]) };
   if (collection === "routes") return { owner, entity: { ...entity, service: null, _sluice: closed } };
-  if (collection === "plugins" && protects(entity.name))
+  if (collection === "plugins" && mayProtect(entity.name))
     return { owner, entity: { ...entity, config: {}, _sluice: closed } };
   return undefined;
 }
-
-const protects = (name: unknown): boolean =>
-  typeof name === "string" && Object.hasOwn(plugins, name) && plugins[name as PluginName].protects;

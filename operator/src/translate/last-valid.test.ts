@@ -75,6 +75,22 @@ test("a plugin that protects and is made invalid protects as it did before; with
   assert.equal(told().plugin?.[1], true);
 });
 
+/** What a plugin that kept nobody out is made into, and whether its last valid version is served. */
+const madeInvalid: readonly (readonly [what: string, spec: object, isServed: boolean])[] = [
+  ["a misspelt key-auth", { plugin: "key-atuh" }, false],
+  ["an invalid rate limit", { plugin: "rate-limiting" }, false],
+  ["one with a fault in its config", { plugin: "cors", config: { max_age: "long" } }, true],
+];
+for (const [what, spec, isServed] of madeInvalid)
+  test(`a plugin that keeps nobody out and is made into ${what} ${isServed ? "is served as it was" : "closes"}`, () => {
+    const { put, told } = scene();
+    const targetRefs = [{ kind: "Route", name: "users" }];
+    put("Plugin", "keys", { spec: { plugin: "cors", targetRefs } });
+    told();
+    put("Plugin", "keys", { spec: { ...spec, targetRefs } });
+    assert.equal(told().plugin?.[1], !isServed);
+  });
+
 test("a route that was never valid is not served as it never was", () => {
   const { put, told } = scene();
   put("Route", "users", route(["no-slash"]));

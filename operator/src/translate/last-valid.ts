@@ -4,7 +4,9 @@
  * of now, so that what was taken away from it stays away. A reference to something that is not there is no reason: the
  * resource is valid, and its requests are answered 503.
  */
+
 import type { CheckedTranslation, Resource, translateNoted } from "@sluice/crds";
+import { mayProtect } from "@sluice/model";
 
 type Noted = ReturnType<typeof translateNoted>;
 
@@ -24,6 +26,9 @@ export function withLastValid({ translated, holds, resource, last, translate }: 
   const both: Noted["holds"] = (ask) => holds(ask) && before.holds(ask);
   // Others refer to it by the id that it says now.
   if (!kept?.entity || kept.item.id !== faulty.item.id) return { translated, holds: both };
+  // A plugin that keeps nobody out is no version of one that may: to serve it would leave open what is to be closed.
+  const isPlugin = faulty.collection === "plugins";
+  if (isPlugin && mayProtect(faulty.item.name) && !mayProtect(kept.item.name)) return { translated, holds: both };
   const { generation } = last.metadata;
   const which =
     generation === undefined ? "its last valid version" : `its last valid version, generation ${generation},`;

@@ -1,9 +1,10 @@
 /**
  * What stands in the document for a resource that cannot be served and must not leave a door open (house decision 11):
- * a route whose service is missing answers 503, and so does whatever an invalid protecting plugin would act on.
+ * a route whose service is missing answers 503, and so does whatever an invalid plugin would act on that protects, or
+ * may protect because it is not known.
  */
 import type { CheckedTranslation } from "@sluice/crds";
-import { checkEntity, deriveId, type PluginName, plugins } from "@sluice/model";
+import { checkEntity, deriveId, mayProtect, type PluginName, plugins } from "@sluice/model";
 import type { Item, Owner } from "./translation.ts";
 
 type Entity = Item["entity"];
@@ -66,14 +67,18 @@ function unavailableRoute({ item }: Entry, reason: string): Entity | undefined {
 
 function unavailablePlugin({ item, violations }: Entry, id: string, reason: string): Entity | undefined {
   const { name, enabled, service, route, created_at, updated_at } = item;
-  const facts = typeof name === "string" && Object.hasOwn(plugins, name) ? plugins[name as PluginName] : undefined;
-  if (!facts?.protects || enabled === false) return undefined;
+  if (!mayProtect(name) || enabled === false) return undefined;
   if (violations.some((violation) => violation.reason === "NotAllowed")) return undefined;
-  const consumer = facts.refuses.includes("consumer") ? undefined : item.consumer;
+  const isKnown = Object.hasOwn(plugins, String(name));
+  const refuses = isKnown ? plugins[name as PluginName].refuses : [];
+  const consumer = refuses.includes("consumer") ? undefined : item.consumer;
   // Without the target that it refuses, a plugin for one consumer would be one for everybody.
   if (item.consumer && !service && !route && !consumer) return undefined;
-  const entity = { id, name, service, route, consumer, created_at, updated_at, _sluice: { unavailable: reason } };
-  return checkEntity("plugins", entity).value;
+  const entity = { id, service, route, consumer, created_at, updated_at, _sluice: { unavailable: reason } };
+  // A name that is none still closes what it was written for.
+  return (
+    checkEntity("plugins", { ...entity, name }).value ?? checkEntity("plugins", { ...entity, name: "unknown" }).value
+  );
 }
 
 function freeId({ namespace, name }: Owner, isTaken: PluginOptions["isTaken"]): string {

@@ -125,6 +125,26 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       return outcome.programmed?.(2000);
     };
 
+    test("rows of a newer version are served, and what they protect in a way that is not known is closed", () =>
+      withNodes(["a:1"], async ([node], write) => {
+        const told = () =>
+          [...(node?.served.at(-1)?.plugins.values() ?? [])].map(({ name, _sluice }) => [name, _sluice?.unavailable]);
+        // As the admin listener of a newer version writes them.
+        const keyAuth = checkEntity("plugins", { name: "key-auth" }).value ?? assert.fail();
+        const newer = { ...keyAuth, config: { ...keyAuth.config, identity: "x" } };
+        const jwt = { ...keyAuth, id: randomUUID(), name: "jwt", config: {} };
+        const begun = await write({ op: "create", collection: "plugins", entity: newer }, create("users"));
+        assert.equal(begun?.programmed, true);
+        assert.deepEqual(told(), [["key-auth", "plugin key-auth: config.identity: unknown field"]]);
+        await write({ op: "remove", collection: "plugins", by: { id: newer.id } });
+        await write({ op: "create", collection: "plugins", entity: jwt });
+        assert.match(`${told()[0]?.[1]}`, /plugin 'jwt' not enabled/);
+        assert.equal(node?.served.at(-1)?.services.size, 1);
+        const late = await startNode("c:3");
+        assert.equal(late.state().hash, node?.state().hash, "a node that starts reads the same");
+        await late.stop();
+      }));
+
     test("a write is served by every node, and the wait for them says so", () =>
       withNodes(["a:1", "b:2"], async (nodes, write) => {
         const answer = await write(create("users"));

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
+import type { Snapshot } from "@sluice/model";
 import { Agent, request } from "undici";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import { createPushSource, type PushOptions, type PushSource } from "../../../gateway/src/sources/push.ts";
@@ -33,11 +34,19 @@ sourceSuite({
   },
 });
 
-async function withSource(options: Partial<PushOptions>, body: (source: PushSource) => Promise<void>): Promise<void> {
+const withSource = (options: Partial<PushOptions>, body: (source: PushSource) => Promise<void>): Promise<void> =>
+  withServed(options, body);
+
+/** @param body Also gets all that was served so far. */
+async function withServed(
+  options: Partial<PushOptions>,
+  body: (source: PushSource, served: readonly Snapshot[]) => Promise<void>,
+): Promise<void> {
   const source = createPushSource({ listen, ...options });
-  await source.start(createIntake({ node: "n", version: "1", serve: () => {} }));
+  const served: Snapshot[] = [];
+  await source.start(createIntake({ node: "n", version: "1", serve: (snapshot) => void served.push(snapshot) }));
   try {
-    await body(source);
+    await body(source, served);
   } finally {
     await source.stop();
   }
@@ -47,7 +56,7 @@ const send = (source: PushSource, method: string, body: unknown, headers: Record
   fetch(base(source), {
     method,
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   });
 
 test("a push listener without a token or certificates is refused at once", () => {
@@ -102,6 +111,34 @@ test("a refused document names its faults", () =>
         ["services.1.port", "expected an integer"],
       ],
     );
+  }));
+
+test("a document of a newer operator is served, and what it protects in a way that is not known is closed", () =>
+  withServed({ token }, async (source, served) => {
+    const id = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;
+    const keyAuth = { id: id(2), name: "key-auth", route: { id: id(1) }, config: { key_names: ["k"] } };
+    const reasons = () =>
+      [...(served.at(-1)?.plugins.values() ?? [])].map(({ name, _sluice, config }) => [
+        name,
+        _sluice?.unavailable ?? config.key_names,
+      ]);
+    const push = async (revision: number, ...plugins: object[]) => {
+      const document = { routes: [{ id: id(1), paths: ["/"] }], plugins };
+      assert.equal((await send(source, "PUT", { revision, document })).status, 200);
+      return reasons();
+    };
+    assert.deepEqual(await push(1, keyAuth), [["key-auth", ["k"]]]);
+    const newer = { ...keyAuth, config: { ...keyAuth.config, identity: "x" } };
+    assert.deepEqual(await push(2, newer), [["key-auth", ["k"]]], "the version before protects the same");
+    assert.deepEqual(await push(3), []);
+    assert.deepEqual(await push(4, newer), [["key-auth", "plugin key-auth: config.identity: unknown field"]]);
+    const [[name, reason] = []] = await push(5, { id: id(3), name: "jwt", route: { id: id(1) } });
+    assert.equal(name, "jwt");
+    assert.match(`${reason}`, /^plugin jwt: name: plugin 'jwt' not enabled: /);
+    const base = ((await (await send(source, "GET", undefined)).json()) as { hash: string }).hash;
+    const change = { put: { plugins: [{ ...newer, id: id(4) }] }, remove: { plugins: [id(3)] } };
+    assert.equal((await send(source, "PATCH", { revision: 6, base, change })).status, 200);
+    assert.deepEqual(reasons(), [["key-auth", "plugin key-auth: config.identity: unknown field"]]);
   }));
 
 for (const [what, body] of [

@@ -6,8 +6,9 @@ import { resolveReference } from "./reference.ts";
 import type { Path, Reference, ResourceViolation, Translated, TranslateOptions } from "./translation.ts";
 
 export function pluginEntity(reading: Reading, options: TranslateOptions): Translated {
-  const { identity, times, members, namespace, violations } = reading;
+  const { identity, times, members, namespace } = reading;
   const spec = reading.own as Partial<PluginSpec>;
+  const name = givenName(reading);
   const targets = targetsOf(reading, options);
   const config = configWithSecrets(Object(spec.config ?? {}), spec.configFrom ?? [], {
     from: { kind: identity.kind, namespace },
@@ -20,13 +21,13 @@ export function pluginEntity(reading: Reading, options: TranslateOptions): Trans
       ...members,
       ...targets.members,
       id: identity.id,
-      ...(spec.plugin !== undefined && { name: spec.plugin }),
+      ...(name !== undefined && { name }),
       config: config.value,
     },
     base: ["spec"],
     places: { name: ["spec", "plugin"], ...targets.places },
     violations: [
-      ...violations,
+      ...violationsBeside(name, reading),
       ...targets.violations,
       ...config.violations,
       ...globalFaults(reading, options.homeNamespace),
@@ -35,6 +36,16 @@ export function pluginEntity(reading: Reading, options: TranslateOptions): Trans
     ...(config.secretPaths.length > 0 && { secretPaths: config.secretPaths }),
   };
 }
+
+/** Also a name that is not known, such as a misspelt one: what the plugin was meant to protect is closed under it. */
+function givenName({ resource }: Reading): string | undefined {
+  const name: unknown = resource.spec?.plugin;
+  return typeof name === "string" ? name : undefined;
+}
+
+/** Of a name that is a text the check of the entity tells more: the name that was probably meant. */
+const violationsBeside = (name: string | undefined, { violations }: Reading): readonly ResourceViolation[] =>
+  name === undefined ? violations : violations.filter(({ path }) => path.join(".") !== "spec.plugin");
 
 interface Targets {
   readonly members: Readonly<Record<string, { readonly id?: string }>>;

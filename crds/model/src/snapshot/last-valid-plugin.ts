@@ -6,7 +6,7 @@ import { isRecord } from "../schema/walk.ts";
 import { digestOf } from "./hash.ts";
 import type { Held } from "./held.ts";
 
-const unavailable = ({ _sluice }: { readonly _sluice?: unknown }): unknown => Object(_sluice).unavailable;
+const unavailable = ({ _sluice }: Readonly<Record<string, unknown>>): unknown => Object(_sluice).unavailable;
 
 /** Whether it was marked as unavailable when it was checked, and not by its writer. */
 export const isClosedHere = (raw: unknown, entity: Held): boolean =>

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { applyDocument, emptySnapshot, type Snapshot } from "@sluice/model";
+import { logUnavailable } from "./log-unavailable.ts";
+
+const id = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
+const closed = (reason: string) => ({ _sluice: { unavailable: reason } });
+const documentOf = (routes: readonly object[], plugins: readonly object[]): Snapshot => {
+  const applied = applyDocument(emptySnapshot, { _format_version: "3.0", routes, plugins });
+  return applied.value ?? assert.fail(JSON.stringify(applied.violations));
+};
+function logged(before: Snapshot, now: Snapshot): readonly string[] {
+  const lines: string[] = [];
+  logUnavailable({ warn: (details, message) => void lines.push(`${JSON.stringify(details)} ${message}`) }, before, now);
+  return lines;
+}
+
+test("routes and plugins that begin to answer 503 are logged with their reason, once for each reason", () => {
+  const route = { id: id(1), name: "r", paths: ["/"], ...closed("no service") };
+  const jwt = { id: id(2), name: "jwt", ...closed("not enabled") };
+  const off = { id: id(3), name: "acl", enabled: false, ...closed("not enabled") };
+  const first = documentOf([route], [jwt, off]);
+  assert.deepEqual(logged(emptySnapshot, first), [
+    `{"route":"${id(1)}","name":"r"} answers 503: no service`,
+    `{"plugin":"${id(2)}","name":"jwt"} answers 503: not enabled`,
+  ]);
+  assert.deepEqual(logged(first, documentOf([{ ...route, tags: ["t"] }], [jwt, off])), []);
+  assert.deepEqual(
+    logged(
+      first,
+      documentOf(
+        [],
+        [
+          { ...jwt, ...closed("another reason") },
+          { ...off, enabled: true },
+        ],
+      ),
+    ),
+    [
+      `{"plugin":"${id(2)}","name":"jwt"} answers 503: another reason`,
+      `{"plugin":"${id(3)}","name":"acl"} answers 503: not enabled`,
+    ],
+  );
+});
+
+test("of very many the first are logged, and how many more there are", () => {
+  const routes = Array.from({ length: 50 }, (_, at) => ({ id: id(at), paths: [`/${at}`], ...closed("no service") }));
+  const lines = logged(emptySnapshot, documentOf(routes, []));
+  assert.deepEqual([lines.length, lines.at(-1)], [21, '{"more":30} more routes and plugins answer 503']);
+});
