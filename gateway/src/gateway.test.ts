@@ -7,7 +7,7 @@ import { readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { dial, type Received, type Sent, send, until } from "../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../test/conformance/engine/rig.ts";
-import { temporaryFolder } from "../../test/process/index.ts";
+import { temporaryFolder, waitFor } from "../../test/process/index.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { gatewaySettings } from "./settings/gateway.ts";
 
@@ -16,6 +16,9 @@ interface Node {
   readonly port: number;
   readonly send: (sent: Sent) => Promise<Received>;
   readonly metrics: () => Promise<string>;
+  /** What the status listener answers at a path. */
+  readonly told: (path: string) => Promise<Received>;
+  readonly log: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** A node in front of an upstream that tells the headers and the target of every request, also of an upgrade. */
@@ -46,7 +49,9 @@ async function startNode(
     ...settings,
   });
   assert.ok(read.value, JSON.stringify(read.violations));
-  const node = await startGateway({ settings: read.value, log: pino({ level: "silent" }) });
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const node = await startGateway({ settings: read.value, log });
   context.after(async () => {
     await node.close();
     folder.remove();
@@ -56,6 +61,8 @@ async function startNode(
     port: node.proxy.port,
     send: (sent) => send(node.proxy.port, sent),
     metrics: async () => (await send(node.status.port, { path: "/metrics" })).body,
+    told: (path) => send(node.status.port, { path }),
+    log: lines,
   };
 }
 
@@ -257,3 +264,34 @@ test("a node of several workers answers for all of them: readiness, sums, target
   const refused = await Promise.all(Array.from({ length: 20 }, () => send({})));
   assert.deepEqual(new Set(refused.map(({ status }) => status)), new Set([503]));
 });
+
+for (const workers of ["1", "2"]) {
+  test(`tells of connections that it refuses by address, of upstreams, checks and Redis, with ${workers} workers`, async (context) => {
+    const limited = { policy: "redis", minute: 5, redis: { host: "169.254.1.1" } };
+    const active = { type: "tcp", healthy: { interval: 0.02 }, unhealthy: { interval: 0.02 } };
+    const targets = [{ target: "127.0.0.1:9" }, { target: "localhost:9" }];
+    const id = "11111111-1111-4111-8111-111111111111";
+    const { send, told, log } = await startNode(context, {
+      service: {
+        routes: [{ paths: ["/"] }, { paths: ["/limited"], plugins: [{ name: "rate-limiting", config: limited }] }],
+      },
+      upstreams: [{ id, name: "pool", targets, healthchecks: { active } }],
+      settings: { SLUICE_ALLOWED_UPSTREAMS: "", SLUICE_WORKERS: workers },
+    });
+    assert.equal((await send({})).status, 503);
+    // fault_tolerant is true by default: the request goes on, to an upstream that is refused as well.
+    assert.equal((await send({ path: "/limited" })).status, 503);
+    const refused = async () => JSON.parse((await told("/status")).body).sluice.refused_destinations;
+    const hosts = async () => (await refused()).map(({ host }: { host: string }) => host).sort();
+    await waitFor(async () => (await hosts()).includes("localhost"), { what: "the check of a name is refused" });
+    assert.deepEqual([...new Set(await hosts())], ["127.0.0.1", "169.254.1.1", "localhost"]);
+    for (const { reason } of await refused()) assert.match(reason, /no entry of SLUICE_ALLOWED_UPSTREAMS allows/);
+    const health = JSON.parse((await told("/upstreams/health")).body)[id];
+    const shown = Object.values(health as Record<string, { health: string; addresses: { reason: string }[] }>);
+    for (const { addresses } of shown) assert.match(addresses[0]?.reason ?? "", /SLUICE_ALLOWED_UPSTREAMS/);
+    assert.equal(shown.length, 2);
+    const checks = log.filter(({ msg }) => /cannot be checked/.test(String(msg)));
+    assert.deepEqual(checks.map(({ target }) => target).sort(), ["127.0.0.1:9", "localhost:9"]);
+    for (const { reason } of checks) assert.match(String(reason), /SLUICE_ALLOWED_UPSTREAMS/);
+  });
+}

@@ -8,8 +8,10 @@ import { HealthWatch } from "./balance/watch.ts";
 import { createMetrics } from "./plugins/index.ts";
 import type { Counters } from "./plugins/rate-limiting/counters.ts";
 import { defaultProxySettings, type ListenAddress } from "./proxy/settings.ts";
+import { connectBehind } from "./proxy/upstream/connect.ts";
 import { createGuard } from "./proxy/upstream/guard.ts";
 import { createProbe } from "./proxy/upstream/probe.ts";
+import { mergeRefused } from "./proxy/upstream/refused-destinations.ts";
 import { createIntake } from "./runtime/intake.ts";
 import { logUnavailable } from "./runtime/log-unavailable.ts";
 import { SettingsError } from "./settings/error.ts";
@@ -116,9 +118,12 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   });
   const guard = createGuard({
     allowedUpstreams: settings.allowedUpstreams,
-    ownListeners: () => [...own, workers.address, workers.tlsAddress].filter((address) => address !== null),
+    ownListeners: [...own, workers.address, workers.tlsAddress].filter((address) => address !== null),
   });
-  const watch = new HealthWatch({ probe: createProbe({ guard, version }) });
+  const watch = new HealthWatch({
+    probe: createProbe({ connect: connectBehind(guard), version }),
+    onRefused: (check) => log.warn(check, "a target cannot be checked: connections to its address are refused"),
+  });
   let served: Snapshot = emptySnapshot;
   const intake = createIntake({
     node,
@@ -141,6 +146,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     reported = await workers.report();
     return reported;
   };
+  const refused = async () => mergeRefused([guard.refused(), (await report()).refused]);
   metrics.readConnections(() => reported.connections);
   metrics.readHeap(() => reported.heap);
   metrics.readTargets(() => (showsTargets(served) ? shownTargets(workers.balancers()) : []));
@@ -158,7 +164,14 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
         await report();
         return workers.counted();
       }),
-      upstreams: () => reportOf(workers.balancers()),
+      refused,
+      upstreams: async () => {
+        const byName = new Map((await refused()).map(({ host, port, reason }) => [`${port} ${host}`, reason]));
+        return reportOf(
+          workers.balancers(),
+          (host, port) => guard.reasonToRefuse(host, port) ?? byName.get(`${port} ${host}`) ?? null,
+        );
+      },
     },
     settings.status,
   );

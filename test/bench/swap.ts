@@ -6,6 +6,8 @@
 import { applyChange, type Change, deriveId, emptySnapshot, type Snapshot } from "@sluice/model";
 import { compile } from "../../gateway/src/compile/compile.ts";
 import { createCounters, createMetrics, handlers } from "../../gateway/src/plugins/index.ts";
+import { connectBehind } from "../../gateway/src/proxy/upstream/connect.ts";
+import { createGuard } from "../../gateway/src/proxy/upstream/guard.ts";
 import type { MatchRequest, Runtime } from "../../gateway/src/runtime/runtime.ts";
 import type { BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
@@ -137,7 +139,8 @@ interface Swaps {
 
 export async function benchSwap({ routes: sizes, changes }: Swaps): Promise<BenchReport> {
   const metrics = createMetrics({ compat: false, nodeId: "bench", version: "0" });
-  const counters = createCounters({ warn: () => {} });
+  const connect = connectBehind(createGuard({ allowedUpstreams: [], ownListeners: [] }));
+  const counters = createCounters({ warn: () => {}, connect });
   const tools = { handlers, services: { counters, metrics, now: Date.now } };
   const rows: Record<string, string | number>[] = Object.keys(kinds).map((kind) => ({ "us per change": kind }));
   const worst: number[] = [];

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { checkConnections } from "./check-connections.ts";
 import { checkDependencies } from "./check-dependencies.ts";
 import { checkImports, roomOf } from "./check-imports.ts";
 import { checkRegexes } from "./check-regexes.ts";
@@ -188,3 +189,29 @@ test("hosts of registries and paths of machines are faults with their line", () 
   ];
   for (const text of good) assert.deepEqual(checkWords([{ path: "a.md", text }]), [], text);
 });
+
+const connecting: readonly [file: string, text: string, faults: number][] = [
+  ["gateway/src/plugins/x/handler.ts", 'import { connect } from "node:net";', 1],
+  ["gateway/src/plugins/x/handler.ts", 'import * as net from "node:net";', 1],
+  ["gateway/src/plugins/x/handler.ts", 'import { Socket } from "node:net";', 1],
+  ["gateway/src/plugins/x/handler.ts", 'import dgram from "node:dgram";', 1],
+  ["gateway/src/plugins/x/handler.ts", 'import { Redis } from "ioredis";', 1],
+  ["gateway/src/plugins/x/handler.ts", 'const library = await import("ioredis");', 1],
+  ["gateway/src/plugins/x/handler.ts", 'await fetch("http://x");', 1],
+  ["gateway/src/plugins/x/handler.ts", 'await globalThis.fetch("http://x");', 1],
+  ["gateway/src/plugins/x/handler.ts", 'process.getBuiltinModule("node:net").connect(1);', 1],
+  ["gateway/src/proxy/x.ts", 'import { request } from "node:https";', 1],
+  ["gateway/src/proxy/x.ts", 'import { Pool } from "undici";', 1],
+  ["gateway/src/proxy/x.ts", 'import type { Socket } from "node:net";', 0],
+  ["gateway/src/proxy/x.ts", 'import { createServer, isIP, type Socket } from "node:net";', 0],
+  ["gateway/src/plugins/x/handler.test.ts", 'import { connect } from "node:net";', 0],
+  ["gateway/src/proxy/upstream/connect.ts", 'import { connect } from "node:net";', 0],
+  ["gateway/src/stores/database/postgres.ts", 'import pg from "pg";', 0],
+  ["operator/src/x.ts", 'await fetch("http://x");', 0],
+];
+for (const [path, text, faults] of connecting) {
+  test(`${faults === 0 ? "lets" : "refuses that"} ${path} ${faults === 0 ? "have" : "has"} ${text}`, () => {
+    const files = [{ path, text }];
+    assert.equal(checkConnections(findImports(files), files).length, faults);
+  });
+}

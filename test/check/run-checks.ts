@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { checkConnections } from "./check-connections.ts";
 import { checkDependencies, type Manifest } from "./check-dependencies.ts";
 import { checkImports } from "./check-imports.ts";
 import { checkRegexes } from "./check-regexes.ts";
@@ -25,6 +26,7 @@ function checks(): Readonly<Record<string, Check>> {
       command(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", ".", "--pretty", "false"]),
     "generated files": () => command(process.execPath, ["test/generate/main.ts", "--check"]),
     "import table": () => lines(checkImports(imports, workspaces)),
+    "connections of the gateway": () => lines(checkConnections(imports, files)),
     dependencies: () => lines(checkDependencies(imports, manifests)),
     "regular expressions": () => lines(checkRegexes(files)),
     "length of files": () => lines(checkLength(files)),

@@ -18,6 +18,7 @@ async function startNode(nodeId: string, requests: number) {
       draining: () => false,
       connections: () => ({ accepted: 0, handled: 0, active: 0, reading: 0, writing: 0, waiting: 0, requests: 0 }),
       metrics: mergeMetrics(metrics, async () => null),
+      refused: async () => [],
       upstreams: () => ({}),
     },
     { host: "127.0.0.1", port: 0 },

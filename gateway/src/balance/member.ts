@@ -16,6 +16,8 @@ export class Member {
   /** Requests and tunnels under way. */
   inFlight = 0;
   readonly latency = new Latency();
+  /** Why the last check was not made: the address may not be reached. */
+  refusal: string | null = null;
   /** True while a check of the node's own is under way. */
   checking = false;
 

@@ -14,13 +14,21 @@ export interface TargetReport {
     readonly port: number;
     readonly weight: number;
     readonly health: Health;
+    /** Why the node does not connect to it: the address may not be reached. */
+    readonly reason?: string;
   }[];
 }
 
 /** By upstream id, then by target id. */
 export type UpstreamsReport = Readonly<Record<string, Readonly<Record<string, TargetReport>>>>;
 
-export function reportOf(balancers: ReadonlyMap<string, Balancer>): UpstreamsReport {
+/** Why connections to the host and port are refused; null: nothing is known. */
+export type ReasonToRefuse = (host: string, port: number) => string | null;
+
+export function reportOf(
+  balancers: ReadonlyMap<string, Balancer>,
+  reasonToRefuse: ReasonToRefuse = () => null,
+): UpstreamsReport {
   return Object.fromEntries(
     [...balancers].map(([id, { entries, watched }]) => [
       id,
@@ -28,7 +36,9 @@ export function reportOf(balancers: ReadonlyMap<string, Balancer>): UpstreamsRep
         entries.map(({ member, weight }) => {
           const health = healthOf(member, watched);
           const { host: ip, port } = member;
-          return [member.id, { health, weight, addresses: [{ ip, port, weight, health }] }];
+          const reason = reasonToRefuse(ip, port) ?? member.refusal;
+          const address = { ip, port, weight, health, ...(reason !== null && { reason }) };
+          return [member.id, { health, weight, addresses: [address] }];
         }),
       ),
     ]),

@@ -16,8 +16,15 @@ export interface ProbeRequest {
   readonly certificate: Certificate | null;
 }
 
-/** A status; `connected` where none is asked for; else how it failed. */
-export type ProbeResult = number | "connected" | "timeout" | "failed";
+/** A status; `connected` where none is asked for; else how it failed, or why the address may not be reached. */
+export type ProbeResult = number | "connected" | "timeout" | "failed" | { readonly refused: string };
+
+/** A target that cannot be checked, because its address may not be reached. */
+export interface RefusedCheck {
+  readonly upstream: string;
+  readonly target: string;
+  readonly reason: string;
+}
 
 /** Never rejects. Ends at once with `failed` when the signal is aborted. */
 export type Probe = (request: ProbeRequest, signal: AbortSignal) => Promise<ProbeResult>;
@@ -38,18 +45,18 @@ export const realClock: Clock = {
 export interface HealthWatchOptions {
   readonly probe: Probe;
   readonly clock?: Clock;
+  /** Told once for each target and reason. */
+  readonly onRefused?: (check: RefusedCheck) => void;
 }
 
 export class HealthWatch {
-  readonly #probe: Probe;
-  readonly #clock: Clock;
+  readonly #tools: Required<HealthWatchOptions>;
   /** By upstream id and the kind of targets. */
   readonly #rounds = new Map<string, Rounds>();
   #balancers: ReadonlyMap<string, Balancer> = new Map();
 
-  constructor({ probe, clock = realClock }: HealthWatchOptions) {
-    this.#probe = probe;
-    this.#clock = clock;
+  constructor({ probe, clock = realClock, onRefused = () => {} }: HealthWatchOptions) {
+    this.#tools = { probe, clock, onRefused };
   }
 
   /** From now on the targets of these balancers are checked, and no others. A pace that stays does not start anew. */
@@ -77,7 +84,7 @@ export class HealthWatch {
   }
 
   #start(balancer: Balancer, { kind, interval }: { readonly kind: Kind; readonly interval: number }): Rounds {
-    return new Rounds({ balancer, kind, interval, probe: this.#probe, clock: this.#clock });
+    return new Rounds({ balancer, kind, interval, ...this.#tools });
   }
 }
 
@@ -86,13 +93,11 @@ const SHORTEST = 10;
 
 type Kind = "healthy" | "unhealthy";
 
-interface RoundsOptions {
+interface RoundsOptions extends Required<HealthWatchOptions> {
   readonly balancer: Balancer;
   readonly kind: Kind;
   /** Seconds. */
   readonly interval: number;
-  readonly probe: Probe;
-  readonly clock: Clock;
 }
 
 class Rounds {
@@ -150,9 +155,18 @@ class Rounds {
     const result = await this.#options.probe(request, signal);
     member.checking = false;
     if (signal.aborted) return;
+    this.#note(member, typeof result === "object" ? result.refused : null);
     const { active } = this.balancer;
-    const sign = signs[String(result)] ?? active.signOf(Number(result));
+    const outcome = typeof result === "object" ? "failed" : result;
+    const sign = signs[String(outcome)] ?? active.signOf(Number(outcome));
     if (sign !== null) this.balancer.report(member, sign, active);
+  }
+
+  #note(member: Member, reason: string | null): void {
+    if (reason !== null && reason !== member.refusal) {
+      this.#options.onRefused({ upstream: this.balancer.upstream.name, target: member.address, reason });
+    }
+    member.refusal = reason;
   }
 }
 

@@ -4,6 +4,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { Observer } from "./observer.ts";
 import type { ProxyLog } from "./pipeline.ts";
 import type { ListenAddress, ProxySettings } from "./settings.ts";
+import type { Guard } from "./upstream/guard.ts";
 
 export interface ProxyOptions {
   readonly listen: ListenAddress;
@@ -14,6 +15,8 @@ export interface ProxyOptions {
   /** Places for connections of clients. Default: this listener's own, as many as the settings say. */
   readonly places?: Places;
   readonly settings: ProxySettings;
+  /** Default: one of this listener's own, as the settings say. It learns the addresses that are listened on. */
+  readonly guard?: Guard;
   readonly log: ProxyLog;
   /** Default null: nobody looks on. */
   readonly observer?: Observer | null;

@@ -21,7 +21,7 @@ export interface ProxySettings {
   /** Where a trusted proxy writes the client's address. */
   readonly realIpHeader: "x-real-ip" | "x-forwarded-for";
   /**
-   * Upstream addresses and CIDR blocks that are reached although they are loopback or link-local; `address:port`
+   * Addresses and CIDR blocks that are connected to although they are refused by default; `address:port`
    * (`[address]:port`) also lets requests through to a listener of the gateway's own.
    */
   readonly allowedUpstreams: readonly string[];

@@ -232,8 +232,9 @@ export const gatewaySettings = defineSettings({
     kind: "list",
     default: [],
     description:
-      "Addresses and CIDR blocks of upstreams that are reached although they are loopback or link-local, such as " +
-      "127.0.0.0/8. For trying things on one machine.",
+      "Addresses and CIDR blocks to which the node connects although they are refused by default (loopback, " +
+      "link-local, multicast and metadata addresses), such as 127.0.0.0/8: for upstreams, health checks, and the Redis " +
+      "of a plugin. `address:port` also allows one of the gateway's own listeners.",
   },
   ...observerSettings,
   drain: {

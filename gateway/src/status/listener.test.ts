@@ -18,6 +18,7 @@ const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
     },
     contentType: "text/plain; version=0.0.4",
   },
+  refused: async () => [],
   upstreams: () => ({ u: { t: { health: "HEALTHY", weight: 100, addresses: [] } } }),
   ...changes,
 });
@@ -54,7 +55,7 @@ test("status has Kong's members and ours", async () => {
     total_requests: 9,
   });
   assert.equal(body.configuration_hash, "abc");
-  assert.deepEqual(body.sluice, { node: "n", version: "0.1.0", revision: 7, trouble: null });
+  assert.deepEqual(body.sluice, { node: "n", version: "0.1.0", revision: 7, trouble: null, refused_destinations: [] });
   assert.equal((await statusBody(facts({ state: empty }))).configuration_hash, "0".repeat(32));
 });
 

@@ -6,6 +6,7 @@ import type { NodeState } from "@sluice/model";
 import type { UpstreamsReport } from "../balance/report.ts";
 import { DATA_LINES } from "../plugins/prometheus/data-lines.ts";
 import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
+import type { RefusedDestination } from "../proxy/upstream/refused-destinations.ts";
 import type { NodeMetrics } from "../workers/merge-metrics.ts";
 import { type StatusServer, startStatusServer, Text } from "./server.ts";
 
@@ -21,7 +22,9 @@ export interface StatusFacts {
   readonly unserved?: () => string | null;
   readonly metrics: NodeMetrics;
   /** How the targets of upstreams fare, as this node sees them. */
-  readonly upstreams: () => UpstreamsReport;
+  readonly upstreams: () => UpstreamsReport | Promise<UpstreamsReport>;
+  /** Destinations to which the node made no connection lately, because their addresses may not be reached. */
+  readonly refused: () => Promise<readonly RefusedDestination[]>;
 }
 
 /** Kong's word for "nothing yet": 32 zeros. */
@@ -49,7 +52,7 @@ export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<st
   return {
     ...processMembers(await facts.connections(), facts.heap?.()),
     configuration_hash: hash ?? NO_HASH,
-    sluice: { node, version, revision, trouble: facts.trouble() },
+    sluice: { node, version, revision, trouble: facts.trouble(), refused_destinations: await facts.refused() },
   };
 }
 
@@ -74,7 +77,7 @@ export function startStatusListener(
         const reason = notReady(facts);
         return { status: reason === null ? 200 : 503, body: { message: reason ?? "ready" } };
       },
-      "/upstreams/health": () => ({ body: facts.upstreams() }),
+      "/upstreams/health": async () => ({ body: await facts.upstreams() }),
       "/metrics"({ accept }) {
         const { metrics } = facts;
         // The admin listener, which adds up the nodes.

@@ -1,17 +1,22 @@
 /** One worker, in the control thread. */
 import { createCounters } from "../plugins/index.ts";
+import { connectBehind } from "../proxy/upstream/connect.ts";
+import { createGuard } from "../proxy/upstream/guard.ts";
 import type { StartOptions } from "./start.ts";
 import { startWorker } from "./worker.ts";
 import type { Workers } from "./workers.ts";
 
 export async function startAlone({ plan, log, metrics, clusterCounters, onTurn }: StartOptions): Promise<Workers> {
+  const guard = createGuard(plan.settings);
   const counters = createCounters({
+    connect: connectBehind(guard),
     warn: (message, facts) => log.warn(facts, message),
     ...(clusterCounters && { cluster: clusterCounters }),
   });
   const { proxy, runtime, swap, reopenLogs, close } = await startWorker({
     plan,
     reusePort: false,
+    guard,
     log,
     services: { counters, metrics, now: Date.now },
     onTurn,
@@ -21,7 +26,11 @@ export async function startAlone({ plan, log, metrics, clusterCounters, onTurn }
     tlsAddress: proxy.tlsAddress,
     serve: async (snapshot) => swap(snapshot),
     balancers: () => runtime().balancers,
-    report: async () => ({ connections: proxy.connections(), heap: { total: 0, used: 0 } }),
+    report: async () => ({
+      connections: proxy.connections(),
+      heap: { total: 0, used: 0 },
+      refused: guard.refused(),
+    }),
     counted: async () => null,
     trouble: () => null,
     reopenLogs,

@@ -9,6 +9,7 @@ import { healthy } from "../balance/health.ts";
 import { Balancers } from "../compile/balancers.ts";
 import type { Part } from "../plugins/prometheus/slices.ts";
 import { createCountersMemory } from "../plugins/rate-limiting/shared.ts";
+import { mergeRefused } from "../proxy/upstream/refused-destinations.ts";
 import { SettingsError } from "../settings/error.ts";
 import { gatewaySettings as names } from "../settings/gateway.ts";
 import { type BeatOptions, createBeats, Heartbeats } from "./heartbeat.ts";
@@ -124,6 +125,7 @@ class ThreadCrew implements Crew {
         total: reports.reduce((sum, { heap }) => sum + heap.total, 0),
         used: reports.reduce((sum, { heap }) => sum + heap.used, 0),
       },
+      refused: mergeRefused(reports.map(({ refused }) => refused)),
     };
   }
 

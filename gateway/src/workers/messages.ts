@@ -6,6 +6,7 @@ import type { Part } from "../plugins/prometheus/slices.ts";
 import type { Counter, Taken } from "../plugins/rate-limiting/counters.ts";
 import type { CountersMemory } from "../plugins/rate-limiting/shared.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
+import type { RefusedDestination } from "../proxy/upstream/refused-destinations.ts";
 import type { BeatOptions } from "./heartbeat.ts";
 import type { PlacesMemory } from "./shared-places.ts";
 import type { StartOptions } from "./start.ts";
@@ -66,6 +67,7 @@ export type Word =
 export interface ThreadReport {
   readonly connections: Connections;
   readonly heap: Heap;
+  readonly refused: readonly RefusedDestination[];
 }
 
 /** An error as a message carries it: copies of errors lose all but message and stack. */

@@ -7,6 +7,8 @@ import { adoptChange, emptySnapshot } from "@sluice/model/serving";
 import { pino } from "pino";
 import { createCounters, createMetrics, partsOf } from "../plugins/index.ts";
 import { SharedCounters } from "../plugins/rate-limiting/shared.ts";
+import { connectBehind } from "../proxy/upstream/connect.ts";
+import { createGuard } from "../proxy/upstream/guard.ts";
 import { ClusterCounters } from "./cluster-counters.ts";
 import { startBeating } from "./heartbeat.ts";
 import { type Order, refusalOf, type ThreadStart, type Word } from "./messages.ts";
@@ -22,7 +24,9 @@ const { bindings, level } = start.logging;
 const log = pino({ level, base: { pid, hostname: hostname(), ...bindings, worker: start.number } });
 const metrics = createMetrics(start.metrics);
 const cluster = start.countsInCluster ? new ClusterCounters(tell) : undefined;
+const guard = createGuard(start.plan.settings);
 const counters = createCounters({
+  connect: connectBehind(guard),
   warn: (message, facts) => log.warn(facts, message),
   local: new SharedCounters({ memory: start.memory, owner: start.number }),
   ...(cluster && { cluster }),
@@ -68,7 +72,10 @@ function take(worker: RunningWorker, order: Order): void {
 
 function report({ proxy }: RunningWorker): void {
   const { total_heap_size: total, used_heap_size: used } = getHeapStatistics();
-  tell({ kind: "report", report: { connections: proxy.connections(), heap: { total, used } } });
+  tell({
+    kind: "report",
+    report: { connections: proxy.connections(), heap: { total, used }, refused: guard.refused() },
+  });
 }
 
 /** What the node as a whole has, such as the size of its process, the control thread tells. */
@@ -87,6 +94,7 @@ try {
   const worker = await startWorker({
     plan: start.plan,
     reusePort: true,
+    guard,
     places: sharedPlaces(start.places, start.number),
     log,
     services: { counters, metrics, now: Date.now },

@@ -6,6 +6,7 @@ import { handlers, type PluginServices } from "../plugins/index.ts";
 import type { CreateProxy, Places, ProxyListener } from "../proxy/engine.ts";
 import type { ProxyLog } from "../proxy/pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
+import type { Guard } from "../proxy/upstream/guard.ts";
 import { holdRuntime } from "../runtime/holder.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { type ObserversPlan, openObservers } from "./observers.ts";
@@ -24,6 +25,8 @@ export interface WorkerOptions extends BalancerTools {
   readonly plan: WorkerPlan;
   /** Whether others listen on the same addresses. */
   readonly reusePort: boolean;
+  /** In front of every connection that the worker makes. */
+  readonly guard: Guard;
   /** Those of the node; absent: this worker has them all. */
   readonly places?: Places;
   readonly log: ProxyLog;
@@ -51,7 +54,7 @@ const engines: Readonly<Record<WorkerPlan["engine"], () => Promise<CreateProxy>>
 
 /** Rejects when an address cannot be listened on. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { plan, reusePort, places, log, services, snapshot = emptySnapshot, onTurn, onHealth } = options;
+  const { plan, reusePort, guard, places, log, services, snapshot = emptySnapshot, onTurn, onHealth } = options;
   const tools = { handlers, services, onTurn, onHealth };
   const holder = holdRuntime(compile(null, snapshot, tools));
   const observer = await openObservers(plan.observers, { snapshot: () => holder.current.snapshot, log });
@@ -60,6 +63,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     listen: plan.listen,
     ...(plan.listenTls && { listenTls: plan.listenTls }),
     reusePort,
+    guard,
     ...(places && { places }),
     settings: plan.settings,
     log,

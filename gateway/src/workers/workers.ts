@@ -4,6 +4,7 @@ import type { Balancer } from "../balance/balancer.ts";
 import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
 import type { Part } from "../plugins/prometheus/slices.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
+import type { RefusedDestination } from "../proxy/upstream/refused-destinations.ts";
 
 export interface Workers {
   readonly address: ListenAddress;
@@ -29,6 +30,8 @@ export interface WorkersReport {
   readonly connections: Connections;
   /** Bytes of the heaps of all threads but the control thread. */
   readonly heap: Heap;
+  /** Destinations to which workers made no connection, because their addresses may not be reached. */
+  readonly refused: readonly RefusedDestination[];
 }
 
 /** Sums, member by member. */

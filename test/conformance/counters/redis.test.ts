@@ -4,6 +4,8 @@ import type { RateLimitingConfig } from "@sluice/model";
 import { Redis } from "ioredis";
 import { RedisCounters } from "../../../gateway/src/plugins/rate-limiting/redis.ts";
 import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
+import { connectBehind } from "../../../gateway/src/proxy/upstream/connect.ts";
+import { createGuard } from "../../../gateway/src/proxy/upstream/guard.ts";
 import { freePort } from "../../process/index.ts";
 import { startRedis } from "../../tools/redis.ts";
 import { counter, countersSuite, until } from "./suite.ts";
@@ -11,6 +13,10 @@ import { counter, countersSuite, until } from "./suite.ts";
 type Facts = Readonly<Record<string, unknown>>;
 
 const silent = () => undefined;
+
+const connectTo = (...allowedUpstreams: readonly string[]) =>
+  connectBehind(createGuard({ allowedUpstreams, ownListeners: [] }));
+const connect = connectTo("127.0.0.0/8");
 
 let redis: Awaited<ReturnType<typeof startRedis>>;
 let admin: Redis;
@@ -37,19 +43,23 @@ const connections = async () => String(await admin.client("LIST")).match(/\bname
 
 countersSuite("redis counters", async () => {
   await admin.flushall();
-  return { counters: new RedisCounters({ warn: silent }), config: configWith(), held: () => admin.dbsize() };
+  return { counters: new RedisCounters({ warn: silent, connect }), config: configWith(), held: () => admin.dbsize() };
 });
 
 countersSuite("redis counters with a sync_rate", async () => {
   await admin.flushall();
-  return { counters: new RedisCounters({ warn: silent }), config: configWith({}, 0.02), held: () => admin.dbsize() };
+  return {
+    counters: new RedisCounters({ warn: silent, connect }),
+    config: configWith({}, 0.02),
+    held: () => admin.dbsize(),
+  };
 });
 
 describe("every counter in Redis", () => {
   for (const sync_rate of [-1, 0.02]) {
     it(`is kept for its window and a second more, with sync_rate ${sync_rate}`, async () => {
       await admin.flushall();
-      const counters = new RedisCounters({ warn: silent });
+      const counters = new RedisCounters({ warn: silent, connect });
       await counters.take([counter(), counter()], configWith({}, sync_rate));
       await until(async () => (await admin.dbsize()) === 2, "both stand in Redis");
       for (const key of await admin.keys("*")) {
@@ -70,7 +80,7 @@ describe("redis counters of requests that come together", () => {
 
   it("are counted in one round trip, each by its own limits, however many they are", async () => {
     await admin.flushall();
-    const counters = new RedisCounters({ warn: silent });
+    const counters = new RedisCounters({ warn: silent, connect });
     const config = configWith();
     // The first tells Redis the script.
     await counters.take([counter()], config);
@@ -97,7 +107,7 @@ describe("redis counters of requests that come together", () => {
     it(`are counted one by one where a cluster has them in different slots, with sync_rate ${sync_rate}`, async () => {
       const cluster = await startRedis("--cluster-enabled", "yes", "--cluster-port", String(await freePort()));
       const client = new Redis(cluster.url);
-      const counters = new RedisCounters({ warn: silent });
+      const counters = new RedisCounters({ warn: silent, connect });
       try {
         await client.cluster("ADDSLOTSRANGE", 0, 16383);
         await until(async () => /cluster_state:ok/.test(String(await client.cluster("INFO"))), "the cluster is there");
@@ -123,7 +133,7 @@ describe("redis counters of requests that come together", () => {
 
 describe("redis counters of several nodes", () => {
   it("admit together exactly as many requests as the limit says", async () => {
-    const nodes = [1, 2, 3].map(() => new RedisCounters({ warn: silent }));
+    const nodes = [1, 2, 3].map(() => new RedisCounters({ warn: silent, connect }));
     const one = counter({ limit: 100 });
     const taken = await Promise.all(
       Array.from({ length: 900 }, (_, index) => nodes[index % 3]?.take([one], configWith())),
@@ -133,7 +143,7 @@ describe("redis counters of several nodes", () => {
   });
 
   it("know what the others admitted after an exchange when they have a sync_rate", async () => {
-    const [here, there] = [new RedisCounters({ warn: silent }), new RedisCounters({ warn: silent })];
+    const [here, there] = [new RedisCounters({ warn: silent, connect }), new RedisCounters({ warn: silent, connect })];
     const one = counter({ limit: 1000 });
     const config = configWith({}, 0.05);
     for (let sent = 0; sent < 10; sent += 1) await here.take([one], config);
@@ -142,12 +152,12 @@ describe("redis counters of several nodes", () => {
   });
 
   it("add what they counted before they close", async () => {
-    const node = new RedisCounters({ warn: silent });
+    const node = new RedisCounters({ warn: silent, connect });
     const one = counter();
     await node.take([one], configWith({}, 3600));
     await node.take([one], configWith({}, 3600));
     await node.close();
-    const next = new RedisCounters({ warn: silent });
+    const next = new RedisCounters({ warn: silent, connect });
     assert.deepEqual(await next.take([one], configWith()), { admitted: true, counts: [3] });
     await next.close();
   });
@@ -155,7 +165,7 @@ describe("redis counters of several nodes", () => {
 
 describe("connections to Redis", () => {
   it("are opened on first use, shared by equal configs, and closed at the end", async () => {
-    const counters = new RedisCounters({ warn: silent });
+    const counters = new RedisCounters({ warn: silent, connect });
     await until(async () => (await connections()) === 0, "the other tests' connections are gone");
     await Promise.all([1, 2, 3].map(() => counters.take([counter()], configWith())));
     assert.equal(await connections(), 1);
@@ -166,7 +176,7 @@ describe("connections to Redis", () => {
   });
 
   it("are closed when they are not used, and opened again when they are", async () => {
-    const counters = new RedisCounters({ warn: silent, idle: 30 });
+    const counters = new RedisCounters({ warn: silent, connect, idle: 30 });
     await counters.take([counter()], configWith());
     await until(async () => (await connections()) === 0, "the idle connection is closed");
     assert.equal(counters.connections, 0);
@@ -176,7 +186,7 @@ describe("connections to Redis", () => {
 
   it("reject while the server is away and count again when it is back, with one warning for each", async () => {
     const warnings: string[] = [];
-    const counters = new RedisCounters({ warn: (message) => void warnings.push(message) });
+    const counters = new RedisCounters({ connect, warn: (message) => void warnings.push(message) });
     const config = configWith();
     await counters.take([counter()], config);
     await redis.stop();
@@ -201,11 +211,41 @@ describe("connections to Redis", () => {
   for (const [what, config] of unreachable) {
     it(`reject a request when ${what}, and print no secret`, async () => {
       const told: [string, Facts][] = [];
-      const counters = new RedisCounters({ warn: (...warning) => void told.push(warning) });
+      const counters = new RedisCounters({ connect, warn: (...warning) => void told.push(warning) });
       await assert.rejects(Promise.resolve(counters.take([counter()], config())));
       await assert.rejects(Promise.resolve(counters.take([counter()], config())));
       assert.ok(told.length <= 1, "one warning for the loss, not one for every request");
       assert.ok(!JSON.stringify(told).includes("wrong-secret"));
+      await counters.close();
+    });
+  }
+});
+
+describe("a Redis at an address that configuration must not reach", () => {
+  const hosts = ["127.0.0.1", "localhost", "0.0.0.0", "127.1", "2130706433", "0x7f.1", "::ffff:127.0.0.1"];
+  for (const host of hosts) {
+    it(`is not connected to as ${host}, and one warning names the setting that allows it`, async () => {
+      const told: [string, Facts][] = [];
+      const counters = new RedisCounters({ connect: connectTo(), warn: (...warning) => void told.push(warning) });
+      await until(async () => (await connections()) === 0, "the other tests' connections are gone");
+      await assert.rejects(Promise.resolve(counters.take([counter()], configWith({ host }))));
+      await assert.rejects(Promise.resolve(counters.take([counter()], configWith({ host }))));
+      assert.equal(await connections(), 0);
+      assert.equal(told.length, 1);
+      const [message, facts] = told[0] ?? [];
+      assert.equal(message, "rate limits cannot be counted: Redis cannot be reached");
+      assert.match(String(facts?.reason), /no entry of SLUICE_ALLOWED_UPSTREAMS allows/);
+      await counters.close();
+    });
+  }
+
+  for (const [host, entry] of [
+    ["127.0.0.1", () => `127.0.0.1:${redis.port}`],
+    ["localhost", () => "127.0.0.0/8"],
+  ] as const) {
+    it(`is connected to as ${host} when the setting allows it`, async () => {
+      const counters = new RedisCounters({ connect: connectTo(entry()), warn: silent });
+      assert.equal((await counters.take([counter()], configWith({ host }))).admitted, true);
       await counters.close();
     });
   }

@@ -166,10 +166,25 @@ export function failureSuite(engine: Engine): void {
       });
     }
 
+    for (const host of [
+      ...["100.100.100.200", "168.63.129.16", "fd00:ec2::254", "0.1.2.3", "255.255.255.255", "224.0.0.1", "ff02::1"],
+      ...["64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::7f00:1", "2002:7f00:1::1", "2002:a9fe:a9fe::"],
+      ...["2001:db8::5efe:127.0.0.1", "0177.0.0.1", "0x7f.1", "017700000001", "0xa9fea9fe", "2852039166"],
+    ]) {
+      it(`refuses ${host} before it is connected to`, async (test) => {
+        const { status, rig } = await answerOf(test, {
+          service: { host, retries: 0 },
+          settings: { allowedUpstreams: [] },
+        });
+        assert.equal(status, 503);
+        assert.match(JSON.stringify(rig.log), /which no entry of SLUICE_ALLOWED_UPSTREAMS allows/);
+      });
+    }
+
     it("refuses the link-local address of a cloud's metadata service", async (test) => {
       const { status, rig } = await answerOf(test, { service: { host: "169.254.169.254" } });
       assert.equal(status, 503);
-      assert.match(JSON.stringify(rig.log), /169\.254\.169\.254:1 is a loopback or link-local address/);
+      assert.match(JSON.stringify(rig.log), /169\.254\.169\.254:1 is a link-local address/);
     });
 
     it("refuses its own listeners even where loopback is allowed", async (test) => {

@@ -17,6 +17,7 @@ import {
 import type { PluginHandlers, PluginInstance, PluginServices } from "../../../gateway/src/plugins/plugin.ts";
 import type { CreateProxy, ProxyListener } from "../../../gateway/src/proxy/engine.ts";
 import { defaultProxySettings, type ProxySettings } from "../../../gateway/src/proxy/settings.ts";
+import { connectBehind } from "../../../gateway/src/proxy/upstream/connect.ts";
 import { createGuard } from "../../../gateway/src/proxy/upstream/guard.ts";
 import { createProbe } from "../../../gateway/src/proxy/upstream/probe.ts";
 import { holdRuntime } from "../../../gateway/src/runtime/holder.ts";
@@ -93,8 +94,8 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
   });
   test.after(() => proxy.close({ deadline: 0 }));
   const { allowedUpstreams = ["127.0.0.0/8"] } = options.settings ?? {};
-  const guard = createGuard({ allowedUpstreams, ownListeners: () => [proxy.address] });
-  const watch = new HealthWatch({ probe: createProbe({ guard, version: "1.2.3" }) });
+  const guard = createGuard({ allowedUpstreams, ownListeners: [proxy.address] });
+  const watch = new HealthWatch({ probe: createProbe({ connect: connectBehind(guard), version: "1.2.3" }) });
   watch.follow(holder.current.balancers);
   test.after(() => watch.close());
   return {

@@ -1,5 +1,6 @@
 /** The counters of a node: by the policy of each rate-limiting config. */
 import type { RateLimitingConfig } from "@sluice/model";
+import type { Connect } from "../../proxy/upstream/connect.ts";
 import type { Counters, Warn } from "./counters.ts";
 import { LocalCounters } from "./local.ts";
 import { RedisCounters } from "./redis.ts";
@@ -7,6 +8,8 @@ import { RedisCounters } from "./redis.ts";
 export interface CountersOptions {
   /** Is told when Redis is lost and when it is back. */
   readonly warn: Warn;
+  /** Opens the connections to Redis. */
+  readonly connect: Connect;
   /** Unix milliseconds; default Date.now. */
   readonly now?: () => number;
   /** Counters of `policy: local`; default: in this process. */
@@ -20,11 +23,17 @@ const noCluster: Counters = {
   close: async () => undefined,
 };
 
-export function createCounters({ warn, now, local = new LocalCounters(), cluster = noCluster }: CountersOptions) {
+export function createCounters({
+  warn,
+  connect,
+  now,
+  local = new LocalCounters(),
+  cluster = noCluster,
+}: CountersOptions) {
   const byPolicy: Readonly<Record<RateLimitingConfig["policy"], Counters>> = {
     local,
     cluster,
-    redis: new RedisCounters({ warn, now }),
+    redis: new RedisCounters({ warn, connect, now }),
   };
   const counters: Counters = {
     take: (wanted, config) => byPolicy[config.policy].take(wanted, config),

@@ -1,19 +1,48 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { filledRateLimiting } from "../testing-configs.ts";
-import { type RedisConfig, redisOptions } from "./redis-connections.ts";
+import { destinationOf, type RedisConfig, redisOptions } from "./redis-connections.ts";
 
 const variants: readonly [string, Partial<RedisConfig>, Readonly<Record<string, unknown>>][] = [
-  ["no password", { username: "u" }, { username: undefined, password: undefined, tls: undefined }],
+  ["no password", { username: "u" }, { username: undefined, password: undefined }],
   ["a password alone", { password: "p" }, { username: undefined, password: "p" }],
   ["a user name and a password", { username: "u", password: "p" }, { username: "u", password: "p" }],
   ["a database", { database: 3 }, { db: 3 }],
   ["a timeout", { timeout: 70 }, { connectTimeout: 70, commandTimeout: 70, socketTimeout: 70 }],
-  ["TLS unverified", { ssl: true }, { tls: { rejectUnauthorized: false, servername: "redis.test" } }],
-  ["TLS verified", { ssl: true, ssl_verify: true }, { tls: { rejectUnauthorized: true, servername: "redis.test" } }],
-  ["a server name", { ssl: true, server_name: "r.test" }, { tls: { rejectUnauthorized: false, servername: "r.test" } }],
-  ["TLS to an address", { ssl: true, host: "192.0.2.1" }, { tls: { rejectUnauthorized: false } }],
 ];
+
+const redisTest = { host: "redis.test", port: 6379 };
+const destinations: readonly [string, Partial<RedisConfig>, ReturnType<typeof destinationOf>][] = [
+  ["without TLS", { server_name: "r.test" }, redisTest],
+  [
+    "with TLS unverified",
+    { ssl: true },
+    { ...redisTest, tls: { rejectUnauthorized: false, servername: "redis.test" } },
+  ],
+  [
+    "with TLS verified",
+    { ssl: true, ssl_verify: true },
+    { ...redisTest, tls: { rejectUnauthorized: true, servername: "redis.test" } },
+  ],
+  [
+    "by a server name",
+    { ssl: true, server_name: "r.test" },
+    { ...redisTest, tls: { rejectUnauthorized: false, servername: "r.test" } },
+  ],
+  [
+    "with TLS to an address",
+    { ssl: true, host: "192.0.2.1" },
+    { host: "192.0.2.1", port: 6379, tls: { rejectUnauthorized: false } },
+  ],
+];
+
+describe("destinationOf", () => {
+  for (const [how, members, expected] of destinations) {
+    it(`connects ${how}`, () => {
+      assert.deepEqual(destinationOf({ ...filledRateLimiting.redis, host: "redis.test", ...members }), expected);
+    });
+  }
+});
 
 describe("redisOptions", () => {
   for (const [what, members, expected] of variants) {

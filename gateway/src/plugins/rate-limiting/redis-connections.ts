@@ -1,7 +1,8 @@
 /** Connections to Redis: one for every distinct redis config, shared, opened on first use and closed when unused. */
-import { isIP } from "node:net";
+import { isIP, type Socket } from "node:net";
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Redis, RedisOptions } from "ioredis";
+import type { Connect, ConnectOptions } from "../../proxy/upstream/connect.ts";
 import type { Warn } from "./counters.ts";
 import { RedisBatch } from "./redis-batch.ts";
 
@@ -10,6 +11,8 @@ export type RedisConfig = RateLimitingConfig["redis"];
 export interface RedisConnectionsOptions {
   /** Is told when a server is lost, and when it is back; not for every request in between. */
   readonly warn: Warn;
+  /** Opens connections, behind the guard: configuration names the host. */
+  readonly connect: Connect;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Milliseconds after its last use at which a connection is closed; default five minutes. */
@@ -18,10 +21,14 @@ export interface RedisConnectionsOptions {
 
 const IDLE = 300_000;
 const MAX_RECONNECT_DELAY = 2000;
+/** Milliseconds in which a server must close a connection that we have ended; ioredis' own. */
+const DISCONNECT_TIMEOUT = 2000;
 
 /** Milliseconds to the next try, with jitter, so that the nodes do not come back all at once. */
 const reconnectDelay = (tries: number) =>
   Math.min(50 * 2 ** Math.min(tries - 1, 10), MAX_RECONNECT_DELAY) * (0.75 + Math.random() / 2);
+
+type Library = Pick<typeof import("ioredis"), "Redis" | "AbstractConnector">;
 
 interface Connection {
   readonly client: Redis;
@@ -34,6 +41,7 @@ interface Connection {
 
 export class RedisConnections {
   readonly #warn: Warn;
+  readonly #connect: Connect;
   readonly #idle: number;
   readonly #now: () => number;
   readonly #connections = new Map<string, Connection>();
@@ -41,8 +49,9 @@ export class RedisConnections {
   readonly #keys = new WeakMap<RedisConfig, string>();
   #closed = false;
 
-  constructor({ warn, now, idle = IDLE }: RedisConnectionsOptions) {
+  constructor({ warn, connect, now, idle = IDLE }: RedisConnectionsOptions) {
     this.#warn = warn;
+    this.#connect = connect;
     this.#now = now;
     this.#idle = idle;
   }
@@ -90,11 +99,13 @@ export class RedisConnections {
   async #openFirst(key: string, config: RedisConfig): Promise<Connection> {
     const library = await import("ioredis");
     if (this.#closed) throw new Error("the counters are closed");
-    return this.#connections.get(key) ?? this.#open(key, config, library.Redis);
+    return this.#connections.get(key) ?? this.#open(key, config, library);
   }
 
-  #open(key: string, config: RedisConfig, Client: typeof Redis): Connection {
-    const client = new Client(redisOptions(config));
+  #open(key: string, config: RedisConfig, library: Library): Connection {
+    const destination = destinationOf(config);
+    const Connector = connectorOf(library, () => this.#connect(destination));
+    const client = new library.Redis({ ...redisOptions(config), Connector });
     this.#report(client, config);
     const connection: Connection = {
       client,
@@ -132,16 +143,33 @@ export class RedisConnections {
   }
 }
 
+/** Makes ioredis use the connections that are opened for it: it has no other way to let an address be judged. */
+function connectorOf(library: Library, open: () => Socket) {
+  return class extends library.AbstractConnector {
+    constructor() {
+      super(DISCONNECT_TIMEOUT);
+    }
+
+    override async connect(): Promise<Socket> {
+      this.connecting = true;
+      const stream = open();
+      stream.once("error", (error) => {
+        this.firstError = error;
+      });
+      this.stream = stream;
+      return stream;
+    }
+  };
+}
+
 /** What ioredis is told for a config. */
 export function redisOptions(config: RedisConfig): RedisOptions {
-  if (config.host === null) throw new Error("config.redis.host is not set");
-  const { host, port, timeout, username, password, database } = config;
+  const { timeout, username, password, database } = config;
   return {
-    host,
-    port,
     db: database,
     ...(password === null ? {} : { password, ...(username === null ? {} : { username }) }),
-    ...(config.ssl ? { tls: tlsOptions(host, config) } : {}),
+    // Which event says that the connection is there; what TLS needs stands in `destinationOf`.
+    ...(config.ssl ? { tls: {} } : {}),
     // A server that says nothing for so long is given up, so that the requests after this one do not wait for it.
     ...(timeout === 0 ? {} : { connectTimeout: timeout, commandTimeout: timeout, socketTimeout: timeout }),
     lazyConnect: true,
@@ -158,7 +186,10 @@ export function redisOptions(config: RedisConfig): RedisOptions {
   };
 }
 
-function tlsOptions(host: string, { ssl_verify, server_name }: RedisConfig) {
+/** Where the Redis of a config is. */
+export function destinationOf({ host, port, ssl, ssl_verify, server_name }: RedisConfig): ConnectOptions {
+  if (host === null) throw new Error("config.redis.host is not set");
+  if (!ssl) return { host, port };
   const servername = server_name ?? (isIP(host) === 0 ? host : undefined);
-  return { rejectUnauthorized: ssl_verify, ...(servername === undefined ? {} : { servername }) };
+  return { host, port, tls: { rejectUnauthorized: ssl_verify, ...(servername !== undefined && { servername }) } };
 }

@@ -4,12 +4,14 @@
  * redis-synced.ts.
  */
 import type { RateLimitingConfig } from "@sluice/model";
+import type { Connect } from "../../proxy/upstream/connect.ts";
 import type { Counter, Counters, Taken, Warn } from "./counters.ts";
 import { RedisConnections } from "./redis-connections.ts";
 import { SyncedCounters } from "./redis-synced.ts";
 
 export interface RedisCountersOptions {
   readonly warn: Warn;
+  readonly connect: Connect;
   /** Unix milliseconds, by the clock that the windows are cut with; default Date.now. */
   readonly now?: () => number;
   /** Milliseconds after its last use at which a connection is closed; default five minutes. */
@@ -24,8 +26,8 @@ export class RedisCounters implements Counters {
   readonly #synced = new Map<string, SyncedCounters>();
   readonly #now: () => number;
 
-  constructor({ warn, now = Date.now, idle }: RedisCountersOptions) {
-    this.#connections = new RedisConnections({ warn, now, idle });
+  constructor({ warn, connect, now = Date.now, idle }: RedisCountersOptions) {
+    this.#connections = new RedisConnections({ warn, connect, now, idle });
     this.#now = now;
   }
 

@@ -10,6 +10,7 @@ import { ownPlaces } from "../own-places.ts";
 import { Pipeline } from "../pipeline.ts";
 import type { ListenAddress } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
+import { connectBehind } from "../upstream/connect.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { Peer } from "./client-head.ts";
@@ -29,10 +30,10 @@ interface Held {
 
 export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
   const { settings, log, runtime, observer, places = ownPlaces(settings) } = options;
-  const own: ListenAddress[] = [...settings.ownListeners];
-  const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
-  const pool = new UpstreamPool({ guard, keepAlive: settings.upstreamKeepAlive });
-  const sessions = new UpstreamSessions({ guard, keepAlive: settings.upstreamKeepAlive });
+  const { guard = createGuard(settings) } = options;
+  const connect = connectBehind(guard);
+  const pool = new UpstreamPool({ connect, keepAlive: settings.upstreamKeepAlive });
+  const sessions = new UpstreamSessions({ connect, keepAlive: settings.upstreamKeepAlive });
   const pipeline = new Pipeline({ runtime, settings, log, observer });
   const connections = new Set<Held>();
   let draining = false;
@@ -112,9 +113,9 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     server.listen({ host: listen.host, port: listen.port, reusePort }, resolve);
   });
   const { port } = server.address() as AddressInfo;
-  own.push({ host: listen.host, port });
+  guard.addOwnListener({ host: listen.host, port });
   const tls = listenTls && (await openTls(listenTls));
-  if (tls) own.push(tls.address);
+  if (tls) guard.addOwnListener(tls.address);
 
   return {
     address: { host: listen.host, port },

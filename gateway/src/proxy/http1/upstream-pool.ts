@@ -1,15 +1,15 @@
 /** Connections to upstreams, kept between requests: the one that was used last is used first, so that the others age. */
 import type { Socket } from "node:net";
 import type { Runtime, Target } from "../../runtime/runtime.ts";
+import type { Connect } from "../upstream/connect.ts";
 import { dial } from "../upstream/dial.ts";
-import type { Guard } from "../upstream/guard.ts";
 import { Retirement } from "../upstream/retirement.ts";
 import { TlsSessions } from "../upstream/tls-sessions.ts";
 import { Inlet } from "./inlet.ts";
 import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.ts";
 
 export interface UpstreamPoolOptions {
-  readonly guard: Guard;
+  readonly connect: Connect;
   /** Milliseconds that an idle connection is kept. */
   readonly keepAlive: number;
 }
@@ -32,7 +32,7 @@ const MOST_REQUESTS = 10_000;
 const MOST_IDLE = 512;
 
 export class UpstreamPool implements ConnectionOwner {
-  readonly #guard: Guard;
+  readonly #connect: Connect;
   readonly #keepAlive: number;
   /** By the target's key. */
   readonly #idle = new Map<string, Shelf>();
@@ -48,8 +48,8 @@ export class UpstreamPool implements ConnectionOwner {
   readonly #sweeper: NodeJS.Timeout;
   #closed = false;
 
-  constructor({ guard, keepAlive }: UpstreamPoolOptions) {
-    this.#guard = guard;
+  constructor({ connect, keepAlive }: UpstreamPoolOptions) {
+    this.#connect = connect;
     this.#keepAlive = keepAlive;
     this.#sweeper = setInterval(() => this.#dropOld(), Math.min(keepAlive, 5000)).unref();
   }
@@ -65,7 +65,7 @@ export class UpstreamPool implements ConnectionOwner {
    * @param isGivenAway Whether its socket may become somebody else's
    */
   connect(target: Target, waiter: Waiter, isGivenAway: boolean): () => void {
-    const guard = this.#guard;
+    const connect = this.#connect;
     const inlet = isGivenAway || target.scheme === "https" ? null : new Inlet();
     const dialler = {
       connected: (socket: Socket) => {
@@ -80,7 +80,7 @@ export class UpstreamPool implements ConnectionOwner {
       refused: (error: Error) => waiter.refused(error),
     };
     return dial(target, dialler, {
-      guard,
+      connect,
       sessions: this.#sessions,
       protocol: "http/1.1",
       ...(inlet !== null && { onread: inlet.onread }),

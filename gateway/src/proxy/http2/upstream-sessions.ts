@@ -1,12 +1,12 @@
 /** Connections to upstreams that speak HTTP/2: each carries many requests at a time. */
-import { type ClientHttp2Session, connect } from "node:http2";
+import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { Runtime, Target } from "../../runtime/runtime.ts";
 import { unreadable } from "../http1/upstream-errors.ts";
 import { Watchdog } from "../http1/watchdog.ts";
+import type { Connect } from "../upstream/connect.ts";
 import { dial } from "../upstream/dial.ts";
-import type { Guard } from "../upstream/guard.ts";
 import { Retirement } from "../upstream/retirement.ts";
 import { TlsSessions } from "../upstream/tls-sessions.ts";
 import { upstreamSessionOptions, WINDOW_OF_CONNECTION } from "./limits.ts";
@@ -87,7 +87,7 @@ interface Place {
 }
 
 export interface UpstreamSessionsOptions {
-  readonly guard: Guard;
+  readonly connect: Connect;
   /** Milliseconds that an idle connection is kept. */
   readonly keepAlive: number;
 }
@@ -151,7 +151,7 @@ export class UpstreamSessions {
   }
 
   #dial(place: Place): void {
-    const { guard } = this.#options;
+    const { connect } = this.#options;
     const refuse = (error: Error) => {
       place.giveUp = null;
       const waiters = [...place.waiters];
@@ -169,7 +169,7 @@ export class UpstreamSessions {
     place.giveUp = dial(
       place.target,
       { connected, refused: refuse },
-      { guard, sessions: this.#tlsSessions, protocol: "h2" },
+      { connect, sessions: this.#tlsSessions, protocol: "h2" },
     );
   }
 
@@ -177,7 +177,7 @@ export class UpstreamSessions {
   #greet(place: Place, socket: Socket, refuse: (error: Error) => void): void {
     const { scheme, host, port, connectTimeout: timeout } = place.target;
     const origin = new URL(`${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`);
-    const session = connect(origin, { ...upstreamSessionOptions, createConnection: () => socket });
+    const session = connectHttp2(origin, { ...upstreamSessionOptions, createConnection: () => socket });
     const settle = () => {
       clearTimeout(timer);
       session.off("close", failed).off("remoteSettings", greeted);

@@ -12,6 +12,7 @@ import { ownPlaces } from "../own-places.ts";
 import { type Opened, Pipeline } from "../pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
+import { connectBehind } from "../upstream/connect.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { Pools } from "../upstream/pools.ts";
 import { type Answered, Delivery, type DeliveryContext } from "./delivery.ts";
@@ -34,9 +35,9 @@ type Marked = { readonly [DELIVERY]?: Delivery };
 
 export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
   const { settings, log, runtime, observer, places = ownPlaces(settings) } = options;
-  const own: ListenAddress[] = [...settings.ownListeners];
-  const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: () => own });
-  const pools = new Pools({ guard, keepAlive: settings.upstreamKeepAlive });
+  const { guard = createGuard(settings) } = options;
+  const connect = connectBehind(guard);
+  const pools = new Pools({ connect, keepAlive: settings.upstreamKeepAlive });
   const pipeline = new Pipeline({ runtime, settings, log, observer });
   const tunnels = new Set<Duplex>();
   const lingering = new Set<IncomingMessage>();
@@ -101,7 +102,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     delivery.run(send);
   });
   server.on("upgrade", (incoming: IncomingMessage, _socket: Duplex, first: Buffer) => {
-    if (!distrusted.has(incoming.socket)) serveUpgrade({ pipeline, guard, log, tunnels }, incoming, first);
+    if (!distrusted.has(incoming.socket)) serveUpgrade({ pipeline, connect, log, tunnels }, incoming, first);
   });
 
   // Else Node hangs up without a word.
@@ -123,9 +124,9 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   const at = { host: listen.host, port: listen.port, reusePort };
   await app.listen(at);
   const { port } = server.address() as AddressInfo;
-  own.push({ host: listen.host, port });
+  guard.addOwnListener({ host: listen.host, port });
   const tls = listenTls && (await openTls(listenTls));
-  if (tls) own.push(tls.address);
+  if (tls) guard.addOwnListener(tls.address);
 
   return {
     address: { host: listen.host, port },

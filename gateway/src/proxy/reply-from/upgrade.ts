@@ -7,15 +7,15 @@ import type { FaultName } from "../faults.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { OwnResponse } from "../own-response.ts";
 import type { Forward, Outcome, Pipeline, ProxyLog } from "../pipeline.ts";
+import type { Connect } from "../upstream/connect.ts";
 import { codeOf } from "../upstream/failure.ts";
-import type { Guard } from "../upstream/guard.ts";
 import { openTunnel } from "../upstream/tunnel.ts";
 import { headOf, SocketTraffic } from "./head.ts";
 import { writeHead, writeOwn } from "./node-response.ts";
 
 export interface UpgradeContext {
   readonly pipeline: Pipeline;
-  readonly guard: Guard;
+  readonly connect: Connect;
   readonly log: ProxyLog;
   /** Tunnels, and connections that are to become some: the server knows nothing of them any more. */
   readonly tunnels: Set<Duplex>;
@@ -78,12 +78,12 @@ interface Upgrade {
 
 function tunnel(context: UpgradeContext, { exchange, incoming, first, forward, answer }: Upgrade): void {
   const { socket } = incoming;
-  const { pipeline, guard, log } = context;
+  const { pipeline, connect, log } = context;
   const giveUp = openTunnel({
     exchange,
     forward,
     headers: () => pipeline.upstreamHeaders(exchange),
-    guard,
+    connect,
     listener: {
       upgraded(response, upstream, head) {
         const headers = pipeline.clientHeaders(exchange, 101, response.rawHeaders);

@@ -1,9 +1,9 @@
 /** Connections to targets: behind the guard, within the time given, and with TLS where the target wants it. */
-import { connect as connectPlain, type OnReadOpts, type Socket } from "node:net";
-import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
+import type { OnReadOpts, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { Target } from "../../runtime/runtime.ts";
 import { closedEarly, connectTimeout } from "../http1/upstream-errors.ts";
-import type { Guard } from "./guard.ts";
+import type { Connect } from "./connect.ts";
 import type { TlsSessions } from "./tls-sessions.ts";
 
 /** Who wants a connection. Told once, and never before `dial` has returned. */
@@ -13,7 +13,7 @@ export interface Dialler {
 }
 
 export interface DialOptions {
-  readonly guard: Guard;
+  readonly connect: Connect;
   /** What an https target is asked to speak (ALPN). */
   readonly protocol: "http/1.1" | "h2";
   /** Of targets that are asked to speak that. */
@@ -24,7 +24,7 @@ export interface DialOptions {
 
 /** Makes a connection. Returns how to give up. */
 export function dial(target: Target, dialler: Dialler, options: DialOptions): () => void {
-  const { guard, sessions, onread } = options;
+  const { connect, sessions, onread } = options;
   const { host, port, scheme, key } = target;
   let over = false;
   let socket: Socket | null = null;
@@ -38,17 +38,10 @@ export function dial(target: Target, dialler: Dialler, options: DialOptions): ()
     dialler.refused(error);
   };
   const timer = setTimeout(() => end(connectTimeout()), target.connectTimeout);
-  try {
-    guard.check(host, port);
-  } catch (error) {
-    setImmediate(end, error as Error);
-    return () => end(null);
-  }
-  const common = { host, port, lookup: guard.lookup(port), noDelay: true, allowHalfOpen: true };
   socket =
     scheme === "https"
-      ? dialTls(target, common, options)
-      : connectPlain(onread === undefined ? common : { ...common, onread });
+      ? dialTls(target, options)
+      : connect({ host, port, allowHalfOpen: true, ...(onread !== undefined && { onread }) });
   const opened = socket;
   const failed = (error: Error) => end(error);
   const closed = () => end(closedEarly());
@@ -70,16 +63,20 @@ export function dial(target: Target, dialler: Dialler, options: DialOptions): ()
   };
 }
 
-function dialTls(target: Target, common: ConnectionOptions, { protocol, sessions }: DialOptions): TLSSocket {
-  const { certificate, serverName, key } = target;
+function dialTls(target: Target, { connect, protocol, sessions }: DialOptions): Socket | TLSSocket {
+  const { host, port, certificate, serverName, key } = target;
   const session = sessions.of(key);
-  const socket = connectTls({
-    ...common,
-    ALPNProtocols: [protocol],
-    rejectUnauthorized: target.verify,
-    servername: serverName ?? "",
-    ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
-    ...(session !== undefined && { session }),
+  const socket = connect({
+    host,
+    port,
+    allowHalfOpen: true,
+    tls: {
+      ALPNProtocols: [protocol],
+      rejectUnauthorized: target.verify,
+      servername: serverName ?? "",
+      ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
+      ...(session !== undefined && { session }),
+    },
   });
   sessions.learn(key, socket);
   return socket;

@@ -11,7 +11,7 @@ const failed: FailedTry = { error: refused, connected: false, method: "GET", bod
 const tries: readonly (readonly [when: string, Partial<FailedTry>, boolean])[] = [
   ["there was no connection", {}, true],
   ["there was no connection and the request is no idempotent one", { method: "POST" }, true],
-  ["no connection came in time", { error: errorWith("UND_ERR_CONNECT_TIMEOUT") }, true],
+  ["no connection came in time", { error: errorWith("ETIMEDOUT") }, true],
   ["the name did not resolve", { error: errorWith("ENOTFOUND") }, false],
   ["the address is no upstream", { error: errorWith("SLUICE_FORBIDDEN_ADDRESS") }, false],
   ["the name did not resolve and another target is left", { error: errorWith("ENOTFOUND"), elsewhere: true }, true],
@@ -35,7 +35,7 @@ test("an error that nobody knows is a bad upstream", () => {
 const signs: readonly (readonly [code: string, on: "none" | "fresh" | "kept", ReturnType<typeof signOf>])[] = [
   ["ECONNREFUSED", "none", "tcp_failures"],
   ["ENOTFOUND", "none", "tcp_failures"],
-  ["UND_ERR_CONNECT_TIMEOUT", "none", "timeouts"],
+  ["ETIMEDOUT", "none", "timeouts"],
   ["SLUICE_READ_TIMEOUT", "kept", "timeouts"],
   ["ECONNRESET", "fresh", "tcp_failures"],
   ["UND_ERR_SOCKET", "kept", null],

@@ -12,7 +12,6 @@ const meanings: Readonly<Record<string, FaultName>> = {
   EAI_NODATA: "nameResolution",
   EAI_NONAME: "nameResolution",
   SLUICE_FORBIDDEN_ADDRESS: "upstreamDown",
-  UND_ERR_CONNECT_TIMEOUT: "upstreamTimeout",
   SLUICE_READ_TIMEOUT: "upstreamTimeout",
   SLUICE_WRITE_TIMEOUT: "upstreamTimeout",
   SLUICE_TUNNEL_TIMEOUT: "upstreamTimeout",

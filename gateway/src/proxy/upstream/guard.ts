@@ -1,15 +1,15 @@
 /**
- * The guard in front of every upstream connection (house decision 13): loopback, link-local and the gateway's own
- * listeners are no upstreams, whether they are written as an address or a DNS server names them.
+ * The guard in front of every connection that configuration causes (to upstreams, by health checks, to a plugin's
+ * Redis): it refuses this machine, link-local addresses, metadata services of clouds and the gateway's own listeners,
+ * whether configuration names them as an address or a DNS server does. Use it through `connect.ts`.
  */
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
-import { isIP, type LookupFunction, SocketAddress } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { ListenAddress } from "../settings.ts";
-import { addressSet, inSet, plainAddress } from "../trust.ts";
-
-/** `::/96` has `::`, `::1` and IPv4 in its oldest disguise; `fd00:ec2::254` is a cloud's metadata service. */
-const closed = addressSet(["127.0.0.0/8", "169.254.0.0/16", "0.0.0.0/8", "::/96", "fe80::/10", "fd00:ec2::254"]);
+import { addressSet, inSet } from "../trust.ts";
+import { canonicalAddress, embeddedAddresses, refusedRange } from "./address-ranges.ts";
+import { type RefusedDestination, RefusedDestinations } from "./refused-destinations.ts";
 
 export class ForbiddenAddressError extends Error {
   override readonly name = "ForbiddenAddressError";
@@ -19,36 +19,50 @@ export class ForbiddenAddressError extends Error {
 export interface GuardOptions {
   /** As in `ProxySettings`. */
   readonly allowedUpstreams: readonly string[];
-  /** Asked at every connection, because a listener may have taken a free port. */
-  readonly ownListeners: () => readonly ListenAddress[];
+  /** The gateway's listeners that are known by now. */
+  readonly ownListeners: readonly ListenAddress[];
 }
 
 export interface Guard {
-  /** Throws when the address is no upstream. A name passes: `lookup` judges what it stands for. */
+  /** Refuses the listener from now on too. */
+  addOwnListener(listener: ListenAddress): void;
+  /** Throws when the address may not be reached. A name passes: `lookup` judges the addresses that it has. */
   check(host: string, port: number): void;
-  /** A DNS lookup for connections to the port that leaves out addresses which are no upstreams. */
+  /** A DNS lookup for connections to the port that leaves out addresses which may not be reached. */
   lookup(port: number): LookupFunction;
+  /** Why connections to the host are refused, as far as no DNS server is needed to tell; null: nothing is known. */
+  reasonToRefuse(host: string, port: number): string | null;
+  /** The destinations that were refused last. */
+  refused(): readonly RefusedDestination[];
 }
 
 export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): Guard {
+  const own = [...ownListeners];
   const exact = new Set(allowedUpstreams.filter(hasPort));
   const allowed = addressSet(allowedUpstreams.filter((entry) => !hasPort(entry)));
+  const refused = new RefusedDestinations();
 
-  function refusal(sent: string, port: number): string | null {
-    const address = canonical(sent);
+  function refusal(given: string, port: number): string | null {
+    const address = canonicalAddress(given);
     const withPort = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
     if (exact.has(withPort)) return null;
-    if (ownListeners().some((listener) => isReached(listener, address, port))) {
+    const reached = [address, ...embeddedAddresses(address)];
+    if (own.some((listener) => reached.some((each) => isReached(listener, each, port)))) {
       return `${withPort} is a listener of the gateway's own`;
     }
-    if (!inSet(closed, address) || inSet(allowed, address)) return null;
-    return `${withPort} is a loopback or link-local address, which no entry of SLUICE_ALLOWED_UPSTREAMS allows as an upstream`;
+    const range = refusedRange(address);
+    if (range === null || inSet(allowed, address)) return null;
+    return `${withPort} is ${range}, which no entry of SLUICE_ALLOWED_UPSTREAMS allows`;
   }
 
   return {
+    addOwnListener: (listener) => void own.push(listener),
     check(host, port) {
-      const reason = isIP(host) === 0 ? null : refusal(host, port);
-      if (reason !== null) throw new ForbiddenAddressError(reason);
+      const address = withoutBrackets(host);
+      const reason = isIP(address) === 0 ? null : refusal(address, port);
+      if (reason === null) return;
+      refused.add({ host, port, reason });
+      throw new ForbiddenAddressError(reason);
     },
     lookup: (port) => (hostname, options, done) => {
       const asked: LookupOptions & { all: true } = { ...options, all: true };
@@ -56,20 +70,40 @@ export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): G
         if (error) return done(error, "");
         const open = addresses.filter(({ address }) => refusal(address, port) === null);
         const [first] = open;
-        if (first === undefined) return done(new ForbiddenAddressError(refusalOf(hostname, addresses)), "");
+        if (first === undefined) {
+          const reason = reasonOf(hostname, addresses, (address) => refusal(address, port));
+          refused.add({ host: hostname, port, reason });
+          return done(new ForbiddenAddressError(reason), "");
+        }
+        refused.remove(hostname, port);
         if (options.all) done(null, open);
         else done(null, first.address, first.family);
       });
     },
+    reasonToRefuse(host, port) {
+      const address = withoutBrackets(host);
+      if (isIP(address) !== 0) return refusal(address, port);
+      if (!isLocalhost(address)) return null;
+      const each = ["127.0.0.1", "::1"].map((loopback) => refusal(loopback, port));
+      return each.includes(null) ? null : `${host} is this machine: ${each[0]}`;
+    },
+    refused: () => refused.all(),
   };
 }
 
-/** One spelling for one address: `::ffff:7f00:1` is 127.0.0.1. */
-const canonical = (address: string): string =>
-  isIP(address) === 6 ? plainAddress(new SocketAddress({ address, family: "ipv6" }).address) : address;
+/** RFC 6761: these names are this machine's, whatever a DNS server says. */
+const isLocalhost = (name: string): boolean => /^(?:.+\.)?localhost\.?$/i.test(name);
 
-const refusalOf = (hostname: string, addresses: readonly LookupAddress[]): string =>
-  `${hostname} stands for ${addresses.map(({ address }) => address).join(", ")}, which no entry of SLUICE_ALLOWED_UPSTREAMS allows as an upstream`;
+const withoutBrackets = (host: string): string => (host.startsWith("[") ? host.slice(1, -1) : host);
+
+function reasonOf(
+  hostname: string,
+  addresses: readonly LookupAddress[],
+  refusal: (address: string) => string | null,
+): string {
+  const reasons = addresses.flatMap(({ address }) => refusal(address) ?? []);
+  return `${hostname} has no address that may be reached: ${reasons.join("; ")}`;
+}
 
 /** `1.2.3.4:80` or `[::1]:80`, but not `::1`. */
 const hasPort = (entry: string): boolean => /^(?:[^:/]+|\[[^\]]+\]):\d+$/.test(entry);

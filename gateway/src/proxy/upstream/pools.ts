@@ -1,11 +1,14 @@
 /** Connection pools, one for each service and target. A pool outlives runtimes as long as its target does. */
-import { buildConnector, errors, Pool } from "undici";
+import type { Socket } from "node:net";
+import { Pool } from "undici";
 import type { Runtime, Target } from "../../runtime/runtime.ts";
-import type { Guard } from "./guard.ts";
+import type { Connect } from "./connect.ts";
+import { dial } from "./dial.ts";
 import { Retirement } from "./retirement.ts";
+import { TlsSessions } from "./tls-sessions.ts";
 
 export interface PoolsOptions {
-  readonly guard: Guard;
+  readonly connect: Connect;
   /** Milliseconds that an idle connection is kept. */
   readonly keepAlive: number;
 }
@@ -22,6 +25,7 @@ export class Pools {
       pool.close().catch(() => pool.destroy());
     },
   });
+  readonly #sessions = new TlsSessions();
   /** When the last connection to a target was made, by its pool. */
   readonly #connected = new WeakMap<Pool, number>();
 
@@ -38,6 +42,7 @@ export class Pools {
     if (known !== undefined) return known.pool;
     const pool: Pool = poolOf(target, {
       ...this.#options,
+      sessions: this.#sessions,
       onConnection: () => this.#connected.set(pool, performance.now()),
     });
     this.#pools.set(target.key, { target, pool });
@@ -69,44 +74,25 @@ interface Kept {
 }
 
 interface PoolOptions extends PoolsOptions {
+  readonly sessions: TlsSessions;
   readonly onConnection: () => void;
 }
 
-function poolOf(target: Target, { guard, keepAlive, onConnection }: PoolOptions): Pool {
-  const { host, port, scheme, connectTimeout, certificate } = target;
-  const connect = buildConnector({
-    timeout: connectTimeout,
-    lookup: guard.lookup(port),
-    rejectUnauthorized: target.verify,
-    ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
-  });
+function poolOf(target: Target, { connect, sessions, keepAlive, onConnection }: PoolOptions): Pool {
+  const { host, port, scheme } = target;
   return new Pool(`${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`, {
     pipelining: 1,
     keepAliveTimeout: keepAlive,
     keepAliveMaxTimeout: keepAlive,
-    connect(options, done) {
-      try {
-        // What is dialled, not what was written: a URL's parser makes 127.0.0.1 of `127.1` and of `0x7f000001`.
-        guard.check(options.hostname, port);
-      } catch (error) {
-        return done(error as Error, null);
-      }
-      // The connector's own timer may be a second late; it clears away what this one gave up.
-      let late = false;
-      const timer = setTimeout(() => {
-        late = true;
-        done(new errors.ConnectTimeoutError(), null);
-      }, connectTimeout);
-      // Whatever the request was called: a name that may be the client's word is no name for TLS.
-      const named = scheme === "https" ? { ...options, servername: target.serverName ?? "" } : options;
-      connect(named, (...outcome) => {
-        clearTimeout(timer);
-        if (late) outcome[1]?.destroy();
-        else {
-          if (outcome[1] !== null) onConnection();
-          done(...outcome);
-        }
-      });
+    connect(_options, done) {
+      const dialler = {
+        connected(socket: Socket) {
+          onConnection();
+          done(null, socket);
+        },
+        refused: (error: Error) => done(error, null),
+      };
+      dial(target, dialler, { connect, sessions, protocol: "http/1.1" });
     },
   });
 }

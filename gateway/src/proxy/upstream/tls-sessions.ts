@@ -2,7 +2,7 @@
  * What https targets gave to go on from at the next handshake (RFC 8446 section 2.2): that one needs no certificates and
  * no signatures. Who resumes verifies no name again: only what has the same target's key may be resumed.
  */
-import type { TLSSocket } from "node:tls";
+import type { Socket } from "node:net";
 
 /** Targets of which one is kept, those of the last handshakes. */
 const MOST = 1024;
@@ -17,7 +17,7 @@ export class TlsSessions {
   }
 
   /** Keeps what the other side of the connection gives, as long as it is open. */
-  learn(key: string, socket: TLSSocket): void {
+  learn(key: string, socket: Socket): void {
     socket.on("session", (session: Buffer) => {
       this.#sessions.delete(key);
       this.#sessions.set(key, session);

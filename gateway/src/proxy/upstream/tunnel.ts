@@ -6,8 +6,8 @@ import type { FaultName } from "../faults.ts";
 import { unaskedProtocol } from "../http1/upstream-errors.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
+import type { Connect } from "./connect.ts";
 import { faultOf, mayRetry, signOf } from "./failure.ts";
-import type { Guard } from "./guard.ts";
 import { headersFor } from "./host.ts";
 
 class TunnelTimeoutError extends Error {
@@ -28,7 +28,7 @@ export interface TunnelOptions {
   readonly forward: Forward;
   /** Flat; asked at every try. */
   readonly headers: () => readonly string[];
-  readonly guard: Guard;
+  readonly connect: Connect;
   readonly listener: TunnelListener;
 }
 
@@ -37,7 +37,7 @@ const isAsked = ({ httpVersion, headers }: IncomingMessage, { request }: LiveExc
   httpVersion === "1.1" && headers.upgrade?.toLowerCase() === request.header("upgrade")?.toLowerCase();
 
 /** Asks the upstream to upgrade, trying targets as `UpstreamCall` does. Returns how to give up, also a tunnel that stands. */
-export function openTunnel({ exchange, forward, headers, guard, listener }: TunnelOptions): () => void {
+export function openTunnel({ exchange, forward, headers, connect, listener }: TunnelOptions): () => void {
   const { service } = forward.upstream;
   const attempts = forward.upstream.attempts(exchange);
   let triesLeft = service.retries;
@@ -71,17 +71,16 @@ export function openTunnel({ exchange, forward, headers, guard, listener }: Tunn
       fail("noPeer", null);
       return;
     }
-    try {
-      guard.check(target.host, target.port);
-    } catch (error) {
-      failed(error as Error, false);
-      return;
-    }
-    const open = target.scheme === "https" ? requestHttps : requestHttp;
-    const { certificate } = target;
+    const { host, port, scheme, certificate } = target;
+    const open = scheme === "https" ? requestHttps : requestHttp;
+    const tls = {
+      rejectUnauthorized: target.verify,
+      servername: target.serverName ?? "",
+      ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
+    };
     const request = open({
-      host: target.host,
-      port: target.port,
+      host,
+      port,
       method: forward.method,
       path: forward.path,
       headers: [
@@ -91,18 +90,14 @@ export function openTunnel({ exchange, forward, headers, guard, listener }: Tunn
         "Upgrade",
         exchange.request.header("upgrade") ?? "",
       ],
-      agent: false,
-      lookup: guard.lookup(target.port),
-      rejectUnauthorized: target.verify,
-      servername: target.serverName ?? "",
-      ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
+      createConnection: () => connect({ host, port, ...(scheme === "https" && { tls }) }),
     });
     current = request;
     let connected = false;
     const late = () => request.destroy(new TunnelTimeoutError("the upstream did not answer the upgrade in time"));
     let timer = setTimeout(late, target.connectTimeout);
     request.once("socket", (socket) => {
-      socket.once(target.scheme === "https" ? "secureConnect" : "connect", () => {
+      socket.once(scheme === "https" ? "secureConnect" : "connect", () => {
         connected = true;
         clearTimeout(timer);
         timer = setTimeout(late, service.read_timeout);

@@ -1,0 +1,98 @@
+/**
+ * Addresses that a connection which configuration causes must not reach: this machine, its link, and the metadata
+ * services of clouds, also where an IPv6 address carries one of them.
+ */
+import { type BlockList, isIP, SocketAddress } from "node:net";
+import { addressSet, inSet } from "../trust.ts";
+
+interface Range {
+  readonly what: string;
+  readonly addresses: BlockList;
+}
+
+/** The first that holds an address names it. */
+const ranges: readonly Range[] = (
+  [
+    ["a loopback address", ["127.0.0.0/8", "::1"]],
+    // Linux takes 0.0.0.0 and :: for this machine.
+    ["an unspecified address", ["0.0.0.0/8", "::"]],
+    ["a link-local address", ["169.254.0.0/16", "fe80::/10"]],
+    [
+      "an address of a cloud's metadata service",
+      // Alibaba Cloud, Azure, Oracle Cloud (two), AWS and Google Cloud; the IPv4 address of most is link-local.
+      ["100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:c1::a9fe:a9fe", "fd00:ec2::254", "fd20:ce::254"],
+    ],
+    ["a multicast address", ["224.0.0.0/4", "ff00::/8"]],
+    ["the broadcast address", ["255.255.255.255"]],
+    ["an IPv4-compatible IPv6 address", ["::/96"]],
+    // RFC 8215: where in it the IPv4 address stands is known to the local network only.
+    ["an address of a local NAT64 prefix", ["64:ff9b:1::/48"]],
+  ] as const
+).map(([what, addresses]) => ({ what, addresses: addressSet(addresses) }));
+
+/** What the address is that makes it no destination; null: nothing. */
+export function refusedRange(address: string): string | null {
+  const canonical = canonicalAddress(address);
+  const direct = rangeOf(canonical);
+  if (direct !== null) return direct;
+  for (const embedded of embeddedAddresses(canonical)) {
+    const what = rangeOf(embedded);
+    if (what !== null) return `${what} in IPv6 form`;
+  }
+  return null;
+}
+
+const rangeOf = (address: string): string | null =>
+  ranges.find(({ addresses }) => inSet(addresses, address))?.what ?? null;
+
+/** One spelling for one address, without a zone; an IPv4-mapped address (RFC 4291) is the IPv4 address. */
+export function canonicalAddress(address: string): string {
+  const [plain = ""] = address.split("%");
+  if (isIP(plain) !== 6) return plain;
+  const groups = groupsOf(plain);
+  if (startsWith(groups, [0, 0, 0, 0, 0, 0xffff])) return ipv4(groups, 6);
+  return new SocketAddress({ address: plain, family: "ipv6" }).address;
+}
+
+/** The IPv4 addresses that routers or the kernel take out of an IPv6 address. */
+export function embeddedAddresses(address: string): readonly string[] {
+  const [plain = ""] = address.split("%");
+  if (isIP(plain) !== 6) return [];
+  const groups = groupsOf(plain);
+  const found: string[] = [];
+  // RFC 7915, NAT64 (RFC 6052).
+  if (startsWith(groups, [0, 0, 0, 0, 0xffff, 0]) || startsWith(groups, [0x64, 0xff9b, 0, 0, 0, 0])) {
+    found.push(ipv4(groups, 6));
+  }
+  // 6to4 (RFC 3056).
+  if (startsWith(groups, [0x2002])) found.push(ipv4(groups, 1));
+  // Teredo (RFC 4380): the server, and the client with all bits turned.
+  if (startsWith(groups, [0x2001, 0])) {
+    const turned = groups.map((group) => group ^ 0xffff);
+    found.push(ipv4(groups, 2), ipv4(turned, 6));
+  }
+  // ISATAP (RFC 5214), in any prefix; 0x0200 says that the address is unique worldwide.
+  if (((groups[4] ?? 0) & 0xfdff) === 0 && groups[5] === 0x5efe) found.push(ipv4(groups, 6));
+  return found;
+}
+
+const startsWith = (groups: readonly number[], prefix: readonly number[]): boolean =>
+  prefix.every((group, at) => groups[at] === group);
+
+function ipv4(groups: readonly number[], at: number): string {
+  const [high = 0, low = 0] = groups.slice(at);
+  return [high >> 8, high & 255, low >> 8, low & 255].join(".");
+}
+
+/** The eight groups of an IPv6 address, as `isIP` admits it. */
+function groupsOf(address: string): readonly number[] {
+  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
+  const pair = (high: string, low: string) => ((Number(high) << 8) | Number(low)).toString(16);
+  const [, before = "", a = "", b = "", c = "", d = ""] = dotted ?? [];
+  const text = dotted === null ? address : `${before}${pair(a, b)}:${pair(c, d)}`;
+  const [head = "", tail] = text.split("::");
+  const first = head === "" ? [] : head.split(":");
+  const last = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = new Array<string>(8 - first.length - last.length).fill("0");
+  return [...first, ...zeros, ...last].map((group) => Number.parseInt(group, 16));
+}

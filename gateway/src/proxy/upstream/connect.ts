@@ -1,0 +1,38 @@
+/**
+ * Every connection that configuration causes is opened here, behind the guard: to upstreams, for health checks, and by
+ * plugins. `npm run check` refuses other ways to open one (test/check/check-connections.ts).
+ */
+import { connect as connectPlain, type OnReadOpts, type Socket } from "node:net";
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
+import type { Guard } from "./guard.ts";
+
+export interface ConnectOptions {
+  /** A name or an address. */
+  readonly host: string;
+  readonly port: number;
+  readonly allowHalfOpen?: boolean;
+  /** Where a connection without TLS reads to. Default: it tells by "data". */
+  readonly onread?: OnReadOpts;
+  /** Absent: without TLS. */
+  readonly tls?: Omit<ConnectionOptions, "host" | "port" | "path" | "lookup" | "socket">;
+}
+
+/** A socket that connects. It never throws: a refused address is an "error" of the socket's. */
+export type Connect = (options: ConnectOptions) => Socket | TLSSocket;
+
+export const connectBehind =
+  (guard: Guard): Connect =>
+  ({ host, port, allowHalfOpen = false, onread, tls }) => {
+    try {
+      guard.check(host, port);
+    } catch (error) {
+      return refused(error as Error);
+    }
+    const common = { host, port, lookup: guard.lookup(port), noDelay: true, allowHalfOpen };
+    if (tls !== undefined) return connectTls({ ...tls, ...common });
+    return connectPlain(onread === undefined ? common : { ...common, onread });
+  };
+
+/** It is connecting, as any other, and fails as one whose name could not be looked up. */
+const refused = (error: Error): Socket =>
+  connectPlain({ host: "refused.invalid", port: 1, lookup: (_host, _options, done) => setImmediate(done, error, "") });

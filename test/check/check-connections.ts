@@ -1,0 +1,97 @@
+import ts from "typescript";
+import type { Fault } from "./fault.ts";
+import { type Import, packageOf } from "./find-imports.ts";
+import { isTest } from "./imports.ts";
+import type { SourceFile } from "./source-files.ts";
+
+/** Where connections are opened that configuration may cause, so that each has to pass the guard. */
+const folder = "gateway/src/";
+
+/** What these modules have that opens no connection. Of other modules of theirs, and of anything else in them, nothing. */
+const harmless: Readonly<Record<string, readonly string[]>> = {
+  "node:net": ["isIP", "isIPv4", "isIPv6", "BlockList", "SocketAddress", "createServer"],
+  "node:tls": ["createSecureContext", "rootCertificates", "getCACertificates", "TLSSocket"],
+  "node:http": [
+    "STATUS_CODES",
+    "METHODS",
+    "validateHeaderName",
+    "validateHeaderValue",
+    "createServer",
+    "ServerResponse",
+  ],
+  "node:https": ["createServer"],
+  "node:http2": ["constants", "createServer", "createSecureServer", "performServerHandshake"],
+  "node:dgram": [],
+  undici: [],
+  ioredis: [],
+  pg: [],
+  ws: [],
+  "@grpc/grpc-js": [],
+  "@opentelemetry/exporter-trace-otlp-http": [],
+};
+
+const door = "proxy/upstream/connect.ts";
+const settings = "the process's settings name the destination, not its configuration";
+const nodes = "its destinations are the status listeners of nodes, which configuration cannot name";
+
+/** Files that may all the same, and why. A folder ends in a slash. */
+const exceptions: Readonly<Record<string, string>> = {
+  [door]: "it is the one place that opens connections, behind the guard",
+  "proxy/upstream/probe.ts": `its requests go over connections of ${door}`,
+  "proxy/upstream/tunnel.ts": `its requests go over connections of ${door}`,
+  "proxy/upstream/pools.ts": `undici gets connections of ${door}`,
+  "proxy/http2/upstream-sessions.ts": `its sessions begin on connections of ${door}`,
+  "plugins/rate-limiting/redis-connections.ts": `ioredis gets connections of ${door}`,
+  "proxy/http1/accepted.ts": "it wraps connections that were accepted",
+  "proxy/tracing/tracing.ts": settings,
+  "stores/": settings,
+  "admin/health.ts": nodes,
+  "admin/metrics.ts": nodes,
+  "proxy/status-texts.ts": "it takes reason phrases without an import",
+  "sources/push-server.ts": "it takes `createServer` without an import",
+  "status/server.ts": "it takes `createServer` without an import",
+};
+
+/** Globals that open connections, or reach modules that do without an import. */
+const globals = /^(?:fetch|WebSocket|EventSource|getBuiltinModule|require|createRequire)$/;
+
+/** Finds connections of the gateway that do not pass the guard. */
+export function checkConnections(imports: readonly Import[], files: readonly SourceFile[]): readonly Fault[] {
+  const because = `opens connections beside the guard: use ${folder}${door}, or name the file in check-connections.ts`;
+  return [
+    ...imports
+      .filter(({ file }) => isChecked(file))
+      .flatMap(({ file, line, specifier, names }): Fault[] => {
+        const allowed = harmless[specifier] ?? harmless[packageOf(specifier) ?? ""];
+        if (allowed === undefined || names?.every((name) => allowed.includes(name))) return [];
+        return [{ file, line, message: `takes from ${specifier} what ${because}` }];
+      }),
+    ...files.filter(({ path }) => path.endsWith(".ts") && isChecked(path)).flatMap((file) => globalsOf(file, because)),
+  ];
+}
+
+function isChecked(path: string): boolean {
+  if (!path.startsWith(folder) || isTest(path)) return false;
+  const inside = path.slice(folder.length);
+  return !Object.keys(exceptions).some((each) => (each.endsWith("/") ? inside.startsWith(each) : inside === each));
+}
+
+function globalsOf({ path, text }: SourceFile, because: string): readonly Fault[] {
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
+  const found: Fault[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
+      const { expression } = node;
+      const name = ts.isPropertyAccessExpression(expression) ? expression.name.text : textOf(expression);
+      if (globals.test(name)) {
+        const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
+        found.push({ file: path, line, message: `calls ${name}, which ${because}` });
+      }
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+const textOf = (node: ts.Expression): string => (ts.isIdentifier(node) ? node.text : "");
