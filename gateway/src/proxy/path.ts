@@ -38,12 +38,15 @@ const HASH = 0x23;
  */
 const DOT_SEGMENT_PARAMETER = /\/\.\.?;/;
 
-/** Reads origin form (`/a?b`) and absolute form (`http://host/a?b`). Time is linear in the target's length. */
+/**
+ * Reads origin form (`/a?b`) and absolute form (`http://host/a?b`). Time is linear in the target's length. A fragment is
+ * no part of a target (RFC 9112 section 3.2): servers that are sent one do not agree on what it is.
+ */
 export function parseTarget(target: string): RequestTarget | FaultName {
   if (target.charCodeAt(0) === SLASH) return parseOrigin(target, null);
   const [, authority, rest = ""] = /^https?:\/\/([^/?#]+)(.*)$/is.exec(target) ?? [];
   if (authority === undefined) return "badRequest";
-  return parseOrigin(rest.startsWith("/") ? rest : `/${rest}`, authority.slice(authority.lastIndexOf("@") + 1));
+  return parseOrigin(rest.startsWith("/") ? rest : `/${rest}`, authority);
 }
 
 function parseOrigin(target: string, authority: string | null): RequestTarget | FaultName {
@@ -59,7 +62,8 @@ function parseOrigin(target: string, authority: string | null): RequestTarget | 
     previous = code;
   }
   const sentPath = end === target.length ? target : target.slice(0, end);
-  const query = encodeRaw(queryFrom(target, end));
+  if (target.includes("#", end)) return "badRequest";
+  const query = encodeRaw(target.slice(end));
   if (worst < DECODE && !segments) return { path: sentPath, query, sentPath, authority, plain: worst === SAFE };
   const encoded = encodeRaw(sentPath);
   const path = normalizePath(encoded);
@@ -72,13 +76,6 @@ function parseOrigin(target: string, authority: string | null): RequestTarget | 
 const RAW_BYTES = /[\x80-\xff]/g;
 const encodeRaw = (text: string): string => (text === "" ? text : text.replace(RAW_BYTES, encodeByte));
 const encodeByte = (byte: string): string => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`;
-
-/** A fragment is not for us to see; nginx drops it too. */
-function queryFrom(target: string, end: number): string {
-  if (end === target.length || target.charCodeAt(end) === HASH) return "";
-  const fragment = target.indexOf("#", end);
-  return fragment < 0 ? target.slice(end) : target.slice(end, fragment);
-}
 
 /** Kong's set: what is not in it leaves as %XX. `%` is in it, because what is still encoded was kept so on purpose. */
 const UNSAFE = /[^!#$&'()*+,/:;=?@[\]A-Za-z0-9\-_.~%]+/g;

@@ -52,7 +52,7 @@ export class IncomingRequest implements ExchangeRequest, MatchRequest {
   static of(head: RequestHead, trust: Trust): IncomingRequest | FaultName {
     const target = parseTarget(head.target);
     if (typeof target === "string") return head.fault ?? target;
-    if (target.authority !== null && !HOST.test(target.authority)) return "badRequest";
+    if (target.authority !== null && !isOnlyHost(head, target.authority)) return "badRequest";
     return head.fault ?? new IncomingRequest(head, target, trust);
   }
 
@@ -89,6 +89,20 @@ export class IncomingRequest implements ExchangeRequest, MatchRequest {
 /** RFC 3986: a name or an address, and perhaps a port up to 65535, whose digits may be missing; or nothing at all. */
 export const HOST =
   /^(?:(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})+)(?::0*(?:\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])?)?)?$/i;
+
+/** Whether an absolute target names a host, and the Host header names no other (RFC 9112 section 3.2.2). */
+function isOnlyHost(head: RequestHead, authority: string): boolean {
+  if (!HOST.test(authority)) return false;
+  const host = head.header("host");
+  const port = /^https/i.test(head.target) ? "443" : "80";
+  return host === undefined || withPort(authority, port) === withPort(host, port);
+}
+
+/** With the default port where there is none. */
+function withPort(host: string, port: string): string {
+  const [, name = "", digits] = /^(.*?)(?::(\d*))?$/.exec(host) ?? [];
+  return `${name.toLowerCase()}:${Number(digits) || port}`;
+}
 
 const forwardedScheme = (value: string | undefined): "http" | "https" | undefined =>
   value === "http" || value === "https" ? value : undefined;

@@ -16,12 +16,10 @@ async function startSaying(test: TestContext, answer: string): Promise<{ port: n
   return { port: portOf(await listen(test, server)), sockets };
 }
 
-/** `binds`: the engines that are so strict; all when it is left out. */
 interface Case {
   readonly says: string;
   readonly bytes: string;
   readonly status: number;
-  readonly binds?: readonly string[];
 }
 
 const head = (lines: string, body = "") => `POST / HTTP/1.1\r\nHost: a\r\n${lines}\r\n${body}`;
@@ -29,11 +27,11 @@ const head = (lines: string, body = "") => `POST / HTTP/1.1\r\nHost: a\r\n${line
 const requests: readonly Case[] = [
   { says: "a signed length", bytes: head("Content-Length: +1\r\n", "x"), status: 400 },
   { says: "an empty length", bytes: head("Content-Length:\r\n"), status: 400 },
-  { says: "a padded length", bytes: head("Content-Length: 01\r\n", "x"), status: 400, binds: ["http1"] },
+  { says: "a padded length", bytes: head("Content-Length: 01\r\n", "x"), status: 400 },
   { says: "a length that is repeated", bytes: head("Content-Length: 1\r\nContent-Length: 1\r\n", "x"), status: 400 },
   { says: "a length in a list", bytes: head("Content-Length: 1, 1\r\n", "x"), status: 400 },
   { says: "whitespace before a colon", bytes: head("X : 1\r\n"), status: 400 },
-  { says: "a folded line", bytes: head("X: 1\r\n 2\r\n"), status: 400, binds: ["http1"] },
+  { says: "a folded line", bytes: head("X: 1\r\n 2\r\n"), status: 400 },
   { says: "a bare line feed", bytes: "GET / HTTP/1.1\nHost: a\r\n\r\n", status: 400 },
   { says: "a bare carriage return", bytes: head("X: a\rb\r\n"), status: 400 },
   { says: "a NUL", bytes: head("X: a\0b\r\n"), status: 400 },
@@ -41,9 +39,8 @@ const requests: readonly Case[] = [
     says: "chunked twice",
     bytes: head("Transfer-Encoding: chunked, chunked\r\n", "0\r\n\r\n"),
     status: 400,
-    binds: ["http1"],
   },
-  { says: "an expectation that nobody knows", bytes: head("Expect: a-wonder\r\n"), status: 417, binds: ["http1"] },
+  { says: "an expectation that nobody knows", bytes: head("Expect: a-wonder\r\n"), status: 417 },
   { says: "a port that is none", bytes: "GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n", status: 400 },
   { says: "a port without a host", bytes: "GET / HTTP/1.1\r\nHost: :80\r\n\r\n", status: 400 },
   { says: "a host with an escape that is none", bytes: "GET / HTTP/1.1\r\nHost: a%zz\r\n\r\n", status: 400 },
@@ -52,13 +49,13 @@ const requests: readonly Case[] = [
     says: "a target of another host",
     bytes: "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n",
     status: 400,
-    binds: ["http1"],
   },
+  { says: "a target with a user", bytes: "GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n", status: 400 },
+  { says: "a target with a fragment", bytes: "GET /#a HTTP/1.1\r\nHost: a\r\n\r\n", status: 400 },
   {
     says: "a target that is too long",
     bytes: `GET /${"a".repeat(9000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
     status: 414,
-    binds: ["http1"],
   },
 ];
 
@@ -68,10 +65,16 @@ const responses: readonly Case[] = [
     bytes: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
     status: 502,
   },
+  { says: "a reason with a control", bytes: "HTTP/1.1 200 O\x01K\r\nContent-Length: 0\r\n\r\n", status: 502 },
+  {
+    says: "a coding that nobody knows",
+    bytes: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    status: 502,
+  },
   { says: "two lengths", bytes: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", status: 502 },
   { says: "whitespace before a colon", bytes: "HTTP/1.1 200 OK\r\nX : 1\r\n\r\n", status: 502 },
   { says: "a status of two digits", bytes: "HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n", status: 502 },
-  { says: "a bare line feed", bytes: "HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n", status: 502, binds: ["http1"] },
+  { says: "a bare line feed", bytes: "HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n", status: 502 },
   {
     says: "a switch of protocols that nobody asked for",
     bytes: "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
@@ -79,12 +82,13 @@ const responses: readonly Case[] = [
   },
 ];
 
-const boundBy = (cases: readonly Case[], { name }: Engine) =>
-  cases.filter(({ binds }) => binds?.includes(name) ?? true);
+const UPGRADE =
+  "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
 
 export function strictnessSuite(engine: Engine): void {
   describe(`strictness (${engine.name})`, () => {
-    for (const { says, bytes, status } of boundBy(requests, engine)) {
+    for (const { says, bytes, status } of requests) {
       it(`refuses a request with ${says}, closes, and forwards nothing`, async (test) => {
         let forwarded = 0;
         const upstream = await listen(
@@ -99,12 +103,18 @@ export function strictnessSuite(engine: Engine): void {
       });
     }
 
-    for (const { says, bytes, status } of boundBy(responses, engine)) {
+    for (const { says, bytes, status } of responses) {
       it(`answers ${status} for a response with ${says}, and closes its connection`, async (test) => {
         const { port: upstream, sockets } = await startSaying(test, bytes);
         const { port } = await startRig(test, engine, { upstream, service: { retries: 0 } });
         assert.equal((await send(port)).status, status);
         for (const socket of sockets) if (!socket.closed) await once(socket.resume(), "close");
+      });
+
+      it(`answers ${status} for a response with ${says} to an upgrade`, async (test) => {
+        const { port: upstream } = await startSaying(test, bytes);
+        const { port } = await startRig(test, engine, { upstream, service: { retries: 0 } });
+        assert.match(await sendRaw(test, port, UPGRADE), new RegExp(`^HTTP/1\\.1 ${status} `));
       });
     }
 

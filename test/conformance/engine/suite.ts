@@ -17,6 +17,7 @@ import { interimSuite } from "./interims.ts";
 import { largeBodySuite } from "./large-bodies.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
 import { lostBodySuite } from "./lost-bodies.ts";
+import { malformedSuite } from "./malformed.ts";
 import { pathSuite } from "./paths.ts";
 import { pipelineSuite } from "./pipelines.ts";
 import type { Engine } from "./rig.ts";
@@ -44,6 +45,7 @@ export function engineSuite(engine: Engine): void {
   lifecycleSuite(engine);
   drainSuite(engine);
   strictnessSuite(engine);
+  malformedSuite(engine);
   pathSuite(engine);
   hostileSuite(engine);
   pipelineSuite(engine);

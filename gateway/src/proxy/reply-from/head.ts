@@ -2,10 +2,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { FaultName } from "../faults.ts";
 import type { Traffic } from "../live-exchange.ts";
-import { HOST, type RequestHead } from "../request.ts";
+import type { RequestHead } from "../request.ts";
 import { StreamedBody } from "../streamed-body.ts";
+import { headFault } from "./head-fault.ts";
 
 /** Fastify keeps the request target here when it is told to route by another. */
 type Rewritten = IncomingMessage & { readonly originalUrl?: string };
@@ -14,11 +14,12 @@ export function headOf(incoming: Rewritten): RequestHead {
   const { headers, rawHeaders, socket } = incoming;
   const declared = headers["content-length"];
   const hasBody = headers["transfer-encoding"] !== undefined || (declared !== undefined && declared !== "0");
+  const target = incoming.originalUrl ?? incoming.url ?? "";
   return {
     method: incoming.method ?? "",
-    target: incoming.originalUrl ?? incoming.url ?? "",
+    target,
     httpVersion: incoming.httpVersion,
-    fault: headFault(incoming),
+    fault: headFault(incoming, target),
     rawHeaders,
     peerAddress: socket.remoteAddress ?? "",
     port: socket.localPort ?? 0,
@@ -37,27 +38,6 @@ export function headOf(incoming: Rewritten): RequestHead {
       return values;
     },
   };
-}
-
-/** Version, framing and host of a request; null when all is well. */
-function headFault({ httpVersion, headers, rawHeaders }: IncomingMessage): FaultName | null {
-  if (httpVersion !== "1.1" && httpVersion !== "1.0") return "unknownVersion";
-  const coding = headers["transfer-encoding"];
-  // Of HTTP/1.0 its framing counts as faulty (RFC 9112 section 6.1); other codings are not for us to undo.
-  if (coding !== undefined && httpVersion === "1.0") return "badRequest";
-  if (coding !== undefined && coding.toLowerCase() !== "chunked") return "unknownCoding";
-  if (!HOST.test(headers.host ?? "")) return "badRequest";
-  const hosts = countHosts(rawHeaders);
-  return hosts > 1 || (hosts === 0 && httpVersion === "1.1") ? "badRequest" : null;
-}
-
-function countHosts(rawHeaders: readonly string[]): number {
-  let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? "";
-    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
-  }
-  return hosts;
 }
 
 function security(socket: Socket): Pick<RequestHead, "scheme" | "serverName" | "tlsVersion"> {

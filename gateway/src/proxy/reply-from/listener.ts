@@ -8,6 +8,7 @@ import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { countConnections } from "../connection-counts.ts";
 import type { CreateProxy } from "../engine.ts";
 import type { FaultName } from "../faults.ts";
+import { defaultHeadLimits } from "../http1/parse/request-head.ts";
 import { ownPlaces } from "../own-places.ts";
 import { type Opened, Pipeline } from "../pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../settings.ts";
@@ -104,6 +105,11 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   server.on("upgrade", (incoming: IncomingMessage, _socket: Duplex, first: Buffer) => {
     if (!distrusted.has(incoming.socket)) serveUpgrade({ pipeline, connect, log, tunnels }, incoming, first);
   });
+
+  // Else Node answers in its own words, and reads on.
+  server.on("checkExpectation", (incoming: IncomingMessage, response) => server.emit("request", incoming, response));
+  // One more than may come: Node drops those beyond without a word.
+  server.maxHeadersCount = defaultHeadLimits.count + 1;
 
   // Else Node hangs up without a word.
   server.on("connect", (incoming: IncomingMessage) =>

@@ -5,12 +5,14 @@ import type { Attempts } from "../../balance/attempts.ts";
 import type { Target } from "../../runtime/runtime.ts";
 import type { RawHeaders } from "../client-headers.ts";
 import type { FaultName } from "../faults.ts";
+import { unreadable } from "../http1/upstream-errors.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
 import { StreamedBody } from "../streamed-body.ts";
 import { codeOf, faultOf, mayRetry, signOf } from "./failure.ts";
 import { headersFor } from "./host.ts";
 import type { Pools } from "./pools.ts";
+import { responseFault } from "./response-fault.ts";
 
 /** Who gets the response. */
 export interface CallListener {
@@ -141,11 +143,17 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Controller, status: number, _headers: object, statusText = ""): void {
     if (status < 200 || this.#state === "over") return;
+    const headers = flat(controller.rawHeaders);
+    const fault = responseFault(headers, statusText);
+    if (fault !== null) {
+      controller.abort(unreadable(fault));
+      return;
+    }
     this.#state = "answered";
     this.#status = status;
     this.#silence?.refresh();
     this.#attempts.answered(status);
-    this.#listener.head(status, flat(controller.rawHeaders), statusText);
+    this.#listener.head(status, headers, statusText);
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {

@@ -3,12 +3,13 @@ import { type ClientRequest, type IncomingMessage, request as requestHttp } from
 import { request as requestHttps } from "node:https";
 import type { Duplex } from "node:stream";
 import type { FaultName } from "../faults.ts";
-import { unaskedProtocol } from "../http1/upstream-errors.ts";
+import { unaskedProtocol, unreadable } from "../http1/upstream-errors.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
 import type { Connect } from "./connect.ts";
 import { faultOf, mayRetry, signOf } from "./failure.ts";
 import { headersFor } from "./host.ts";
+import { responseFault } from "./response-fault.ts";
 
 class TunnelTimeoutError extends Error {
   override readonly name = "TunnelTimeoutError";
@@ -116,6 +117,12 @@ export function openTunnel({ exchange, forward, headers, connect, listener }: Tu
     });
     request.once("response", (response) => {
       clearTimeout(timer);
+      const fault = responseFault(response.rawHeaders, response.statusMessage ?? "");
+      if (fault !== null) {
+        response.destroy();
+        failed(unreadable(fault), true);
+        return;
+      }
       over = true;
       attempts.answered(response.statusCode ?? 502);
       listener.refused(response);

@@ -1,0 +1,54 @@
+/** What Node's parser lets through in a request's head and the http1 engine refuses, as far as Node shows it. */
+import type { IncomingMessage } from "node:http";
+import type { FaultName } from "../faults.ts";
+import { connectionNames } from "../header-names.ts";
+import { defaultHeadLimits } from "../http1/parse/request-head.ts";
+import { HOST } from "../request.ts";
+
+/** As in the http1 engine: `keep-alive`, `close` and `upgrade` do not count there. */
+const MOST_CONNECTION_OPTIONS = 32;
+
+/** Digits without zeros before them: parsers do not agree on the others (RFC 9110 section 8.6). */
+const LENGTH = /^(?:0|[1-9]\d{0,15})$/;
+
+/** Null when there is none. */
+export function headFault(incoming: IncomingMessage, target: string): FaultName | null {
+  const { httpVersion, headers, rawHeaders, method = "" } = incoming;
+  if (`${method} ${target} HTTP/1.1\r\n`.length > defaultHeadLimits.line) return "targetTooLong";
+  if (rawHeaders.length / 2 > defaultHeadLimits.count) return "headTooLarge";
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return "unknownVersion";
+  if (!HOST.test(headers.host ?? "")) return "badRequest";
+  const hosts = countHosts(rawHeaders);
+  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) return "badRequest";
+  const options = connectionNames(headers.connection);
+  if (options !== null && options.size > MOST_CONNECTION_OPTIONS) return "badRequest";
+  return bodyFault(incoming) ?? expectationFault(incoming);
+}
+
+function bodyFault({ httpVersion, headers }: IncomingMessage): FaultName | null {
+  const length = headers["content-length"];
+  if (length !== undefined && !(LENGTH.test(length) && Number.isSafeInteger(Number(length)))) return "badRequest";
+  const coding = headers["transfer-encoding"]?.toLowerCase();
+  if (coding === undefined || (coding === "chunked" && httpVersion === "1.1")) return null;
+  // Of HTTP/1.0 its framing counts as faulty (RFC 9112 section 6.1); codings before the chunks are not for us to undo.
+  return httpVersion === "1.1" && UNKNOWN_CODING.test(coding) ? "unknownCoding" : "badRequest";
+}
+
+/** A list of tokens that ends in its only `chunked`. */
+const UNKNOWN_CODING = /^(?:(?!chunked[\t ]*,)[!#$%&'*+\-.^_`|~\da-z]+[\t ]*,[\t ]*)+chunked$/;
+
+/** There is only one expectation; HTTP/1.0 has none (RFC 9110 section 10.1.1). */
+function expectationFault({ httpVersion, headers: { expect } }: IncomingMessage): FaultName | null {
+  return expect === undefined || httpVersion === "1.0" || expect.toLowerCase() === "100-continue"
+    ? null
+    : "unknownExpectation";
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+  }
+  return hosts;
+}

@@ -1,0 +1,191 @@
+/** Every message that the parser of http1 refuses, sent through each engine: what comes of it at the other end. */
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { fault, faultOf } from "../../../gateway/src/proxy/http1/parse/faults.ts";
+import type { Case } from "../http1/cases/case.ts";
+import { chunks, extensions, trailers } from "../http1/cases/chunks.ts";
+import { codings, connections, lengths } from "../http1/cases/framing.ts";
+import { headerLines } from "../http1/cases/header-lines.ts";
+import { limits } from "../http1/cases/limits.ts";
+import { requestLines } from "../http1/cases/request-lines.ts";
+import { responseBodies, responseHeaders, statusLines } from "../http1/cases/responses.ts";
+import { targets } from "../http1/cases/targets.ts";
+import { dial, sendRaw, until } from "./client.ts";
+import { type Engine, listen, portOf, startRig } from "./rig.ts";
+
+interface Difference {
+  /** What the client gets; 0: its connection is closed without an answer. */
+  readonly status: number;
+  /** Why nothing can be smuggled, split or hidden. */
+  readonly why: string;
+  /** The engine reads on: it answers when the client ends its side. */
+  readonly waits?: true;
+}
+
+type Differences = Readonly<Record<string, Difference>>;
+
+const same = (names: readonly string[], difference: Difference): Differences =>
+  Object.fromEntries(names.map((name) => [name, difference]));
+
+const REFUSED = "refused all the same";
+
+const emptyLines: Differences = {
+  "two empty lines before it": { status: 200, why: "all empty lines before a request are dropped" },
+};
+
+/** By engine and by the case's name: what an engine makes of a request that the parser of http1 refuses. */
+const requestDifferences: Readonly<Record<string, Differences>> = {
+  http1: {
+    ...emptyLines,
+    ...same(["too many", "one that is too large"], { status: 400, why: `${REFUSED}: trailers are part of the body` }),
+  },
+  // Node shows the bytes of none of these.
+  "reply-from": {
+    ...emptyLines,
+    ...same(["a bare line feed before it", "a bare carriage return before it"], {
+      status: 200,
+      why: "the parser drops line ends before a request, and the request line is written anew",
+    }),
+    ...same(["two spaces behind the method", "two spaces before the version"], {
+      status: 200,
+      why: "a target has no spaces, so there is one reading; the request line is written anew",
+    }),
+    ...same(["HTTP/1.2", "HTTP/1.9", "HTTP/3.0", "the preface of HTTP/2"], {
+      status: 400,
+      why: `${REFUSED}: the parser does not tell why`,
+    }),
+    "a line feed behind the target": { status: 505, why: `${REFUSED}: the parser reads HTTP/0.9` },
+    "another protocol's request": { status: 404, why: `${REFUSED}: Fastify does not know the method` },
+    "a space behind the coding": { status: 200, why: "the parser reads `chunked`, and the body is framed anew" },
+    "gzip and chunks apart": { status: 501, why: `${REFUSED}: Node joins the lines` },
+    ...same(["the largest size", "a size of 14 digits"], {
+      status: 400,
+      why: "the parser reads sizes of 64 bits exactly, and the body is framed anew",
+      waits: true,
+    }),
+    ...same(["257 bytes", "no name but a value", "no value", "two semicolons", "a quote within a value"], {
+      status: 200,
+      why: "the parser drops extensions, and the body is framed anew",
+    }),
+    "a little with each of very many chunks": {
+      status: 400,
+      why: "extensions count for what a client has sent and keep nothing in memory",
+      waits: true,
+    },
+    ...same(["too many", "one that is too large"], { status: 200, why: "trailers of requests are dropped" }),
+    ...same(["a request line that does not end", "a query that does not end", "whitespace that does not end"], {
+      status: 400,
+      why: "the parser limits the head as a whole; nothing is forwarded before its end",
+      waits: true,
+    }),
+    "a method that does not end": { status: 400, why: `${REFUSED}: the parser knows no such method` },
+  },
+};
+
+/** As `requestDifferences`, for responses of an upstream. */
+const responseDifferences: Readonly<Record<string, Differences>> = {
+  http1: same(["a chunk size that is none", "chunks that end with line feeds"], {
+    status: 200,
+    why: "the head was sent before the fault came; the client sees its connection break off",
+  }),
+  // undici shows the bytes of none of these.
+  "reply-from": {
+    ...same(["HTTP/2.0", "another protocol"], {
+      status: 200,
+      why: "the parser reads the version as one of HTTP/1.x; the head is written anew",
+    }),
+    "an empty line before it": { status: 200, why: "the parser drops the line; the head is written anew" },
+    "chunks in HTTP/1.0": { status: 200, why: "the parser reads the chunks, and the body is framed anew" },
+    ...same(["a chunk size that is none", "chunks that end with line feeds"], {
+      status: 0,
+      why: "the head is held until the body comes; the client sees its connection break off",
+    }),
+  },
+};
+
+type Table = readonly [subject: string, rows: readonly Case[]];
+
+const requests: readonly Table[] = [
+  ["request lines", requestLines],
+  ["targets and hosts", targets],
+  ["header lines", headerLines],
+  ["lengths", lengths],
+  ["transfer codings", codings],
+  ["connections", connections],
+  ["chunks", chunks],
+  ["chunk extensions", extensions],
+  ["trailers", trailers],
+  ["limits", limits],
+];
+
+const responses: readonly Table[] = [
+  ["status lines", statusLines],
+  ["bodies of responses", responseBodies],
+  ["headers of responses", responseHeaders],
+];
+
+/** Those that the parser refuses. */
+const refused = (rows: readonly Case[]) =>
+  rows.flatMap((row) => {
+    const { expect, asked } = row;
+    // No client of a reverse proxy gets as far as CONNECT.
+    if (typeof expect !== "string" || expect === "more" || asked === "CONNECT") return [];
+    return [{ ...row, status: faultOf(fault[expect]).status }];
+  });
+
+/** Of the last answer. */
+const statusOf = (answers: string): number => Number([...answers.matchAll(/HTTP\/1\.1 (\d{3})/g)].at(-1)?.[1] ?? 0);
+
+/** What comes back for a request that is refused, up to the connection's end, or else the head of its answer. */
+async function answerTo(test: TestContext, port: number, bytes: string, difference?: Difference): Promise<string> {
+  if (difference === undefined) return sendRaw(test, port, bytes);
+  const socket = await dial(test, port);
+  const answer = until(socket, "\r\n\r\n");
+  if (difference.waits) socket.end(bytes, "latin1");
+  else socket.write(bytes, "latin1");
+  return answer;
+}
+
+export function malformedSuite(engine: Engine): void {
+  describe(`malformed messages (${engine.name})`, () => {
+    const differingRequests = requestDifferences[engine.name] ?? {};
+    for (const [subject, rows] of requests) {
+      it(`answers each malformed request as its fault says, or a difference says why not: ${subject}`, async (test) => {
+        const { port } = await startRig(test, engine, {
+          upstream: (incoming, response) =>
+            incoming
+              .on("error", () => {})
+              .resume()
+              .on("end", () => response.end("ok")),
+        });
+        const got: Record<string, number> = {};
+        const expected: Record<string, number> = {};
+        for (const { name, bytes, status } of refused(rows)) {
+          got[name] = statusOf(await answerTo(test, port, bytes, differingRequests[name]));
+          expected[name] = differingRequests[name]?.status ?? status;
+        }
+        assert.deepEqual(got, expected);
+      });
+    }
+
+    const differingResponses = responseDifferences[engine.name] ?? {};
+    for (const [subject, rows] of responses) {
+      it(`answers 502 for each malformed response, or a difference says why not: ${subject}`, async (test) => {
+        const got: Record<string, number> = {};
+        const expected: Record<string, number> = {};
+        for (const { name, bytes, asked = "GET" } of refused(rows)) {
+          const upstream = await listen(
+            test,
+            createServer((socket) => socket.on("error", () => {}).once("data", () => socket.end(bytes, "latin1"))),
+          );
+          const { port } = await startRig(test, engine, { upstream: portOf(upstream), service: { retries: 0 } });
+          const head = `${asked} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+          got[name] = statusOf(await sendRaw(test, port, head));
+          expected[name] = differingResponses[name]?.status ?? 502;
+        }
+        assert.deepEqual(got, expected);
+      });
+    }
+  });
+}
