@@ -29,6 +29,9 @@ export const chosenAddresses = (env: NodeJS.ProcessEnv): Chosen =>
     Object.entries(addresses).map(([name, { setting, standard }]) => [name, env[setting] || standard]),
   ) as Record<Name, string>;
 
+/** The addresses that the pages of the documentation have. */
+export const standardAddresses: Chosen = chosenAddresses({});
+
 /** Settings of a process; undefined takes a variable of ours away. */
 export type Env = Readonly<Record<string, string | undefined>>;
 

@@ -1,6 +1,8 @@
 /** What the pages of docs/how-to tell a person to type. */
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { Cluster } from "../../cluster/pods/cluster.ts";
 
 const folder = resolve(import.meta.dirname, "../../../docs/how-to");
 
@@ -9,4 +11,23 @@ export function blocksOf(page: string, section: string): readonly string[] {
   const [, body = ""] = readFileSync(join(folder, page), "utf8").split(`\n## ${section}\n`);
   const [part = ""] = body.split("\n## ");
   return [...part.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands = ""]) => commands);
+}
+
+export interface Pasted {
+  readonly page: string;
+  readonly section: string;
+  /** Lines of the shell before the block: what stands for steps that the suite has done in another way. */
+  readonly setUp: string;
+  /** Where the block is pasted. Default: the suite's own folder. */
+  readonly cwd?: string;
+}
+
+/** Pastes the one block of a section as it stands: what begins to listen in it is asked once it listens. */
+export async function answersWhenPasted(cluster: Cluster, { page, section, setUp, cwd }: Pasted): Promise<void> {
+  const [block = "", ...more] = blocksOf(page, section);
+  assert.deepEqual([block.includes("port-forward"), more], [true, []]);
+  const ending = "answered=$?\nkill $!\nexit $answered";
+  const { code, stdout, stderr } = await cluster.run("sh", ["-c", `${setUp}\n${block}${ending}`], { cwd });
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /\{"data":\{"users":\[.*\]\}\}/);
 }

@@ -15,11 +15,14 @@ import { images } from "../../images/images.ts";
 import { startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
 import { typeInShell } from "../../product/printed-tour.ts";
 import { type ClientPod, startClient } from "./client-pod.ts";
+import { answersWhenPasted } from "./pages.ts";
 import { killUp } from "./pulumi-killed.ts";
 import { giveAddress, servers, startServers } from "./pulumi-servers.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const folder = temporaryFolder("pulumi");
+/** As the page has it, below the folder in which somebody types. */
+const work = join(folder.path, ".sluice");
 const passphrase = "of-the-suite";
 let cluster: Cluster;
 let project: Project;
@@ -40,7 +43,7 @@ before(async () => {
   const { tar, images: built } = await images();
   cluster = await startCluster({ images: [tar] });
   project = await openProject({
-    folder: join(folder.path, "pulumi"),
+    folder: join(work, "pulumi"),
     kubeconfig: await cluster.outsideKubeconfig(),
     passphrase,
   });
@@ -96,7 +99,7 @@ test("npm run deploy brings the CRDs and dev from nothing: every pod is Ready, a
   const command = await startProcess(process.execPath, [join(root, "test/deploy/main.ts"), "dev"], {
     name: "npm run deploy",
     env: {
-      SLUICE_WORK: folder.path,
+      SLUICE_WORK: work,
       PULUMI_CONFIG_PASSPHRASE: passphrase,
       KUBECONFIG: project.env.KUBECONFIG,
       PULUMI_BACKEND_URL: undefined,
@@ -116,6 +119,15 @@ test("npm run deploy brings the CRDs and dev from nothing: every pod is Ready, a
   assert.deepEqual(parts.toSorted(), ["admin", "gateway", "operator", "postgres", "redis", "user-api"]);
   const namespace = JSON.parse(await cluster.kubectl(["get", "namespace", "sluice-dev", "--output=json"]));
   assert.equal(namespace.metadata.labels["pod-security.kubernetes.io/enforce"], "restricted");
+});
+
+test("the block of the page, Use it, is answered by the user API when it is pasted as a whole", async () => {
+  const { PATH, KUBECONFIG: _outside, ...env } = project.env;
+  const settings = Object.entries({ ...env, PATH: `${PATH}:$PATH` }).map(
+    ([name, value]) => `export ${name}="${value}"`,
+  );
+  const setUp = settings.join("\n");
+  await answersWhenPasted(cluster, { page: "deploy-with-pulumi.md", section: "Use it", setUp, cwd: folder.path });
 });
 
 test("a second preview finds nothing to change, after a look at the cluster too", async () => {

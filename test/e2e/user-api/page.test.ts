@@ -6,7 +6,9 @@ import { test } from "node:test";
 import { parse } from "yaml";
 import { root } from "../../check/source-files.ts";
 import { outcomeOf, readResources } from "../../golden/scene.ts";
-import { freePort, startProcess, temporaryFolder } from "../../process/index.ts";
+import { startProcess, temporaryFolder } from "../../process/index.ts";
+import { refuseTakenPorts } from "../../start/ports.ts";
+import { standardAddresses } from "../../start/processes.ts";
 
 const page = readFileSync(join(root, "docs/how-to/tell-an-upstream-who-asks.md"), "utf8");
 const consoles = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, lines = ""]) => lines);
@@ -15,7 +17,7 @@ const shown = consoles.filter((block) => block.startsWith("$ ")).join("");
 test("the commands of the page print what the page shows", async (context) => {
   const folder = temporaryFolder("page");
   context.after(() => folder.remove());
-  const [api, proxy, status] = [await freePort(), await freePort(), await freePort()];
+  await refuseTakenPorts(standardAddresses);
   const main = (workspace: string) => `exec '${process.execPath}' '${join(root, workspace, "src/main.ts")}'`;
   const script = [
     "exec 2>&1",
@@ -23,16 +25,11 @@ test("the commands of the page print what the page shows", async (context) => {
     `sluice() { ${main("gateway")} "$@"; }`,
     `sluice-user-api() { ${main("user-api")} "$@"; }`,
     "trap 'kill $(jobs -p); wait' EXIT",
-    `export SLUICE_USER_API_LISTEN=127.0.0.1:${api} SLUICE_PROXY_LISTEN=127.0.0.1:${proxy}`,
-    `export SLUICE_STATUS_LISTEN=127.0.0.1:${status}`,
     shown
       .split("\n")
       .map((line) => (line.startsWith("$ ") ? line.slice(2) : line))
       .filter((line) => !printed.includes(line))
-      .join("\n")
-      .replaceAll(":4000", `:${api}`)
-      .replaceAll(":8000", `:${proxy}`)
-      .replaceAll(":8100", `:${status}`),
+      .join("\n"),
   ];
   writeFileSync(join(folder.path, "page.sh"), script.join("\n"));
   const shell = await startProcess("bash", ["page.sh"], { name: "page", cwd: folder.path });

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { knownVariables } from "../../crds/model/src/settings/known-variables.ts";
+import { root, sourcePaths } from "../check/source-files.ts";
+
+const pages = sourcePaths().filter((path) => path.endsWith(".md") && !path.startsWith("test/"));
+
+/** `SLUICE_PG_*` and `SLUICE_USER_API_…` mean all settings that begin so. */
+const isKnown = (name: string, next: string): boolean =>
+  knownVariables.includes(name) ||
+  (name.endsWith("_") && next !== "" && knownVariables.some((known) => known.startsWith(name)));
+
+for (const page of pages) {
+  test(`every setting that ${page} names exists`, () => {
+    const text = readFileSync(join(root, page), "utf8");
+    const named = [...text.matchAll(/\b(SLUICE_[A-Z0-9_]+)(.?)/g)];
+    assert.deepEqual(
+      named.flatMap(([, name = "", next = ""]) => (isKnown(name, next) ? [] : [name])),
+      [],
+    );
+  });
+}
