@@ -34,7 +34,7 @@ export interface HeaderEdit {
   readonly values: readonly string[];
   /** Whether values that are there already go away. */
   readonly replaces: boolean;
-  /** The name with - for _ when values under its other spellings (`X_Name` for `X-Name`) go away too, else null. */
+  /** The folded name when values under its other spellings (`X_Name` for `X-Name`) go away too, else null. */
   readonly insists: string | null;
   /** The values as lines of a head. */
   readonly lines: string;

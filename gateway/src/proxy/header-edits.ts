@@ -1,17 +1,16 @@
 import type { HeaderEdit, HeaderEditGroup, HeaderEdits } from "./exchange.ts";
 import { HeaderName } from "./header-name.ts";
+import { foldedName } from "./header-names.ts";
 
 /** The edit that gives a header one value, whatever it had. Who makes it once need not make it for every request. */
 export const settingHeader = (name: string | HeaderName, value: string): HeaderEdit =>
   editOf(headerName(name), [wireValue(value)], true);
 
-/** As `settingHeader`, for what an upstream relies on: some take `X_Name` for `X-Name`, so no other spelling passes. */
+/** As `settingHeader`, for what an upstream relies on: no other spelling of the name passes (see `foldedName`). */
 export function insistingHeader(name: string, value: string): HeaderEdit {
   const edit = settingHeader(name, value);
-  return { ...edit, insists: spelling(edit.header.lower) };
+  return { ...edit, insists: foldedName(edit.header.lower) };
 }
-
-const spelling = (lower: string): string => lower.replaceAll("_", "-");
 
 /** The edit that takes a header away. */
 export const removingHeader = (name: string): HeaderEdit => editOf(new HeaderName(name), [], true);
@@ -95,7 +94,7 @@ export class HeaderEditList implements HeaderEdits {
   replaces(lower: string): boolean {
     const at = this.#indexOf(lower);
     if (at >= 0 && this.#all[at]?.replaces === true) return true;
-    return this.#insists && this.#edits.some(({ insists }) => insists === spelling(lower));
+    return this.#insists && this.#edits.some(({ insists }) => insists === foldedName(lower));
   }
 
   /** What was set, as lines of a head. */
@@ -123,7 +122,7 @@ export class HeaderEditList implements HeaderEdits {
   #insistOn(name: string): void {
     this.#insists = true;
     for (let at = this.#edits.length - 1; at >= 0; at--) {
-      if (spelling(this.#edits[at]?.header.lower ?? "") === name) this.#edits.splice(at, 1);
+      if (foldedName(this.#edits[at]?.header.lower ?? "") === name) this.#edits.splice(at, 1);
     }
   }
 

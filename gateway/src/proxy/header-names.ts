@@ -37,6 +37,22 @@ function ownNames(naming: ProxySettings["naming"]): OwnNames {
   return { ...names, all: new Set(Object.values(names).map(({ lower }) => lower)) };
 }
 
+/** 1 for what `foldedName` keeps: letters in lower case, digits and dashes. */
+const keptInNames = new Uint8Array(256);
+for (const character of "-0123456789abcdefghijklmnopqrstuvwxyz") keptInNames[character.charCodeAt(0)] = 1;
+
+/**
+ * A name in lower case with a dash for each character that is neither letter nor digit. Upstreams that make variables of
+ * headers write `_` for a dash (RFC 3875 section 4.1.18), and some for other characters too (PHP for a dot, lighttpd for
+ * all of them), so that `X.Real_IP` reads as `X-Real-IP` there (RFC 9110 section 17.10).
+ */
+export function foldedName(lower: string): string {
+  for (let at = 0; at < lower.length; at++) {
+    if (keptInNames[lower.charCodeAt(at)] !== 1) return lower.replace(/[^\da-z]/g, "-");
+  }
+  return lower;
+}
+
 /** Belong to one connection and not to the message (RFC 9110 section 7.6.1, and what clients make of it). */
 export const hopByHop: ReadonlySet<string> = new Set([
   "connection",

@@ -2,7 +2,7 @@
 import type { Target } from "../runtime/runtime.ts";
 import { VIA } from "./client-headers.ts";
 import { HeaderName, UsualHeaderName } from "./header-name.ts";
-import { connectionNames, type HeaderStyle, hopByHop } from "./header-names.ts";
+import { connectionNames, foldedName, type HeaderStyle, hopByHop } from "./header-names.ts";
 import { HeaderList, type HeaderSink } from "./header-sink.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 import { escapePath } from "./path.ts";
@@ -37,7 +37,8 @@ export function upstreamHeaders(exchange: LiveExchange, style: HeaderStyle): rea
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? "";
     const lower = name.toLowerCase();
-    if (isReplaced(lower) || style.names.all.has(lower) || listed?.has(lower)) continue;
+    const folded = foldedName(lower);
+    if (isReplacedName(folded) || style.names.all.has(folded) || listed?.has(lower)) continue;
     headers.push(name, rawHeaders[at + 1] ?? "");
   }
   if (body !== null && body.length !== null) headers.push("Content-Length", String(body.length));
@@ -75,14 +76,11 @@ export function tellUpstream(sink: HeaderSink, exchange: LiveExchange, { names, 
   sink.add(names.requestId, exchange.id);
 }
 
-/**
- * Whether a header of the client's (in lower case) stays behind. Some upstreams read `X_Consumer_ID` as `X-Consumer-ID`,
- * so what we vouch for is dropped in that spelling too.
- */
-export function isReplaced(lower: string): boolean {
-  const name = lower.includes("_") ? lower.replaceAll("_", "-") : lower;
-  return replaced.has(name) || name.startsWith("x-consumer-") || name.startsWith("x-credential-");
-}
+/** Whether a header of the client's (in lower case) stays behind, in whatever spelling an upstream may take for it. */
+export const isReplaced = (lower: string): boolean => isReplacedName(foldedName(lower));
+
+const isReplacedName = (folded: string): boolean =>
+  replaced.has(folded) || folded.startsWith("x-consumer-") || folded.startsWith("x-credential-");
 
 const believed = (request: IncomingRequest, name: string): string | undefined =>
   request.trusted ? request.header(name) : undefined;

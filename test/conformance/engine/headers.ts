@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { send, sendRaw } from "./client.ts";
+import { startHttp2 } from "./http2.ts";
+import { ask } from "./http2-client.ts";
 import { type Engine, type RigOptions, startRig } from "./rig.ts";
 
 /** Flat headers as pairs, in order. */
@@ -22,6 +24,18 @@ const echo: RigOptions["upstream"] = (request, response) => {
     response.end(JSON.stringify({ method, url, headers, raw: pairs(rawHeaders) }));
   });
 };
+
+/** Names that upstreams believe because the gateway sets or removes them. */
+const vouched = [
+  ...["X-Consumer-ID", "X-Consumer-Username", "X-Consumer-Tags", "X-Credential-Identifier", "X-Anonymous-Consumer"],
+  ...["X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Path"],
+  ...["X-Forwarded-Prefix", "X-Real-IP", "X-Sluice-Request-Id", "Proxy-Connection", "X-Gateway-Secret"],
+];
+
+const vouching: RigOptions = { service: { upstream_headers: [{ name: "X-Gateway-Secret", value: "the-secret" }] } };
+
+const forgedIn = ({ headers }: Seen): readonly string[] =>
+  Object.keys(headers).filter((name) => headers[name] === "forged");
 
 export function headerSuite(engine: Engine): void {
   const seenBy = async (
@@ -177,6 +191,28 @@ export function headerSuite(engine: Engine): void {
         },
       });
       assert.deepEqual(pick(seen, /consumer|credential/), {});
+    });
+
+    for (const separator of "!#$%&'*+.^_`|~") {
+      it(`removes what it tells itself in a client's spelling with ${separator} for -`, async (test) => {
+        const forged = vouched.map((name) => name.replaceAll("-", separator));
+        const headers = Object.fromEntries(forged.map((name) => [name, "forged"]));
+        const seen = await seenBy(test, { headers, rig: vouching });
+        assert.deepEqual(forgedIn(seen), []);
+        if (engine.name !== "http1") return;
+        const { session } = await startHttp2(test, engine, { upstream: echo, ...vouching });
+        const lower = Object.fromEntries(forged.map((name) => [name.toLowerCase(), "forged"]));
+        assert.deepEqual(forgedIn(JSON.parse((await ask(session, { headers: lower })).body.toString())), []);
+      });
+    }
+
+    it("passes a header on whose name has other characters than letters and dashes", async (test) => {
+      const seen = await seenBy(test, { headers: { "X.Own_Name": "1", "X-Consumers": "2", "X~Consumer": "3" } });
+      assert.deepEqual(pick(seen, /^x[.~-](own|consumer)/), {
+        "x.own_name": "1",
+        "x-consumers": "2",
+        "x~consumer": "3",
+      });
     });
 
     it("sends what plugins set, and removes what they remove", async (test) => {

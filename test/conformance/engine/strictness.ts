@@ -208,7 +208,7 @@ export function strictnessSuite(engine: Engine): void {
         upstream: (incoming, response) =>
           incoming.resume().on("end", () => response.end(JSON.stringify(incoming.trailers))),
       });
-      const trailers = "X-Sum: 1\r\nX-Real-IP: 9.9.9.9\r\nX-Consumer-ID: evil\r\n";
+      const trailers = "X-Sum: 1\r\nX-Real-IP: 9.9.9.9\r\nX-Consumer-ID: evil\r\nX.Consumer~ID: evil\r\n";
       const all = await sendRaw(
         test,
         port,

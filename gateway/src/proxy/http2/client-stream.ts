@@ -1,5 +1,6 @@
 /** One request of a client's connection of HTTP/2: its head, its body as it comes, and its delivery. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { foldedName } from "../header-names.ts";
 import { ClientBody } from "../http1/client-body.ts";
 import type { Peer } from "../http1/client-head.ts";
 import { knownId } from "../http1/parse/names.ts";
@@ -157,7 +158,7 @@ const withoutKnown = (fields: readonly string[]): string[] => {
   const flat: string[] = [];
   for (let at = 0; at < fields.length; at += 2) {
     const name = fields[at] ?? "";
-    if (knownId(name.replaceAll("_", "-")) === 0) flat.push(name, fields[at + 1] ?? "");
+    if (knownId(foldedName(name)) === 0) flat.push(name, fields[at + 1] ?? "");
   }
   return flat;
 };

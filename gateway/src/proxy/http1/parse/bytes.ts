@@ -21,7 +21,6 @@ export const QUESTION = 0x3f;
 export const OPEN_BRACKET = 0x5b;
 export const BACKSLASH = 0x5c;
 export const CLOSE_BRACKET = 0x5d;
-export const UNDERSCORE = 0x5f;
 
 const DIGITS = "0123456789";
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -73,11 +72,12 @@ export const LOWER = new Uint8Array(256);
 for (let byte = 0; byte < 256; byte++) LOWER[byte] = byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
 
 /**
- * The byte in lower case, an underscore as a dash: some upstreams (those that make environment variables of fields) read
- * `X_Consumer_ID` as `X-Consumer-ID`.
+ * The byte in lower case, and a dash for each other byte of a name that is neither letter nor digit: upstreams that make
+ * variables of headers take `X_Consumer_ID`, and some `X.Consumer.ID`, for `X-Consumer-ID` (see `foldedName`).
  */
 export const FOLD = LOWER.slice();
-FOLD[UNDERSCORE] = DASH;
+for (let byte = 0; byte < 256; byte++)
+  if (TOKEN[byte] === 1 && !/[\da-z]/i.test(String.fromCharCode(byte))) FOLD[byte] = DASH;
 
 /** Whether two ranges are the same but for the case of letters. */
 export function sameText(bytes: Buffer, first: number, firstEnd: number, second: number, secondEnd: number): boolean {

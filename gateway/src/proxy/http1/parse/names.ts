@@ -1,5 +1,5 @@
 /** Field names that the gateway knows, found by their bytes: a name becomes a small number and never a string. */
-import { DASH, FOLD, UNDERSCORE } from "./bytes.ts";
+import { FOLD } from "./bytes.ts";
 
 /**
  * Ids of the names, in lower case. Those up to `upgrade` decide on framing and connection, those up to `http2-settings`
@@ -90,15 +90,15 @@ export const knownId = (name: string): number => ids.get(name) ?? 0;
 /** The last of those that never pass to the next connection. */
 export const LAST_HOP = known["http2-settings"];
 
-/** Set beside an id when the name is spelled with an underscore for a dash: it is not that field, but may be taken for it. */
+/** Set beside an id when another character stands for a dash: it is not that field, but may be taken for it (see FOLD). */
 export const LOOKALIKE = 0x100;
 
 /** Both begin with "x-c", and so does no whole name. */
 const PREFIX_MARK = "c".charCodeAt(0);
 const PREFIX_SHORTEST = 12;
 
-/** A bit in which an underscore differs from a dash, and no letter from its other case. */
-const UNDERSCORED = (UNDERSCORE ^ DASH) & ~0x20;
+/** The bits in which no letter differs from its other case; each character that folds to a dash differs from it in one. */
+const NOT_CASE = ~0x20;
 
 /** Open addressing; a slot is looked for by length, first and last byte. */
 const SLOTS = 512;
@@ -119,7 +119,7 @@ for (const [name, id] of Object.entries(known)) {
   slots[slot] = id;
 }
 
-/** The id of the name in [start, end), with LOOKALIKE where it has underscores for dashes; 0 when it has none. */
+/** The id of the name in [start, end), with LOOKALIKE where it has other characters for dashes; 0 when it has none. */
 export function identify(bytes: Buffer, start: number, end: number): number {
   const length = end - start;
   const first = FOLD[bytes[start] ?? 0] ?? 0;
@@ -149,5 +149,5 @@ function compare(bytes: Buffer, start: number, id: number): number {
     if (FOLD[byte] !== wanted) return 0;
     differing |= byte ^ wanted;
   }
-  return (differing & UNDERSCORED) === 0 ? id : id | LOOKALIKE;
+  return (differing & NOT_CASE) === 0 ? id : id | LOOKALIKE;
 }
