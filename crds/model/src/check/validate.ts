@@ -96,6 +96,10 @@ interface Found {
   readonly path: Violation["path"];
 }
 
+/** Without its faulty items the list may be short enough: how many there may be is no help to their writer. */
+const isBelow = (path: Violation["path"], list: Violation["path"]): boolean =>
+  path.length > list.length && list.every((step, index) => step === path[index]);
+
 /** One sentence for each place, the one that Kong would find first; a whole record may have several. */
 function tellOnce(found: readonly Found[]): readonly Violation[] {
   const told = new Set<string>();
@@ -103,6 +107,7 @@ function tellOnce(found: readonly Found[]): readonly Violation[] {
   for (const { error, path } of found.toSorted((a, b) => rank(a.error) - rank(b.error))) {
     const place = JSON.stringify(path);
     if (told.has(place) && path.at(-1) !== "@entity") continue;
+    if (error.keyword === "maxItems" && found.some((other) => isBelow(other.path, path))) continue;
     told.add(place);
     const text = texts[error.keyword];
     if (text === undefined) throw new Error(`no text for the keyword ${error.keyword}`);

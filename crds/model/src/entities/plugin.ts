@@ -2,7 +2,11 @@
 import { choice, flag, nullable, record, reference, type Static, schema, set, text } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 
-export const pluginProtocols = ["grpc", "grpcs", "http", "https"] as const;
+/** The protocols that Sluice proxies, by default all of them. */
+export const servedProtocols = ["grpc", "grpcs", "http", "https"] as const;
+
+/** Kong's defaults for many plugins name more, and so do files that were dumped from it. */
+export const pluginProtocols = [...servedProtocols, "tcp", "tls", "tls_passthrough", "udp", "ws", "wss"] as const;
 
 export const plugin = record(
   {
@@ -27,10 +31,11 @@ export const plugin = record(
       default: {},
     }),
     protocols: set(choice(pluginProtocols, { description: "A protocol." }), {
-      description: "The protocols that the plugin acts on.",
-      default: ["grpc", "grpcs", "http", "https"],
+      description:
+        "The protocols that the plugin acts on. Sluice proxies grpc, grpcs, http and https; the others are kept and have no effect.",
+      default: [...servedProtocols],
       minItems: 1,
-      maxItems: 4,
+      maxItems: pluginProtocols.length,
     }),
     enabled: flag({ description: "A disabled plugin is not loaded: a wider one of its name applies.", default: true }),
     tags,

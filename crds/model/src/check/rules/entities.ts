@@ -1,6 +1,8 @@
 /** Members of services, consumers, plugins and credentials against each other (kong-contract 1.4). */
+import { pluginProtocols, servedProtocols } from "../../entities/plugin.ts";
 import { pluginNames, plugins } from "../../plugins/index.ts";
 import { didYouMean } from "../../suggest.ts";
+import type { Violation } from "../../violation.ts";
 import { atLeastOneOf, conditional, isEmpty, type RecordRule, type TextRule } from "./rule.ts";
 import { repeatedHeaders } from "./upstream-headers.ts";
 
@@ -56,12 +58,25 @@ export const pluginName: TextRule = (name) => {
     : `plugin '${name}' not enabled${suggestion} ${available}`;
 };
 
-/** References that the plugin has no use for. Its config is checked by its own schema. */
-export const plugin: RecordRule = (members) =>
-  isPlugin(members.name)
-    ? plugins[members.name].refuses
-        .filter((reference) => members[reference] !== null)
-        .map((reference) => ({ path: [reference], message: "value must be null" }))
+/** References and protocols that the plugin has no use for. Its config is checked by its own schema. */
+export const plugin: RecordRule = (members) => {
+  const { name, protocols } = members;
+  if (!isPlugin(name)) return [];
+  const refused = plugins[name].refuses
+    .filter((reference) => members[reference] !== null)
+    .map((reference) => ({ path: [reference], message: "value must be null" }));
+  return [...refused, ...(plugins[name].protects ? unprotected(protocols) : [])];
+};
+
+const served: readonly unknown[] = servedProtocols;
+const known: readonly unknown[] = pluginProtocols;
+
+/** A plugin that keeps someone out must not be without effect. Kong 3.9 refuses these protocols for such plugins too. */
+const unprotected = (protocols: unknown): readonly Violation[] =>
+  Array.isArray(protocols) &&
+  protocols.length > 0 &&
+  protocols.every((protocol) => known.includes(protocol) && !served.includes(protocol))
+    ? [{ path: ["protocols"], message: `must include one of: ${served.join(", ")}` }]
     : [];
 
 export const credential: RecordRule = (members) =>
