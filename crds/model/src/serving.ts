@@ -2,7 +2,7 @@
  * `@sluice/model/serving`: what serving needs of the model. Every worker has its own copy of what it imports, and most of
  * the model is for those who check, read and write: with Ajv and the YAML library it takes 10 MB.
  */
-export { describeViolation } from "./document/describe.ts";
+export { describeViolation, describeWarnings } from "./document/describe.ts";
 export { hasEnded } from "./entities/credential.ts";
 export { collections } from "./entities/index.ts";
 export type * from "./index.ts";

@@ -15,10 +15,12 @@ export interface JsonBounds {
   readonly depth: number;
   /** All values together. */
   readonly values: number;
+  /** Of names that stand twice the last counts, as in a declarative file. Default: they are refused. */
+  readonly duplicates?: true;
 }
 
 /** Refuses names that stand twice in one record (RFC 8259 section 4 leaves open which of them counts). */
-export function readJson(text: string, { depth, values }: JsonBounds): Json {
+export function readJson(text: string, { depth, values, duplicates }: JsonBounds): Json {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -42,7 +44,7 @@ export function readJson(text: string, { depth, values }: JsonBounds): Json {
       const names = open.at(-1);
       if (names && isName(text, end)) {
         const name: string = JSON.parse(text.slice(at, end + 1));
-        if (names.has(name)) return { fault: { twice: name } };
+        if (names.has(name) && !duplicates) return { fault: { twice: name } };
         names.add(name);
       }
       at = end;

@@ -169,7 +169,8 @@ function corsHeaders(origin: string | undefined, origins: readonly string[]): Re
     vary: "Origin",
     "access-control-allow-origin": origin,
     "access-control-allow-credentials": "true",
-    "access-control-expose-headers": "ETag, Retry-After, X-Sluice-Programmed, X-Sluice-Lagging, X-Sluice-Problem",
+    "access-control-expose-headers":
+      "ETag, Retry-After, X-Sluice-Programmed, X-Sluice-Lagging, X-Sluice-Problem, X-Sluice-Warning",
   };
 }
 

@@ -33,4 +33,4 @@ export function programmedHeaders(answer: WaitAnswer | null): Headers {
 const MAX_VALUE = 512;
 
 /** Messages may hold what a person typed: anything but visible ASCII has no place in a header. */
-const headerValue = (text: string): string => text.replace(/[^\x20-\x7e]+/g, "?").slice(0, MAX_VALUE);
+export const headerValue = (text: string): string => text.replace(/[^\x20-\x7e]+/g, "?").slice(0, MAX_VALUE);

@@ -11,6 +11,7 @@ import { startGateway } from "../gateway.ts";
 import { createIntake } from "../runtime/intake.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
 import { createFileSource } from "./file.ts";
+import type { SourceLog } from "./source.ts";
 
 const silent = pino({ level: "silent" });
 const head = '_format_version: "3.0"\n';
@@ -18,10 +19,10 @@ const head = '_format_version: "3.0"\n';
 const LONG = `# ${"long ".repeat(4000)}\n`;
 
 /** A source of one file, and what it delivered last. */
-function openFile(context: TestContext, { keep = false } = {}) {
+function openFile(context: TestContext, { keep = false, log = silent as SourceLog } = {}) {
   const folder = temporaryFolder("file-source");
   const file = join(folder.path, "sluice.yaml");
-  const source = createFileSource({ file, log: silent, interval: 20, keep });
+  const source = createFileSource({ file, log, interval: 20, keep });
   let served: Snapshot | undefined;
   const intake = createIntake({
     node: "n",
@@ -66,6 +67,31 @@ const texts: readonly (readonly [what: string, text: string])[] = [
   ["endpoints that go", LONG + head + consumers + core],
   ["nothing", LONG + head],
 ];
+
+for (const [what, before, line] of [
+  ["a short", "", 2],
+  ["a long", LONG, 3],
+] as const) {
+  test(`what has no effect in ${what} text is told in the log, by line and column`, async (context) => {
+    const told: string[] = [];
+    const log: SourceLog = { info() {}, error() {}, warn: (_facts, message) => void told.push(message) };
+    const { source, intake, served, write } = openFile(context, { log });
+    write(`${before}${head}${up}acls: []\n${up.replace("up.test", "last.test")}`);
+    await source.start(intake);
+    assert.deepEqual(
+      [...(served()?.services.values() ?? [])].map(({ host }) => host),
+      ["last.test"],
+    );
+    const places = [
+      `acls: ignored: Sluice has no 'acls' yet, and none are given`,
+      `services: duplicate key: this value replaces the one at ${line}:1, which is ignored`,
+    ].map((text, index) => `sluice.yaml:${line + 3 + index}:1: ${text}`);
+    assert.deepEqual(
+      told.map((message) => message.replaceAll(/\/\S+\//g, "")),
+      [`the file has warnings:\n${places.join("\n")}`],
+    );
+  });
+}
 
 test("texts in a row are served as each alone says, whether they are read aside or not", async (context) => {
   const { source, intake, served, write } = openFile(context, { keep: true });

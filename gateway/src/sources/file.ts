@@ -11,6 +11,7 @@ import {
   type Checked,
   collections,
   describeViolation,
+  describeWarnings,
   type NodeState,
   type Snapshot,
   type Violation,
@@ -61,6 +62,7 @@ const sentences = (violations: readonly Violation[]): string => violations.map(d
 interface Delivered {
   readonly state: NodeState;
   readonly loaded: LoadedData | undefined;
+  readonly warnings: LoadedData["warnings"];
 }
 
 /** The change that puts all that there is, with the removal of what is not in it. */
@@ -131,22 +133,27 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
     trouble = null;
     hash = value.state.hash;
     if (keep) taken = takenText(text, await loadLoader(), value.loaded);
+    const { warnings } = value;
+    if (warnings.length > 0)
+      log.warn({ file, warnings: warnings.length }, `the file has warnings:\n${describeWarnings(warnings).join("\n")}`);
     log.info({ file, hash, revision }, "serving the file");
   }
 
   async function takeHere(intake: Intake, text: string): Promise<Checked<Delivered>> {
     const load = await loadLoader();
     let loaded: LoadedData | undefined;
+    let warnings: LoadedData["warnings"] = [];
     const { violations, value: state } = await intake.update(revision + 1, (previous) => {
       const read = load(text, { file, previous });
       if (read.violations) return read;
       const { positionOf: _, ...data } = read.value;
       loaded = data;
+      warnings = data.warnings;
       return { value: data.snapshot };
     });
     if (violations) return { violations };
     digests = null;
-    return { value: { state, loaded } };
+    return { value: { state, loaded, warnings } };
   }
 
   async function takeAside(intake: Intake, text: string): Promise<Checked<Delivered>> {
@@ -162,7 +169,7 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
     });
     if (taken.violations) return taken;
     digests = value.digests;
-    return { value: { state: taken.value, loaded } };
+    return { value: { state: taken.value, loaded, warnings: value.warnings } };
   }
 
   /** Nothing that stands in a file leads here: what was served goes on, and the file is looked at again. */

@@ -30,6 +30,7 @@ export interface Reading {
   /** For the request after this one: the digests of all entities, as JSON. */
   readonly digests: string;
   readonly kept: Omit<LoadedData, "snapshot"> | null;
+  readonly warnings: LoadedData["warnings"];
 }
 
 const sections = [...collections, "endpoints"] as const;
@@ -44,7 +45,15 @@ export function readFileText({ text, file, before, keep }: ReadRequest): Checked
   const { snapshot, positionOf: _, ...data } = value;
   const digests = digestsOf(snapshot);
   const change = changeFrom(before === null ? {} : (JSON.parse(before) as Digests), { snapshot, digests });
-  return { value: { change, hash: snapshot.hash, digests: JSON.stringify(digests), kept: keep ? data : null } };
+  return {
+    value: {
+      change,
+      hash: snapshot.hash,
+      digests: JSON.stringify(digests),
+      kept: keep ? data : null,
+      warnings: data.warnings,
+    },
+  };
 }
 
 const digestsOf = (snapshot: Snapshot): Digests =>

@@ -38,6 +38,13 @@ test("says where a text is no YAML", () => {
   assert.deepEqual([faults[0]?.line, faults[0]?.message], [7, 'Missing closing "quote']);
 });
 
+test("refuses a duplicate key, as kubectl does with the strict validation that it has by default", () => {
+  const { broken, resources, faults } = parseResources(`${head}metadata: {name: a}\nspec:\n  path: /a\n  path: /b\n`);
+  assert.equal(broken, true);
+  assert.deepEqual(resources, []);
+  assert.deepEqual([faults[0]?.line, faults[0]?.message], [6, "Map keys must be unique"]);
+});
+
 test("refuses a text that grows without bounds", () => {
   const bomb = `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [${"*a,".repeat(10)}]\nc: &c [${"*b,".repeat(10)}]\nd: [${"*c,".repeat(10)}]\n`;
   const { resources, faults } = parseResources(`${head}metadata: {name: a}\nspec:\n${bomb.replace(/^/gm, "  ")}\n`);

@@ -2,27 +2,29 @@
 import { type Collection, entities } from "../entities/index.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
+import type { Findings } from "./head.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-export interface DeckInfo {
-  readonly violations: readonly Violation[];
+export interface DeckInfo extends Findings {
   /** The members of an entity with what stands in front of the file. */
   readonly apply: (collection: Collection, item: Members) => Members;
 }
+
+/** What tells decK how to compare a file with a gateway, and means nothing to a gateway that reads the file. */
+const ignored = new Set(["default_lookup_tags", "consumer_group_policy_overrides"]);
 
 /** Collections that decK has defaults for. */
 const withDefaults = ["services", "routes", "upstreams", "targets"] as const;
 
 export function readDeckInfo(info: unknown): DeckInfo {
-  if (info === undefined || info === null) return { violations: [], apply: (_collection, item) => item };
+  if (info === undefined || info === null) return { violations: [], warnings: [], apply: (_collection, item) => item };
   const { select_tags: given = [], defaults = {}, ...unknown } = isRecord(info) ? info : {};
   const tags = Array.isArray(given) && given.every((tag) => typeof tag === "string") ? given : undefined;
   const byCollection = new Map<Collection, Members>();
-  const violations: Violation[] = Object.keys(unknown).map((name) => ({
-    path: ["_info", name],
-    message: "unknown field",
-  }));
+  const names = Object.keys(unknown);
+  const told = (message: string) => (name: string) => ({ path: ["_info", name], message });
+  const violations: Violation[] = names.filter((name) => !ignored.has(name)).map(told("unknown field"));
   if (!isRecord(info)) violations.push({ path: ["_info"], message: "expected a record" });
   if (!tags) violations.push({ path: ["_info", "select_tags"], message: "expected an array of strings" });
   if (!isRecord(defaults)) violations.push({ path: ["_info", "defaults"], message: "expected a record" });
@@ -34,6 +36,7 @@ export function readDeckInfo(info: unknown): DeckInfo {
   }
   return {
     violations,
+    warnings: names.filter((name) => ignored.has(name)).map(told("ignored: only decK itself reads this member")),
     apply: (collection, item) => withTags(over(byCollection.get(collection) ?? {}, item), tags ?? []),
   };
 }

@@ -12,6 +12,16 @@ export function describeViolation({ path, message, position }: Violation): strin
     .join("");
 }
 
+/** How many warnings are told, of a document that may have any number of them. */
+const MOST_WARNINGS = 20;
+
+/** A sentence for each of the first warnings, and how many more there are. */
+export function describeWarnings(warnings: readonly Violation[]): readonly string[] {
+  const more = warnings.length - MOST_WARNINGS;
+  const first = warnings.slice(0, MOST_WARNINGS).map(describeViolation);
+  return more > 0 ? [...first, `${more} more warnings`] : first;
+}
+
 /** `services[0].routes[1]`; a fault of a record as a whole is told by the record's own path. */
 export function describePath(path: Violation["path"]): string {
   return path

@@ -14,15 +14,17 @@ import { isRecord } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
 import { type DeckInfo, readDeckInfo } from "./deck-info.ts";
 import { type Entry, gatherEntries } from "./gather.ts";
-import { checkHead } from "./head.ts";
+import { checkHead, type Findings } from "./head.ts";
+import { type PluginConfigs, readPluginConfigs } from "./plugin-configs.ts";
 import { markRegexPaths } from "./regex-paths.ts";
 
-export interface FlatDocument {
+export interface FlatDocument extends Findings {
   readonly document: Document;
   /** Where the items of the flat document stood, by collection and index. */
   readonly origins: PerCollection<readonly Violation["path"][]>;
-  readonly violations: readonly Violation[];
 }
+
+type Members = Readonly<Record<string, unknown>>;
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
@@ -31,16 +33,17 @@ export function flattenDocument(data: unknown): FlatDocument {
   const raw = isRecord(data) ? data : {};
   const head = isRecord(data)
     ? checkHead(data)
-    : [{ path: [], message: "expected a document: a record with _format_version" }];
-  const { entries, violations } = gatherEntries(raw);
-  const resolver = new Resolver();
+    : { violations: [{ path: [], message: "expected a document: a record with _format_version" }], warnings: [] };
+  const { entries, violations, warnings } = gatherEntries(raw);
   const info = readDeckInfo(raw._info);
+  const configs = readPluginConfigs(raw._plugin_configs);
   const legacy = raw._format_version === "1.1" || raw._format_version === "2.1";
+  const resolver = new Resolver({ legacy, info, configs });
 
   const flat: Partial<Record<Collection, readonly unknown[]>> = {};
   for (const collection of collections) {
     const own = entries.filter((entry) => entry.collection === collection);
-    const items = own.map((entry) => resolver.resolve(entry, { legacy, info }));
+    const items = own.map((entry) => resolver.resolve(entry));
     if (items.length > 0) flat[collection] = items;
   }
   const origins = perCollection((collection) =>
@@ -48,22 +51,31 @@ export function flattenDocument(data: unknown): FlatDocument {
   );
   const endpoints = isRecord(raw._sluice) && isRecord(raw._sluice.endpoints) ? raw._sluice.endpoints : undefined;
   const document = { _format_version: "3.0", ...flat, ...(endpoints ? { _sluice: { endpoints } } : {}) } as Document;
-  return { document, origins, violations: [...head, ...info.violations, ...violations, ...resolver.violations] };
+  const faults = [head, info, configs, { violations }, resolver].flatMap((part) => part.violations);
+  return { document, origins, violations: faults, warnings: [...head.warnings, ...info.warnings, ...warnings] };
+}
+
+interface Whole {
+  /** Of a format in which a regular expression is not marked as such. */
+  readonly legacy: boolean;
+  readonly info: DeckInfo;
+  readonly configs: PluginConfigs;
 }
 
 /** Gives entities their ids and turns names into ids. Parents must come before what refers to them. */
 class Resolver {
   readonly violations: Violation[] = [];
+  readonly #whole: Whole;
   readonly #ids = new Map<Entry, string>();
   readonly #known = new Map<string, string>();
 
-  resolve(
-    entry: Entry,
-    options: { readonly legacy: boolean; readonly info: DeckInfo },
-  ): Readonly<Record<string, unknown>> {
+  constructor(whole: Whole) {
+    this.#whole = whole;
+  }
+
+  resolve(entry: Entry): Members {
     const { collection, parent } = entry;
-    const given = options.info.apply(collection, entry.item);
-    const own = collection === "routes" && options.legacy ? markRegexPaths(given) : given;
+    const own = this.#expand(entry, this.#whole.info.apply(collection, entry.item));
     const resolved = references[collection].map(({ member, to }) => {
       const id = parent?.member === member ? this.#ids.get(parent.entry) : undefined;
       return [member, id === undefined ? this.#refer(own[member], { to, member, entry }) : { id }];
@@ -79,17 +91,36 @@ class Resolver {
     return item.id === undefined || item.id === null ? { ...item, id } : item;
   }
 
+  /** The members that the format and decK's `_plugin_configs` make of those that are written. */
+  #expand({ collection, path }: Entry, item: Members): Members {
+    if (collection === "routes" && this.#whole.legacy) return markRegexPaths(item);
+    if (collection !== "plugins") return item;
+    const { plugin, violations } = this.#whole.configs.apply(item);
+    this.violations.push(...violations.map((violation) => ({ ...violation, path: [...path, ...violation.path] })));
+    return plugin;
+  }
+
   /** A reference as the flat form has it. Forms that say neither an id nor a name are left to the entity's check. */
   #refer(value: unknown, at: { readonly to: Collection; readonly member: string; readonly entry: Entry }): unknown {
+    const inline = isRecord(value) ? inlineMembers(at.to, value) : [];
     const named = isRecord(value) && typeof value.id !== "string" ? nameOf(at.to, value) : value;
-    if (typeof named !== "string") return value;
-    const id = this.#known.get(`${at.to}/${UUID.test(named) ? named.toLowerCase() : named}`);
-    if (id !== undefined) return { id };
-    const message = `invalid reference '${at.member}: ${named}' (no such entry in '${at.to}')`;
+    if (typeof named !== "string" && inline.length === 0) return value;
+    const name = String(named);
+    const id = this.#known.get(`${at.to}/${UUID.test(name) ? name.toLowerCase() : name}`);
+    if (id !== undefined && inline.length === 0) return { id };
+    const { singular } = entities[at.to];
+    const message =
+      inline.length === 0
+        ? `invalid reference '${at.member}: ${name}' (no such entry in '${at.to}')`
+        : `expected the name or id of a ${singular}; declare the ${singular} itself (${inline.join(", ")}) under '${at.to}'`;
     this.violations.push({ path: [...at.entry.path, at.member], message });
-    return { id: UUID.test(named) ? named.toLowerCase() : deriveId(at.to, named) };
+    return { id: UUID.test(name) ? name.toLowerCase() : deriveId(at.to, name) };
   }
 }
+
+/** What stands in a reference beside its name or id. Kong refuses it too: nothing would become of it. */
+const inlineMembers = (to: Collection, value: Members): readonly string[] =>
+  Object.keys(value).filter((name) => name !== "id" && !entities[to].unique.includes(name));
 
 /** The id that the entity's check would give. One with faults gets an id of its place, so that its children find it. */
 function idIn({ collection, path }: Entry, item: Readonly<Record<string, unknown>>): string {

@@ -3,7 +3,7 @@ import { type Collection, collections, entities } from "../entities/index.ts";
 import { nestedLists } from "../entities/references.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
-import { checkRemarks, unsupportedCollections } from "./head.ts";
+import { checkRemarks, emptyCollection, type Findings, isEmptyList, unsupportedCollections } from "./head.ts";
 
 export interface Entry {
   readonly collection: Collection;
@@ -21,16 +21,16 @@ interface List {
   readonly parent?: Entry["parent"];
 }
 
-export interface Gathered {
+export interface Gathered extends Findings {
   /** In the order of the document, parents before their children. */
   readonly entries: readonly Entry[];
-  readonly violations: readonly Violation[];
 }
 
 /** Never fails: what is no list or no record is reported and left out. */
 export function gatherEntries(document: Readonly<Record<string, unknown>>): Gathered {
   const entries: Entry[] = [];
   const violations: Violation[] = [];
+  const warnings: Violation[] = [];
 
   function gather({ collection, value, path, parent }: List): void {
     if (value === undefined || value === null) return;
@@ -44,8 +44,9 @@ export function gatherEntries(document: Readonly<Record<string, unknown>>): Gath
         violations.push({ path: place, message: "expected a record" });
         continue;
       }
-      const { item, lists, faults } = openEntry(collection, raw, { path: place, parent });
-      violations.push(...faults);
+      const { item, lists, ...found } = openEntry(collection, raw, { path: place, parent });
+      violations.push(...found.violations);
+      warnings.push(...found.warnings);
       const entry: Entry = { collection, item, path: place, parent };
       entries.push(entry);
       for (const { child, member, value: children } of lists) {
@@ -55,7 +56,7 @@ export function gatherEntries(document: Readonly<Record<string, unknown>>): Gath
   }
 
   for (const collection of collections) gather({ collection, value: document[collection], path: [collection] });
-  return { entries, violations };
+  return { entries, violations, warnings };
 }
 
 /** Parts the entity's own members from lists of children, remarks and what may not stand there. */
@@ -64,23 +65,25 @@ function openEntry(
   raw: Readonly<Record<string, unknown>>,
   at: { readonly path: Violation["path"]; readonly parent?: Entry["parent"] },
 ) {
-  const faults = [...checkRemarks(raw, at.path)];
+  const violations = [...checkRemarks(raw, at.path)];
+  const warnings: Violation[] = [];
   const { _comment, _ignore, ...item }: Record<string, unknown> = raw;
   const lists = nestedLists[collection].flatMap(({ child, member }) => {
     const value = item[child];
     delete item[child];
     return value === undefined ? [] : [{ child, member, value }];
   });
-  for (const member of Object.keys(item)) {
+  for (const [member, value] of Object.entries(item)) {
+    const path = [...at.path, member];
     if (member === at.parent?.member) {
-      faults.push({
-        path: [...at.path, member],
-        message: `unknown field (the enclosing ${entities[at.parent.entry.collection].singular} says it already)`,
-      });
+      const { singular } = entities[at.parent.entry.collection];
+      if (value !== null)
+        violations.push({ path, message: `unknown field (the enclosing ${singular} says it already)` });
     } else if (unsupportedCollections.has(member) && !(member in entities[collection].schema.properties)) {
-      faults.push({ path: [...at.path, member], message: `not supported: Sluice has no '${member}' yet` });
+      if (isEmptyList(value)) warnings.push({ path, message: emptyCollection(member) });
+      else violations.push({ path, message: `not supported: Sluice has no '${member}' yet` });
     } else continue;
     delete item[member];
   }
-  return { item, lists, faults };
+  return { item, lists, violations, warnings };
 }

@@ -5,27 +5,48 @@ import type { Violation } from "../violation.ts";
 
 export const formatVersions = ["1.1", "2.1", "3.0"] as const;
 
-/** Collections of Kong's that Sluice does not have. */
+/** Collections of Kong 3.9, of its bundled plugins and of decK's files that Sluice does not have. */
 export const unsupportedCollections: ReadonlySet<string> = new Set([
   "acls",
+  "acme_storage",
   "basicauth_credentials",
   "ca_certificates",
+  "cloned_plugins",
   "clustering_data_planes",
+  "consumer_group_consumers",
+  "consumer_group_plugins",
   "consumer_groups",
+  "custom_entities",
+  "custom_plugins",
   "filter_chains",
+  "groups",
   "hmacauth_credentials",
   "jwt_secrets",
   "key_sets",
   "keys",
+  "licenses",
+  "mtls_auth_credentials",
+  "oauth2_authorization_codes",
   "oauth2_credentials",
-  "parameters",
+  "oauth2_tokens",
+  "partials",
+  "ratelimiting_metrics",
+  "rbac_endpoint_permissions",
+  "rbac_roles",
+  "service_packages",
+  "sessions",
   "tags",
   "vaults",
   "workspaces",
 ]);
 
-/** Members that decK reads and takes out before it talks to a gateway. */
-const deckMembers = new Set(["_konnect", "_plugin_configs", "_workspace"]);
+/** Members that are taken and have no effect, with the reason. */
+const ignored: Readonly<Record<string, string>> = {
+  _konnect: "ignored: it tells decK which control plane of Konnect to use",
+  _workspace: "ignored: it tells decK which workspace to use, and Sluice has one",
+  // `kong config db_export` writes the id of the cluster here.
+  parameters: "ignored: Kong keeps facts about its own cluster here",
+};
 
 const known = new Set<string>([
   "_format_version",
@@ -33,13 +54,22 @@ const known = new Set<string>([
   "_comment",
   "_ignore",
   "_info",
+  "_plugin_configs",
   "_sluice",
   ...collections,
 ]);
 
+/** What is found in a document beside its entities. */
+export interface Findings {
+  readonly violations: readonly Violation[];
+  /** What has no effect although it is written. */
+  readonly warnings: readonly Violation[];
+}
+
 /** Checks the members of the document that are not collections, and names members that it does not have. */
-export function checkHead(document: Readonly<Record<string, unknown>>): readonly Violation[] {
+export function checkHead(document: Readonly<Record<string, unknown>>): Findings {
   const violations: Violation[] = [];
+  const warnings: Violation[] = [];
   const report = (member: string, message: string) => violations.push({ path: [member], message });
 
   const version = checkVersion(document._format_version);
@@ -47,14 +77,22 @@ export function checkHead(document: Readonly<Record<string, unknown>>): readonly
   const transform = document._transform ?? true;
   if (typeof transform !== "boolean") report("_transform", "expected a boolean");
   violations.push(...checkRemarks(document, []), ...checkOwn(document._sluice));
-  for (const member of Object.keys(document)) {
+  for (const [member, value] of Object.entries(document)) {
     if (known.has(member)) continue;
-    if (unsupportedCollections.has(member)) report(member, `not supported: Sluice has no '${member}' yet`);
-    else if (deckMembers.has(member)) report(member, "unknown field (only decK itself reads this member)");
-    else report(member, "unknown field");
+    const reason = Object.hasOwn(ignored, member) ? ignored[member] : undefined;
+    if (reason !== undefined) warnings.push({ path: [member], message: reason });
+    else if (!unsupportedCollections.has(member)) report(member, "unknown field");
+    else if (isEmptyList(value)) warnings.push({ path: [member], message: emptyCollection(member) });
+    else report(member, `not supported: Sluice has no '${member}' yet`);
   }
-  return violations;
+  return { violations, warnings };
 }
+
+/** Lua knows no difference between an empty list and an empty record. */
+export const isEmptyList = (value: unknown): boolean =>
+  value === null || (typeof value === "object" && Object.keys(value as object).length === 0);
+
+export const emptyCollection = (member: string): string => `ignored: Sluice has no '${member}' yet, and none are given`;
 
 /** Our own member holds addresses; they are checked with the services that they belong to. */
 function checkOwn(own: unknown): readonly Violation[] {

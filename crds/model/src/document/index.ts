@@ -6,6 +6,7 @@ export {
   declarativeViolation,
   describePath,
   describeViolation,
+  describeWarnings,
 } from "./describe.ts";
 export {
   checkDocument,

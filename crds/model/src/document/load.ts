@@ -24,6 +24,8 @@ export interface LoadedDocument {
   /** Where the items of the flat document stood, by collection and index: `["services", 0, "routes", 1]`. */
   readonly origins: FlatDocument["origins"];
   readonly snapshot: Snapshot;
+  /** What counts otherwise than it may be meant, or not at all: duplicate keys, members that are ignored. */
+  readonly warnings: readonly Violation[];
 }
 
 /** The same of a text, with the plain data that stands in it. */
@@ -40,7 +42,8 @@ export function loadText(text: string, options: LoadOptions = {}): Checked<Loade
   const { data, positionOf } = read.value;
   const checked = checkDocument(data, options);
   if (checked.violations !== undefined) return { violations: locate(checked.violations, read.value) };
-  return { value: { ...checked.value, data: isRecord(data) ? data : {}, positionOf } };
+  const warnings = locate([...read.value.warnings, ...checked.value.warnings], read.value);
+  return { value: { ...checked.value, warnings, data: isRecord(data) ? data : {}, positionOf } };
 }
 
 /** The same, to the flat document. */
@@ -67,13 +70,14 @@ export function checkDocument(
   const told = new Set(flat.violations.map(({ path }) => JSON.stringify(path)));
   const violations = [...flat.violations, ...found.filter(({ path }) => !told.has(JSON.stringify(path)))];
   if (violations.length > 0 || applied.value === undefined) return { violations };
-  return { value: { document: flat.document, origins: flat.origins, snapshot: applied.value } };
+  const { document, origins, warnings } = flat;
+  return { value: { document, origins, warnings, snapshot: applied.value } };
 }
 
 /** In the order of the text. */
 function locate(violations: readonly Violation[], { positionOf }: LocatedData): readonly Violation[] {
   return violations
-    .map((violation) => ({ ...violation, position: positionOf(violation.path) }))
+    .map((violation) => ({ ...violation, position: violation.position ?? positionOf(violation.path) }))
     .sort((a, b) => a.position.line - b.position.line || a.position.column - b.position.column);
 }
 

@@ -42,8 +42,6 @@ const unreadable: readonly [string, string, readonly string[]][] = [
     ["4:1  All mapping items must start at the same column"],
   ],
   ["an unclosed quote", 'a: "x\nb: 1\n', ['3:1  Missing closing "quote']],
-  ["a name twice", "a: 1\nb: {c: 1, c: 2}\n", ["2:11 b.c 'c' stands here twice"]],
-  ["a name twice in JSON", '{"a": 1,\n "a": 2}', ["2:2 a 'a' stands here twice"]],
   ["two documents", "a: 1\n---\nb: 1\n", ["2:1  a file holds one document only"]],
   ["an alias without an anchor", "a: *x", ["1:4 a no anchor 'x' stands before this alias"]],
   ["custom tags", "a: !env X", ["1:4  Unresolved tag: !env"]],
@@ -67,6 +65,60 @@ const unreadable: readonly [string, string, readonly string[]][] = [
 for (const [what, text, expected] of unreadable) {
   test(`refuses ${what}`, () => assert.deepEqual(faults(text), expected));
 }
+
+const duplicates: readonly [string, string, unknown, readonly string[]][] = [
+  [
+    "in flow style",
+    "a: 1\nb: {c: 1, c: 2}\n",
+    { a: 1, b: { c: 2 } },
+    ["2:11 b.c duplicate key: this value replaces the one at 2:5, which is ignored"],
+  ],
+  [
+    "in JSON",
+    '{"a": 1,\n "a": 2}',
+    { a: 2 },
+    ["2:2 a duplicate key: this value replaces the one at 1:2, which is ignored"],
+  ],
+  [
+    "three times",
+    "a: 1\nb: 1\na: 2\na: 3\n",
+    { a: 3, b: 1 },
+    [
+      "3:1 a duplicate key: this value replaces the one at 1:1, which is ignored",
+      "4:1 a duplicate key: this value replaces the one at 3:1, which is ignored",
+    ],
+  ],
+  [
+    "whose first value holds an anchor",
+    "a: &x {b: 1}\na: 2\nc: *x\n",
+    { a: 2, c: { b: 1 } },
+    ["2:1 a duplicate key: this value replaces the one at 1:1, which is ignored"],
+  ],
+  [
+    "in what an alias repeats, once",
+    "a: &x {b: 1, b: 2}\nc: *x\nd: {<<: *x}\n",
+    { a: { b: 2 }, c: { b: 2 }, d: { b: 2 } },
+    ["1:14 a.b duplicate key: this value replaces the one at 1:8, which is ignored"],
+  ],
+];
+
+for (const [where, text, data, expected] of duplicates) {
+  test(`of a duplicate key ${where} the last value counts, and a warning names both places`, () => {
+    const { warnings, ...located } = read(text);
+    assert.deepEqual(located.data, data);
+    assert.deepEqual(
+      warnings.map(
+        ({ path, message, position }) => `${position?.line}:${position?.column} ${path.join(".")} ${message}`,
+      ),
+      expected,
+    );
+  });
+}
+
+test("where a member below a duplicate key stands is told of the value that counts", () => {
+  const { line, column } = read("a:\n  b: 1\na:\n  b: 2\n").positionOf(["a", "b"]);
+  assert.deepEqual([line, column], [4, 3]);
+});
 
 test("refuses aliases that stand for more than a million values", () => {
   const levels = Array.from({ length: 9 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(", ")}]`);

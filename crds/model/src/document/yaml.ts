@@ -1,8 +1,9 @@
 /**
  * YAML or JSON text to plain data that knows its lines and columns. JSON is the YAML that it is, only read faster.
  *
- * Bounds: 32 MiB of text, 100 levels, a million values reached through aliases. Duplicate member names, custom tags,
- * several documents in one text and numbers that JSON does not have are faults.
+ * Bounds: 32 MiB of text, 100 levels, a million values reached through aliases. Custom tags, several documents in one
+ * text and numbers that JSON does not have are faults. Of a duplicate key the last value counts, as in Kong, and a
+ * warning names both lines.
  */
 import {
   type Alias,
@@ -33,6 +34,8 @@ type Position = NonNullable<Violation["position"]>;
 
 export interface LocatedData {
   readonly data: unknown;
+  /** Duplicate keys, at the key that counts. */
+  readonly warnings: readonly Violation[];
   /** Where a path stands: a member at its name, an item at its start, something that is missing at what should hold it. */
   readonly positionOf: (path: Path) => Position;
 }
@@ -50,10 +53,10 @@ export function readYaml(text: string, options: YamlOptions = {}): Checked<Locat
   let located: LocatedData | undefined;
   const positionOf = (path: Path): Position => {
     // Only faults have places, and few texts have faults. What YAML would not take has none.
-    located ??= readAsYaml(text, options).value ?? { data, positionOf: () => start };
+    located ??= readAsYaml(text, options).value ?? { data, warnings: [], positionOf: () => start };
     return located.positionOf(path);
   };
-  return { value: { data, positionOf } };
+  return { value: { data, warnings: [], positionOf } };
 }
 
 /** The same, of JSON too by the rules of YAML. */
@@ -107,6 +110,7 @@ function tooDeep(tokens: readonly CST.Token[]): number | undefined {
 
 function convert(root: Document.Parsed["contents"], place: (offset: number) => Position): Checked<LocatedData> {
   const violations: Violation[] = [];
+  const warnings: Violation[] = [];
   const anchors = new Map<string, Node>();
   const targets = new Map<Alias, Node>();
   let aliasedValues = 0;
@@ -139,8 +143,16 @@ function convert(root: Document.Parsed["contents"], place: (offset: number) => P
     return report(path, node, "expected a string, a number, a boolean or null");
   }
 
+  /** Keeping the last value is what Kong's readers of YAML and JSON do; a file may rely on it without knowing. */
+  function warnOfDuplicate(path: Path, { first, key }: { readonly first: Node; readonly key: Node }): void {
+    const [{ line, column }, position] = [place(first.range?.[0] ?? 0), place(key.range?.[0] ?? 0)];
+    const message = `duplicate key: this value replaces the one at ${line}:${column}, which is ignored`;
+    warnings.push({ path, message, position });
+  }
+
   function toRecord(map: YAMLMap<Node, Node | null>, path: Path, aliased: boolean): Record<string, unknown> {
     const own: Record<string, unknown> = {};
+    const keys = new Map<string, Node>();
     const merged: Record<string, unknown>[] = [];
     for (const { key, value } of map.items) {
       if (isMergeKey(key)) {
@@ -154,15 +166,20 @@ function convert(root: Document.Parsed["contents"], place: (offset: number) => P
       const name = nameOf(key);
       if (name === undefined) report(path, key, "a member's name must be a string");
       else if (name === "__proto__") report([...path, name], key, "unknown field");
-      else if (Object.hasOwn(own, name)) report([...path, name], key, `'${name}' stands here twice`);
-      else own[name] = toData(value, [...path, name], aliased);
+      else {
+        const first = keys.get(name);
+        // What stands behind an alias has been warned of at its anchor.
+        if (first !== undefined && !aliased) warnOfDuplicate([...path, name], { first, key });
+        keys.set(name, key);
+        own[name] = toData(value, [...path, name], aliased);
+      }
     }
     return merged.length === 0 ? own : Object.assign({}, ...merged.reverse(), own);
   }
 
   const data = toData(root, [], false);
   if (violations.length > 0) return { violations };
-  return { value: { data, positionOf: (path) => place(offsetOf(root, path, targets)) } };
+  return { value: { data, warnings, positionOf: (path) => place(offsetOf(root, path, targets)) } };
 }
 
 function offsetOf(root: Node | null, path: Path, targets: ReadonlyMap<Alias, Node>): number {
@@ -188,7 +205,7 @@ function findPair(
   name: string,
   targets: ReadonlyMap<Alias, Node>,
 ): Pair<Node, Node | null> | undefined {
-  const own = map.items.find(({ key }) => !isMergeKey(key) && nameOf(key) === name);
+  const own = map.items.findLast(({ key }) => !isMergeKey(key) && nameOf(key) === name);
   if (own !== undefined) return own;
   for (const { key, value } of map.items) {
     if (!isMergeKey(key)) continue;

@@ -80,6 +80,26 @@ describe("a document for a file that is only read", () => {
     });
   }
 
+  const duplicates = `{"_format_version": "3.0", "acls": [], "services": [],\n "services": [{"name": "last", "host": "a"}]}`;
+  const twice = "2:2: services: duplicate key: this value replaces the one at 1:40, which is ignored";
+  const empty = "acls: ignored: Sluice has no 'acls' yet, and none are given";
+  const warned: readonly (readonly [string, Asking, string])[] = [
+    ["YAML", { bytes: Buffer.from(duplicates), headers: [["Content-Type", "text/yaml"]] }, `${twice}; 1:28: ${empty}`],
+    ["text in JSON", { json: { config: duplicates } }, `${twice}; 1:28: ${empty}`],
+    ["JSON", { bytes: Buffer.from(duplicates), headers: [["Content-Type", "application/json"]] }, `${twice}; ${empty}`],
+  ];
+  for (const [what, asking, expected] of warned) {
+    test(`tells in a header what has no effect in ${what}`, async () => {
+      for (const query of ["?plan=1", ""]) {
+        const { status, headers, body } = await post(asking, query);
+        assert.equal(status, query === "" ? 201 : 200, JSON.stringify(body));
+        assert.equal(headers["x-sluice-warning"], expected);
+      }
+      assert.deepEqual(await names(rig, "services"), ["last"]);
+      assert.equal((await post({ json: document })).headers["x-sluice-warning"], undefined);
+    });
+  }
+
   test("is kept in memory: the file stays as it is, and single writes stay refused", async () => {
     await reset();
     assert.equal(rig.text(), first);

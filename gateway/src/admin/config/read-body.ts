@@ -16,12 +16,12 @@ export interface Options {
 export type Brought = Loaded & { readonly options: Options };
 
 type Loaded =
-  | { readonly document: Document; readonly violations?: undefined }
+  | { readonly document: Document; readonly warnings: readonly Violation[]; readonly violations?: undefined }
   /** `data` is the document as it was written; undefined when it is not even YAML. */
   | { readonly violations: readonly Violation[]; readonly data: unknown; readonly document?: undefined };
 
 /** A body has 10 MB at most: no record of it can have more values than this. */
-const BOUNDS: JsonBounds = { depth: 100, values: 5_000_000 };
+const BOUNDS: JsonBounds = { depth: 100, values: 5_000_000, duplicates: true };
 const yaml: ReadonlySet<string> = new Set(["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"]);
 const forms: ReadonlySet<string> = new Set(["application/x-www-form-urlencoded", "multipart/form-data"]);
 
@@ -37,7 +37,8 @@ export function readBody({ headers, bytes = Buffer.alloc(0), query }: Received):
   const options = optionsOf(members, query);
   if (members._format_version !== undefined) {
     const { check_hash: _hash, flatten_errors: _flatten, plan: _plan, dry_run: _dryRun, ...data } = members;
-    return { options, ...check(data) };
+    const duplicates = type === "application/json" ? readYaml(textOf(bytes)).value?.warnings : undefined;
+    return { options, ...check(data, duplicates) };
   }
   const { config } = members;
   if (typeof config === "string" && config !== "") return { options, ...load(config) };
@@ -83,10 +84,16 @@ function textOf(bytes: Buffer): string {
 function load(text: string): Loaded {
   if (text.trim() === "") throw badRequest("expected a declarative configuration");
   const read = readYaml(text);
-  return read.violations ? { violations: read.violations, data: undefined } : check(read.value.data);
+  if (read.violations) return { violations: read.violations, data: undefined };
+  const { data, warnings, positionOf } = read.value;
+  const checked = check(data, warnings);
+  if (checked.violations) return checked;
+  const located = checked.warnings.map((one) => ({ ...one, position: one.position ?? positionOf(one.path) }));
+  return { ...checked, warnings: located };
 }
 
-function check(data: unknown): Loaded {
+/** `warnings` are those of the text that the data stands in. */
+function check(data: unknown, warnings: readonly Violation[] = []): Loaded {
   const { value, violations } = checkDocument(data);
-  return violations ? { violations, data } : { document: value.document };
+  return violations ? { violations, data } : { document: value.document, warnings: [...warnings, ...value.warnings] };
 }

@@ -6,6 +6,9 @@
  * | file | the document | takes the place of all that is there | what would change |
  * | cluster, directory | the document | refused, as in Kong with a database | what would change |
  * | database | refused, as in Kong | refused, as in Kong | what would change |
+ *
+ * What in the document has no effect, such as the first of two equal keys, is told in the header X-Sluice-Warning: the
+ * body of an answer is Kong's, and names entities only.
  */
 import {
   type Collection,
@@ -13,6 +16,7 @@ import {
   collections,
   type Document,
   declarativeViolation,
+  describeWarnings,
   type Entity,
   renderDocument,
   type Violation,
@@ -26,6 +30,7 @@ import { badRequest, HttpError, refusalOf } from "../errors.ts";
 import type { Route } from "../handlers.ts";
 import { timeFor } from "../operations/check.ts";
 import { planOfWrites } from "../plan/index.ts";
+import { headerValue } from "../wait.ts";
 import { flattenErrors } from "./flatten-errors.ts";
 import { readBody } from "./read-body.ts";
 
@@ -52,13 +57,13 @@ export function configRoutes({ store, settings, timeout = 30_000 }: ConfigOption
     if (!options.plan && settings.store !== "file") throw withDatabase();
     if (brought.violations) throw refusedDocument(brought.violations, brought.data, options.flattenErrors);
     const after = filled(brought.document);
-    if (options.plan) return plan(store, after);
+    if (options.plan) return warning(brought.warnings, await plan(store, after));
     if (loading) throw busy();
     loading = true;
     const loaded = load(store, after, options.checkHash).finally(() => {
       loading = false;
     });
-    return within(timeout, loaded);
+    return warning(brought.warnings, await within(timeout, loaded));
   }
 
   const GET = async (): Promise<Answer> => {
@@ -67,6 +72,11 @@ export function configRoutes({ store, settings, timeout = 30_000 }: ConfigOption
   };
   return [{ url: "/config", handlers: { GET, POST: post } }];
 }
+
+const warning = (warnings: readonly Violation[], answer: Answer): Answer =>
+  warnings.length === 0
+    ? answer
+    : { ...answer, headers: { "X-Sluice-Warning": headerValue(describeWarnings(warnings).join("; ")) } };
 
 async function plan(store: Store, after: EntityLists): Promise<Answer> {
   const writes = await writesFor(store, after);

@@ -112,6 +112,20 @@ test("parse tells every fault with its place", async (context) => {
   );
 });
 
+test("parse tells what has no effect", async (context) => {
+  const { config } = desk(context, { "a.yml": `acls: []\n${kong}_workspace: default\n_workspace: other\n` });
+  const end = kong.split("\n").length;
+  assert.equal(
+    await config("parse a.yml"),
+    [
+      "warning: a.yml:1:1: acls: ignored: Sluice has no 'acls' yet, and none are given",
+      `warning: a.yml:${end + 2}:1: _workspace: duplicate key: this value replaces the one at ${end + 1}:1, which is ignored`,
+      `warning: a.yml:${end + 2}:1: _workspace: ignored: it tells decK which workspace to use, and Sluice has one`,
+      "parse successful\n",
+    ].join("\n"),
+  );
+});
+
 const misuses: readonly (readonly [words: string, told: string])[] = [
   ["", "incomplete"],
   ["pars a.yml", "invalid: unknown command 'pars', did you mean parse?"],

@@ -30,9 +30,9 @@ export const convert: Part = async (call) => {
   await (to === "declarative" ? toDeclarative(order, call) : toCustomResources(order, call));
 };
 
-async function toCustomResources({ from, out }: Order, { settings, print }: PartCall): Promise<void> {
+async function toCustomResources({ from, out }: Order, { settings, log, print }: PartCall): Promise<void> {
   if ((await stat(from)).isDirectory()) throw new Refused(`${from} is a folder: name the declarative file`);
-  const loaded = await readDeclarative(from);
+  const loaded = await readDeclarative(from, { warn: (sentence) => log.warn(sentence) });
   const ofClass = settings.class === "sluice" ? undefined : settings.class;
   const { resources, faults } = toResources(entitiesOf(loaded), { namespace: settings.homeNamespace, class: ofClass });
   if (faults.length > 0) {

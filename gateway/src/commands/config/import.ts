@@ -12,7 +12,10 @@ import { storeSettings } from "./store-settings.ts";
 
 export const importFile: Part = async ({ given, settings, log, print }) => {
   const [file = ""] = given.positionals;
-  const loaded = await readDeclarative(file, { database: settings.store === "database" });
+  const loaded = await readDeclarative(file, {
+    database: settings.store === "database",
+    warn: (sentence) => log.warn(sentence),
+  });
   const wanted = entitiesOf(loaded);
   const opened = await openStore(storeSettings(settings), log);
   try {

@@ -1,9 +1,9 @@
-/** `sluice config parse`: every fault of a declarative file. */
+/** `sluice config parse`: every fault of a declarative file, and what in it has no effect. */
 import type { Part } from "./part.ts";
 import { readDeclarative } from "./read.ts";
 
 export const parse: Part = async ({ given, print }) => {
   const [file = ""] = given.positionals;
-  await readDeclarative(file);
+  await readDeclarative(file, { warn: (sentence) => print(`warning: ${sentence}\n`) });
   print("parse successful\n");
 };

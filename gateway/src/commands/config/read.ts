@@ -1,12 +1,26 @@
 /** A declarative file as the commands read it. */
 import { readFile } from "node:fs/promises";
-import { type Checked, describeViolation, type LoadedText, type LoadOptions, loadText } from "@sluice/model";
+import {
+  type Checked,
+  describeViolation,
+  describeWarnings,
+  type LoadedText,
+  type LoadOptions,
+  loadText,
+} from "@sluice/model";
 import { Refused } from "../command.ts";
 
+export interface ReadOptions extends Pick<LoadOptions, "database"> {
+  /** Gets a sentence for each warning. */
+  readonly warn: (sentence: string) => void;
+}
+
 /** @throws Refused with every fault and its place. */
-export async function readDeclarative(file: string, options: Pick<LoadOptions, "database"> = {}): Promise<LoadedText> {
+export async function readDeclarative(file: string, { warn, ...options }: ReadOptions): Promise<LoadedText> {
   const text = await readFile(file, "utf8");
-  return good(file, loadText(text, { ...options, file }));
+  const loaded = good(file, loadText(text, { ...options, file }));
+  for (const sentence of describeWarnings(loaded.warnings)) warn(sentence);
+  return loaded;
 }
 
 /** @throws Refused with every fault and its place. */

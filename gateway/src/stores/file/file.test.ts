@@ -71,6 +71,18 @@ const edits: readonly [string, string, (store: Store) => Promise<unknown>, strin
     `${head}services:\n- name: a\n  host: up\n  port: 81\n  path: /x\n`,
   ],
   [
+    "the last of two equal lists, and drops the first of two equal keys in what it writes",
+    `${head}services: # old\n- {name: a, host: old}\nservices:\n- name: a\n  host: old\n  host: up\n- name: b\n  host: x\n  host: y\n`,
+    (store) => change(store, "services", "a", { retries: 1 }),
+    `${head}services: # old\n- {name: a, host: old}\nservices:\n- name: a\n  host: up\n  retries: 1\n- name: b\n  host: x\n  host: y\n`,
+  ],
+  [
+    "equal keys in flow style, which it writes out first",
+    `{_format_version: "3.0", services: [{name: z, host: z}], services: [{name: a, host: old, host: up}]}\n`,
+    (store) => change(store, "services", "a", { retries: 1 }),
+    `${head}services:\n  - name: a\n    host: up\n    retries: 1\n`,
+  ],
+  [
     "nothing of others when it adds at the end",
     `${head}services:\n- {name: a, host: up}`,
     (store) =>
@@ -147,7 +159,8 @@ test("writes into what somebody else has saved in the meantime", async (context)
 
 for (const [what, text, reason] of [
   ["a file of an older format, which would say it otherwise", '_format_version: "2.1"\n', /format 2\.1/],
-  ["decK's own file, whose tags and defaults it would write down", `${head}_info: {select_tags: [a]}\n`, /decK's own/],
+  ["decK's own file, whose tags and defaults it would write down", `${head}_info: {select_tags: [a]}\n`, /decK's own, with _info/],
+  ["decK's own file, whose shared configs it would write down", `${head}_plugin_configs: {}\n`, /with _plugin_configs/],
 ] as const) {
   test(`refuses to write ${what}`, async (context) => {
     const { store } = await open(context, text);

@@ -92,8 +92,9 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
         `the declarative file has the format ${version}, which is only read; what is written is 3.0`,
       );
     }
-    if (tree.head.has("_info")) {
-      throw new Unavailable("the declarative file is decK's own, with _info: it is only read");
+    const deck = ["_info", "_plugin_configs"].find((member) => tree.head.has(member));
+    if (deck !== undefined) {
+      throw new Unavailable(`the declarative file is decK's own, with ${deck}: it is only read`);
     }
     const print = before.print ?? printerOf(tree, before.text);
     const touched: Touched = new Set();

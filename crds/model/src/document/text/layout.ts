@@ -36,9 +36,14 @@ export function layoutOf(whole: string): Layout | null {
 
   const lists: ListText<ItemText>[] = [];
   let cursor = 0;
-  for (const [at, { key, sep, value }] of map.items.entries()) {
-    const collection = collections.find((name) => key && "source" in key && unquoted(key.source) === name);
-    if (!collection || !key) continue;
+  const collectionOf = ({ key }: CST.BlockMap["items"][number]) =>
+    collections.find((name) => key && "source" in key && unquoted(key.source) === name);
+  const last = new Map(map.items.map((item, at) => [collectionOf(item), at]));
+  for (const [at, item] of map.items.entries()) {
+    const { key, sep, value } = item;
+    const collection = collectionOf(item);
+    // Of a list that is given twice the last counts; the others stay in the text, as all else that has no effect.
+    if (!collection || !key || last.get(collection) !== at) continue;
     const next = map.items[at + 1]?.key?.offset ?? end;
     if (value?.type === "block-seq") {
       const dashes = value.items.flatMap(

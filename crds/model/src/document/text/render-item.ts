@@ -36,12 +36,24 @@ export function renderItem(data: unknown, { indent, before, crlf = false }: Item
   return crlf ? indented.replaceAll(/\r?\n/g, "\r\n") : indented;
 }
 
+/** Without duplicate keys: the value that counts is the one that is edited. */
+function documentOf(text: string): Document {
+  const document: Document = parseDocument(text, { compat, resolveKnownTags: false, uniqueKeys: false });
+  visit(document, {
+    Map(_, map) {
+      const last = new Map(map.items.map((pair) => [isMerge(pair) ? pair : String(pair.key), pair]));
+      map.items = map.items.filter((pair) => last.get(isMerge(pair) ? pair : String(pair.key)) === pair);
+    },
+  });
+  return document;
+}
+
 /** A list that is not indented below its name, also where the name stands behind a dash. */
 const flushList = /^(?:( *)[^\s#-][^\n]*:[ \t]*\r?\n\1- |( *)- [^\s#][^\n]*:[ \t]*\r?\n\2 {2}- )/m;
 
 /** Undefined when what comes out would not be what was meant. */
 function editItem(before: string, data: unknown): string | undefined {
-  const document: Document = parseDocument(before, { compat, resolveKnownTags: false });
+  const document = documentOf(before);
   const list = document.contents;
   if (!isSeq<Node>(list) || list.items.length !== 1) return undefined;
   list.items = [editNode(document, list.items[0], data)];
@@ -58,7 +70,7 @@ function editItem(before: string, data: unknown): string | undefined {
  * lists. Comments stay.
  */
 export function flattenText(text: string, data: unknown): string {
-  const document = parseDocument(text, { compat, resolveKnownTags: false });
+  const document = documentOf(text);
   writeOutAliases(document);
   const root = document.contents;
   if (isMap<unknown, unknown>(root)) {

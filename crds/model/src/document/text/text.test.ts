@@ -29,6 +29,11 @@ const wholes: readonly [string, string, readonly (readonly string[])[]][] = [
     [["  - name: |\n      x\n      - name: no\n      # no\n", "  - name: b\n"]],
   ],
   [
+    "a list that is given twice, of which the last counts",
+    `${head}services:\n- name: a\nroutes:\n- name: r\nservices:\n- name: b\n`,
+    [["- name: r\n"], ["- name: b\n"]],
+  ],
+  [
     "other members between",
     `${head}services:\n- name: a\n_comment: x\nroutes:\n- {name: r}\n_ignore: []\n`,
     [["- name: a\n"], ["- {name: r}\n"]],

@@ -1,0 +1,150 @@
+/** Snippets of the shape that Kong's and decK's users have in their files. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { describeViolation } from "./describe.ts";
+import { loadText } from "./load.ts";
+
+const head = '_format_version: "3.0"\n';
+const service = "services:\n- name: s\n  host: s.example\n";
+
+const load = (text: string) => {
+  const { value, violations } = loadText(head + text, { file: "kong.yml" });
+  return {
+    faults: (violations ?? []).map(describeViolation),
+    warnings: (value?.warnings ?? []).map(describeViolation),
+    snapshot: value?.snapshot,
+  };
+};
+
+const taken: readonly (readonly [what: string, text: string, warnings: readonly string[]])[] = [
+  [
+    "the parameters that `kong config db_export` writes",
+    "parameters:\n- key: cluster_id\n  value: 5f5b2fa4\n",
+    ["kong.yml:2:1: parameters: ignored: Kong keeps facts about its own cluster here"],
+  ],
+  [
+    "what tells decK where a file belongs",
+    "_konnect: {control_plane_name: x}\n_workspace: default\n",
+    [
+      "kong.yml:2:1: _konnect: ignored: it tells decK which control plane of Konnect to use",
+      "kong.yml:3:1: _workspace: ignored: it tells decK which workspace to use, and Sluice has one",
+    ],
+  ],
+  [
+    "what tells decK how to compare a file",
+    "_info: {default_lookup_tags: {services: [a]}}\n",
+    ["kong.yml:2:9: _info.default_lookup_tags: ignored: only decK itself reads this member"],
+  ],
+  [
+    "empty collections of entities that Sluice does not have",
+    "acls: []\nvaults:\nkeys: {}\nservices: []\n",
+    ["acls", "vaults", "keys"].map(
+      (name, index) => `kong.yml:${index + 2}:1: ${name}: ignored: Sluice has no '${name}' yet, and none are given`,
+    ),
+  ],
+  [
+    "empty collections in an entity",
+    "consumers:\n- username: c\n  acls: []\n  basicauth_credentials: []\n  groups: []\n",
+    ["acls", "basicauth_credentials", "groups"].map(
+      (name, index) =>
+        `kong.yml:${index + 4}:3: consumers[0].${name}: ignored: Sluice has no '${name}' yet, and none are given`,
+    ),
+  ],
+  ["null where the nesting says it", `${service}  routes:\n  - {name: r, paths: [/], service: null}\n`, []],
+  ["null for a shared config", "plugins:\n- {name: cors, _config: null}\n", []],
+  [
+    "protocols of a plugin that Sluice does not proxy",
+    "plugins:\n- name: prometheus\n  protocols: [grpc, grpcs, http, https, tcp, tls, tls_passthrough, udp, ws, wss]\n- name: cors\n  protocols: [tcp]\n",
+    [],
+  ],
+];
+
+for (const [what, text, warnings] of taken) {
+  test(`takes ${what}`, () => {
+    const loaded = load(text);
+    assert.deepEqual(loaded.faults, []);
+    assert.deepEqual(loaded.warnings, warnings);
+  });
+}
+
+const refused: readonly (readonly [what: string, text: string, faults: readonly string[]])[] = [
+  [
+    "entities that Sluice does not have",
+    "acls:\n- {consumer: c, group: g}\npartials: [{name: x}]\n",
+    [
+      "kong.yml:2:1: acls: not supported: Sluice has no 'acls' yet",
+      "kong.yml:4:1: partials: not supported: Sluice has no 'partials' yet",
+    ],
+  ],
+  [
+    "a service that is written in a route's reference",
+    "routes:\n- name: r\n  paths: [/]\n  service: {name: s, url: http://s.example}\n",
+    [
+      "kong.yml:5:3: routes[0].service: expected the name or id of a service; declare the service itself (url) under 'services'",
+    ],
+  ],
+  [
+    "the same beside a service of that name, whose url would not count",
+    `${service}  url: http://a.example\nroutes:\n- name: r\n  paths: [/]\n  service: {name: s, url: http://b.example}\n`,
+    [
+      "kong.yml:9:3: routes[0].service: expected the name or id of a service; declare the service itself (url) under 'services'",
+    ],
+  ],
+  [
+    "a shared config that is not there",
+    "_plugin_configs: {a: {minute: 5}}\nplugins:\n- {name: cors, _config: b}\n",
+    ["kong.yml:4:16: plugins[0]._config: '_plugin_configs' has no config 'b'"],
+  ],
+  [
+    "a protocol that does not exist, once",
+    "plugins:\n- name: cors\n  protocols: [http, https, grpc, grpcs, tcp, tls, tls_passthrough, udp, ws, wss, quic]\n",
+    [
+      "kong.yml:4:82: plugins[0].protocols[10]: expected one of: grpc, grpcs, http, https, tcp, tls, tls_passthrough, udp, ws, wss",
+    ],
+  ],
+  [
+    "a plugin that protects nothing that Sluice proxies",
+    "plugins:\n- name: key-auth\n  protocols: [tcp, tls]\n",
+    ["kong.yml:4:3: plugins[0].protocols: must include one of: grpc, grpcs, http, https"],
+  ],
+];
+
+for (const [what, text, faults] of refused) {
+  test(`refuses ${what}`, () => assert.deepEqual(load(text).faults, faults));
+}
+
+test("of two lists of plugins the last counts, and the warning names both: the first one's key-auth is gone", () => {
+  const { warnings, faults, snapshot } = load(
+    `${service}  plugins:\n  - name: key-auth\n  routes:\n  - name: r\n    paths: [/]\n  plugins:\n  - name: cors\n`,
+  );
+  assert.deepEqual(faults, []);
+  assert.deepEqual(warnings, [
+    "kong.yml:10:3: services[0].plugins: duplicate key: this value replaces the one at 5:3, which is ignored",
+  ]);
+  assert.deepEqual(
+    [...(snapshot?.plugins.values() ?? [])].map(({ name }) => name),
+    ["cors"],
+  );
+});
+
+test("a plugin takes over the config that it refers to, and its own members come first at every level", () => {
+  const { faults, warnings, snapshot } = load(
+    `_plugin_configs:
+  limits: {minute: 5, policy: redis, redis: {host: r.example, port: 6380}}
+plugins:
+- name: rate-limiting
+  _config: limits
+  config: {minute: 7, redis: {port: 6381}}
+- {name: rate-limiting, _config: limits, instance_name: other, service: s}
+${service}`,
+  );
+  assert.deepEqual([faults, warnings], [[], []]);
+  const told = [...(snapshot?.plugins.values() ?? [])].map(({ config }) => {
+    const { minute, redis } = config as { minute: number; redis: { host: string; port: number } };
+    return [minute, redis.host, redis.port];
+  });
+  assert.deepEqual(told, [
+    [7, "r.example", 6381],
+    [5, "r.example", 6380],
+  ]);
+});
