@@ -159,7 +159,11 @@ test("writes into what somebody else has saved in the meantime", async (context)
 
 for (const [what, text, reason] of [
   ["a file of an older format, which would say it otherwise", '_format_version: "2.1"\n', /format 2\.1/],
-  ["decK's own file, whose tags and defaults it would write down", `${head}_info: {select_tags: [a]}\n`, /decK's own, with _info/],
+  [
+    "decK's own file, whose tags and defaults it would write down",
+    `${head}_info: {select_tags: [a]}\n`,
+    /decK's own, with _info/,
+  ],
   ["decK's own file, whose shared configs it would write down", `${head}_plugin_configs: {}\n`, /with _plugin_configs/],
 ] as const) {
   test(`refuses to write ${what}`, async (context) => {
