@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -12,7 +13,7 @@ interface Desk {
   readonly path: (name: string) => string;
   readonly read: (name: string) => string;
   /** What the command printed, or what it refused with. Paths are given and told without the folder. */
-  readonly config: (words: string, env?: Readonly<Record<string, string>>) => Promise<string>;
+  readonly config: (words: string | readonly string[], env?: Readonly<Record<string, string>>) => Promise<string>;
 }
 
 function desk(context: TestContext, files: Readonly<Record<string, string>> = {}): Desk {
@@ -28,7 +29,7 @@ function desk(context: TestContext, files: Readonly<Record<string, string>> = {}
       const settings = command.settings({ SLUICE_DATABASE_DIR: path("database"), ...env });
       assert.ok(settings.value, JSON.stringify(settings.violations));
       const printed: string[] = [];
-      const args = words.split(" ").filter((word) => word !== "");
+      const args = typeof words === "string" ? words.split(" ").filter((word) => word !== "") : words;
       const given = readArguments(
         args.map((word) => (/\.|folder/.test(word) ? path(word) : word)),
         command.arguments,
@@ -68,14 +69,34 @@ plugins:
     route: users
 `;
 
-test("init writes an example that can be served, with and without what it comments out", async (context) => {
-  const { config, read, path } = desk(context);
-  assert.equal(await config("init a.yml"), "a.yml is written\n");
-  assert.equal(await config("parse a.yml"), "parse successful\n");
-  writeFileSync(path("b.yml"), read("a.yml").replaceAll(/^# (?=( *- )?( *[a-z_]+:| +- ))/gm, ""));
-  assert.equal(await config("parse b.yml"), "parse successful\n");
-  const { value } = loadText(read("b.yml"));
-  assert.deepEqual([value?.snapshot.routes.size, value?.snapshot.keyauth_credentials.size], [1, 1]);
+const uncommented: readonly (readonly [what: string, uncomment: RegExp])[] = [
+  ["taking away the first # of its lines", /^#/gm],
+  ["taking away the first # and a space, as editors do", /^# ?/gm],
+  ["taking away the # of the lines that are no text", /^#(?!#)/gm],
+];
+
+for (const [what, uncomment] of uncommented) {
+  test(`the example of init is a configuration before and after ${what}`, async (context) => {
+    const { config, read, path } = desk(context);
+    assert.equal(await config("init a.yml"), "a.yml is written\n");
+    assert.equal(await config("parse a.yml"), "parse successful\n");
+    writeFileSync(path("b.yml"), read("a.yml").replaceAll(uncomment, ""));
+    assert.equal(await config("parse b.yml"), "parse successful\n");
+    const { value } = loadText(read("b.yml"));
+    assert.deepEqual([value?.snapshot.routes.size, value?.snapshot.keyauth_credentials.size], [1, 1]);
+  });
+}
+
+test("the command in the example of init parses the file that it stands in, whatever its name is", async (context) => {
+  const { config, path } = desk(context);
+  const names = ["kong.yml", "my gateway.yml", "it's.yml", "-a.yml"];
+  for (const name of names) assert.equal(await config(["init", "--", name]), `${name} is written\n`);
+  const sluice = `sluice() { [ "$1 $2" = "config parse" ] && shift 2 && [ "$1" != -- ] || shift; printf '%s\\n' "$1"; }`;
+  for (const name of names) {
+    const [, command = ""] = /^## Check it: (.*)$/m.exec(readFileSync(path(name), "utf8")) ?? [];
+    const printed = execFileSync("sh", ["-c", `${sluice}\n${command}`], { encoding: "utf8" });
+    assert.equal(printed, `${path(name)}\n`);
+  }
 });
 
 test("init and export never write over a file", async (context) => {

@@ -2,39 +2,51 @@
 import type { Part } from "./part.ts";
 import { writeNew } from "./write-new.ts";
 
-const example = `# The configuration of Sluice. Format and members are Kong's; docs/reference/entities.md lists them.
-# Try it: sluice config parse sluice.yml
+/**
+ * The configuration begins where the first `#` of each line is taken away: by hand, by an editor, or by `sed s/^#//`. So
+ * text has two, and what is YAML then has no space behind its one.
+ */
+const example = (
+  file: string,
+) => `## The configuration of Sluice. Format and members are Kong's; docs/reference/entities.md lists them.
+## Check it: sluice config parse ${shellWord(file)}
 _format_version: "3.0"
 
-# A service is where requests go, its routes say which requests. Take away the # to begin.
-#
-# services:
-#   - name: users
-#     url: http://users.example:8080
-#     routes:
-#       - name: users
-#         paths:
-#           - /users
-#     plugins:
-#       - name: rate-limiting
-#         config:
-#           minute: 60
-#           policy: local
-#
-# A route is open to everybody until a plugin guards it; consumers have the keys.
-#
-# plugins:
-#   - name: key-auth
-#     route: users
-#
-# consumers:
-#   - username: alice
-#     keyauth_credentials:
-#       - key: change-me
+## A service is where requests go, its routes say which requests. Take away the first # of these lines to begin.
+
+#services:
+#  - name: users
+#    url: http://users.example:8080
+#    routes:
+#      - name: users
+#        paths:
+#          - /users
+#    plugins:
+#      - name: rate-limiting
+#        config:
+#          minute: 60
+#          policy: local
+
+## A route is open to everybody until a plugin guards it; consumers have the keys.
+
+#plugins:
+#  - name: key-auth
+#    route: users
+
+#consumers:
+#  - username: alice
+#    keyauth_credentials:
+#      - key: change-me
 `;
+
+/** As a shell takes it for one word, on one line. */
+const shellWord = (file: string): string => {
+  if (/^[\w./@%+=:,][\w./@%+=:,-]*$/.test(file)) return file;
+  return `-- '${file.replaceAll("'", "'\\''").replaceAll(/\s/g, " ")}'`;
+};
 
 export const init: Part = async ({ given, print }) => {
   const [file = "sluice.yml"] = given.positionals;
-  await writeNew(file, example, 0o644);
+  await writeNew(file, example(file), 0o644);
   print(`${file} is written\n`);
 };
