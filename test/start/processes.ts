@@ -109,6 +109,8 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Layo
       env: {
         SLUICE_ADMIN_LISTEN: chosen.admin,
         SLUICE_OPERATOR_URL: `http://${chosen.operator}`,
+        // It warns of what the nodes refuse.
+        SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
         ...resources.admin,
       },
     },

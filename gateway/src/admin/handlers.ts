@@ -14,6 +14,7 @@ import { perform } from "./perform.ts";
 import { planOfWrites } from "./plan/index.ts";
 import { services } from "./services.ts";
 import { targets } from "./targets.ts";
+import type { WarningHeaders } from "./warnings.ts";
 
 export const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Method = (typeof METHODS)[number];
@@ -50,20 +51,26 @@ export function writesOf({ kind, collection }: Endpoint): Partial<Record<Method,
 
 const readOf = ({ kind, collection }: Endpoint): Read => operations[collection][kind === "list" ? "list" : "show"];
 
+export interface WritingOptions {
+  readonly store: Store;
+  readonly warnings: WarningHeaders;
+}
+
 /** The URLs of all collections. */
-export const entityRoutes = (store: Store): readonly Route[] =>
+export const entityRoutes = (options: WritingOptions): readonly Route[] =>
   endpoints.map((endpoint) => {
+    const { store } = options;
     const read = readOf(endpoint);
     const writes = Object.entries(writesOf(endpoint)).map(([method, write]) => [
       method,
-      (received: Received) => answerWrite(store, endpoint, { write, received }),
+      (received: Received) => answerWrite(options, endpoint, { write, received }),
     ]);
     const GET = (received: Received) => read(callOf(received, { endpoint, store, taken: new Set() }));
     return { url: endpoint.url, handlers: { GET, ...Object.fromEntries(writes) } };
   });
 
 async function answerWrite(
-  store: Store,
+  { store, warnings }: WritingOptions,
   endpoint: Endpoint,
   { write, received }: { readonly write: Write; readonly received: Received },
 ): Promise<Answer> {
@@ -71,10 +78,11 @@ async function answerWrite(
   const force = saysYes("force", received.query.get("force"));
   const workOut = async (taken: ReadonlySet<string>) => [await write(callOf(received, { endpoint, store, taken }))];
   const { steps, effects, programmed } = await perform(store, workOut, { plan, force });
-  if (plan) return { status: 200, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
+  const headers = await warnings(effects.flat());
+  if (plan) return { status: 200, headers, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
   const [[step], [own = []]] = [steps, effects];
   const answer: Answer = (await step?.answer(own)) ?? { status: 204 };
-  return programmed ? { ...answer, programmed } : answer;
+  return { ...answer, headers: { ...answer.headers, ...headers }, ...(programmed && { programmed }) };
 }
 
 interface CallOptions {

@@ -4,6 +4,7 @@ import { setMaxListeners } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { Log } from "@sluice/crds";
 import { countConnections } from "../proxy/connection-counts.ts";
+import { createGuard } from "../proxy/upstream/guard.ts";
 import type { AdminSettings } from "../settings/admin.ts";
 import type { Opened } from "../stores/open.ts";
 import { openAccess } from "./access/open.ts";
@@ -13,6 +14,7 @@ import { type Facts, KONG_VERSION, type Listening } from "./information/facts.ts
 import { informationRoutes } from "./information/routes.ts";
 import { createListener } from "./listener.ts";
 import { nodesMetrics } from "./metrics.ts";
+import { createWarnings } from "./warnings.ts";
 
 export interface AdminOptions {
   readonly settings: AdminSettings;
@@ -58,9 +60,12 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     address: () => address,
     connections: () => connections(),
   };
+  const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: [listen, ...proxies] });
+  const warnings = createWarnings({ store, reasonToRefuse: guard.reasonToRefuse });
   const kong = compat === "kong";
   const app = createListener({
     store,
+    warnings,
     fleet,
     node: facts.node,
     ...(setHealth && { setHealth }),
@@ -75,7 +80,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     },
     serverName: kong ? `kong/${KONG_VERSION}` : `sluice/${version}`,
     latencyName: kong ? "X-Kong-Admin-Latency" : "X-Sluice-Admin-Latency",
-    others: [...informationRoutes(facts), ...configRoutes({ store, settings })],
+    others: [...informationRoutes(facts), ...configRoutes({ store, warnings, settings })],
     metrics: () => nodesMetrics(fleet),
     wait,
     closing: closing.signal,

@@ -5,13 +5,17 @@ import { entityRoutes, type Route } from "./handlers.ts";
 import { type HealthOptions, healthRoutes } from "./health.ts";
 import { missingRoutes } from "./missing.ts";
 import { tagRoutes } from "./tags.ts";
+import type { WarningHeaders } from "./warnings.ts";
 
-export type RoutesOptions = HealthOptions & { readonly store: Store };
+export interface RoutesOptions extends HealthOptions {
+  readonly store: Store;
+  readonly warnings: WarningHeaders;
+}
 
 export const routesOf = (options: RoutesOptions): readonly Route[] => [
-  ...entityRoutes(options.store),
+  ...entityRoutes(options),
   ...tagRoutes(options.store),
   ...healthRoutes(options),
-  ...batchRoutes(options.store),
+  ...batchRoutes(options),
   ...missingRoutes,
 ];

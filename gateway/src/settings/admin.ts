@@ -3,7 +3,7 @@ import { DEFAULT_CLASS, defineSettings, type Settings } from "@sluice/model";
 import { accessSettings } from "./access.ts";
 import { databaseSettings } from "./database.ts";
 import { fileSettings } from "./file.ts";
-import { compat, logLevel } from "./gateway.ts";
+import { allowedUpstreams, compat, logLevel } from "./gateway.ts";
 
 export const adminSettings = defineSettings({
   listen: {
@@ -63,6 +63,7 @@ export const adminSettings = defineSettings({
     default: 5000,
     description: "How long a write waits for the nodes before it answers with `pending`.",
   },
+  allowedUpstreams,
   compat,
   logLevel,
 });

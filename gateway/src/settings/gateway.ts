@@ -20,6 +20,17 @@ export const compat = {
   description: "`kong` brings back the header names X-Kong-* and the metric names kong_*.",
 } as const;
 
+export const allowedUpstreams = {
+  variable: "SLUICE_ALLOWED_UPSTREAMS",
+  kind: "list",
+  default: [],
+  description:
+    "Addresses and CIDR blocks to which nodes connect although they are refused by default (loopback, link-local, " +
+    "multicast and metadata addresses), such as 127.0.0.0/8: for upstreams, health checks, and the Redis of a plugin. " +
+    "`address:port` also allows one of the gateway's own listeners. The admin listener warns by its own value of what " +
+    "nodes will refuse: give it the same.",
+} as const;
+
 export const gatewaySettings = defineSettings({
   proxy: {
     variable: "SLUICE_PROXY_LISTEN",
@@ -227,15 +238,7 @@ export const gatewaySettings = defineSettings({
     default: "x-real-ip",
     description: "In which header those proxies name the client's address.",
   },
-  allowedUpstreams: {
-    variable: "SLUICE_ALLOWED_UPSTREAMS",
-    kind: "list",
-    default: [],
-    description:
-      "Addresses and CIDR blocks to which the node connects although they are refused by default (loopback, " +
-      "link-local, multicast and metadata addresses), such as 127.0.0.0/8: for upstreams, health checks, and the Redis " +
-      "of a plugin. `address:port` also allows one of the gateway's own listeners.",
-  },
+  allowedUpstreams,
   ...observerSettings,
   drain: {
     variable: "SLUICE_DRAIN_TIMEOUT",

@@ -4,13 +4,12 @@
  * Takes `{ "writes": [{ "method": "PUT", "path": "/services/x", "body": { … } }, …] }`; each sees those before it.
  * Answers what was created, changed and deleted, or with `?dry_run=1` what would be.
  */
-import type { Store } from "../../stores/store.ts";
 import { decodeJson, type Raw } from "../body.ts";
 import type { Answer, Call, Reader, Received, Step } from "../call.ts";
 import { conditionsOf } from "../conditions.ts";
 import { badRequest, HttpError, methodNotAllowed, notFound } from "../errors.ts";
 import { saysYes } from "../flag.ts";
-import { type Method, type Route, writesOf } from "../handlers.ts";
+import { type Method, type Route, type WritingOptions, writesOf } from "../handlers.ts";
 import { perform } from "../perform.ts";
 import { combine, planOfWrites, summaryOf } from "../plan/index.ts";
 import { matchEndpoint } from "./match.ts";
@@ -19,8 +18,8 @@ import { createOverlay } from "./overlay.ts";
 const MAX_WRITES = 5000;
 const BOUNDS = { depth: 70, values: 500_000 };
 
-export const batchRoutes = (store: Store): readonly Route[] => [
-  { url: "/batch", handlers: { POST: (received) => answer(store, received) } },
+export const batchRoutes = (options: WritingOptions): readonly Route[] => [
+  { url: "/batch", handlers: { POST: (received) => answer(options, received) } },
 ];
 
 interface Item {
@@ -31,15 +30,18 @@ interface Item {
   readonly ifMatch: string | undefined;
 }
 
-async function answer(store: Store, { headers, bytes, query }: Received): Promise<Answer> {
+async function answer({ store, warnings }: WritingOptions, { headers, bytes, query }: Received): Promise<Answer> {
   const items = itemsOf(decodeJson({ contentType: headers["content-type"], bytes }, BOUNDS));
   const [plan, force] = [saysYes("dry_run", query.get("dry_run")), saysYes("force", query.get("force"))];
   const workOut = (taken: ReadonlySet<string>) => workOutAll(store, items, taken);
   const told = (error: HttpError, { item }: BatchStep) => placed(error, items, item);
   const { effects, programmed } = await perform(store, workOut, { plan, force, told });
-  if (plan) return { status: 200, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
+  const warned = await warnings(effects.flat());
+  if (plan) {
+    return { status: 200, headers: warned, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
+  }
   const body = { dry_run: false, ...summaryOf(combine(effects.flat())) };
-  return { status: 200, body, ...(programmed && { programmed }) };
+  return { status: 200, headers: warned, body, ...(programmed && { programmed }) };
 }
 
 interface BatchStep extends Step {

@@ -13,7 +13,12 @@ function startLoading(timeout?: number) {
     write: () => loading.promise,
     unready: () => [],
   };
-  const [route] = configRoutes({ store, settings: { store: "file" }, ...(timeout !== undefined && { timeout }) });
+  const [route] = configRoutes({
+    store,
+    warnings: async () => ({}),
+    settings: { store: "file" },
+    ...(timeout !== undefined && { timeout }),
+  });
   const bytes = Buffer.from(JSON.stringify({ _format_version: "3.0", services: [{ name: "users", host: "a" }] }));
   const headers = { "content-type": "application/json" };
   return {

@@ -31,11 +31,13 @@ import type { Route } from "../handlers.ts";
 import { timeFor } from "../operations/check.ts";
 import { planOfWrites } from "../plan/index.ts";
 import { headerValue } from "../wait.ts";
+import { WARNING, type WarningHeaders } from "../warnings.ts";
 import { flattenErrors } from "./flatten-errors.ts";
 import { readBody } from "./read-body.ts";
 
 export interface ConfigOptions {
   readonly store: Store;
+  readonly warnings: WarningHeaders;
   readonly settings: Pick<AdminSettings, "store">;
   /** Milliseconds that a load may take before it is answered 504. Default 30 s: Kong's clients give up after 60. */
   readonly timeout?: number;
@@ -49,7 +51,7 @@ const ATTEMPTS = 5;
 
 const withDatabase = () => badRequest("this endpoint is only available when Kong is configured to not use a database");
 
-export function configRoutes({ store, settings, timeout = 30_000 }: ConfigOptions): readonly Route[] {
+export function configRoutes({ store, warnings, settings, timeout = 30_000 }: ConfigOptions): readonly Route[] {
   let loading = false;
 
   async function post(received: Received): Promise<Answer> {
@@ -57,10 +59,10 @@ export function configRoutes({ store, settings, timeout = 30_000 }: ConfigOption
     if (!options.plan && settings.store !== "file") throw withDatabase();
     if (brought.violations) throw refusedDocument(brought.violations, brought.data, options.flattenErrors);
     const after = filled(brought.document);
-    if (options.plan) return warning(brought.warnings, await plan(store, after));
+    if (options.plan) return warning(brought.warnings, await plan(store, warnings, after));
     if (loading) throw busy();
     loading = true;
-    const loaded = load(store, after, options.checkHash).finally(() => {
+    const loaded = load({ store, warnings }, after, options.checkHash).finally(() => {
       loading = false;
     });
     return warning(brought.warnings, await within(timeout, loaded));
@@ -73,19 +75,27 @@ export function configRoutes({ store, settings, timeout = 30_000 }: ConfigOption
   return [{ url: "/config", handlers: { GET, POST: post } }];
 }
 
-const warning = (warnings: readonly Violation[], answer: Answer): Answer =>
-  warnings.length === 0
-    ? answer
-    : { ...answer, headers: { "X-Sluice-Warning": headerValue(describeWarnings(warnings).join("; ")) } };
+/** What the document itself gives cause for stands before what its entities do. */
+function warning(warnings: readonly Violation[], answer: Answer): Answer {
+  if (warnings.length === 0) return answer;
+  const { [WARNING]: other, ...headers } = answer.headers ?? {};
+  const all = [...describeWarnings(warnings), ...(other === undefined ? [] : [other])];
+  return { ...answer, headers: { ...headers, [WARNING]: headerValue(all.join("; ")) } };
+}
 
-async function plan(store: Store, after: EntityLists): Promise<Answer> {
+async function plan(store: Store, warnings: WarningHeaders, after: EntityLists): Promise<Answer> {
   const writes = await writesFor(store, after);
   const outcome = await store.write(writes, { plan: true });
   if (outcome.fault) throw refusalOf(outcome.fault, attemptOf(writes[outcome.index]));
-  return { status: 200, body: { plan: true, ...(await planOfWrites(store, outcome.effects)) } };
+  const headers = await warnings(outcome.effects);
+  return { status: 200, headers, body: { plan: true, ...(await planOfWrites(store, outcome.effects)) } };
 }
 
-async function load(store: Store, after: EntityLists, checkHash: boolean): Promise<Answer> {
+async function load(
+  { store, warnings }: Pick<ConfigOptions, "store" | "warnings">,
+  after: EntityLists,
+  checkHash: boolean,
+): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     const writes = await writesFor(store, after);
     if (writes.length === 0 && checkHash) return { status: 304 };
@@ -93,7 +103,8 @@ async function load(store: Store, after: EntityLists, checkHash: boolean): Promi
     if (outcome.fault?.kind === "changed" && attempt < ATTEMPTS) continue;
     if (outcome.fault) throw refusalOf(outcome.fault, attemptOf(writes[outcome.index]));
     const { programmed } = outcome;
-    return { status: 201, body: byId(await readAll(store)), ...(programmed && { programmed }) };
+    const headers = await warnings(outcome.effects);
+    return { status: 201, headers, body: byId(await readAll(store)), ...(programmed && { programmed }) };
   }
 }
 
