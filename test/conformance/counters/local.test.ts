@@ -2,12 +2,15 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { LocalCounters } from "../../../gateway/src/plugins/rate-limiting/local.ts";
 import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
+import { boundedCountersSuite } from "./bounded.ts";
 import { counter, countersSuite } from "./suite.ts";
 
 countersSuite("local counters", async () => {
   const counters = new LocalCounters();
   return { counters, config: filled, held: async () => counters.size };
 });
+
+boundedCountersSuite("local counters that are full", (capacity) => [new LocalCounters({ capacity })]);
 
 it("keeps no more local counters than its capacity, and lets go of the oldest of the fullest window", () => {
   const counters = new LocalCounters({ capacity: 3 });

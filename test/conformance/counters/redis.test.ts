@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import type { RateLimitingConfig } from "@sluice/model";
 import { Redis } from "ioredis";
 import { RedisCounters } from "../../../gateway/src/plugins/rate-limiting/redis.ts";
+import { SyncedCounters } from "../../../gateway/src/plugins/rate-limiting/redis-synced.ts";
 import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
 import { connectBehind } from "../../../gateway/src/proxy/upstream/connect.ts";
 import { createGuard } from "../../../gateway/src/proxy/upstream/guard.ts";
@@ -149,6 +150,25 @@ describe("redis counters of several nodes", () => {
     for (let sent = 0; sent < 10; sent += 1) await here.take([one], config);
     await until(async () => ((await there.take([one], config)).counts[0] ?? 0) > 10, "the other's ten are known");
     await Promise.all([here.close(), there.close()]);
+  });
+
+  it("are counted for an instance while another has filled what may wait for Redis, and refuse that one's new counters", async () => {
+    const counters = new SyncedCounters({
+      client: async () => admin,
+      interval: 3_600_000,
+      now: Date.now,
+      capacity: 100,
+    });
+    const [kept, ...late] = Array.from({ length: 5 }, () => counter({ instance: "kept" }));
+    assert.ok(kept);
+    await counters.take([kept]);
+    const flood = Array.from({ length: 99 }, () => counter({ instance: "flood" }));
+    for (const one of flood) await counters.take([one]);
+    await assert.rejects(counters.take([counter({ instance: "flood" })]), /too many counters/);
+    for (const one of late) assert.deepEqual((await counters.take([one])).counts, [1]);
+    assert.deepEqual((await counters.take([kept])).counts, [2]);
+    assert.deepEqual((await counters.take(flood.slice(-1))).counts, [2]);
+    await counters.close();
   });
 
   it("add what they counted before they close", async () => {

@@ -1,8 +1,14 @@
 import { createCountersMemory, SharedCounters } from "../../../gateway/src/plugins/rate-limiting/shared.ts";
 import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
+import { boundedCountersSuite } from "./bounded.ts";
 import { countersSuite } from "./suite.ts";
 
 countersSuite("counters in memory that workers share", async () => {
   const counters = new SharedCounters({ memory: createCountersMemory(1024), owner: 0 });
   return { counters, config: filled, held: async () => counters.size };
+});
+
+boundedCountersSuite("counters in memory that workers share, which are full", (capacity) => {
+  const memory = createCountersMemory(capacity);
+  return [new SharedCounters({ memory, owner: 1 }), new SharedCounters({ memory, owner: 2 })];
 });

@@ -5,6 +5,11 @@ import type { Period, RateLimitingConfig } from "@sluice/model";
 export interface Counter {
   /** Everything that tells two counters apart but the window: plugin scope and identifier. */
   readonly name: string;
+  /**
+   * What the plugin is attached to. Where the number of counters is bounded, a new one replaces one of the instance that
+   * has the most, so that a flood of made-up identifiers costs its own instance first.
+   */
+  readonly instance: string;
   readonly period: Period;
   /** Unix milliseconds at which the window began (UTC calendar units; month and year too). */
   readonly windowStart: number;

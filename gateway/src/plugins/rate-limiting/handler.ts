@@ -3,18 +3,19 @@ import type { Answer, Exchange } from "../../proxy/exchange.ts";
 import type { PluginHandler } from "../plugin.ts";
 import type { Counter, Taken } from "./counters.ts";
 import { tellLimits } from "./headers.ts";
-import { counterNames } from "./identifier.ts";
+import { counterNames, instanceName } from "./identifier.ts";
 import { limitsOf } from "./limits.ts";
 
 export const rateLimiting: PluginHandler<"rate-limiting"> = (config, scope, { counters, now }) => {
   const limits = limitsOf(config);
   const nameOf = counterNames(config, scope);
+  const instance = instanceName(scope);
 
   function countersOf(exchange: Exchange, at: number): readonly Counter[] {
     const name = nameOf(exchange);
     return limits.map((limit) => {
       const { start, end } = limit.window(at);
-      return { name, period: limit.period, limit: limit.limit, windowStart: start, expires: end };
+      return { name, instance, period: limit.period, limit: limit.limit, windowStart: start, expires: end };
     });
   }
 

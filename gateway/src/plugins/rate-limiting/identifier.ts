@@ -30,7 +30,7 @@ const REMEMBERED = 256;
  * the client's address where there is nothing better.
  */
 export function counterNames(config: RateLimitingConfig, scope: PluginScope): (exchange: Exchange) => string {
-  const prefix = scopeName(scope);
+  const prefix = instanceName(scope);
   const ofIdentifiers = new Recent((identifier) => `${prefix}:${config.limit_by}=${bounded(identifier)}`, REMEMBERED);
   const ofAddresses = new Recent((address) => `${prefix}:ip=${address}`, REMEMBERED);
   const identifierOf = identifiers[config.limit_by];
@@ -47,6 +47,6 @@ const bounded = (identifier: string): string =>
  * The part of a counter's name that comes from where the plugin is attached. Not the plugin's own id: a plugin that
  * is deleted and made again goes on counting.
  */
-function scopeName({ routeId, serviceId, consumerId }: PluginScope): string {
+export function instanceName({ routeId, serviceId, consumerId }: PluginScope): string {
   return `${routeId ?? "-"}:${serviceId ?? "-"}:${consumerId ?? "-"}`;
 }

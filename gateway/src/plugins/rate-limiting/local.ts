@@ -4,23 +4,29 @@
  */
 import type { Period } from "@sluice/model";
 import type { Counter, Counters, Taken } from "./counters.ts";
+import { LargestFirst } from "./largest-first.ts";
 
 export interface LocalCountersOptions {
   /**
-   * How many counters are kept at most (about 200 bytes each); default 1,000,000. When there are more, the oldest of
-   * the fullest window begins again at nothing: a flood of made-up identifiers pushes out itself first.
+   * How many counters are kept at most (about 200 bytes each); default 1,000,000. When there are more, the oldest
+   * counter of the largest group begins again at zero: a flood of made-up identifiers replaces its own counters first.
    */
   readonly capacity?: number;
 }
 
+/** The counts of one plugin instance in one window, by the counters' names. */
+type Group = Map<string, number>;
+
 interface CountedWindow {
   readonly expires: number;
-  readonly counts: Map<string, number>;
+  /** By instance. */
+  readonly groups: Map<string, Group>;
 }
 
 export class LocalCounters implements Counters {
   readonly #capacity: number;
   readonly #windows = new Map<Period, Map<number, CountedWindow>>();
+  readonly #bySize = new LargestFirst<Group>();
   #size = 0;
 
   constructor({ capacity = 1_000_000 }: LocalCountersOptions = {}) {
@@ -34,24 +40,36 @@ export class LocalCounters implements Counters {
 
   take(counters: readonly Counter[]): Taken {
     let admitted = true;
-    const before = counters.map((counter) => {
-      const count = this.#window(counter).counts.get(counter.name) ?? 0;
+    const groups: Group[] = [];
+    const before: number[] = [];
+    for (const counter of counters) {
+      const group = this.#group(counter);
+      const count = group.get(counter.name) ?? 0;
       if (count >= counter.limit) admitted = false;
-      return count;
-    });
-    return { admitted, counts: admitted ? counters.map((counter) => this.#add(counter)) : before };
+      groups.push(group);
+      before.push(count);
+    }
+    return { admitted, counts: admitted ? counters.map((counter, at) => this.#add(counter, groups[at])) : before };
   }
 
   async close(): Promise<void> {
     this.#windows.clear();
+    this.#bySize.clear();
     this.#size = 0;
   }
 
-  #window({ period, windowStart, expires }: Counter): CountedWindow {
-    const found = this.#windows.get(period)?.get(windowStart);
+  #group(counter: Counter): Group {
+    const { groups } = this.#windows.get(counter.period)?.get(counter.windowStart) ?? this.#open(counter);
+    const found = groups.get(counter.instance);
     if (found !== undefined) return found;
+    const opened: Group = new Map();
+    groups.set(counter.instance, opened);
+    return opened;
+  }
+
+  #open({ period, windowStart, expires }: Counter): CountedWindow {
     this.#forgetBefore(windowStart);
-    const opened: CountedWindow = { expires, counts: new Map() };
+    const opened: CountedWindow = { expires, groups: new Map() };
     const ofPeriod = this.#windows.get(period);
     if (ofPeriod === undefined) this.#windows.set(period, new Map([[windowStart, opened]]));
     else ofPeriod.set(windowStart, opened);
@@ -61,36 +79,40 @@ export class LocalCounters implements Counters {
   /** A window that begins is the clock: what ended before it is over. */
   #forgetBefore(time: number): void {
     for (const ofPeriod of this.#windows.values()) {
-      for (const [start, { expires, counts }] of ofPeriod) {
+      for (const [start, { expires, groups }] of ofPeriod) {
         if (expires > time) continue;
         ofPeriod.delete(start);
-        this.#size -= counts.size;
+        for (const group of groups.values()) {
+          this.#bySize.remove(group);
+          this.#size -= group.size;
+        }
       }
     }
   }
 
-  #add(counter: Counter): number {
-    const { counts } = this.#window(counter);
-    const before = counts.get(counter.name);
-    if (before === undefined) {
-      if (this.#size >= this.#capacity) this.#makeRoom();
-      this.#size += 1;
-    }
-    const count = (before ?? 0) + 1;
-    counts.set(counter.name, count);
-    return count;
+  #add(counter: Counter, group: Group | undefined): number {
+    // Another counter of the same take may have replaced this one.
+    const before = group?.get(counter.name);
+    if (group === undefined || before === undefined) return this.#insert(counter);
+    group.set(counter.name, before + 1);
+    return before + 1;
+  }
+
+  #insert(counter: Counter): number {
+    if (this.#size >= this.#capacity) this.#makeRoom();
+    const group = this.#group(counter);
+    group.set(counter.name, 1);
+    this.#size += 1;
+    this.#bySize.grown(group);
+    return 1;
   }
 
   #makeRoom(): void {
-    let fullest: Map<string, number> | undefined;
-    for (const ofPeriod of this.#windows.values()) {
-      for (const { counts } of ofPeriod.values()) {
-        if (counts.size > (fullest?.size ?? 0)) fullest = counts;
-      }
-    }
-    const oldest = fullest?.keys().next();
-    if (fullest === undefined || oldest === undefined || oldest.done) return;
-    fullest.delete(oldest.value);
+    const largest = this.#bySize.largest();
+    const oldest = largest?.keys().next();
+    if (largest === undefined || oldest === undefined || oldest.done) return;
+    largest.delete(oldest.value);
+    this.#bySize.shrunk(largest);
     this.#size -= 1;
   }
 }

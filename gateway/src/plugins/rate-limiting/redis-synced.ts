@@ -4,6 +4,7 @@
  */
 import type { Redis } from "ioredis";
 import type { Counter, Taken } from "./counters.ts";
+import { LargestFirst } from "./largest-first.ts";
 import { counterKey, lifetime } from "./redis-keys.ts";
 import { addScript, isOfSeveralSlots, runScript } from "./redis-scripts.ts";
 
@@ -12,7 +13,10 @@ export interface SyncedCountersOptions {
   /** Milliseconds between exchanges. */
   readonly interval: number;
   readonly now: () => number;
-  /** How many counters may wait for Redis; default 100,000. Beyond that a take rejects. */
+  /**
+   * How many counters may wait for Redis; default 100,000. Beyond that a new counter replaces the oldest of the plugin
+   * instance that has the most; a take of that instance rejects.
+   */
   readonly capacity?: number;
 }
 
@@ -28,6 +32,9 @@ interface Entry {
   added: number;
 }
 
+/** What one plugin instance counts, by the counters' keys. */
+type Group = Map<string, Entry>;
+
 const countOf = (entry: Entry | undefined): number => (entry === undefined ? 0 : entry.known + entry.added);
 
 export class SyncedCounters {
@@ -35,7 +42,10 @@ export class SyncedCounters {
   readonly #interval: number;
   readonly #now: () => number;
   readonly #capacity: number;
-  readonly #entries = new Map<string, Entry>();
+  /** By instance. */
+  readonly #groups = new Map<string, Group>();
+  readonly #bySize = new LargestFirst<Group>();
+  #size = 0;
   #timer: NodeJS.Timeout | undefined;
   #exchanging: Promise<void> | undefined;
 
@@ -57,7 +67,7 @@ export class SyncedCounters {
 
   /** Nothing is kept here at the moment. */
   get idle(): boolean {
-    return this.#entries.size === 0;
+    return this.#size === 0;
   }
 
   /** Adds to Redis what is still here, if it can be reached. */
@@ -65,13 +75,15 @@ export class SyncedCounters {
     await this.#exchanging;
     clearTimeout(this.#timer);
     await this.#exchange();
-    this.#entries.clear();
+    this.#groups.clear();
+    this.#bySize.clear();
+    this.#size = 0;
   }
 
   #found(counters: readonly Counter[]): readonly Entry[] | undefined {
     const entries: Entry[] = [];
     for (const counter of counters) {
-      const entry = this.#entries.get(counterKey(counter));
+      const entry = this.#groups.get(counter.instance)?.get(counterKey(counter));
       if (entry === undefined) return undefined;
       entries.push(entry);
     }
@@ -79,18 +91,41 @@ export class SyncedCounters {
   }
 
   async #load(counters: readonly Counter[]): Promise<readonly Entry[]> {
-    if (this.#entries.size >= this.#capacity) throw new Error("too many counters wait for Redis");
+    const isFullOf = (instance: string) =>
+      this.#size >= this.#capacity && this.#groups.get(instance) === this.#bySize.largest();
+    if (counters.some(({ instance }) => isFullOf(instance))) throw new Error("too many counters wait for Redis");
     const client = await this.#client();
     const values = await client.mget(counters.map(counterKey));
     return counters.map((counter, index) => {
-      const key = counterKey(counter);
       // Another take may have loaded it meanwhile and counted on it.
-      const found = this.#entries.get(key);
+      const found = this.#groups.get(counter.instance)?.get(counterKey(counter));
       if (found !== undefined) return found;
       const entry = { counter, known: Number(values[index] ?? 0), added: 0 };
-      this.#entries.set(key, entry);
+      this.#keep(entry);
       return entry;
     });
+  }
+
+  #keep(entry: Entry): void {
+    if (this.#size >= this.#capacity) this.#makeRoom();
+    const { instance } = entry.counter;
+    const group: Group = this.#groups.get(instance) ?? new Map();
+    this.#groups.set(instance, group.set(counterKey(entry.counter), entry));
+    this.#bySize.grown(group);
+    this.#size += 1;
+  }
+
+  #makeRoom(): void {
+    const [oldest] = this.#bySize.largest()?.values() ?? [];
+    if (oldest !== undefined) this.#forget(oldest);
+  }
+
+  #forget({ counter }: Entry): void {
+    const group = this.#groups.get(counter.instance);
+    if (group?.delete(counterKey(counter)) !== true) return;
+    this.#bySize.shrunk(group);
+    this.#size -= 1;
+    if (group.size === 0) this.#groups.delete(counter.instance);
   }
 
   #arm(): void {
@@ -105,10 +140,12 @@ export class SyncedCounters {
   async #exchange(): Promise<void> {
     const now = this.#now();
     const changed: Entry[] = [];
-    for (const [key, entry] of this.#entries) {
-      if (entry.added > 0 && entry.counter.expires > now) changed.push(entry);
-      // Over, or not used since the last exchange: whoever needs it again asks Redis.
-      else this.#entries.delete(key);
+    for (const group of this.#groups.values()) {
+      for (const entry of group.values()) {
+        if (entry.added > 0 && entry.counter.expires > now) changed.push(entry);
+        // Over, or not used since the last exchange: a later take asks Redis for it.
+        else this.#forget(entry);
+      }
     }
     // What could not be added stays here for the next time; the connection has said that it is lost.
     for (let at = 0; at < changed.length; at += TOGETHER) {

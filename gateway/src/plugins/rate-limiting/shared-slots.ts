@@ -4,8 +4,14 @@
  *
  * A slot is eight words: a head, three words of the name's hash (the rest of its 128 bits stands in the head, but for
  * three), the window, when the window is over, and the count. It is free, taken (somebody is about to write it), ready,
- * doomed (it was taken in vain, and whoever took it may still write it) or void (to be used again). A key lies in one of PROBES slots from its home on, before the first one that is free; no slot becomes free
- * again, so whoever meets a free one has seen all.
+ * doomed (it was taken in vain, and whoever took it may still write it) or void (to be used again). A key lies in one
+ * of PROBES slots from its home on, before the first one that is free; no slot becomes free again, so whoever meets a
+ * free one has seen all.
+ *
+ * Behind the slots stand the sizes of groups: how many ready slots each has. A group is the counters of one plugin
+ * instance in one window. When none of the slots that a new key may lie in is free, void or over, it replaces the
+ * counter whose group is the largest, so that an instance that counts many identifiers replaces its own counters
+ * before those of another.
  *
  * Nobody but who took a slot makes it void, since it would write into another's else: of one that died a slot is lost.
  *
@@ -16,8 +22,17 @@
 const WORDS = 8;
 const HASH = 1;
 const WINDOW = 4;
+/** The lower half of the word is of the window; the upper half is the group's number. */
+const PERIOD = 5;
+const PERIOD_MASK = 0xffff;
 const EXPIRES = 6;
 const COUNT = 7;
+
+/**
+ * Groups are numbered by a keyed hash. Two that have the same number count as one until the window of one is over;
+ * counting itself stays exact.
+ */
+const GROUPS = 2 ** 16;
 
 /** How many slots a key may lie in. */
 const PROBES = 32;
@@ -40,9 +55,11 @@ const MOST = 0xffffffff;
 export interface Sought {
   /** Four words. */
   readonly hash: Int32Array;
-  /** Two words that tell windows and periods apart. */
+  /** A word and 16 bits that tell windows and periods apart. */
   readonly window: number;
   readonly period: number;
+  /** The plugin instance that counts. */
+  readonly instance: string;
   /** Unix seconds. */
   readonly expires: number;
 }
@@ -53,23 +70,30 @@ export interface SharedSlotsOptions {
   readonly owner: number;
   /** Unix seconds, by the clock that the windows are cut with. */
   readonly now: () => number;
+  /** A word from the hash of an instance's name; asked for new keys only. */
+  readonly instanceHash: (instance: string) => number;
 }
 
 export class SharedSlots {
   readonly #words: Int32Array;
+  readonly #sizes: Int32Array;
   readonly #mask: number;
   readonly #owner: number;
   readonly #now: () => number;
+  readonly #instanceHash: (instance: string) => number;
 
   /** Bytes of a table; `slots` is a power of two, PROBES at the least. */
   static bytes(slots: number): number {
     if (slots < PROBES || (slots & (slots - 1)) !== 0)
       throw new RangeError(`${slots} is no power of two from ${PROBES}`);
-    return slots * WORDS * Int32Array.BYTES_PER_ELEMENT;
+    return (slots * WORDS + GROUPS) * Int32Array.BYTES_PER_ELEMENT;
   }
 
-  constructor({ buffer, owner, now }: SharedSlotsOptions) {
-    this.#words = new Int32Array(buffer);
+  constructor({ buffer, owner, now, instanceHash }: SharedSlotsOptions) {
+    const all = new Int32Array(buffer);
+    this.#words = all.subarray(0, all.length - GROUPS);
+    this.#sizes = all.subarray(all.length - GROUPS);
+    this.#instanceHash = instanceHash;
     this.#mask = this.#words.length / WORDS - 1;
     this.#owner = owner;
     this.#now = now;
@@ -78,8 +102,7 @@ export class SharedSlots {
   /** Where the key is counted, from now on at the latest. */
   find(sought: Sought): number {
     const { hash, window, period } = sought;
-    const mixed = Math.imul(window ^ (period << 24), 0x9e3779b1);
-    const home = ((hash[0] ?? 0) ^ mixed ^ (mixed >>> 15)) & this.#mask;
+    const home = mixed(hash[0] ?? 0, window, period) & this.#mask;
     const ready = ((hash[3] ?? 0) & ~STATE) | READY;
     for (let round = 0; ; round++) {
       const found = this.#look(sought, { home, ready, round });
@@ -133,8 +156,6 @@ export class SharedSlots {
     const now = this.#now();
     let usable = -1;
     let usableHead = 0;
-    let soonest = -1;
-    let soonestHead = 0;
     for (let probe = 0; probe < PROBES; probe++) {
       const at = ((home + probe) & this.#mask) * WORDS;
       const head = Atomics.load(words, at);
@@ -157,33 +178,52 @@ export class SharedSlots {
         if (usable >= 0) continue;
         usable = at;
         usableHead = head;
-      } else if (soonest < 0 || this.#expires(at) < this.#expires(soonest)) {
-        soonest = at;
-        soonestHead = head;
       }
     }
     if (usable < 0) {
-      usable = soonest;
-      usableHead = soonestHead;
+      usable = this.#ofLargestGroup(home);
+      // Every slot is being written by another worker.
+      if (usable < 0) return -1;
+      usableHead = Atomics.load(words, usable);
+      if ((usableHead & STATE) !== READY) return -1;
     }
-    // Every one of them is being written by somebody.
-    if (usable < 0) return -1;
     return this.#take(sought, { at: usable, head: usableHead, home, ready });
+  }
+
+  /** The ready slot whose group is the largest, of several in groups of one size the one that is over soonest; or -1. */
+  #ofLargestGroup(home: number): number {
+    const words = this.#words;
+    let found = -1;
+    let largest = 0;
+    for (let probe = 0; probe < PROBES; probe++) {
+      const at = ((home + probe) & this.#mask) * WORDS;
+      if ((Atomics.load(words, at) & STATE) !== READY) continue;
+      const size = Atomics.load(this.#sizes, this.#groupAt(at));
+      if (found >= 0 && (size < largest || (size === largest && this.#expires(at) >= this.#expires(found)))) continue;
+      found = at;
+      largest = size;
+    }
+    return found;
   }
 
   #take(sought: Sought, { at, head, home, ready }: Claim): number {
     const words = this.#words;
     const taken = takenBy(this.#owner, ready);
     if (Atomics.compareExchange(words, at, head, taken) !== head) return -1;
+    if ((head & STATE) === READY) Atomics.sub(this.#sizes, this.#groupAt(at), 1);
+    const group = mixed(this.#instanceHash(sought.instance), sought.window, sought.period) & (GROUPS - 1);
     words[at + HASH] = sought.hash[0] ?? 0;
     words[at + HASH + 1] = sought.hash[1] ?? 0;
     words[at + HASH + 2] = sought.hash[2] ?? 0;
     words[at + WINDOW] = sought.window;
-    words[at + WINDOW + 1] = sought.period;
+    words[at + PERIOD] = sought.period | (group << 16);
     words[at + EXPIRES] = sought.expires | 0;
     Atomics.store(words, at + COUNT, 0);
     const isAlone = this.#isAlone(sought, { at, home, ready });
-    if (isAlone && Atomics.compareExchange(words, at, taken, ready) === taken) return at;
+    if (isAlone && Atomics.compareExchange(words, at, taken, ready) === taken) {
+      Atomics.add(this.#sizes, group, 1);
+      return at;
+    }
     Atomics.store(words, at, VOID);
     return -1;
   }
@@ -214,8 +254,12 @@ export class SharedSlots {
       words[at + HASH + 1] === hash[1] &&
       words[at + HASH + 2] === hash[2] &&
       words[at + WINDOW] === window &&
-      words[at + WINDOW + 1] === period
+      ((words[at + PERIOD] ?? 0) & PERIOD_MASK) === period
     );
+  }
+
+  #groupAt(at: number): number {
+    return (this.#words[at + PERIOD] ?? 0) >>> 16;
   }
 
   #isOver(at: number, now: number): boolean {
@@ -240,6 +284,12 @@ interface Claim {
   readonly head: number;
   readonly home: number;
   readonly ready: number;
+}
+
+/** A word of a hash with a window and its period. */
+function mixed(word: number, window: number, period: number): number {
+  const spread = Math.imul(window ^ (period << 24), 0x9e3779b1);
+  return word ^ spread ^ (spread >>> 15);
 }
 
 /** A head of a slot that is taken: 21 bits of the key's, 8 of who took it, the state. */

@@ -10,6 +10,7 @@ const windowStart = Date.now() - 1000;
 const expires = windowStart + 3_600_000;
 const counter = (name: string, members: Partial<Counter> = {}): Counter => ({
   name,
+  instance: "-:-:-",
   period: "hour",
   windowStart,
   expires,
@@ -88,6 +89,22 @@ test("threads that take several counters leave in each what was admitted, and ne
   const left = [narrow, wide].map((each) => counters.take([{ ...each, limit: 0 }]).counts[0]);
   assert.deepEqual(left, [both, both + (admitted[0] ?? 0)]);
   assert.ok(both <= 3000 && both + (admitted[0] ?? 0) <= 4000);
+});
+
+test("threads that flood their instance at once leave another's counters, and every counter stays in one group's size", async () => {
+  const capacity = 4096;
+  const memory = createCountersMemory(capacity);
+  const counters = new SharedCounters({ memory, owner: 0 });
+  const kept = many(200, (at) => counter(`kept ${at}`, { instance: "kept", period: "minute", expires: expires - 1 }));
+  for (const one of kept) counters.take([one]);
+  // Threads come in pairs upon the same identifiers, so that they also compete for slots.
+  const flood = (thread: number) =>
+    many(capacity, (at) => [counter(`flood ${thread >> 1} ${at}`, { instance: `flood ${thread % 2}`, limit: 1e9 })]);
+  await hammer(memory, many(THREADS, flood));
+  const words = new Int32Array(memory.buffer);
+  const sizes = words.subarray(capacity * 8).reduce((sum, size) => sum + size, 0);
+  assert.equal(sizes, counters.size);
+  assert.deepEqual(new Set(kept.map((one) => counters.take([one]).counts[0])), new Set([2]));
 });
 
 test("when all places are in use the window that ends soonest begins again, and longer ones go on", () => {

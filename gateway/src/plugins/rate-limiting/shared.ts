@@ -2,9 +2,9 @@
  * Counters in memory that all workers of a node share: what is counted in one is counted in all, so that a limit is
  * that of the node. They outlive documents and workers.
  *
- * The number of counters is fixed. When all places that one may have are in use by windows that are not over, the one
- * whose window ends soonest begins again at nothing: a flood of made-up identifiers pushes out short windows before
- * long ones, and never stops anybody. A limit above 4,294,967,295 counts as none.
+ * The number of counters is fixed. When all slots that a new counter may have are in use by windows that are not over,
+ * it replaces one of the plugin instance that has the most counters in a window: a flood of made-up identifiers replaces
+ * its own counters first, and no request is refused for lack of memory. A limit above 4,294,967,295 counts as none.
  */
 import { getRandomValues } from "node:crypto";
 import { type Period, periods } from "@sluice/model/serving";
@@ -43,10 +43,13 @@ const periodNumbers = Object.fromEntries(periods.map((period, at) => [period, at
 export class SharedCounters implements Counters {
   readonly #slots: SharedSlots;
   readonly #hashes: Recent<Int32Array>;
+  readonly #instanceHashes: Recent<number>;
 
   constructor({ memory: { buffer, key }, owner, now = Date.now }: SharedCountersOptions) {
-    this.#slots = new SharedSlots({ buffer, owner, now: () => now() / 1000 });
     this.#hashes = new Recent((name) => keyedHash(name, key));
+    this.#instanceHashes = new Recent((instance) => keyedHash(instance, key)[0] ?? 0);
+    const instanceHash = (instance: string) => this.#instanceHashes.of(instance);
+    this.#slots = new SharedSlots({ buffer, owner, now: () => now() / 1000, instanceHash });
   }
 
   /** How many counters are kept whose windows are not over. */
@@ -77,11 +80,12 @@ export class SharedCounters implements Counters {
   /** The memory is the node's. */
   async close(): Promise<void> {}
 
-  #find({ name, period, windowStart, expires }: Counter): number {
+  #find({ name, instance, period, windowStart, expires }: Counter): number {
     return this.#slots.find({
       hash: this.#hashes.of(name),
       window: windowStart | 0,
       period: (Math.floor(windowStart / 2 ** 32) << 3) | periodNumbers[period],
+      instance,
       expires: Math.ceil(expires / 1000),
     });
   }

@@ -1,0 +1,63 @@
+/** Groups by their size, to find one that is among the largest without looking at all of them. */
+
+/** Sizes are below 2 ** SIZE_CLASSES. */
+const SIZE_CLASSES = 31;
+
+/** How many groups of the largest class are compared. */
+const COMPARED = 16;
+
+/**
+ * Keeps every group in the class of its size, a power of two, so that a change of size costs something only when it
+ * passes one. The largest of the first COMPARED groups of the highest class is found exactly; among more groups one is
+ * found that has at least half of the largest's size.
+ */
+export class LargestFirst<Group extends { readonly size: number }> {
+  readonly #classes: readonly Set<Group>[] = Array.from({ length: SIZE_CLASSES }, () => new Set());
+
+  /** The group's size is one more than it was. */
+  grown(group: Group): void {
+    const { size } = group;
+    if (!isPowerOfTwo(size)) return;
+    this.#of(size - 1)?.delete(group);
+    this.#of(size)?.add(group);
+  }
+
+  /** The group's size is one less than it was. */
+  shrunk(group: Group): void {
+    const { size } = group;
+    if (!isPowerOfTwo(size + 1)) return;
+    this.#of(size + 1)?.delete(group);
+    this.#of(size)?.add(group);
+  }
+
+  remove(group: Group): void {
+    this.#of(group.size)?.delete(group);
+  }
+
+  clear(): void {
+    for (const groups of this.#classes) groups.clear();
+  }
+
+  /** Undefined: every group is empty. */
+  largest(): Group | undefined {
+    for (let at = SIZE_CLASSES - 1; at >= 0; at--) {
+      const groups = this.#classes[at];
+      if (groups === undefined || groups.size === 0) continue;
+      let largest: Group | undefined;
+      let compared = 0;
+      for (const group of groups) {
+        if (largest === undefined || group.size > largest.size) largest = group;
+        if (++compared === COMPARED) break;
+      }
+      return largest;
+    }
+    return undefined;
+  }
+
+  /** An empty group is in no class. */
+  #of(size: number): Set<Group> | undefined {
+    return this.#classes[31 - Math.clz32(size)];
+  }
+}
+
+const isPowerOfTwo = (size: number): boolean => (size & (size - 1)) === 0;

@@ -1,0 +1,85 @@
+/** What every implementation with a bounded number of counters does when it is full. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Counter, Counters } from "../../../gateway/src/plugins/rate-limiting/counters.ts";
+import { counter } from "./suite.ts";
+
+const SECOND = 1000;
+const DAY = 86_400 * SECOND;
+const windowStart = Date.now() - SECOND;
+
+/** Counters of one plugin instance, each with another identifier. */
+const countersOf = (instance: string, count: number, members: Partial<Counter> = {}): readonly Counter[] =>
+  Array.from({ length: count }, (_, at) =>
+    counter({ name: `${instance}:${at}`, instance, windowStart, expires: windowStart + DAY, ...members }),
+  );
+
+/** The victims' windows end long before the flood's, long after it, and together with it. */
+const victims: readonly (readonly [which: string, members: Partial<Counter>])[] = [
+  ["of a minute", { period: "minute", expires: windowStart + 60 * SECOND }],
+  ["of an hour", { period: "hour", expires: windowStart + 3600 * SECOND }],
+  ["of the flood's own period", { period: "day" }],
+  ["of a month", { period: "month", expires: windowStart + 30 * DAY }],
+];
+
+/**
+ * @param open Counters of their own for every test, which keep `capacity` of them. It may return several: workers that
+ * count in the same memory.
+ */
+export function boundedCountersSuite(name: string, open: (capacity: number) => readonly [Counters, ...Counters[]]) {
+  const capacity = 4096;
+
+  function opened() {
+    const users = open(capacity);
+    let turn = 0;
+    return async (one: Counter) => {
+      const user = users[turn++ % users.length] ?? users[0];
+      const taken = await user.take([one], undefined as never);
+      return taken.counts[0] ?? 0;
+    };
+  }
+
+  describe(name, () => {
+    for (const [which, members] of victims)
+      for (const times of [1.02, 3])
+        it(`keep an instance's counters ${which} while another counts ${times} times the capacity`, async () => {
+          const take = opened();
+          const kept = countersOf("kept", capacity / 50, members);
+          for (const one of kept) await take(one);
+          for (const one of countersOf("flood", capacity * times, { period: "day" })) await take(one);
+          const reset: number[] = [];
+          for (const one of kept) if ((await take(one)) !== 2) reset.push(1);
+          assert.equal(reset.length, 0, `${reset.length} of ${kept.length} counters began again`);
+        });
+
+    it("keep what fits into an instance's share while several others count more than theirs", async () => {
+      const take = opened();
+      const kept = countersOf("kept", capacity / 20);
+      for (const one of kept) await take(one);
+      const floods = [1, 2, 3, 4].map((at) => countersOf(`flood ${at}`, capacity));
+      for (let at = 0; at < capacity; at++) for (const flood of floods) await take(flood[at] as Counter);
+      for (const one of kept) assert.equal(await take(one), 2, one.name);
+    });
+
+    it("make room for an instance that begins when another has filled them", async () => {
+      const take = opened();
+      const flood = countersOf("flood", capacity * 2);
+      for (const one of flood.slice(0, capacity)) await take(one);
+      const late = countersOf("late", capacity / 20);
+      for (const one of late) await take(one);
+      for (const one of flood.slice(capacity)) await take(one);
+      for (const one of late) assert.equal(await take(one), 2, one.name);
+    });
+
+    it("do not hold what is over against an instance whose counters go on", async () => {
+      const take = opened();
+      // A busy instance: its seconds fill half of the capacity, and are over when the flood begins.
+      const over = { period: "second", windowStart: windowStart - 10 * SECOND, expires: windowStart - SECOND } as const;
+      for (const one of countersOf("kept", capacity / 2, over)) await take(one);
+      const kept = countersOf("kept", capacity / 50);
+      for (const one of kept) await take(one);
+      for (let at = 0; at < 3; at++) for (const one of countersOf(`flood ${at}`, capacity)) await take(one);
+      for (const one of kept) assert.equal(await take(one), 2, one.name);
+    });
+  });
+}
