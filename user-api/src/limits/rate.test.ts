@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { FastifyInstance } from "fastify";
+import { type FastifyInstance, type FastifyRequest, fastify } from "fastify";
+import type { Asker } from "../policy/who-asks.ts";
 import { fromGateway, testApp } from "../testing.ts";
+import { countRequests } from "./rate.ts";
 
 const get = (app: FastifyInstance, headers: Record<string, string> = {}) =>
   app.inject({ url: "/graphql?query={users{id}}", headers });
+
+/** As much of a request as is counted. */
+const askedBy = (asker: Partial<Asker>) =>
+  ({ asker: { consumer: null, gateway: true, ...asker }, routeOptions: { config: {} } }) as FastifyRequest;
 
 describe("the rate of a client", () => {
   it("is answered 429 beyond it, with the one word error and when to retry", async () => {
@@ -62,6 +68,23 @@ describe("the rate of a client", () => {
     while (warnings().length === 0) await setImmediate();
     await app.close();
     assert.deepEqual(warnings(), ["each replica counts requests for itself: Redis does not"]);
+  });
+
+  it("of a consumer goes on while requests come from any number of addresses", async () => {
+    const app = fastify();
+    const count = await countRequests(app, {
+      requestsPerMinute: 1,
+      redisUrl: undefined,
+      redisPrefix: "",
+      log: app.log,
+    });
+    await app.ready();
+    const isCounted = async (asker: Partial<Asker>) => (await count?.(askedBy(asker))) === null;
+    const consumer = { consumer: { id: "1" } } as Partial<Asker>;
+    assert.deepEqual([await isCounted(consumer), await isCounted(consumer)], [true, false]);
+    for (let net = 0; net < 60_000; net++) await isCounted({ address: `2001:db8:0:${net.toString(16)}::1` });
+    assert.equal(await isCounted(consumer), false);
+    await app.close();
   });
 
   it("has no end with 0", async () => {

@@ -40,7 +40,7 @@ const COMMAND_TIMEOUT = 500;
 export async function countRequests(app: FastifyInstance, options: RateOptions): Promise<CountRequest | null> {
   const { requestsPerMinute: max, redisUrl, redisPrefix, log } = options;
   if (max === 0) return null;
-  const here = await counter(app, { max });
+  const here = await ownCounters(app, max);
   if (redisUrl === undefined) return here;
   const connection = connect(redisUrl, log);
   app.addHook("onClose", async () => connection.close());
@@ -57,6 +57,19 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
         return here(request);
       },
     );
+}
+
+/** Clients of one kind that a process counts; the least recently seen begins again beyond that. */
+const CLIENTS = 50_000;
+
+/**
+ * Counters in this process. Consumers are counted apart: addresses are free to anybody who has a network of IPv6, and
+ * would otherwise replace the counter of a consumer.
+ */
+async function ownCounters(app: FastifyInstance, max: number): Promise<CountRequest> {
+  const ofConsumers = await counter(app, { max, cache: CLIENTS });
+  const ofAddresses = await counter(app, { max, cache: CLIENTS });
+  return (request) => ((request.asker?.consumer ?? null) === null ? ofAddresses : ofConsumers)(request);
 }
 
 /** Each in a scope of its own, for the plugin has one store in each. Rejects when the store fails. */
