@@ -3,6 +3,7 @@
  * share anything.
  */
 import type { Period } from "@sluice/model";
+import { CounterGroup } from "./counter-group.ts";
 import type { Counter, Counters, Taken } from "./counters.ts";
 import { LargestFirst } from "./largest-first.ts";
 
@@ -15,7 +16,7 @@ export interface LocalCountersOptions {
 }
 
 /** The counts of one plugin instance in one window, by the counters' names. */
-type Group = Map<string, number>;
+type Group = CounterGroup<number>;
 
 interface CountedWindow {
   readonly expires: number;
@@ -62,7 +63,7 @@ export class LocalCounters implements Counters {
     const { groups } = this.#windows.get(counter.period)?.get(counter.windowStart) ?? this.#open(counter);
     const found = groups.get(counter.instance);
     if (found !== undefined) return found;
-    const opened: Group = new Map();
+    const opened: Group = new CounterGroup();
     groups.set(counter.instance, opened);
     return opened;
   }
@@ -109,9 +110,7 @@ export class LocalCounters implements Counters {
 
   #makeRoom(): void {
     const largest = this.#bySize.largest();
-    const oldest = largest?.keys().next();
-    if (largest === undefined || oldest === undefined || oldest.done) return;
-    largest.delete(oldest.value);
+    if (!largest?.deleteOldest()) return;
     this.#bySize.shrunk(largest);
     this.#size -= 1;
   }

@@ -3,6 +3,7 @@
  * may be passed by what the other nodes admitted since the last exchange.
  */
 import type { Redis } from "ioredis";
+import { CounterGroup } from "./counter-group.ts";
 import type { Counter, Taken } from "./counters.ts";
 import { LargestFirst } from "./largest-first.ts";
 import { counterKey, lifetime } from "./redis-keys.ts";
@@ -33,7 +34,7 @@ interface Entry {
 }
 
 /** What one plugin instance counts, by the counters' keys. */
-type Group = Map<string, Entry>;
+type Group = CounterGroup<Entry>;
 
 const countOf = (entry: Entry | undefined): number => (entry === undefined ? 0 : entry.known + entry.added);
 
@@ -109,15 +110,18 @@ export class SyncedCounters {
   #keep(entry: Entry): void {
     if (this.#size >= this.#capacity) this.#makeRoom();
     const { instance } = entry.counter;
-    const group: Group = this.#groups.get(instance) ?? new Map();
-    this.#groups.set(instance, group.set(counterKey(entry.counter), entry));
+    const group: Group = this.#groups.get(instance) ?? new CounterGroup();
+    this.#groups.set(instance, group);
+    group.set(counterKey(entry.counter), entry);
     this.#bySize.grown(group);
     this.#size += 1;
   }
 
   #makeRoom(): void {
-    const [oldest] = this.#bySize.largest()?.values() ?? [];
-    if (oldest !== undefined) this.#forget(oldest);
+    const largest = this.#bySize.largest();
+    if (!largest?.deleteOldest()) return;
+    this.#bySize.shrunk(largest);
+    this.#size -= 1;
   }
 
   #forget({ counter }: Entry): void {
