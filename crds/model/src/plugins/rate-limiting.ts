@@ -43,7 +43,8 @@ export const rateLimiting = record(
     month: limit("month"),
     year: limit("year"),
     limit_by: choice(["consumer", "credential", "ip", "service", "header", "path"], {
-      description: "What is counted together. Falls back to the client's address.",
+      description:
+        "What is counted together. Falls back to the client's address: the whole one, of IPv6 too, as in Kong.",
       default: "consumer",
     }),
     header_name: nullable(
@@ -51,7 +52,8 @@ export const rateLimiting = record(
     ),
     path: nullable(text({ description: "The path to count, with limit_by path.", rule: "path", maxLength: 1024 })),
     policy: choice(["local", "cluster", "redis"], {
-      description: "Where the counters live: local (on each node), redis, or cluster (database mode only).",
+      description:
+        "Where the counters live: local (on each node, about a million), redis, or cluster (database mode only).",
       default: "local",
     }),
     fault_tolerant: flag({
