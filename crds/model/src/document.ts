@@ -18,7 +18,7 @@ export interface Endpoint {
 export interface RouteExtras {
   /** The namespace of the route's custom resource; a key may be bound to namespaces. */
   readonly namespace?: string;
-  /** Set: the route answers 503 with this reason (fail closed, house decision 11). */
+  /** Set: the route answers 503 for this reason, which the node logs (fail closed, house decision 11). */
   readonly unavailable?: string;
 }
 

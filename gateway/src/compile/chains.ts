@@ -17,6 +17,7 @@ import {
   type SnapshotRoute,
 } from "@sluice/model/serving";
 import type { PluginHandlers, PluginInstance, PluginServices } from "../plugins/plugin.ts";
+import { faultFor } from "../proxy/faults.ts";
 import type { Chain, RouteChains, Scheme, Step } from "../runtime/runtime.ts";
 import { Groups } from "./groups.ts";
 
@@ -224,7 +225,8 @@ function stepOf(plugin: SnapshotPlugin, { handlers, services }: PluginTools): St
   // It may protect something and cannot run: wherever it would act, nobody gets in (house decision 11).
   if (unavailable !== undefined) {
     const priority = isKnown ? plugins[plugin.name as PluginName].priority : ofUnknown(plugin);
-    return { priority, instance: { access: () => ({ status: 503, message: unavailable }) } };
+    const answer = faultFor("closed", unavailable);
+    return { priority, instance: { access: () => answer } };
   }
   if (!isKnown) throw new Error(`a snapshot holds the unknown plugin ${plugin.name}`);
   const name = plugin.name as PluginName;

@@ -9,6 +9,9 @@ import { consumerNamed } from "./testing-entities.ts";
 
 const id = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;
 
+/** What clients get; the reason beside it is for the log. */
+const CLOSED = { status: 503, message: "This route is currently unavailable" };
+
 test("an invalid rate limit answers 503 with its reason wherever it would act, and a narrower valid one still rules", async () => {
   const applied = applyChange(emptySnapshot, {
     put: {
@@ -39,7 +42,7 @@ test("an invalid rate limit answers 503 with its reason wherever it would act, a
     const [step] = match.part.chains.http.anonymous;
     return step?.instance.access?.(fakeExchange());
   };
-  assert.deepEqual(await answerOf("/closed"), { status: 503, message: "no minute" });
+  assert.deepEqual(await answerOf("/closed"), { ...CLOSED, reason: "no minute" });
   assert.equal(await answerOf("/open"), undefined);
 });
 
@@ -104,7 +107,7 @@ for (const [what, attached, closed] of scopes)
     ] as const) {
       const isClosed = (step: Step | undefined) =>
         JSON.stringify(step?.instance.access?.(fakeExchange()) ?? null) ===
-        JSON.stringify({ status: 503, message: "jwt is not there" });
+        JSON.stringify({ ...CLOSED, reason: "jwt is not there" });
       if (isClosed(chains?.anonymous[0])) found.push([path, "anonymous"]);
       else
         for (const [who, consumer] of [

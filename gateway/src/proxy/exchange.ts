@@ -68,6 +68,8 @@ export interface Answer {
   /** `message` becomes the body in the form that the client accepts; `body` is sent as it stands. */
   readonly message?: string;
   readonly body?: string;
+  /** Why, for the node's log: it names parts of the configuration, which are none of a client's business. */
+  readonly reason?: string;
 }
 
 /** Looks in the runtime that serves the exchange: a plugin instance outlives runtimes, so it never holds one. */

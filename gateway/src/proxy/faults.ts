@@ -1,4 +1,8 @@
-/** Everything that the gateway itself answers when a request cannot be served: one table (kong-contract 2.1 and 2.4). */
+/**
+ * Everything that the gateway itself answers when a request cannot be served: one table (kong-contract 2.1 and 2.4). No
+ * text here says how the gateway is configured.
+ */
+import type { Answer } from "./exchange.ts";
 
 export interface Fault {
   readonly status: number;
@@ -35,6 +39,7 @@ export const faults = {
   needsHttps: { status: 426, message: "Please use HTTPS protocol", headers: upgradeTo("TLS/1.2, HTTP/1.1") },
   needsHttp2: { status: 426, message: "Please use HTTP2 protocol", headers: upgradeTo("HTTP/2") },
   notGrpc: { status: 415, message: "Non-gRPC request matched gRPC route" },
+  closed: { status: 503, message: "This route is currently unavailable" },
   nameResolution: { status: 503, message: "name resolution failed" },
   noPeer: { status: 503, message: "failure to get a peer from the ring-balancer" },
   badUpstream: { status: 502, message: "An invalid response was received from the upstream server", transport: true },
@@ -44,3 +49,9 @@ export const faults = {
 } satisfies Record<string, Fault>;
 
 export type FaultName = keyof typeof faults;
+
+/** A fault with its reason, which the node logs and no client sees. */
+export function faultFor(name: FaultName, reason: string): Answer {
+  const { status, message } = faults[name];
+  return { status, message, reason };
+}

@@ -8,8 +8,9 @@
 import type { Runtime, Step, Upstream } from "../runtime/runtime.ts";
 import { clientHeaders, type RawHeaders } from "./client-headers.ts";
 import type { Answer } from "./exchange.ts";
-import { type FaultName, faults } from "./faults.ts";
+import { type FaultName, faultFor, faults } from "./faults.ts";
 import { type HeaderStyle, headerStyle } from "./header-names.ts";
+import { LineLimit } from "./line-limit.ts";
 import { LiveExchange, type Traffic } from "./live-exchange.ts";
 import type { Observer } from "./observer.ts";
 import { type OwnResponse, ownResponse } from "./own-response.ts";
@@ -56,6 +57,7 @@ export class Pipeline {
   readonly #log: ProxyLog;
   readonly #trust: ReturnType<typeof createTrust>;
   readonly #observer: Observer | null;
+  readonly #lines = new LineLimit();
   readonly style: HeaderStyle;
 
   constructor(options: {
@@ -95,7 +97,7 @@ export class Pipeline {
   access(exchange: LiveExchange): Outcome | Promise<Outcome> {
     const { route } = exchange;
     const unavailable = route._sluice?.unavailable;
-    if (unavailable !== undefined) return { answer: { status: 503, message: unavailable } };
+    if (unavailable !== undefined) return { answer: faultFor("closed", unavailable) };
     const fault = protocolFault(exchange);
     if (fault !== null) return { answer: fault };
     return this.#runFrom(0, exchange);
@@ -104,7 +106,8 @@ export class Pipeline {
   /** The answer as it goes to the client; the response phase runs. */
   answer(exchange: LiveExchange, answer: Answer | FaultName): OwnResponse {
     const { request } = exchange;
-    const response = typeof answer === "string" ? faults[answer] : answer;
+    const response: Answer = typeof answer === "string" ? faults[answer] : answer;
+    if (response.reason !== undefined) this.#tellReason(exchange, response.status, response.reason);
     exchange.source = "gateway";
     this.#respond(exchange, response.status);
     const { started } = exchange.timings;
@@ -199,8 +202,21 @@ export class Pipeline {
   #failed(exchange: LiveExchange, error: unknown): Outcome {
     // Anybody could fill the log with what anybody can do.
     if (error instanceof BodyLostError) return { answer: "clientGone" };
-    this.#log.error({ err: error, requestId: exchange.id, route: exchange.route.name }, "a plugin failed");
+    const { id, route } = exchange;
+    const unlogged = this.#lines.allow(`${route.id} ${error}`);
+    if (unlogged !== null) {
+      const details = { err: error, requestId: id, route: route.name ?? route.id, ...(unlogged > 0 && { unlogged }) };
+      this.#log.error(details, "a plugin failed");
+    }
     return { answer: "unexpected" };
+  }
+
+  /** Clients are not told how the gateway is configured. */
+  #tellReason({ id, route, service }: LiveExchange, status: number, reason: string): void {
+    const unlogged = this.#lines.allow(`${route.id} ${reason}`);
+    if (unlogged === null) return;
+    const details = { requestId: id, route: route.name ?? route.id, service: service?.name ?? service?.id, reason };
+    this.#log.warn({ ...details, ...(unlogged > 0 && { unlogged }) }, `a request was answered ${status}`);
   }
 
   /** Past the access phase a plugin's bug is logged; the request goes on. */

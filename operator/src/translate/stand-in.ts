@@ -13,14 +13,14 @@ type Entry = Pick<CheckedTranslation, "item" | "violations">;
 /** The model takes 1024 characters; a reason that is cut is better than a door that stays open. */
 const MAX_REASON = 1000;
 
-/** Why a resource answers 503, for people who only see the answer: the first few faults in one sentence. */
+/** Why a resource answers 503, for the nodes' logs: the first few faults in one sentence. */
 export function reasonFor({ kind, namespace, name }: Owner, messages: readonly string[]): string {
   const reason = `${kind} ${namespace}/${name}: ${messages.slice(0, 3).join("; ")}`;
   return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON).toWellFormed()}…` : reason;
 }
 
 export interface StandIns {
-  /** The route, answering 503 with the reason; undefined when it is not even known what it matches. */
+  /** The route, answering 503 for the reason; undefined when it is not even known what it matches. */
   route(piece: Entry, reason: string): Entity | undefined;
   /**
    * The plugin as one that answers 503; undefined when it keeps nobody out, is switched off, may not be for all

@@ -12,12 +12,6 @@ export function answerSuite(engine: Engine): void {
       ["no route matches", { route: { paths: ["/other"] } }, 404, "no Route matched with those values"],
       ["the route has no service", { route: { service: null } }, 503, "no Service found with those values"],
       ["the service is disabled", { service: { enabled: false } }, 404, "no Route matched with those values"],
-      [
-        "the route is closed for a reason",
-        { route: { _sluice: { unavailable: "key-auth of this route is invalid" } } },
-        503,
-        "key-auth of this route is invalid",
-      ],
       ["the service has no endpoint", { endpoints: [] }, 503, "failure to get a peer from the ring-balancer"],
     ];
     for (const [says, rig, status, message] of cases) {
@@ -28,6 +22,48 @@ export function answerSuite(engine: Engine): void {
         assert.equal(answer.headers["content-type"], JSON_TYPE);
         const body = JSON.parse(answer.body);
         assert.deepEqual(body, { message, request_id: answer.headers["x-sluice-request-id"] });
+      });
+    }
+
+    const secret = "Route team/r2: spec.serviceRef.name: there is no Service payroll";
+    const closed = { _sluice: { unavailable: secret } };
+    const answering = {
+      access: () => ({ status: 500, message: "An unexpected error occurred", reason: secret }),
+    };
+    const reasons: readonly (readonly [says: string, rig: RigOptions, status: number, message: string])[] = [
+      ["a closed route", { route: closed }, 503, "This route is currently unavailable"],
+      ["a plugin that cannot decide", { plugins: { "key-auth": answering } }, 500, "An unexpected error occurred"],
+      [
+        "a plugin that fails",
+        {
+          plugins: {
+            "key-auth": {
+              access() {
+                throw new Error(secret);
+              },
+            },
+          },
+        },
+        500,
+        "An unexpected error occurred",
+      ],
+    ];
+    for (const [says, rig, status, message] of reasons) {
+      it(`tells the reason of ${says} in the log, with the request's id, and not to the client`, async (test) => {
+        const { port, log } = await startRig(test, engine, rig);
+        for (const accept of ["application/json", "text/html", "text/plain", "application/xml"]) {
+          const answer = await send(port, { headers: { Accept: accept } });
+          assert.equal(answer.status, status);
+          assert.ok(answer.body.includes(message), answer.body);
+          assert.ok(answer.body.includes(String(answer.headers["x-sluice-request-id"])));
+          for (const part of [answer.body, ...answer.rawHeaders])
+            assert.doesNotMatch(part, /team|r2|payroll|serviceRef/);
+        }
+        assert.equal(log.length, 1, "a flood of requests is no flood of lines");
+        const [{ details } = assert.fail()] = log;
+        const { route, requestId, reason, err } = details as Record<string, unknown>;
+        assert.deepEqual([route, reason ?? (err as Error).message], ["route", secret]);
+        assert.match(String(requestId), /^[0-9a-f]{32}$/);
       });
     }
 

@@ -279,9 +279,10 @@ describe("key-auth", () => {
       assert.deepEqual([exchange.consumer, exchange.anonymous], [consumer, false]);
     });
 
-    it("answers 500 when that consumer does not exist", async () => {
+    it("answers 500 when that consumer does not exist, and names it in the log alone", async () => {
       const { answer } = await send({ anonymous: "ghost" });
-      assert.equal(answer?.status, 500);
+      assert.deepEqual([answer?.status, answer?.message], [500, "An unexpected error occurred"]);
+      assert.match(answer?.reason ?? "", /ghost/);
     });
   });
 

@@ -1,6 +1,7 @@
 /** key-auth: requests need a consumer's key (kong-contract 3.3). */
 import { hash } from "node:crypto";
 import type { Answer, Exchange } from "../../proxy/exchange.ts";
+import { faultFor } from "../../proxy/faults.ts";
 import { headerValue } from "../header-value.ts";
 import type { PluginHandler } from "../plugin.ts";
 import { Recent } from "../recent.ts";
@@ -38,7 +39,7 @@ export const keyAuth: PluginHandler<"key-auth"> = (config) => {
     if (config.anonymous === null) return { status: 401, message: messages[fault], headers: challenge };
     const consumer = exchange.identities.consumer(config.anonymous);
     if (consumer === undefined) {
-      return { status: 500, message: `anonymous consumer ${config.anonymous} is configured but doesn't exist` };
+      return faultFor("unexpected", `key-auth: the consumer ${config.anonymous} of \`anonymous\` does not exist`);
     }
     identify(exchange, { consumer, credential: null });
     return undefined;

@@ -1,5 +1,6 @@
 /** rate-limiting: so many requests a period (kong-contract 3.2). */
 import type { Answer, Exchange } from "../../proxy/exchange.ts";
+import { faultFor } from "../../proxy/faults.ts";
 import type { PluginHandler } from "../plugin.ts";
 import type { Counter, Taken } from "./counters.ts";
 import { tellLimits } from "./headers.ts";
@@ -30,8 +31,8 @@ export const rateLimiting: PluginHandler<"rate-limiting"> = (config, scope, { co
     };
   }
 
-  const unreachable = (): Answer | undefined =>
-    config.fault_tolerant ? undefined : { status: 500, message: "An unexpected error occurred" };
+  const unreachable = (error: unknown): Answer | undefined =>
+    config.fault_tolerant ? undefined : faultFor("unexpected", `rate-limiting: ${(error as Error).message}`);
 
   return {
     access(exchange) {
