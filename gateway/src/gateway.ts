@@ -67,7 +67,7 @@ async function originOf(settings: GatewaySettings, log: Logger, node: NodeFacts)
   if (settings.source === "file") {
     if (!settings.file) throw new SettingsError(`${names.file.variable} must be set: the declarative file to serve`);
     const { createFileSource } = await import("./sources/file.ts");
-    return { source: createFileSource({ file: settings.file, log }) };
+    return { source: createFileSource({ file: settings.file, log, unprotectWait: settings.unprotectWait }) };
   }
   if (settings.source === "database") {
     const { openDatabaseSource } = await import("./stores/database/open-store.ts");

@@ -8,7 +8,7 @@ export { collections } from "./entities/index.ts";
 export type * from "./index.ts";
 export { normalizePath } from "./path.ts";
 export * from "./pem-files.ts";
-export { plugins } from "./plugins/index.ts";
+export { mayProtect, plugins } from "./plugins/index.ts";
 export { periods } from "./plugins/rate-limiting.ts";
 export { compileRegex } from "./regex.ts";
 export * from "./settings/index.ts";

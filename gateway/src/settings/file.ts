@@ -17,6 +17,16 @@ export const fileSettings = defineSettings({
       "Whether the admin API may write the declarative file, with store `file`. As in Kong it may not by default: " +
       "writes are answered 405.",
   },
+  unprotectWait: {
+    variable: "SLUICE_UNPROTECT_WAIT",
+    kind: "duration",
+    default: 2000,
+    description:
+      "How long a file has to be unchanged before a change counts that was written into it and takes a plugin that " +
+      "protects something from what it is attached to: the file may be half written. Concerns declarative files and, " +
+      "with store `directory`, files of custom resources; not what the admin API writes, and not a file that replaces " +
+      "another one by a rename.",
+  },
 });
 
 export type FileSettings = Settings<typeof fileSettings>;

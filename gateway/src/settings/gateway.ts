@@ -172,6 +172,7 @@ export const gatewaySettings = defineSettings({
   },
   ...databaseSettings,
   file: fileSettings.file,
+  unprotectWait: fileSettings.unprotectWait,
   push: {
     variable: "SLUICE_PUSH_LISTEN",
     kind: "address",

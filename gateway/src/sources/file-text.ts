@@ -8,12 +8,21 @@ export interface FileText {
   read(): Promise<string | null>;
   /** The caller knows the text, and that it stands in the file. */
   know(text: string): void;
+  /** The text that was read last is served: `wasReplaced` compares with its file from now on. */
+  accept(): void;
+  /** The text that was read last is told again by the next `read`. */
+  forget(): void;
+  /**
+   * Whether the text that was read last stands in another file than the one that was accepted, put in its place in one
+   * step: then it is complete. False where the file itself was written to, as an editor or a shell's `>` does.
+   */
+  wasReplaced(): boolean;
 }
 
-/** Milliseconds in which the text of a file that changed must stay the same: it may be in the middle of being written. */
-const SETTLE = 20;
-/** How often that is tried; a file that never rests is taken as it is found. */
-const SETTLE_TRIES = 50;
+/** Milliseconds for which a file that changed must stay the same: it may be in the middle of being written. */
+const SETTLE = 150;
+/** How often that is tried before the caller is told that the file is never at rest. */
+const SETTLE_TRIES = 20;
 
 /**
  * Milliseconds after which whoever writes a file gives it another time: two seconds is the coarsest that file systems
@@ -23,41 +32,77 @@ const REST = 2500;
 
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
+interface Facts {
+  readonly inode: bigint;
+  /** Of its content. */
+  readonly content: string;
+  readonly all: string;
+  readonly changedAt: number;
+}
+
+async function factsOf(file: string): Promise<Facts> {
+  const { ino: inode, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
+  const content = `${size} ${mtimeNs}`;
+  return { inode, content, all: `${inode} ${content} ${ctimeNs}`, changedAt: Number(ctimeNs / 1_000_000n) };
+}
+
 /** @param rest Default 2500; see REST. */
 export function createFileText(file: string, rest = REST): FileText {
   let known: string | null = null;
   /** What the file system tells, since when, and whether the text was read long enough after that. */
   let told: { readonly facts: string; readonly since: number; certain: boolean } | null = null;
+  /** The file at the path as it was seen first, and as it was read last. */
+  let first: Facts | null = null;
+  let last: Facts | null = null;
+  /** Of the text that is served; null: whichever holds the text that is known. */
+  let accepted: bigint | null = null;
+
+  async function look(): Promise<Facts> {
+    const facts = await factsOf(file);
+    if (first?.inode !== facts.inode) first = facts;
+    last = facts;
+    return facts;
+  }
 
   /** Whether nothing can have changed since the text was read. */
-  async function rests(): Promise<boolean> {
-    const { ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
-    const facts = [ino, size, mtimeNs, ctimeNs].join(" ");
+  function rests({ all }: Facts): boolean {
     const now = performance.now();
-    if (told?.facts !== facts) told = { facts, since: now, certain: false };
+    if (told?.facts !== all) told = { facts: all, since: now, certain: false };
     else if (told.certain) return known !== null;
     else told.certain = now - told.since >= rest;
     return false;
   }
 
-  async function settled(): Promise<string> {
+  /** Of a process that starts: most files were written long before. */
+  const isOld = ({ changedAt }: Facts): boolean => Math.abs(Date.now() - changedAt) > 2 * SETTLE;
+
+  async function settled(begun: Facts, isFirst: boolean): Promise<string> {
+    let facts = begun;
     let text = await readFile(file, "utf8");
-    for (let left = SETTLE_TRIES; left > 0 && hashOf(text) !== known; left--) {
+    if (isFirst && isOld(facts) && (await look()).all === facts.all) return text;
+    for (let left = SETTLE_TRIES; hashOf(text) !== known; left--) {
+      if (left === 0) throw new Error("it is being written without a pause");
       await sleep(SETTLE);
-      const again = await readFile(file, "utf8");
-      if (again === text) break;
-      text = again;
+      const [before, textBefore] = [facts, text];
+      facts = await look();
+      text = await readFile(file, "utf8");
+      if (facts.all === before.all && text === textBefore) break;
     }
     return text;
   }
 
   return {
     async read() {
+      const isFirst = first === null;
       try {
-        if (await rests()) return null;
-        const text = await settled();
+        const facts = await look();
+        if (rests(facts)) return null;
+        const text = await settled(facts, isFirst);
         const found = hashOf(text);
-        if (found === known) return null;
+        if (found === known) {
+          accepted ??= last?.inode ?? null;
+          return null;
+        }
         known = found;
         return text;
       } catch (error) {
@@ -67,6 +112,14 @@ export function createFileText(file: string, rest = REST): FileText {
     },
     know(text) {
       known = hashOf(text);
+      accepted = null;
     },
+    accept() {
+      accepted = last?.inode ?? null;
+    },
+    forget() {
+      known = null;
+    },
+    wasReplaced: () => accepted !== null && last !== null && last.inode !== accepted && first?.content === last.content,
   };
 }

@@ -18,6 +18,7 @@ import {
 } from "@sluice/model/serving";
 import { SettingsError } from "../settings/error.ts";
 import { createFileText } from "./file-text.ts";
+import { lostProtection } from "./lost-protection.ts";
 import { createAsideReader } from "./read-aside.ts";
 import type { LoadedData } from "./read-file.ts";
 import type { Intake, Source, SourceLog } from "./source.ts";
@@ -29,6 +30,8 @@ export interface FileOptions {
   readonly interval?: number;
   /** The text and what it says are kept for those who ask what was `taken`. Default false. */
   readonly keep?: boolean;
+  /** See `SLUICE_UNPROTECT_WAIT`. Milliseconds; default 2000. */
+  readonly unprotectWait?: number;
 }
 
 /** A text of the file, and what it says. */
@@ -55,6 +58,9 @@ export interface FileSource extends Source {
 
 /** Characters of a text that is read here: it takes no longer than to start a process for it. */
 const SHORT = 16 * 1024;
+
+/** The text is read again later. */
+const WAITS: Checked<Snapshot> = { violations: [] };
 
 const sentences = (violations: readonly Violation[]): string => violations.map(describeViolation).join("\n");
 
@@ -96,7 +102,8 @@ function takenText(text: string, load: typeof loadText, known?: LoadedData): Tak
 /** A node that reads its file aside has no use for it, nor for the memory that it takes. */
 const loadLoader = async (): Promise<typeof loadText> => (await import("@sluice/model")).loadText;
 
-export function createFileSource({ file, log, interval = 1000, keep = false }: FileOptions): FileSource {
+export function createFileSource(options: FileOptions): FileSource {
+  const { file, log, interval = 1000, keep = false, unprotectWait = 2000 } = options;
   let into: Intake | undefined;
   let taken: Taken | null = null;
   let hash: string | null = null;
@@ -108,8 +115,37 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
   const reader = createAsideReader();
   /** What the reader said of what is served; null: it was not the reader who read it. */
   let digests: string | null = null;
+  /** A text that takes protection from routes, and since when it has stood in the file. */
+  let held: { readonly text: string; readonly since: number } | null = null;
+  let heldTimer: NodeJS.Timeout | undefined;
   let stopped = false;
   let reading: Promise<void> = Promise.resolve();
+
+  const again = () => {
+    reading = reading.then(() => into && look(into)).catch(failed);
+  };
+
+  /**
+   * Whether the text has to wait because a route would go on without what protects it: it may be half of what is being
+   * written. A file that took the place of another one is whole.
+   */
+  function mustWait(text: string, previous: Snapshot, next: Snapshot): boolean {
+    const lost = fileText.wasReplaced() ? null : lostProtection(previous, next);
+    if (lost === null) return false;
+    const now = performance.now();
+    const isNew = held?.text !== text;
+    if (isNew) held = { text, since: now };
+    const left = unprotectWait - (now - (held?.since ?? now));
+    if (left <= 0) return false;
+    fileText.forget();
+    clearTimeout(heldTimer);
+    heldTimer = setTimeout(again, left);
+    if (isNew) {
+      const wait = `the change waits until the file has been unchanged for ${unprotectWait / 1000} s`;
+      log.warn({ file }, `${wait}: it takes away the ${lost}, and may be half of what is being written`);
+    }
+    return true;
+  }
 
   /** Reads the file and delivers it when its text is new. Leaves the reason in `trouble` when it cannot be taken. */
   async function look(intake: Intake): Promise<void> {
@@ -118,17 +154,23 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
       text = await fileText.read();
     } catch (error) {
       const reason = `${file}: ${(error as Error).message}`;
-      if (trouble !== reason) log.error({ file }, reason);
+      // At the start the error that ends the process tells it.
+      if (trouble !== reason && hash !== null) log.error({ file }, reason);
       trouble = reason;
       return;
     }
     if (stopped || text === null) return;
+    if (held && held.text !== text) held = null;
     const { violations, value } = await (text.length <= SHORT ? takeHere : takeAside)(intake, text);
+    if (held && violations) return;
     if (violations) {
       trouble = sentences(violations);
-      log.error({ faults: violations.length }, `the file is refused, what was served goes on:\n${trouble}`);
+      if (hash !== null)
+        log.error({ faults: violations.length }, `the file is refused, what was served goes on:\n${trouble}`);
       return;
     }
+    held = null;
+    fileText.accept();
     revision += 1;
     trouble = null;
     hash = value.state.hash;
@@ -149,7 +191,7 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
       const { positionOf: _, ...data } = read.value;
       loaded = data;
       warnings = data.warnings;
-      return { value: data.snapshot };
+      return mustWait(text, previous, data.snapshot) ? WAITS : { value: data.snapshot };
     });
     if (violations) return { violations };
     digests = null;
@@ -165,7 +207,7 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
       const whole = digests === null ? withoutOthers(change, previous) : change;
       const snapshot = adoptChange(previous, whole, value.hash);
       if (kept) loaded = { ...kept, snapshot };
-      return { value: snapshot };
+      return mustWait(text, previous, snapshot) ? WAITS : { value: snapshot };
     });
     if (taken.violations) return taken;
     digests = value.digests;
@@ -183,10 +225,10 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
     async start(intake) {
       into = intake;
       await look(intake);
-      if (trouble !== null) throw new SettingsError(`the declarative file cannot be served:\n${trouble}`);
-      const again = () => {
-        reading = reading.then(() => look(intake)).catch(failed);
-      };
+      if (trouble !== null) {
+        const fate = "nothing is served, and clients cannot connect, until it is valid and this process starts again";
+        throw new SettingsError(`the declarative file is refused, and there is no earlier one: ${fate}\n${trouble}`);
+      }
       // The folder, not the file: editors and atomic writers put a new file in the old one's place.
       watcher = watch(dirname(file), (_event, name) => {
         if (name === null || name === basename(file)) again();
@@ -219,6 +261,7 @@ export function createFileSource({ file, log, interval = 1000, keep = false }: F
     },
     async stop() {
       clearInterval(timer);
+      clearTimeout(heldTimer);
       watcher?.close();
       stopped = true;
       await reader.end();

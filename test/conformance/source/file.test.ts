@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { appendFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { Snapshot } from "@sluice/model";
 import { pino } from "pino";
@@ -98,6 +98,94 @@ test("the file source does not take a file that is still being written, though w
   }
 });
 
+const route = "  routes:\n  - {name: a, paths: [/a]}\n";
+const keyAuth = "plugins:\n- name: key-auth\n";
+
+/** A source of one file that was served with key-auth, the plugins of all that it served, and its log. */
+async function protectedFile(
+  context: TestContext,
+  options: { readonly unprotectWait: number; readonly text?: string },
+) {
+  const folder = temporaryFolder("source");
+  const file = join(folder.path, "sluice.yaml");
+  writeFileSync(file, options.text ?? good + route + keyAuth);
+  const lines: string[] = [];
+  const tell = (_details: object, message: string) => void lines.push(message);
+  const log = { info: tell, warn: tell, error: tell };
+  const source = createFileSource({ file, log, interval: 20, unprotectWait: options.unprotectWait });
+  const served: (readonly string[])[] = [];
+  context.after(async () => {
+    await source.stop();
+    folder.remove();
+  });
+  const serve = ({ plugins }: Snapshot) => void served.push([...plugins.values()].map(({ name }) => name));
+  await source.start(createIntake({ node: "n", version: "0", serve }));
+  return { file, lines, served };
+}
+const LONG_WAIT = 60_000;
+
+for (const [what, first, rest] of [
+  ["written anew in two parts, the plugin last", good + route, `${keyAuth}- name: cors\n`],
+  ["cut and continued", good + route + keyAuth.slice(0, 9), `${keyAuth.slice(9)}- name: cors\n`],
+  ["longer than it was before the plugin comes", `# ${"x".repeat(500)}\n${good}${route}`, `${keyAuth}- name: cors\n`],
+  ["so long that it is read aside", `# ${"x".repeat(20_000)}\n${good}${route}`, `${keyAuth}- name: cors\n`],
+] as const)
+  test(`a file that is ${what} serves no route without its key-auth`, async (context) => {
+    const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
+    writeFileSync(file, first);
+    const isSeen = () => lines.some((line) => /waits .*key-auth of route a/.test(line) || /refused/.test(line));
+    await waitFor(isSeen, { what: "the first part to be read" });
+    appendFileSync(file, rest);
+    await waitFor(() => served.at(-1)?.includes("cors") === true, { what: "the whole file" });
+    assert.deepEqual(served, [["key-auth"], served.at(-1)]);
+    assert.ok(served.at(-1)?.includes("key-auth"));
+  });
+
+test("a file that is emptied goes on as it was", async (context) => {
+  const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
+  writeFileSync(file, "");
+  await waitFor(() => lines.some((line) => line.includes("refused")), { what: "the empty file to be read" });
+  assert.deepEqual(served, [["key-auth"]]);
+});
+
+test("a plugin that is taken away by writing into the file goes after the wait, and the log tells of both", async (context) => {
+  const { file, lines, served } = await protectedFile(context, { unprotectWait: 400 });
+  const began = performance.now();
+  writeFileSync(file, good + route);
+  await waitFor(() => served.length > 1, { what: "the change" });
+  assert.deepEqual(served, [["key-auth"], []]);
+  assert.ok(performance.now() - began >= 400);
+  assert.match(
+    lines.join("\n"),
+    /the change waits until the file has been unchanged for 0\.4 s: .* key-auth of route a/,
+  );
+  assert.equal(lines.filter((line) => line.includes("waits")).length, 1);
+});
+
+for (const [what, change] of [
+  [
+    "that replaces the file",
+    (file: string) => {
+      writeFileSync(`${file}.new`, good + route);
+      renameSync(`${file}.new`, file);
+    },
+  ],
+  ["that takes the routes with their plugin", (file: string) => writeFileSync(file, good)],
+  [
+    "that leaves the protection as it is",
+    (file: string) => writeFileSync(file, `${good}${route}${keyAuth}- name: cors\n`),
+  ],
+] as const)
+  test(`a change ${what} is served without the wait`, async (context) => {
+    const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
+    change(file);
+    await waitFor(() => served.length > 1, { what: "the change" });
+    assert.deepEqual(
+      lines.filter((line) => line.includes("waits")),
+      [],
+    );
+  });
+
 test("the file source goes on after a text that only a bug of ours cannot take", async () => {
   const folder = temporaryFolder("source");
   const file = join(folder.path, "sluice.yaml");
@@ -126,12 +214,20 @@ test("a file source with a broken file at the start says every fault and does no
   const folder = temporaryFolder("source");
   const file = join(folder.path, "sluice.yaml");
   writeFileSync(file, `_format_version: "3.0"\nservices:\n- name: a\n  port: x\n`);
-  const source = createFileSource({ file, log: silent });
+  const lines: string[] = [];
+  const tell = (_details: object, message: string) => void lines.push(message);
+  const source = createFileSource({ file, log: { info: tell, warn: tell, error: tell } });
   const intake = createIntake({ node: "n", version: "0", serve: () => {} });
   await assert.rejects(source.start(intake), (error: Error) => {
+    assert.match(
+      error.message,
+      /^the declarative file is refused, .*: nothing is served, and clients cannot connect, /,
+    );
     assert.match(error.message, /sluice\.yaml:3:\d+: services\[0\]\.host: required field missing/);
     assert.match(error.message, /sluice\.yaml:4:3: services\[0\]\.port: expected an integer/);
     return true;
   });
+  // What was served cannot go on: there was nothing. The error tells it, and nobody else.
+  assert.deepEqual(lines, []);
   folder.remove();
 });

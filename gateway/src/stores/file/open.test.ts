@@ -11,7 +11,7 @@ test("who may write a file removes what a killed writer left beside it, and noth
   const folder = temporaryFolder("open-file");
   const others = [".a.yml.0123456789abc", ".a.yml.swp", ".b.yml.0123456789ab", "a.yml.0123456789ab"];
   for (const name of ["a.yml", ".a.yml.0123456789ab", ...others]) writeFileSync(join(folder.path, name), "");
-  const settings = { file: join(folder.path, "a.yml"), fileWritable: true };
+  const settings = { file: join(folder.path, "a.yml"), fileWritable: true, unprotectWait: 0 };
   const reader = await shareFile({ ...settings, fileWritable: false }, log);
   assert.ok(readdirSync(folder.path).includes(".a.yml.0123456789ab"));
   const shared = await shareFile(settings, log);

@@ -30,7 +30,7 @@ export async function shareFile(settings: FileSettings, log: SourceLog): Promise
   const file = resolve(settings.file);
   const writable = settings.fileWritable;
   const release = writable ? await lockFile(file) : () => {};
-  const source = createFileSource({ file, log, keep: true });
+  const source = createFileSource({ file, log, keep: true, unprotectWait: settings.unprotectWait });
   let node: NodeFacts | null = null;
 
   /** The node has swapped to what was written before the write is answered. Of others nobody knows. */

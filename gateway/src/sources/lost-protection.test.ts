@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loadText, type Snapshot } from "@sluice/model";
+import { lostProtection } from "./lost-protection.ts";
+
+function snapshotOf(text: string): Snapshot {
+  const { value, violations } = loadText(text);
+  return value?.snapshot ?? assert.fail(JSON.stringify(violations));
+}
+
+const head = '_format_version: "3.0"\n';
+const shop = (plugins: string, more = "") =>
+  `${head}services:\n- name: shop\n  url: http://shop.test\n  routes:\n  - {name: shop, paths: [/shop]}\n${plugins}${more}`;
+const onService = (config: string) => `  plugins:\n  - ${config}\n`;
+const other = "- name: other\n  url: http://other.test\n  routes:\n  - {name: other, paths: [/other]}\n";
+const global = (name: string, more = "") => `plugins:\n- {name: ${name}${more}}\n`;
+const keyAuth = shop(onService("{name: key-auth}"));
+const demo = "consumers:\n- username: demo\n";
+
+/** A file before and after a change, and what protects routes no longer. */
+const changes: readonly (readonly [what: string, before: string, now: string, lost: string | null])[] = [
+  ["nothing changes", keyAuth, keyAuth, null],
+  ["a service loses its key-auth", keyAuth, shop(""), "key-auth of route shop"],
+  [
+    "a service's key-auth is switched off",
+    keyAuth,
+    shop(onService("{name: key-auth, enabled: false}")),
+    "key-auth of route shop",
+  ],
+  [
+    "a service's key-auth acts on https only",
+    keyAuth,
+    shop(onService("{name: key-auth, protocols: [https]}")),
+    "key-auth of route shop",
+  ],
+  ["a key-auth for everything goes", shop(global("key-auth")), shop(""), "key-auth of route shop"],
+  ["a key-auth for everything becomes one of the service", shop(global("key-auth")), keyAuth, null],
+  ["a key-auth of the service becomes one for everything", keyAuth, shop(global("key-auth")), null],
+  [
+    "a key-auth becomes one of another service",
+    keyAuth,
+    shop("", `${other}  plugins:\n  - {name: key-auth}\n`),
+    "key-auth of route shop",
+  ],
+  [
+    "a rate limit is another one",
+    shop(onService("{name: rate-limiting, config: {minute: 5}}")),
+    shop(onService("{name: rate-limiting, config: {minute: 6}}")),
+    null,
+  ],
+  [
+    "a rate limit becomes a key-auth",
+    shop(onService("{name: rate-limiting, config: {minute: 5}}")),
+    keyAuth,
+    "rate-limiting of route shop",
+  ],
+  ["a cors goes", shop(onService("{name: cors}")), shop(""), null],
+  ["a disabled key-auth goes", shop(onService("{name: key-auth, enabled: false}")), shop(""), null],
+  [
+    "a key-auth goes together with its routes",
+    keyAuth,
+    `${head}services:\n- {name: shop, url: "http://shop.test"}\n`,
+    null,
+  ],
+  ["a route that was not there comes without protection", keyAuth, shop(onService("{name: key-auth}"), other), null],
+  [
+    "a route goes to a service that is not protected",
+    shop(onService("{name: key-auth}"), other),
+    `${head}services:\n- name: shop\n  url: http://shop.test\n  plugins:\n  - {name: key-auth}\n${other}  - {name: shop, paths: [/shop]}\n`,
+    "key-auth of route shop",
+  ],
+  [
+    "a consumer loses its rate limit",
+    `${shop("", demo)}  plugins:\n  - {name: rate-limiting, config: {minute: 5}}\n`,
+    shop("", demo),
+    "rate-limiting of route shop",
+  ],
+  [
+    "a consumer goes with its rate limit",
+    `${shop("", demo)}  plugins:\n  - {name: rate-limiting, config: {minute: 5}}\n`,
+    shop(""),
+    null,
+  ],
+];
+for (const [what, before, now, lost] of changes)
+  test(`when ${what}, ${lost ?? "nothing"} is lost`, () =>
+    assert.equal(lostProtection(snapshotOf(before), snapshotOf(now)), lost));
+
+test("no beginning of a file serves a route without what protects it in the whole file", () => {
+  const whole = shop(
+    "",
+    `${other}${demo}plugins:\n- name: key-auth\n- name: rate-limiting\n  service: shop\n  config:\n    minute: 60\n`,
+  );
+  const before = snapshotOf(whole);
+  let documents = 0;
+  for (let end = 0; end < whole.length; end++) {
+    const { value } = loadText(whole.slice(0, end));
+    if (!value) continue;
+    documents++;
+    const names = new Set([...value.snapshot.plugins.values()].map(({ name }) => name));
+    const open = value.snapshot.routes.size > 0 && !names.has("key-auth");
+    assert.equal(lostProtection(before, value.snapshot)?.startsWith("key-auth") ?? false, open, whole.slice(0, end));
+  }
+  assert.ok(documents > 10, `${documents} documents`);
+});

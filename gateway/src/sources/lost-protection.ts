@@ -1,0 +1,91 @@
+/**
+ * Whether a route that is served goes on without a plugin that protected it. In a file that is being written that is
+ * what the rest of the text has not said yet.
+ */
+import {
+  collections,
+  type Difference,
+  differences,
+  mayProtect,
+  type Snapshot,
+  type SnapshotPlugin,
+  type SnapshotRoute,
+} from "@sluice/model/serving";
+
+/** The first plugin and route that are found, in words; null: none. What is compared grows with what differs. */
+export function lostProtection(before: Snapshot, now: Snapshot): string | null {
+  if (collections.every((name) => before[name] === now[name])) return null;
+  const lost = differences<SnapshotPlugin>(before.plugins, now.plugins).flatMap(({ before: was, after }) =>
+    was && protects(was) && !(after && protectsAlike(after, was)) ? [was] : [],
+  );
+  const moved = differences<SnapshotRoute>(before.routes, now.routes).filter(isMoved);
+  if (lost.length === 0 && moved.length === 0) return null;
+  const there = scopesOf(now);
+  for (const plugin of lost)
+    for (const route of routesOf(plugin, before))
+      if (isLost(plugin, now.routes.get(route.id), { now, there })) return describe(plugin, route);
+  const byService = moved.length > 0 ? ofServices(before) : new Map<undefined, never>();
+  for (const { before: was, after } of moved)
+    for (const plugin of was?.service ? (byService.get(was.service.id) ?? []) : [])
+      if (was && (plugin.route?.id ?? was.id) === was.id && isLost(plugin, after, { now, there }))
+        return describe(plugin, was);
+  return null;
+}
+
+const describe = ({ name }: SnapshotPlugin, route: SnapshotRoute): string =>
+  `${name} of route ${route.name ?? route.id}`;
+
+const protects = ({ enabled, name }: SnapshotPlugin): boolean => enabled && mayProtect(name);
+
+const isMoved = ({ before, after }: Difference<SnapshotRoute>): boolean =>
+  before !== undefined && after !== undefined && before.service?.id !== after.service?.id;
+
+type Scope = Pick<SnapshotPlugin, "name" | "route" | "service" | "consumer">;
+
+const keyOf = ({ name, route, service, consumer }: Scope): string =>
+  [name, route?.id, service?.id, consumer?.id].join("/");
+
+/** Whether it acts on all on which the other acts. */
+const protectsAlike = (plugin: SnapshotPlugin, other: SnapshotPlugin): boolean =>
+  protects(plugin) &&
+  keyOf(plugin) === keyOf(other) &&
+  other.protocols.every((protocol) => plugin.protocols.includes(protocol));
+
+interface Now {
+  readonly now: Snapshot;
+  readonly there: ReadonlyMap<string, SnapshotPlugin>;
+}
+
+const scopesOf = ({ plugins }: Snapshot): ReadonlyMap<string, SnapshotPlugin> =>
+  new Map([...plugins.values()].filter(protects).map((plugin) => [keyOf(plugin), plugin]));
+
+function isLost(plugin: SnapshotPlugin, route: SnapshotRoute | undefined, { now, there }: Now): boolean {
+  if (!route) return false;
+  const { name, consumer } = plugin;
+  // Without the consumer nobody asks as this consumer.
+  if (consumer && !now.consumers.has(consumer.id)) return false;
+  const { id, service } = route;
+  const places = [
+    { route: { id }, service },
+    { route: { id }, service: null },
+    { route: null, service },
+  ];
+  const wide = [{ route: null, service: null }];
+  return ![...places, ...wide].some((place) => {
+    const found = [consumer, null].map((who) => there.get(keyOf({ name, consumer: who, ...place })));
+    return found.some((one) => one && plugin.protocols.every((protocol) => one.protocols.includes(protocol)));
+  });
+}
+
+/** Routes on which it acted. */
+function routesOf({ route, service }: SnapshotPlugin, { routes }: Snapshot): Iterable<SnapshotRoute> {
+  if (route) {
+    const one = routes.get(route.id);
+    return one && (!service || one.service?.id === service.id) ? [one] : [];
+  }
+  return service ? routes.values().filter((one) => one.service?.id === service.id) : routes.values();
+}
+
+/** What protects routes by their service, found by it: a route that moves takes all else with it. */
+const ofServices = ({ plugins }: Snapshot): ReadonlyMap<string | undefined, readonly SnapshotPlugin[]> =>
+  Map.groupBy(plugins.values().filter(protects), ({ service }) => service?.id);
