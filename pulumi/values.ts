@@ -124,6 +124,7 @@ export interface NetworkPolicyValues {
 
 export interface Values {
   readonly class: string;
+  readonly classlessNamespaces: readonly string[];
   readonly namespaces: readonly string[];
   readonly namespaceSelector: string;
   readonly labels: Readonly<Record<string, string>>;

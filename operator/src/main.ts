@@ -14,7 +14,7 @@ import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
 import manifest from "../package.json" with { type: "json" };
 import { leadOf } from "./lead/start-lead.ts";
-import { MANAGER, startOperator } from "./operator.ts";
+import { MANAGER, type Operator, startOperator } from "./operator.ts";
 import { documentName, type PrivateSecrets, privateSecretsOf } from "./private-secrets.ts";
 import { proofOf } from "./publish/proof.ts";
 import { createRestMetrics } from "./rest-metrics.ts";
@@ -39,11 +39,13 @@ async function run(settings: OperatorSettings): Promise<void> {
     store: storeOf(settings, privateSecrets),
   });
   log.info({ address: operator.address }, "operator is up");
-  const webhook = await webhookOf(settings, { client, log, registry, privateSecrets }).catch(async (error) => {
-    await operator.close();
-    await client.close();
-    throw error;
-  });
+  const webhook = await webhookOf(settings, { client, log, registry, privateSecrets, isOwn: operator.isOwn }).catch(
+    async (error) => {
+      await operator.close();
+      await client.close();
+      throw error;
+    },
+  );
   const stop = async (signal: string) => {
     log.info({ signal }, "stopping");
     // Others wait for the lead.
@@ -68,7 +70,7 @@ function storeOf(settings: OperatorSettings, { namespace: keyNamespace }: Privat
 /** Only where an API server can ask. */
 async function webhookOf(
   settings: OperatorSettings,
-  { client, log, registry, privateSecrets }: Parts,
+  { client, log, registry, privateSecrets, isOwn }: Parts,
 ): Promise<{ close(): Promise<void> } | null> {
   const { webhookListen: listen, webhookName: name, homeNamespace, directory } = settings;
   if (!listen || directory) return null;
@@ -76,7 +78,7 @@ async function webhookOf(
   const objects = createClusterObjects();
   const secretNamespace = privateSecrets.namespace;
   const parts = { client: privateSecrets.reading(client), objects, manager: MANAGER, log, registry };
-  const webhook = await startWebhook({ listen, name, homeNamespace, secretNamespace, ...parts }).catch(
+  const webhook = await startWebhook({ listen, name, homeNamespace, secretNamespace, isOwn, ...parts }).catch(
     async (error) => {
       await objects.close();
       const { variable } = operatorSettings.webhookListen;
@@ -98,6 +100,7 @@ interface Parts {
   readonly log: Logger;
   readonly registry: Registry;
   readonly privateSecrets: PrivateSecrets;
+  readonly isOwn: Operator["isOwn"];
 }
 
 function fail(fault: StartFault): void {

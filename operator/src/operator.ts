@@ -1,7 +1,14 @@
 /** Puts the operator together: cache -> translate -> publish -> status, and the listener. */
 import type { AddressInfo } from "node:net";
-import { createResourceCache, isOurs, type OwnStore, type Resource, type ResourceClient } from "@sluice/crds";
-import { CREDENTIAL_LABEL } from "@sluice/model";
+import {
+  createResourceCache,
+  followClasses,
+  isOurs,
+  type OwnStore,
+  type Resource,
+  type ResourceClient,
+} from "@sluice/crds";
+import { CREDENTIAL_LABEL, resourceKinds } from "@sluice/model";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { createDurable } from "./durable/durable.ts";
@@ -20,8 +27,9 @@ import { nothing } from "./reconcile/nothing.ts";
 import { createReconciler } from "./reconcile/reconciler.ts";
 import { createServer } from "./server.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { ownName, SettingsError } from "./start.ts";
+import { ownName, readsAll, SettingsError } from "./start.ts";
 import { createTeller } from "./status/teller.ts";
+import { createUnserved } from "./status/unserved.ts";
 import { createStatusWriter, PARALLEL } from "./status/writer.ts";
 import { placeOf } from "./translate/translation.ts";
 import { createTranslator } from "./translate/translator.ts";
@@ -48,6 +56,8 @@ export interface OperatorOptions {
 
 export interface Operator {
   readonly address: { readonly host: string; readonly port: number };
+  /** Whether the resource is of the operator's class. */
+  isOwn(resource: Resource): boolean;
   /** Stops watching, pushing and answering; what the nodes have stays. Calls after the first wait for the same end. */
   close(): Promise<void>;
 }
@@ -162,7 +172,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   }
 
   function unread(): readonly string[] {
-    const kinds = cache.unsynced();
+    const kinds = [...cache.unsynced(), ...(classes.isSynced() ? [] : ["Lease"])];
     return durable && !durable.isRead() ? [...kinds, "what was kept"] : kinds;
   }
 
@@ -183,7 +193,8 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     }
   }
 
-  const batches = createBatches({ class: settings.class });
+  const classOf = (resource: Resource) => classes.of(resource);
+  const batches = createBatches({ class: settings.class, classOf });
   const cache = createResourceCache({
     client,
     kinds: watchedKinds,
@@ -202,16 +213,42 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
         finding ??= setImmediate(findNodes);
       lastValid.refresh(`${kind}/${key}`, cache.resources[kind].get(key));
       reconciler.note(kind, key, meaningful);
+      unserved.note(kind, key);
     },
     onChange: (meaningful) => {
       if (meaningful) reconciler.touch();
       else seen ??= setImmediate(look);
     },
   });
+  const classes = followClasses({
+    client,
+    own: { class: settings.class, namespace: settings.homeNamespace },
+    namespaces: settings.namespaces,
+    signal: abort.signal,
+    log,
+    onChange(moved) {
+      const places = new Set(moved);
+      for (const kind of resourceKinds)
+        for (const [key, { metadata }] of cache.resources[kind])
+          if (places.has(metadata.namespace)) reconciler.note(kind, key, true);
+      reconciler.touch();
+      unserved.lookAtAll();
+    },
+  });
+  const unserved = createUnserved({
+    client,
+    manager: MANAGER,
+    tell: teller.tell,
+    world: cache.resources,
+    classes,
+    // Of several one says it: the first class whose operator reads all namespaces.
+    speaks: () => leads() && readsAll(settings) && (classes.first() ?? settings.class) === settings.class,
+    log,
+  });
   const reconciler = createReconciler({
     cache,
     batches,
-    translator: createTranslator({ homeNamespace: settings.homeNamespace, class: settings.class, lastValid }),
+    translator: createTranslator({ homeNamespace: settings.homeNamespace, class: settings.class, classOf, lastValid }),
     unread,
     empty: nothing,
     publisher,
@@ -266,6 +303,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     if (closed) return;
     durable?.lead(term !== null);
     takeover.lead(term);
+    unserved.lookAtAll();
     if (term !== null) void privateSecrets.move({ client, store, manager: MANAGER, leads, log, signal: abort.signal });
   }
 
@@ -284,6 +322,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     clearImmediate(seen);
     reconciler.close();
     teller.close();
+    unserved.close();
     waitingRoom.close();
     try {
       await server.close();
@@ -316,5 +355,5 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     signal: abort.signal,
   });
   const { address, port } = server.server.address() as AddressInfo;
-  return { address: { host: address, port }, close };
+  return { address: { host: address, port }, isOwn: (resource) => classOf(resource) === settings.class, close };
 }

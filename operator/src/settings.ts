@@ -48,7 +48,8 @@ export const operatorSettings = defineSettings({
     variable: "SLUICE_CLASS",
     kind: "text",
     default: DEFAULT_CLASS,
-    description: "Which resources are meant: those whose spec.class is this word.",
+    description:
+      "Which resources are meant: those whose spec.class is this word, and those of the home namespace that have none.",
   },
   nodes: {
     variable: "SLUICE_NODES",

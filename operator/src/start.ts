@@ -13,7 +13,7 @@ export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
 
-/** @throws SettingsError when another could lead before this operator stops. */
+/** @throws SettingsError when another could lead before this operator stops, or the Lease cannot carry the class. */
 export function leaseTiming(settings: OperatorSettings): Timing {
   const { leaseDuration: duration, leaseRenewDeadline: renewDeadline, leaseRetry: retry } = settings;
   const { leaseDuration, leaseRenewDeadline, leaseRetry } = operatorSettings;
@@ -22,6 +22,10 @@ export function leaseTiming(settings: OperatorSettings): Timing {
     throw new SettingsError(`${leaseDuration.variable} must be whole seconds`);
   if (renewDeadline >= duration)
     throw new SettingsError(`${leaseRenewDeadline.variable} must be shorter than ${leaseDuration.variable}`);
+  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(settings.class))
+    throw new SettingsError(
+      `${operatorSettings.class.variable}: expected lower-case letters, digits and -, at most 63`,
+    );
   if (retry >= renewDeadline || retry <= 0)
     throw new SettingsError(`${leaseRetry.variable} must be shorter than ${leaseRenewDeadline.variable}, and not 0`);
   return { duration, renewDeadline, retry };
@@ -34,6 +38,10 @@ export function leaseTiming(settings: OperatorSettings): Timing {
 export function ownName({ class: className }: OperatorSettings): string {
   return className === DEFAULT_CLASS ? "sluice-operator" : `sluice-operator-${className}`;
 }
+
+/** Whether resources of all namespaces count. */
+export const readsAll = ({ namespaces, namespaceSelector }: OperatorSettings): boolean =>
+  namespaces.length === 0 && namespaceSelector === null;
 
 interface SystemError extends Error {
   readonly code?: string;

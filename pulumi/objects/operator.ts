@@ -1,5 +1,6 @@
 /** The operator: Deployment, Service, rights and webhook, as the chart has them. */
 import { readFileSync } from "node:fs";
+import { CLASS_LABEL } from "@sluice/model";
 import { parse } from "yaml";
 import { containerPorts, deploymentOf, serviceOf } from "./deployment.ts";
 import {
@@ -24,6 +25,7 @@ export function operatorObjects(release: Release): readonly KubernetesObject[] {
   return [
     ...rightsOf(release, { component, clusterOnly: webhook }),
     ...(webhook ? webhookObjects(release) : []),
+    ...classLeases(release),
     serviceOf(release, { component, ports: { http: 8080 } }),
     deployment(release),
   ];
@@ -93,7 +95,9 @@ function settings(release: Release): readonly object[] {
 function webhookObjects(release: Release): readonly KubernetesObject[] {
   const { namespace, values } = release;
   const file = readFileSync(new URL("../../charts/sluice/files/webhook.yaml", import.meta.url), "utf8");
-  const webhook = parse(file.replace("== 'sluice'", `== '${values.class}'`));
+  const places = [...new Set([namespace, ...values.classlessNamespaces])].join("', '");
+  const own = values.class === "sluice" ? "" : `request.namespace in ['${places}'] ? '${values.class}' : `;
+  const webhook = parse(file.replace("'sluice') == 'sluice'", `${own}'sluice') == '${values.class}'`));
   const name = nameOf(release, "webhook");
   const labels = labelsOf(release, component);
   return [
@@ -113,4 +117,15 @@ function webhookObjects(release: Release): readonly KubernetesObject[] {
       },
     },
   ];
+}
+
+/** How other Sluices of the cluster learn whose the resources without spec.class are. */
+function classLeases(release: Release): readonly KubernetesObject[] {
+  const { classlessNamespaces, class: className } = release.values;
+  const labels = { ...labelsOf(release, component), [CLASS_LABEL]: className };
+  return [...new Set(classlessNamespaces)].map((namespace) => ({
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: wideName(release, "classless"), namespace, labels },
+  }));
 }

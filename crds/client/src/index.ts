@@ -1,6 +1,7 @@
 /** Custom resources: reading and writing them, wherever they are kept. */
 export * from "./batch.ts";
 export * from "./cache.ts";
+export { type Classes, type ClassesOptions, followClasses, READS } from "./classes.ts";
 export {
   type Caller,
   type ClusterAccess,

@@ -47,7 +47,8 @@ export const adminSettings = defineSettings({
     variable: "SLUICE_CLASS",
     kind: "text",
     default: DEFAULT_CLASS,
-    description: "Which resources are meant: those whose spec.class is this word.",
+    description:
+      "Which resources are meant: those whose spec.class is this word, and those of the home namespace that have none.",
   },
   operator: {
     variable: "SLUICE_OPERATOR_URL",

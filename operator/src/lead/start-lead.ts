@@ -2,10 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createLeaseStore } from "@sluice/crds";
+import { createLeaseStore, READS } from "@sluice/crds";
+import { CLASS_LABEL } from "@sluice/model";
 import type { Logger } from "pino";
 import type { OperatorSettings } from "../settings.ts";
-import { leaseTiming, ownName } from "../start.ts";
+import { leaseTiming, ownName, readsAll } from "../start.ts";
 import { type LeadClock, leadByLease } from "./by-lease.ts";
 import { leadAlone, type StartLead } from "./lead.ts";
 
@@ -18,7 +19,14 @@ const clock: LeadClock = {
 export function leadOf(settings: OperatorSettings, log: Logger): StartLead {
   if (settings.directory !== null) return leadAlone;
   return leadByLease({
-    store: createLeaseStore({ namespace: settings.homeNamespace, name: ownName(settings) }),
+    store: createLeaseStore({
+      namespace: settings.homeNamespace,
+      name: ownName(settings),
+      marks: {
+        labels: { [CLASS_LABEL]: settings.class },
+        annotations: { [READS]: readsAll(settings) ? "all" : "some" },
+      },
+    }),
     me: settings.identity ?? `${hostname()}_${randomUUID()}`,
     timing: leaseTiming(settings),
     log,

@@ -7,7 +7,7 @@ import {
   BATCH_UNDO,
   type BatchMark,
   batchMark,
-  classOf,
+  classOf as byItself,
   isOurs,
   type Kind,
   keyOf,
@@ -72,11 +72,15 @@ interface Known {
 interface BatchesOptions {
   /** Others belong to another Sluice, which tells their statuses. */
   readonly class: string;
+  /** Which class a resource is of. Default: spec.class, or the default class. */
+  readonly classOf?: (resource: Resource) => string;
   /** Milliseconds. Default: the machine's clock. */
   readonly now?: () => number;
 }
 
-export function createBatches({ class: className, now = () => performance.now() }: BatchesOptions): Batches {
+export function createBatches(options: BatchesOptions): Batches {
+  const { classOf = byItself, now = () => performance.now() } = options;
+  const isMeant = (resource: Resource) => classOf(resource) === options.class;
   const marked = new Map<string, Marked>();
   const known = new Map<string, Known>();
 
@@ -140,7 +144,7 @@ export function createBatches({ class: className, now = () => performance.now() 
         for (const member of members) {
           const counts = countsAs(member);
           if (counts !== member.resource) changes.push({ ...member, counts });
-          const owner = ownerOf(member, className);
+          const owner = ownerOf(member, isMeant);
           if (overdue && owner)
             problems.set(nameOf(member), { owner, problem: problemOf(member, counts, members.length) });
         }
@@ -165,9 +169,9 @@ const nameOf = ({ kind, resource: { metadata } }: Pick<Change, "kind" | "resourc
   ownerKey({ kind, namespace: metadata.namespace, name: metadata.name });
 
 /** Undefined for what has no status of ours: Secrets, and resources of another class. */
-function ownerOf({ kind, resource }: Member, className: string): Owner | undefined {
+function ownerOf({ kind, resource }: Member, isMeant: (resource: Resource) => boolean): Owner | undefined {
   const { namespace, name } = resource.metadata;
-  return isOurs(kind) && classOf(resource) === className ? { kind, namespace, name } : undefined;
+  return isOurs(kind) && isMeant(resource) ? { kind, namespace, name } : undefined;
 }
 
 /** How a resource of an incomplete batch counts. One that is to be removed stays as it is until then. */

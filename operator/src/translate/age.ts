@@ -1,5 +1,5 @@
 /** Who was there first. */
-import { classOf, type Metadata, type Resource } from "@sluice/crds";
+import type { Metadata, Resource } from "@sluice/crds";
 
 /** Sorts the older first. Those of one second: by namespace and name, so that everybody agrees. */
 export function byAge({ metadata: one }: Resource, { metadata: other }: Resource): number {
@@ -13,10 +13,12 @@ export function byAge({ metadata: one }: Resource, { metadata: other }: Resource
 const compare = (a: Metadata["name"], b: Metadata["name"]): number => (a === b ? 0 : a < b ? -1 : 1);
 
 /**
- * The resources of a class, the older first. Remembers the order from one call to the next: sorting what is almost
+ * The resources that are meant, the older first. Remembers the order from one call to the next: sorting what is almost
  * sorted costs a fraction, and with every change of anything all are sorted.
  */
-export function createAgeOrder(className: string): (resources: ReadonlyMap<string, Resource>) => readonly Resource[] {
+export function createAgeOrder(
+  isMeant: (resource: Resource) => boolean,
+): (resources: ReadonlyMap<string, Resource>) => readonly Resource[] {
   let order: readonly string[] = [];
   return (resources) => {
     const entries: { readonly key: string; readonly resource: Resource }[] = [];
@@ -28,6 +30,6 @@ export function createAgeOrder(className: string): (resources: ReadonlyMap<strin
     }
     entries.sort((one, other) => byAge(one.resource, other.resource));
     order = entries.map(({ key }) => key);
-    return entries.map(({ resource }) => resource).filter((resource) => classOf(resource) === className);
+    return entries.map(({ resource }) => resource).filter(isMeant);
   };
 }

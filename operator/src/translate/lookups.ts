@@ -1,5 +1,5 @@
 /** What translations ask the world for. */
-import { type Ask, classOf, identityOf, keyOf, type Resource } from "@sluice/crds";
+import { type Ask, classOf as byItself, identityOf, keyOf, type Resource } from "@sluice/crds";
 import type { World } from "../world/world.ts";
 import type { Grants } from "./grants.ts";
 
@@ -12,9 +12,12 @@ export interface Lookups {
 interface LookupsOptions {
   readonly homeNamespace: string;
   readonly class: string;
+  /** Default: spec.class, or the default class. */
+  readonly classOf?: (resource: Resource) => string;
 }
 
-export function createLookups({ homeNamespace, class: className }: LookupsOptions): Lookups {
+export function createLookups({ homeNamespace, class: className, ...options }: LookupsOptions): Lookups {
+  const { classOf = byItself } = options;
   const ids = new WeakMap<Resource, string>();
 
   function idOf(resource: Resource | undefined): string | undefined {

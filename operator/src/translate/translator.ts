@@ -2,6 +2,7 @@
  * Translates the world, which is its whole definition (whole.ts), and remembers enough to carry a translation on when few
  * resources have changed (next.ts): the same world gives the same translation, whichever way.
  */
+import type { Resource } from "@sluice/crds";
 import type { LastValid } from "../durable/last-valid.ts";
 import { drain, type Steps } from "../turns.ts";
 import type { World } from "../world/world.ts";
@@ -13,8 +14,10 @@ import { createWhole, type Whole } from "./whole.ts";
 
 export interface TranslatorOptions {
   readonly homeNamespace: string;
-  /** Resources with another spec.class belong to another Sluice. */
+  /** Resources of another class belong to another Sluice. */
   readonly class: string;
+  /** Which class a resource is of. Default: spec.class, or the default class. */
+  readonly classOf?: (resource: Resource) => string;
   /** What stands in for a resource that was made invalid. Absent: nothing does. */
   readonly lastValid?: LastValid;
 }
@@ -40,7 +43,7 @@ const MANY = 1000;
 export function createTranslator(options: TranslatorOptions): Translator {
   const memory = createMemory(options.homeNamespace, options.lastValid);
   const lookups = createLookups(options);
-  const translateWhole = createWhole({ class: options.class, memory, lookups });
+  const translateWhole = createWhole({ memory, lookups });
   let last: Whole | undefined;
   /** Carries on the last translation; made when it is first needed. */
   let next: Next | undefined;

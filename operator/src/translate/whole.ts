@@ -58,8 +58,6 @@ export interface Whole {
 }
 
 export interface WholeOptions {
-  /** Resources with another spec.class belong to another Sluice. */
-  readonly class: string;
   readonly memory: Memory;
   readonly lookups: Lookups;
 }
@@ -67,9 +65,11 @@ export interface WholeOptions {
 /** The world must stay as it is until the last step. */
 export type TranslateWhole = (world: World) => Steps<Whole>;
 
-export function createWhole({ class: className, memory, lookups }: WholeOptions): TranslateWhole {
+export function createWhole({ memory, lookups }: WholeOptions): TranslateWhole {
   const standIns = createStandIns();
-  const oldestFirst = new Map(order.map((kind) => [kind, createAgeOrder(className)]));
+  const oldestFirst = new Map(
+    order.map((kind) => [kind, createAgeOrder((resource) => lookups.idOf(resource) !== undefined)]),
+  );
 
   return function* translateWorld(world) {
     const items = perCollection(() => new Map<string, Item>());

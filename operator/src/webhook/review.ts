@@ -25,6 +25,8 @@ export interface NotAsked {
 
 export interface ReviewOptions {
   readonly homeNamespace: string;
+  /** Whether the resource is for this Sluice to look at. Default: every one is. */
+  readonly isOwn?: (resource: Resource) => boolean;
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -43,6 +45,7 @@ export function review(body: unknown, options: ReviewOptions): AdmissionReview |
 }
 
 function answer(request: Members, options: ReviewOptions): Omit<AdmissionResponse, "uid"> {
+  const { isOwn = () => true } = options;
   const { object, operation, namespace, name } = request;
   // Nothing of what is asked about a deletion or a subresource is ours to refuse.
   if ((operation !== "CREATE" && operation !== "UPDATE") || (request.subResource ?? "") !== "")
@@ -58,7 +61,7 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
       namespace: namespace ?? metadata.namespace ?? "",
     },
   } as unknown as Resource;
-  if (!sluiceKind(resource)) return { allowed: true };
+  if (!sluiceKind(resource) || !isOwn(resource)) return { allowed: true };
   const { violations, warnings } = judge(resource, options);
   return {
     allowed: violations.length === 0,

@@ -1,5 +1,5 @@
 /** The validating webhook: a listener for the API server's questions, and the certificate that it shows. */
-import type { ClusterObjects, ResourceClient } from "@sluice/crds";
+import type { ClusterObjects, Resource, ResourceClient } from "@sluice/crds";
 import type { Address } from "@sluice/model";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
@@ -14,6 +14,8 @@ export interface WebhookOptions {
   /** Of the Secret. Default: the home namespace. */
   readonly secretNamespace?: string;
   readonly homeNamespace: string;
+  /** Whether a resource is for this Sluice to look at. Default: every one is. */
+  readonly isOwn?: (resource: Resource) => boolean;
   readonly client: Pick<ResourceClient, "get" | "apply">;
   readonly objects: ClusterObjects;
   readonly manager: string;
@@ -32,10 +34,11 @@ export interface Webhook {
 /** Answers as soon as there is a certificate; until then, and without a configuration, nothing is checked at apply. */
 export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
   const { listen, name, homeNamespace, client, objects, manager, log, registry, interval } = options;
-  const { secretNamespace: namespace = homeNamespace } = options;
+  const { isOwn, secretNamespace: namespace = homeNamespace } = options;
   const listener = await listenForReviews({
     listen,
     homeNamespace,
+    ...(isOwn && { isOwn }),
     ...(registry && { onQuestion: createWebhookMetrics(registry, PATH) }),
   });
   const abort = new AbortController();

@@ -107,8 +107,8 @@ if (process.argv.includes("--write")) {
         );
       const own = `sluice-${release}-keys`;
       const isAdmins = ({ metadata }: Rendered) => metadata.name.endsWith("-admin");
-      for (const secret of ["sluice-operator-document", "sluice-sluice-webhook"])
-        assert.ok(placesOf((_, names) => names === secret).includes(own), secret);
+      for (const secret of [/^sluice-operator(-edge)?-document$/, /^sluice-sluice-webhook$/])
+        assert.ok(placesOf((_, names) => secret.test(names)).includes(own), `${secret}`);
       assert.deepEqual(
         [...new Set(placesOf(isAdmins))].filter((place) => place !== "sluice"),
         [],

@@ -21,6 +21,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
   "a private namespace of others": { operator: { privateNamespace: { name: "vault", create: false } } },
   "a private namespace that is the release's": { operator: { privateNamespace: { name: "sluice" } } },
   "named namespaces and a private one": { namespaces: ["shop"], operator: { privateNamespace: { name: "vault" } } },
+  "resources without a class": { class: "edge", classlessNamespaces: ["shop", "2", "shop"] },
   "named namespaces": { namespaces: ["shop", "bank"], class: "shops" },
   "a selector of namespaces": { namespaceSelector: "team in (a,b)", class: "teams" },
   "databases of its own": {

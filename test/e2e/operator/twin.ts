@@ -10,12 +10,11 @@ interface Rule {
 const file = new URL("../../../charts/sluice/files/operator-role.yaml", import.meta.url);
 const READS: readonly string[] = ["get", "list", "watch"];
 
-/** A List for `kubectl apply`: the chart's rules without Leases and without all that writes, for the user `twin`. */
+/** A List for `kubectl apply`: the chart's rules without a Lease to lead by and without all that writes, for the user `twin`. */
 export function twinManifests(homeNamespace: string): string {
   const { cluster, home } = parse(readFileSync(file, "utf8")) as Record<"cluster" | "home", readonly Rule[]>;
   const reading = (rules: readonly Rule[]) =>
     rules
-      .filter(({ resources }) => !resources.includes("leases"))
       .map((rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => READS.includes(verb)) }))
       .filter(({ verbs }) => verbs.length > 0);
   const group = "rbac.authorization.k8s.io";
@@ -29,6 +28,7 @@ export function twinManifests(homeNamespace: string): string {
       subjects: [{ apiGroup: group, kind: "User", name: "twin" }],
     },
   ];
-  const items = [...granted("ClusterRole", reading(cluster)), ...granted("Role", reading(home), homeNamespace)];
+  const withoutLease = home.filter(({ resources }) => !resources.includes("leases"));
+  const items = [...granted("ClusterRole", reading(cluster)), ...granted("Role", reading(withoutLease), homeNamespace)];
   return JSON.stringify({ apiVersion: "v1", kind: "List", items });
 }

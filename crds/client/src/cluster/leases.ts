@@ -12,6 +12,8 @@ import { pathOf } from "./transport.ts";
 export interface LeaseStoreOptions extends KubeconfigOptions {
   readonly namespace: string;
   readonly name: string;
+  /** Labels and annotations that it gets with every write. Default: none. */
+  readonly marks?: { readonly labels: object; readonly annotations: object };
 }
 
 const apiVersion = "coordination.k8s.io/v1";
@@ -28,13 +30,14 @@ interface LeaseObject {
 }
 
 /** @throws KubeconfigError when the kubeconfig cannot be read. */
-export function createLeaseStore({ namespace, name, ...options }: LeaseStoreOptions): LeaseStore {
-  return leaseOver(createConnection(createCredentials(loadKubeconfig(options))), { namespace, name });
+export function createLeaseStore({ namespace, name, marks, ...options }: LeaseStoreOptions): LeaseStore {
+  const place = { namespace, name, ...(marks && { marks }) };
+  return leaseOver(createConnection(createCredentials(loadKubeconfig(options))), place);
 }
 
 export function leaseOver(
   connection: Connection,
-  { namespace, name }: Pick<LeaseStoreOptions, "namespace" | "name">,
+  { namespace, name, marks }: Pick<LeaseStoreOptions, "namespace" | "name" | "marks">,
 ): LeaseStore {
   const path = pathOf(leases, { namespace, name });
   return {
@@ -54,13 +57,13 @@ export function leaseOver(
               method: "PATCH",
               path,
               contentType: "application/merge-patch+json",
-              body: { metadata: { resourceVersion: before.version }, spec },
+              body: { metadata: { ...marks, resourceVersion: before.version }, spec },
               signal,
             })
           : await connection.call({
               method: "POST",
               path: pathOf(leases, { namespace }),
-              body: { apiVersion, kind: "Lease", metadata: { name, namespace }, spec },
+              body: { apiVersion, kind: "Lease", metadata: { ...marks, name, namespace }, spec },
               signal,
             });
         return seen(answer);

@@ -20,8 +20,9 @@ export function sluiceKind(resource: Pick<Resource, "apiVersion" | "kind">): Res
     : undefined;
 }
 
-/** `spec.class`, or the default one. */
-export const classOf = ({ spec }: Pick<Resource, "spec">): string => text(spec?.class) ?? DEFAULT_CLASS;
+/** `spec.class`, or that of the resources of its namespace that have none. */
+export const classOf = ({ spec }: Pick<Resource, "spec">, ofNamespace: string = DEFAULT_CLASS): string =>
+  text(spec?.class) ?? ofNamespace;
 
 /** metadata.name in the home namespace, `<namespace>.<metadata.name>` elsewhere. */
 export const qualifiedName = ({ metadata }: Pick<Resource, "metadata">, homeNamespace: string): string =>

@@ -32,7 +32,14 @@ export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
 export const resourceKinds = Object.keys(kinds) as readonly ResourceKind[];
 
 export { apiVersion, category, group, type KindFacts, type SpecNode, version } from "./kind.ts";
-export { type BackendRef, CREDENTIAL_LABEL, DEFAULT_CLASS, type NameRef, type SecretRef } from "./shared.ts";
+export {
+  type BackendRef,
+  CLASS_LABEL,
+  CREDENTIAL_LABEL,
+  DEFAULT_CLASS,
+  type NameRef,
+  type SecretRef,
+} from "./shared.ts";
 export { camelPath, readSpec, type SpecMembers, withoutDefaults, writeSpec } from "./spelling.ts";
 export {
   type CertificateSpec,

@@ -11,6 +11,9 @@ const dnsLabel = { minLength: 1, maxLength: 63, pattern: "^[a-z]([-a-z0-9]*[a-z0
 
 export const DEFAULT_CLASS = "sluice";
 
+/** On a Lease: to which class resources of its namespace belong that have no `spec.class`. */
+export const CLASS_LABEL = "sluice.dev/class";
+
 /** The label that a Secret must carry for Sluice to read it. */
 export const CREDENTIAL_LABEL = "sluice.dev/credential";
 
@@ -33,7 +36,9 @@ export const common = (names: string): Readonly<Record<string, SpecNode>> => ({
   },
   class: {
     type: "string",
-    description: `Which Sluice the resource belongs to, where several share a cluster: ${DEFAULT_CLASS} when unset.`,
+    description:
+      "Which Sluice the resource belongs to, where several share a cluster. When unset: the one whose home namespace this " +
+      `is, or to which the namespace was given; else ${DEFAULT_CLASS}.`,
     ...dnsLabel,
     pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
   },

@@ -40,7 +40,9 @@ export function fromResources<From>(
   held: readonly Held<From>[],
   { homeNamespace, class: ofClass }: ReadOptions,
 ): ReadResources<From> {
-  const ours = held.filter(({ resource }) => sluiceKind(resource) && classOf(resource) === ofClass);
+  const isOwn = (resource: Resource) =>
+    classOf(resource, resource.metadata.namespace === homeNamespace ? ofClass : undefined) === ofClass;
+  const ours = held.filter(({ resource }) => sluiceKind(resource) && isOwn(resource));
   const ids = new Map(ours.map(({ resource }) => [keyOf(resource), identityOf(resource, homeNamespace).id]));
   const others = new Map(
     held.filter(({ resource }) => !sluiceKind(resource)).map(({ resource }) => [keyOf(resource), resource]),

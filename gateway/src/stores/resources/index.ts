@@ -67,7 +67,7 @@ export interface ResourceStore extends Store {
 export function createResourceStore(options: ResourceStoreOptions): ResourceStore {
   const { homeNamespace, log, signal, orphanAge = 60_000 } = options;
   const viewOptions = {
-    class: options.class,
+    isOwn: (resource: Resource) => live.classOf(resource) === options.class,
     translateOne: createTranslateOne(homeNamespace),
     idOf: remember((resource: Resource) => identityOf(resource, homeNamespace).id),
   };
@@ -80,6 +80,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     client: options.client,
     homeNamespace,
     namespaces: options.namespaces ?? [],
+    class: options.class,
     log,
     signal,
     onResource: (kind, key) => void news.add(partKey(kind, key)),

@@ -1,6 +1,14 @@
 /** The resources of a client, kept in memory, and a way to wait for them. */
 
-import { createResourceCache, type Kind, keyOf, type Log, type Resource, type ResourceClient } from "@sluice/crds";
+import {
+  createResourceCache,
+  followClasses,
+  type Kind,
+  keyOf,
+  type Log,
+  type Resource,
+  type ResourceClient,
+} from "@sluice/crds";
 import { CREDENTIAL_LABEL, type ResourceKind, resourceKinds } from "@sluice/model";
 import type { Resources, WatchedKind } from "./view.ts";
 
@@ -10,6 +18,8 @@ export interface LiveResources {
   readonly namespaces: readonly string[];
   /** The client; what it writes stands in `resources` at once where versions have an order. */
   readonly client: ResourceClient;
+  /** Which class a resource is of. */
+  classOf(resource: Resource): string;
   /** Kinds that cannot be read for now. */
   unsynced(): readonly string[];
   /** Why the last attempts to read have failed; empty when all is well. What was read before stays. */
@@ -23,6 +33,8 @@ export interface LiveOptions {
   readonly homeNamespace: string;
   /** Others that are read; all when empty. */
   readonly namespaces: readonly string[];
+  /** This Sluice's. */
+  readonly class: string;
   readonly log: Log;
   readonly signal: AbortSignal;
   /** Told of every resource (`namespace/name`) that is another object now, or gone. */
@@ -41,6 +53,20 @@ export function followResources(options: LiveOptions): LiveResources {
   const ours = createResourceCache({ ...shared, kinds: resourceKinds, namespaces });
   const secrets = createResourceCache({ ...shared, kinds: ["Secret"] as const, namespaces: [homeNamespace] });
   const resources: Resources = { ...ours.resources, ...secrets.resources };
+  const classes = followClasses({
+    client,
+    own: { class: options.class, namespace: homeNamespace },
+    namespaces,
+    signal,
+    log,
+    onChange(moved) {
+      const places = new Set(moved);
+      for (const kind of resourceKinds)
+        for (const [key, { metadata }] of ours.resources[kind])
+          if (places.has(metadata.namespace)) onResource(kind, key);
+      changed();
+    },
+  });
 
   function note(kind: Kind, resource: Resource, { removed = false } = {}): void {
     if (kind === "Secret") {
@@ -67,8 +93,9 @@ export function followResources(options: LiveOptions): LiveResources {
         return removed;
       },
     },
-    unsynced: () => [...ours.unsynced(), ...secrets.unsynced()],
-    trouble: () => [...new Set([...ours.trouble(), ...secrets.trouble()])],
+    classOf: (resource) => classes.of(resource),
+    unsynced: () => [...ours.unsynced(), ...secrets.unsynced(), ...(classes.isSynced() ? [] : ["Lease"])],
+    trouble: () => [...new Set([...ours.trouble(), ...secrets.trouble(), ...[classes.trouble() ?? []].flat()])],
     async until(condition, timeout) {
       if (condition()) return true;
       return new Promise((resolve) => {

@@ -2,7 +2,7 @@
  * Views of the same resources at one moment after the other. A view takes over from the last one what has not changed:
  * a write among thousands of resources costs what one among ten costs.
  */
-import { batchMark, classOf, type Resource } from "@sluice/crds";
+import { batchMark, type Resource } from "@sluice/crds";
 import { type ResourceKind, resourceKinds } from "@sluice/model";
 import { claimKey, Draft, MapDraft } from "../tables/index.ts";
 import {
@@ -34,7 +34,8 @@ export function nextView(before: View, changed: ReadonlySet<string>, options: Vi
   for (const key of changed) {
     const part = parts.byResource.get(key);
     const found = part && resourceOf(before, key);
-    if (found && isSameToUs(part.resource, found.resource)) same.set(key, movedTo(part, found.resource));
+    if (found && options.isOwn(found.resource) && isSameToUs(part.resource, found.resource))
+      same.set(key, movedTo(part, found.resource));
   }
   const others = [...changed].filter((key) => !same.has(key));
   const askers = others.flatMap((key) => [...(parts.askers.get(key) ?? [])]);
@@ -43,8 +44,12 @@ export function nextView(before: View, changed: ReadonlySet<string>, options: Vi
     const found = resourceOf(before, key);
     // What a batch removes counts for nobody once the batch is complete.
     if (found && batchMark(found.resource)) return buildView(resources, options);
-    const isOurs = found && classOf(found.resource) === options.class;
-    news.set(key, isOurs ? translatePart(resources, { ...found, gone: new Set() }, options) : undefined);
+    news.set(
+      key,
+      found && options.isOwn(found.resource)
+        ? translatePart(resources, { ...found, gone: new Set() }, options)
+        : undefined,
+    );
   }
   const draft = createViewDraft(before, parts);
   for (const [key, part] of same) if (!news.has(key)) draft.move(key, part);

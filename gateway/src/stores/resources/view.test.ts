@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { identityOf, keyOf, type Resource } from "@sluice/crds";
+import { classOf, identityOf, keyOf, type Resource } from "@sluice/crds";
 import { collections, type ResourceKind, resourceKinds } from "@sluice/model";
 import fc from "fast-check";
 import { nextView } from "./next-view.ts";
@@ -18,7 +18,7 @@ const nothing = (): Mutable => ({
 });
 
 const viewOptions = () => ({
-  class: "sluice",
+  isOwn: (resource: Resource) => classOf(resource) === "sluice",
   translateOne: createTranslateOne("default"),
   idOf: (resource: Resource) => identityOf(resource, "default").id,
 });

@@ -3,7 +3,6 @@ import {
   type BatchMark,
   batchMark,
   type CheckedTranslation,
-  classOf,
   keyOf,
   type Resource,
   type SluiceKind,
@@ -65,8 +64,8 @@ export interface Part {
 export const partKey = (kind: WatchedKind, key: string): string => `${kind} ${key}`;
 
 export interface ViewOptions {
-  /** Resources with another spec.class belong to another Sluice. */
-  readonly class: string;
+  /** Whether a resource is of this Sluice's class. */
+  readonly isOwn: (resource: Resource) => boolean;
   readonly translateOne: TranslateOne;
   /** The id of the resource's entity. */
   readonly idOf: (resource: Resource) => string;
@@ -74,13 +73,11 @@ export interface ViewOptions {
 
 /** From nothing. The conditions of a faulty entity's resource tell what is wrong. */
 export function buildView(resources: Resources, options: ViewOptions): View {
-  const marked = markedOf(resources, options.class);
+  const marked = markedOf(resources, options.isOwn);
   const gone = removedBy(marked);
   const parts = new Map<string, Part>();
   for (const kind of resourceKinds) {
-    const ours = [...resources[kind]].filter(
-      ([, resource]) => classOf(resource) === options.class && !gone.has(resource),
-    );
+    const ours = [...resources[kind]].filter(([, resource]) => options.isOwn(resource) && !gone.has(resource));
     // The order of age decides who has what several claim.
     for (const [key, resource] of ours.sort(([, one], [, other]) => byAge(one, other)))
       parts.set(partKey(kind, key), translatePart(resources, { kind, resource, gone }, options));
@@ -133,7 +130,7 @@ export function translatePart(resources: Resources, { kind, resource, gone }: Pl
       const key = keyOf(namespace, name);
       asked.add(partKey(of, key));
       const found = resources[of].get(key);
-      return !found || classOf(found) !== options.class || gone.has(found) ? undefined : options.idOf(found);
+      return !found || !options.isOwn(found) || gone.has(found) ? undefined : options.idOf(found);
     },
     // Core Services are never looked for by the admin listener.
     read(of, namespace, name) {
@@ -174,11 +171,11 @@ export function claimsIn({ collection, entity, isFaulty }: Held): readonly strin
   return claims.map((claim) => claimKey(collection, claim));
 }
 
-const markedOf = (resources: Resources, ofClass: string): readonly Marked[] =>
+const markedOf = (resources: Resources, isOwn: ViewOptions["isOwn"]): readonly Marked[] =>
   resourceKinds.flatMap((kind) =>
     [...resources[kind].values()].flatMap((resource): Marked[] => {
       const mark = batchMark(resource);
-      return mark && classOf(resource) === ofClass ? [{ kind, resource, mark }] : [];
+      return mark && isOwn(resource) ? [{ kind, resource, mark }] : [];
     }),
   );
 
