@@ -62,13 +62,14 @@ function parseOrigin(target: string, authority: string | null): RequestTarget | 
     previous = code;
   }
   const sentPath = end === target.length ? target : target.slice(0, end);
-  if (target.includes("#", end)) return "badRequest";
-  const query = encodeRaw(target.slice(end));
+  const rest = end === target.length ? "" : target.slice(end);
+  if (rest.includes("#")) return "badRequest";
+  const query = encodeRaw(rest);
   if (worst < DECODE && !segments) return { path: sentPath, query, sentPath, authority, plain: worst === SAFE };
   const encoded = encodeRaw(sentPath);
   const path = normalizePath(encoded);
   if (path === null) return "brokenEscape";
-  if (DOT_SEGMENT_PARAMETER.test(path)) return "dotSegmentParameter";
+  if (path.includes(";") && DOT_SEGMENT_PARAMETER.test(path)) return "dotSegmentParameter";
   return { path, query, sentPath: encoded, authority, plain: false };
 }
 
