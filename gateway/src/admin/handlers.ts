@@ -12,6 +12,7 @@ import { saysYes } from "./flag.ts";
 import { deriveOperations, type Operations } from "./operations/index.ts";
 import { perform } from "./perform.ts";
 import { planOfWrites } from "./plan/index.ts";
+import { plugins } from "./plugins.ts";
 import { services } from "./services.ts";
 import { targets } from "./targets.ts";
 import type { WarningHeaders } from "./warnings.ts";
@@ -33,6 +34,7 @@ const special: Partial<Record<Collection, (derived: Operations) => Partial<Opera
   certificates,
   consumers,
   keyauth_credentials: credentials,
+  plugins,
   services,
   targets,
 };

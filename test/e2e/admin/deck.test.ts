@@ -6,7 +6,7 @@ import { temporaryFolder } from "../../process/index.ts";
 import { get, startUpstream, type Upstream } from "../../product/client.ts";
 import { createDeck, type Deck, nothing } from "./deck.ts";
 import { certificateId, everyKind, nextDay } from "./every-kind.ts";
-import { countEntities, empty, fileOfSize, type KongFile, ordered } from "./kong-file.ts";
+import { countEntities, empty, fileOfSize, type KongFile, ordered, plugin, rateLimits } from "./kong-file.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
 
 /** Services of the large file, which has seven entities for each. */
@@ -63,6 +63,17 @@ for (const store of writableStores) {
       const whole = await deck.dump();
       assert.deepEqual(await deck.change("diff", whole), nothing);
     });
+
+    for (const [what, config] of rateLimits) {
+      test(`a file with ${what} of rate-limiting makes no difference once it is synced`, async () => {
+        const dumped: KongFile = { ...empty, plugins: [plugin("rate-limiting", config)] };
+        assert.deepEqual((await deck.change("sync", dumped)).created, ["plugin rate-limiting (global)"]);
+        assert.deepEqual(await deck.change("diff", dumped), nothing);
+        const whole = await deck.dump();
+        assert.deepEqual(await deck.change("diff", whole), nothing);
+        assert.deepEqual((await deck.change("sync", whole)).updated, []);
+      });
+    }
 
     test("a dump with ids brings everything back with its ids", async () => {
       await deck.change("sync", file);

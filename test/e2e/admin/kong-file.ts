@@ -23,6 +23,28 @@ export const plugin = (name: string, config: object, members: object = {}): Enti
   ...members,
 });
 
+const redis = {
+  database: 1,
+  host: "redis.example.test",
+  password: null,
+  port: 6380,
+  server_name: null,
+  ssl: true,
+  ssl_verify: false,
+  timeout: 2000,
+  username: null,
+};
+const former = Object.fromEntries(Object.entries(redis).map(([name, value]) => [`redis_${name}`, value]));
+
+/** As files have it that were dumped from Kong 3.8 and 3.9, and from those before and after. */
+export const rateLimits: readonly (readonly [what: string, config: object])[] = [
+  ["both spellings", { minute: 5, policy: "redis", redis, ...former }],
+  ["both spellings and no Redis", { minute: 5, redis: { port: 6379 }, redis_host: null, redis_port: 6379 }],
+  ["the deprecated spelling", { minute: 5, policy: "redis", ...former }],
+  ["one deprecated member", { minute: 5, policy: "redis", redis_host: "redis.example.test" }],
+  ["the present spelling", { minute: 5, policy: "redis", redis }],
+];
+
 const list = <T>(length: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length }, (_, index) => make(index));
 

@@ -182,13 +182,22 @@ test("an item that a set has twice counts once", () => {
   assert.deepEqual(filled("consumers", { username: "a", tags: ["x", "y", "x"] }).tags, ["x", "y"]);
 });
 
-test("takes a lone origin and the flat spellings of redis, of which the nested one wins", () => {
+test("takes a lone origin", () => {
   assert.deepEqual(checkConfig("cors", { origins: "*" }).value?.origins, ["*"]);
-  const old = { minute: 1, policy: "redis", redis_host: "old", redis_port: 1, redis: { host: "new" } };
-  const { redis } = checkConfig("rate-limiting", old).value ?? assert.fail();
-  assert.equal(redis.host, "new");
-  assert.equal(redis.port, 1);
 });
+
+const hashing: readonly (readonly [given: object, algorithm: string])[] = [
+  [{}, "round-robin"],
+  [{ hash_on: "none" }, "round-robin"],
+  [{ hash_on: "ip" }, "consistent-hashing"],
+  [{ hash_on: "ip", algorithm: null }, "consistent-hashing"],
+  [{ hash_on: "ip", algorithm: "least-connections" }, "least-connections"],
+];
+for (const [given, algorithm] of hashing) {
+  test(`an upstream with ${JSON.stringify(given)} spreads by ${algorithm}`, () => {
+    assert.equal(filled("upstreams", { name: "u", ...given }).algorithm, algorithm);
+  });
+}
 
 test("takes policy cluster in a database, the only place where all nodes can count", () => {
   const raw = { name: "rate-limiting", config: { minute: 1, policy: "cluster" } };

@@ -90,9 +90,15 @@ export function checkConfig<Name extends PluginName>(
   const excess = excessOf(raw);
   if (excess !== undefined) return { violations: [{ path: [], message: excess }] };
   const schema = schemaNode(plugins[plugin].schema);
-  const filled = fill(schema, isRecord(raw) ? expandConfig(plugin, raw) : (raw ?? {}));
+  const expanded = isRecord(raw) ? expandConfig(plugin, raw) : { members: raw ?? {}, violations: [] };
+  const filled = fill(schema, expanded.members);
   const nowhere = !database && plugin === "rate-limiting" && Object(filled.value).policy === "cluster";
-  const violations = [...filled.unknown, ...(nowhere ? [NO_CLUSTER] : []), ...validate(schema, filled.value)];
+  const violations = [
+    ...expanded.violations,
+    ...filled.unknown,
+    ...(nowhere ? [NO_CLUSTER] : []),
+    ...validate(schema, filled.value),
+  ];
   return violations.length > 0 ? { violations } : { value: filled.value as PluginConfigs[Name] };
 }
 

@@ -1,18 +1,13 @@
 /** Shorter and older ways of writing that Kong takes: `url` of a service, a lone origin, `redis_host` and the like. */
 import type { Collection } from "../entities/index.ts";
-import type { PluginName } from "../plugins/index.ts";
-import { isRecord } from "../schema/walk.ts";
-import type { Violation } from "../violation.ts";
+import { type PluginName, plugins } from "../plugins/index.ts";
+import { schemaNode } from "../schema/node.ts";
+import { type Expanded, replaceDeprecated } from "./deprecated.ts";
 import { withPort } from "./rules/hosts.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-export interface Expanded {
-  readonly members: Members;
-  readonly violations: readonly Violation[];
-}
-
-/** Also the port of a target, and the one default that depends on another member: gRPC routes keep their path. */
+/** Also the port of a target, and defaults that depend on another member: gRPC routes keep their path. */
 export function expandEntity(collection: Collection, members: Members): Expanded {
   if (collection === "services") return expandUrl(members);
   if (collection === "targets" && typeof members.target === "string") {
@@ -21,8 +16,15 @@ export function expandEntity(collection: Collection, members: Members): Expanded
   if (collection === "routes" && isGrpc(members.protocols)) {
     return { members: { ...members, strip_path: members.strip_path ?? false }, violations: [] };
   }
+  if (collection === "upstreams") return { members: withAlgorithm(members), violations: [] };
   return { members, violations: [] };
 }
+
+/** As in Kong, an upstream that says what to hash is one that hashes. */
+export const withAlgorithm = (members: Members): Members =>
+  typeof members.hash_on === "string" && members.hash_on !== "none" && (members.algorithm ?? null) === null
+    ? { ...members, algorithm: "consistent-hashing" }
+    : members;
 
 const isGrpc = (protocols: unknown): boolean =>
   Array.isArray(protocols) && (protocols[0] === "grpc" || protocols[0] === "grpcs");
@@ -62,34 +64,12 @@ function portOf(port: string, protocol: string): number | string {
   return /^\d+$/.test(port) ? Number(port) : port;
 }
 
-/** What the config of each plugin may be written as besides its schema. */
+/** What the config of each plugin may be written as besides its schema and its deprecated members. */
 const configs: Partial<Record<PluginName, (config: Members) => Members>> = {
   cors: (config) => (typeof config.origins === "string" ? { ...config, origins: [config.origins] } : config),
-  "rate-limiting": nestRedis,
 };
 
-export const expandConfig = (plugin: PluginName, config: Members): Members => configs[plugin]?.(config) ?? config;
-
-/** Members of `redis` that had a flat spelling before Kong 3.8. */
-export const flatRedis: readonly string[] = [
-  "host",
-  "port",
-  "password",
-  "username",
-  "ssl",
-  "ssl_verify",
-  "server_name",
-  "timeout",
-  "database",
-];
-const flatRedisNames = flatRedis.map((name) => `redis_${name}`);
-
-/** `redis_host` becomes `redis.host`; the new spelling wins where both are given. */
-function nestRedis(config: Members): Members {
-  const old = flatRedis.filter((name) => Object.hasOwn(config, `redis_${name}`));
-  const given = config.redis ?? {};
-  if (old.length === 0 || !isRecord(given)) return config;
-  const rest = Object.entries(config).filter(([name]) => !flatRedisNames.includes(name));
-  const moved = old.map((name): [string, unknown] => [name, given[name] ?? config[`redis_${name}`]]);
-  return Object.fromEntries([...rest, ["redis", Object.fromEntries([...Object.entries(given), ...moved])]]);
+export function expandConfig(plugin: PluginName, config: Members): Expanded {
+  const expanded = configs[plugin]?.(config) ?? config;
+  return replaceDeprecated(schemaNode(plugins[plugin].schema), expanded);
 }

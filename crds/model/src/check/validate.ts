@@ -29,6 +29,7 @@ const ajv = new Ajv({ allErrors: true, verbose: true })
   .addKeyword({ keyword: "reference", schemaType: "string" })
   .addKeyword({ keyword: "onDelete", schemaType: "string" })
   .addKeyword({ keyword: "secret", schemaType: "boolean" })
+  .addKeyword({ keyword: "deprecatedMembers", schemaType: "array" })
   .addKeyword({ keyword: "rule", schemaType: "string", errors: true, compile: compileRule })
   .addKeyword({ keyword: "keyRule", schemaType: "string", type: "object", errors: true, compile: compileKeyRule });
 

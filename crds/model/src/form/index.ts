@@ -1,5 +1,5 @@
 /** Form bodies of the admin API as plain data for `checkEntity`. */
-import { flatRedis } from "../check/shorthand.ts";
+import { nodeAt } from "../check/deprecated.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
@@ -43,14 +43,10 @@ function withShorthands(collection: Collection): SchemaNode {
   return { ...schema, properties: { ...schema.properties, ...shorthands[collection] } };
 }
 
-/** With the flat spellings of redis members that checkConfig takes. */
+/** With the deprecated members that checkConfig takes. */
 function configSchema(plugin: string | undefined): SchemaNode | undefined {
   if (plugin === undefined || !Object.hasOwn(plugins, plugin)) return undefined;
   const schema = schemaNode(plugins[plugin as PluginName].schema);
-  const redis = schema.properties?.redis?.properties;
-  if (redis === undefined) return schema;
-  const flat = flatRedis.flatMap((name) =>
-    redis[name] === undefined ? [] : [[`redis_${name}`, redis[name]] as const],
-  );
-  return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(flat) } };
+  const deprecated = (schema.deprecatedMembers ?? []).map(({ name, replacedBy }) => [name, nodeAt(schema, replacedBy)]);
+  return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(deprecated) } };
 }

@@ -66,7 +66,17 @@ function pluginSection(name: string, facts: PluginFacts): string {
     ...(facts.protects ? ["While it is invalid, requests that it would see are answered 503."] : []),
     ...facts.refuses.map((target) => `Cannot be attached to a ${target}.`),
   ];
-  return sections(`## ${name}`, `${node.description} ${traits.join(" ")}`, memberTable(withoutRequired(node)));
+  const deprecated = (node.deprecatedMembers ?? []).map(
+    (member) => `\`${member.name}\` for \`${member.replacedBy.join(".")}\``,
+  );
+  return sections(
+    `## ${name}`,
+    `${node.description} ${traits.join(" ")}`,
+    memberTable(withoutRequired(node)),
+    ...(deprecated.length > 0
+      ? [`Deprecated members, which the admin API takes and shows as Kong does: ${deprecated.join(", ")}.`]
+      : []),
+  );
 }
 
 function resourcesText(): string {

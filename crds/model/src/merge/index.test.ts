@@ -30,6 +30,23 @@ test("merges a plugin's config, the older spelling of redis members too, and nul
   assert.partialDeepStrictEqual(merged, { config: { minute: null, hour: 9, redis: { host: "new", port: 1 } } });
 });
 
+test("leaves a deprecated member with a fault to the check", () => {
+  const current = plugin({ minute: 5, policy: "redis", redis: { host: "old", port: 1 } });
+  const merge = (config: object) => checkEntity("plugins", mergeEntity("plugins", current, { config })).violations;
+  assert.deepEqual(merge({ redis_port: "x" }), [{ path: ["config", "redis_port"], message: "expected an integer" }]);
+  assert.equal(merge({ redis_host: "a", redis: { host: "b" } })?.length, 1);
+  assert.equal(merge({ redis_host: null, redis: { host: "b" } }), undefined);
+  assert.equal(merge({ redis_host: null, policy: "local" }), undefined);
+});
+
+test("an upstream that is told what to hash is one that hashes, unless it is told otherwise", () => {
+  const current = { name: "u", algorithm: "least-connections", hash_on: "none" };
+  assert.equal(mergeEntity("upstreams", current, { hash_on: "ip" }).algorithm, "consistent-hashing");
+  const change = { hash_on: "ip", algorithm: "round-robin" };
+  assert.equal(mergeEntity("upstreams", current, change).algorithm, "round-robin");
+  assert.equal(mergeEntity("upstreams", { ...current, ...change }, { slots: 10 }).algorithm, "round-robin");
+});
+
 test("starts a config anew when the plugin becomes another one", () => {
   const merged = mergeEntity("plugins", plugin({ minute: 5 }), { name: "cors", config: { max_age: 5 } });
   assert.deepEqual(merged.config, { max_age: 5 });

@@ -1,5 +1,5 @@
 /** Merging a change into an entity: what PATCH of the admin API does (kong-contract 1.3). */
-import { expandConfig } from "../check/shorthand.ts";
+import { expandConfig, withAlgorithm } from "../check/shorthand.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
@@ -13,14 +13,21 @@ type Members = Readonly<Record<string, unknown>>;
  */
 export function mergeEntity(collection: Collection, current: object, change: Members): Members {
   const members = current as Members;
-  const merged = mergeRecord(schemaNode(entities[collection].schema), members, change);
+  const expanded = collection === "upstreams" ? withAlgorithm(change) : change;
+  const merged = mergeRecord(schemaNode(entities[collection].schema), members, expanded);
   if (collection !== "plugins" || !isRecord(change.config)) return merged;
   const { name } = members;
   const renamed = (change.name ?? name) !== name;
   const known = typeof name === "string" && Object.hasOwn(plugins, name) ? (name as PluginName) : undefined;
   if (renamed || known === undefined) return merged;
-  const config = mergeRecord(schemaNode(plugins[known].schema), members.config, expandConfig(known, change.config));
-  return { ...merged, config };
+  return { ...merged, config: mergeConfig(known, members.config, change.config) };
+}
+
+/** Deprecated members with a fault stay as they are written, for the check to refuse. */
+function mergeConfig(plugin: PluginName, current: unknown, change: Members): Members {
+  const { members, violations } = expandConfig(plugin, change);
+  const faulty = violations.map(({ path: [name] }): [string, unknown] => [String(name), change[String(name)]]);
+  return { ...mergeRecord(schemaNode(plugins[plugin].schema), current, members), ...Object.fromEntries(faulty) };
 }
 
 /** Members are defined, never assigned, so that no name is special. */

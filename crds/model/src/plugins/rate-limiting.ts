@@ -34,6 +34,19 @@ const redis = record(
   { description: "Where the counters live with policy redis.", default: {} },
 );
 
+/** Members of `redis` that Kong had in the config itself before 3.8. Files that were dumped from Kong 3.9 have both. */
+const formerRedis = [
+  "host",
+  "port",
+  "password",
+  "username",
+  "ssl",
+  "ssl_verify",
+  "server_name",
+  "timeout",
+  "database",
+] as const satisfies readonly (keyof Static<typeof redis>)[];
+
 export const rateLimiting = record(
   {
     second: limit("second"),
@@ -73,7 +86,11 @@ export const rateLimiting = record(
       default: -1,
     }),
   },
-  { description: "So many requests a period.", rule: "rate-limiting" },
+  {
+    description: "So many requests a period.",
+    rule: "rate-limiting",
+    deprecatedMembers: formerRedis.map((name) => ({ name: `redis_${name}`, replacedBy: ["redis", name] })),
+  },
 );
 
 export type RateLimitingConfig = Static<typeof rateLimiting>;

@@ -63,6 +63,13 @@ export function mapping<Value extends Schema>(
   return schema<Record<string, Static<Value>>>({ type: "object", additionalProperties: values, ...options });
 }
 
+/** A former spelling of a member. It is taken in place of the member that replaced it, and answers show both, as in Kong. */
+export interface DeprecatedMember {
+  readonly name: string;
+  /** From the record that had the member: `["redis", "host"]`. */
+  readonly replacedBy: readonly string[];
+}
+
 type Members = Readonly<Record<string, Schema>>;
 
 /** The schema of a fixed set of members. */
@@ -73,7 +80,12 @@ export interface RecordSchema<Of extends Members> extends Schema<{ -readonly [Na
 /** A fixed set of members; an unknown one is a violation. */
 export const record = <Of extends Members>(
   members: Of,
-  options: { readonly description: string; readonly default?: unknown; readonly rule?: string },
+  options: {
+    readonly description: string;
+    readonly default?: unknown;
+    readonly rule?: string;
+    readonly deprecatedMembers?: readonly DeprecatedMember[];
+  },
 ): RecordSchema<Of> => ({
   ...{ type: "object", required: Object.keys(members) },
   properties: members,

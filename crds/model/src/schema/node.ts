@@ -1,4 +1,4 @@
-import type { Referable, Schema } from "./member.ts";
+import type { DeprecatedMember, Referable, Schema } from "./member.ts";
 
 /** A schema as those read it who derive something from it: the JSON Schema keywords in use, and ours. */
 export interface SchemaNode {
@@ -30,6 +30,8 @@ export interface SchemaNode {
   readonly onDelete?: "cascade" | "restrict";
   /** The name of a check with a sentence of its own. */
   readonly rule?: string;
+  /** Former spellings of members of the record. */
+  readonly deprecatedMembers?: readonly DeprecatedMember[];
   /** Nobody but who may read Secrets may see the value. */
   readonly secret?: true;
 }

@@ -2,7 +2,7 @@
 import {
   type Collection,
   entities,
-  flatRedis,
+  nodeAt,
   type PluginName,
   pluginNames,
   plugins,
@@ -56,7 +56,7 @@ export function pluginSchema(plugin: string): Schema | null {
     type: "record",
     required: true,
     fields: fieldsOf(schemaNode(schema)),
-    ...(plugin === "rate-limiting" && { shorthand_fields: formerly(schemaNode(schema)) }),
+    ...deprecatedFields(plugin),
   };
   return {
     fields: [...refused, ...(protocols ? [{ protocols: fieldOf(protocols) }] : []), { config }],
@@ -72,17 +72,18 @@ const isKey = (collection: Collection, name: string): boolean => collection === 
 const isOpen = ({ type, properties, additionalProperties }: SchemaNode): boolean =>
   type === "object" && !properties && additionalProperties === undefined;
 
-/** The flat spelling that members of `redis` had before Kong 3.8. */
-function formerly({ properties = {} }: SchemaNode): Fields {
-  const members = properties.redis?.properties ?? {};
-  return flatRedis.map((member) => ({
-    [`redis_${member}`]: {
-      type: members[member]?.type,
-      deprecation: {
-        replaced_with: [{ path: ["redis", member] }],
-        message: `rate-limiting: config.redis_${member} is deprecated, please use config.redis.${member} instead`,
-        removal_in_version: "4.0",
-      },
-    },
-  }));
+/** decK compares the deprecated members of a file with those that answers show. */
+function deprecatedFields(plugin: PluginName): { readonly shorthand_fields?: Fields } {
+  const schema = schemaNode(plugins[plugin].schema);
+  const fields = (schema.deprecatedMembers ?? []).map(({ name, replacedBy }) => {
+    const { type, len_min } = fieldOf(nodeAt(schema, replacedBy) ?? {});
+    const now = `config.${replacedBy.join(".")}`;
+    const deprecation = {
+      replaced_with: [{ path: replacedBy }],
+      message: `${plugin}: config.${name} is deprecated, please use ${now} instead`,
+      removal_in_version: "4.0",
+    };
+    return { [name]: { type, ...(len_min !== undefined && { len_min }), deprecation } };
+  });
+  return fields.length === 0 ? {} : { shorthand_fields: fields };
 }

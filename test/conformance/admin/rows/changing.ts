@@ -317,11 +317,17 @@ export const changing: Table = {
       has: { config: { minute: 5, redis: { host: "two", port: 7000 } } },
     },
     {
-      does: "takes the older flat spelling into a record that is set",
+      does: "takes a deprecated member into a record that is set, and shows both",
       ask: "PATCH /plugins/limits",
       form: "config.redis_host=three",
       status: 200,
-      has: { config: { redis: { host: "three", port: 7000 } } },
+      has: { config: { redis: { host: "three", port: 7000 }, redis_host: "three", redis_port: 7000 } },
+    },
+    {
+      does: "shows deprecated members to who asks for the plugin",
+      ask: "GET /plugins/limits",
+      status: 200,
+      has: { config: { redis: { host: "three" }, redis_host: "three", redis_port: 7000 } },
     },
     {
       does: "checks a config as a whole once it is merged",

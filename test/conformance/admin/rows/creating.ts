@@ -177,11 +177,39 @@ export const creating: Table = {
       has: { service: null, route: null, consumer: null, protocols: ["grpc", "grpcs", "http", "https"] },
     },
     {
-      does: "takes the older flat spelling of redis members",
+      does: "takes deprecated members of a config, and shows both spellings",
       ask: "POST /plugins",
-      form: "name=rate-limiting&config.minute=5&config.policy=redis&config.redis_host=redis.example",
+      form: "name=rate-limiting&config.minute=5&config.policy=redis&config.redis_host=redis.example&config.redis_database=2",
       status: 201,
-      has: { config: { policy: "redis", redis: { host: "redis.example", port: 6379 } } },
+      has: {
+        config: {
+          policy: "redis",
+          redis: { host: "redis.example", port: 6379, database: 2, password: null, ssl: false },
+          redis_host: "redis.example",
+          redis_port: 6379,
+          redis_timeout: 2000,
+          redis_username: null,
+          redis_password: null,
+          redis_database: 2,
+          redis_ssl: false,
+          redis_ssl_verify: false,
+          redis_server_name: null,
+        },
+      },
+    },
+    {
+      does: "refuses a deprecated member whose value is not that of the member that replaced it",
+      ask: "POST /plugins",
+      json: { name: "rate-limiting", config: { minute: 5, redis_port: 1, redis: { port: 2 } } },
+      status: 400,
+      has: {
+        fields: {
+          config: {
+            redis_port:
+              "both deprecated and new field are used but their values mismatch: redis_port = 1 vs redis.port = 2",
+          },
+        },
+      },
     },
     {
       does: "makes up a key of 32 letters and digits",

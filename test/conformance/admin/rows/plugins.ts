@@ -191,7 +191,9 @@ export const plugins: Table = {
       ask: "PATCH /plugins/base",
       json: { protocols: ["x"] },
       status: 400,
-      has: { fields: { protocols: ["expected one of: grpc, grpcs, http, https"] } },
+      has: {
+        fields: { protocols: ["expected one of: grpc, grpcs, http, https, tcp, tls, tls_passthrough, udp, ws, wss"] },
+      },
     },
     {
       does: "has an instance name alone",

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { withDeprecated } from "./deprecated.ts";
+import { checkConfig } from "./index.ts";
+
+const check = (config: object) => checkConfig("rate-limiting", { minute: 1, ...config });
+
+const taken: readonly (readonly [what: string, config: object, redis: object])[] = [
+  [
+    "all of them",
+    {
+      policy: "redis",
+      redis_host: "r.example",
+      redis_port: 7000,
+      redis_username: "u",
+      redis_password: "p",
+      redis_database: 1,
+      redis_timeout: 1100,
+      redis_ssl: true,
+      redis_ssl_verify: true,
+      redis_server_name: "r.example",
+    },
+    {
+      host: "r.example",
+      port: 7000,
+      timeout: 1100,
+      username: "u",
+      password: "p",
+      database: 1,
+      ssl: true,
+      ssl_verify: true,
+      server_name: "r.example",
+    },
+  ],
+  ["one beside members of the record", { redis_port: 1, redis: { host: "a.example" } }, { host: "a.example", port: 1 }],
+  ["the same value in both spellings", { redis_port: 1, redis: { port: 1 } }, { port: 1 }],
+  ["null, which leaves the other spelling as it is", { redis_port: null, redis: { port: 1 } }, { port: 1 }],
+  ["a value beside null", { redis_port: 1, redis: { port: null } }, { port: 1 }],
+  ["null alone, which is the default", { redis_port: null, redis: null }, { port: 6379 }],
+];
+
+for (const [what, config, redis] of taken) {
+  test(`takes deprecated members: ${what}`, () => {
+    const { value, violations } = check(config);
+    assert.deepEqual(violations, undefined);
+    assert.partialDeepStrictEqual(value?.redis, redis);
+  });
+}
+
+const MISMATCH = "both deprecated and new field are used but their values mismatch:";
+const refused: readonly (readonly [what: string, config: object, faults: readonly string[]])[] = [
+  [
+    "two values that differ",
+    { redis_host: "a.example", redis: { host: "b.example" } },
+    [`redis_host: ${MISMATCH} redis_host = a.example vs redis.host = b.example`],
+  ],
+  [
+    "true beside false",
+    { redis_ssl: true, redis: { ssl: false } },
+    [`redis_ssl: ${MISMATCH} redis_ssl = true vs redis.ssl = false`],
+  ],
+  [
+    "passwords that differ, without telling them",
+    { redis_password: "a", redis: { password: "b" } },
+    [`redis_password: ${MISMATCH} redis_password vs redis.password`],
+  ],
+  ["a value of the wrong type", { redis_port: "1" }, ["redis_port: expected an integer"]],
+  [
+    "a value that the new member would not take",
+    { redis_port: 70_000 },
+    ["redis_port: value should be between 0 and 65535"],
+  ],
+  ["a record that is none", { redis_port: 1, redis: "x" }, ["redis: expected a record"]],
+  ["a member that never was", { redis_keepalive: 1 }, ["redis_keepalive: unknown field"]],
+];
+
+for (const [what, config, faults] of refused) {
+  test(`refuses ${what}`, () => {
+    const { violations = [] } = check(config);
+    assert.deepEqual(
+      violations.map(({ path, message }) => `${path.join(".")}: ${message}`),
+      faults,
+    );
+  });
+}
+
+test("shows every deprecated member beside the one that replaced it", () => {
+  const { value } = check({ redis: { port: 1 } });
+  const { redis, ...shown } = withDeprecated("rate-limiting", (value ?? {}) as unknown as Record<string, unknown>);
+  const flat = Object.entries(shown).filter(([name]) => name.startsWith("redis_"));
+  assert.deepEqual(Object.fromEntries(flat.map(([name, one]) => [name.replace("redis_", ""), one])), redis);
+});
+
+test("shows other configs, and those that no schema has filled, as they are", () => {
+  for (const [plugin, config] of [
+    ["cors", { origins: null }],
+    ["jwt", { redis: { host: "a" } }],
+    ["rate-limiting", {}],
+  ] as const)
+    assert.equal(withDeprecated(plugin, config), config);
+});

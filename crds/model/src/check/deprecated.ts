@@ -1,0 +1,70 @@
+/** Deprecated members of a record: taken in place of those that replaced them, and shown beside them. */
+import { isDeepStrictEqual } from "node:util";
+import { type PluginName, plugins } from "../plugins/index.ts";
+import { type SchemaNode, schemaNode } from "../schema/node.ts";
+import { isRecord, memberOf } from "../schema/walk.ts";
+import type { Violation } from "../violation.ts";
+import { validate } from "./validate.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+type Path = readonly string[];
+
+/** Members as the schema has them, and what was wrong with others. */
+export interface Expanded {
+  readonly members: Members;
+  readonly violations: readonly Violation[];
+}
+
+/**
+ * `redis_host` becomes `redis.host`. As in Kong 3.9, null leaves the value of the other spelling, and two values that
+ * differ are refused. Unlike Kong, so is `true` beside `false`: whether TLS is used must not depend on the spelling.
+ */
+export function replaceDeprecated(schema: SchemaNode, given: Members): Expanded {
+  const deprecated = (schema.deprecatedMembers ?? []).filter(({ name }) => Object.hasOwn(given, name));
+  if (deprecated.length === 0) return { members: given, violations: [] };
+  const names = new Set(deprecated.map(({ name }) => name));
+  const violations: Violation[] = [];
+  let members: Members = Object.fromEntries(Object.entries(given).filter(([name]) => !names.has(name)));
+  for (const { name, replacedBy } of deprecated) {
+    const value = given[name] ?? null;
+    const current = valueAt(members, replacedBy) ?? null;
+    const node = nodeAt(schema, replacedBy);
+    const faults = value === null || node === undefined ? [] : validate(node, value);
+    violations.push(...faults.map(({ path, message }) => ({ path: [name, ...path], message })));
+    if (faults.length > 0) continue;
+    if (current === null) members = withValue(members, replacedBy, value);
+    else if (value !== null && !isDeepStrictEqual(value, current)) {
+      // What is secret is kept out of messages.
+      const told = node?.secret ? ["", ""] : [` = ${value}`, ` = ${current}`];
+      const message = `both deprecated and new field are used but their values mismatch: ${name}${told[0]} vs ${replacedBy.join(".")}${told[1]}`;
+      violations.push({ path: [name], message });
+    }
+  }
+  return { members, violations };
+}
+
+/** A plugin's config as Kong's clients are shown it: deprecated members have the value of those that replaced them. */
+export function withDeprecated(plugin: string, config: Members): Members {
+  if (!Object.hasOwn(plugins, plugin)) return config;
+  const { deprecatedMembers = [] } = schemaNode(plugins[plugin as PluginName].schema);
+  const shown = deprecatedMembers.flatMap(({ name, replacedBy }): [string, unknown][] => {
+    const value = valueAt(config, replacedBy);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return shown.length === 0 ? config : { ...config, ...Object.fromEntries(shown) };
+}
+
+/** Undefined: the schema has no such member. */
+export function nodeAt(schema: SchemaNode, path: Path): SchemaNode | undefined {
+  return path.reduce<SchemaNode | undefined>((node, name) => node && memberOf(node, name), schema);
+}
+
+const valueAt = (members: Members, path: Path): unknown =>
+  path.reduce<unknown>((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), members);
+
+/** What stands where a record belongs is left for the schema to refuse. */
+function withValue(members: Members, [name = "", ...rest]: Path, value: unknown): Members {
+  if (rest.length === 0) return { ...members, [name]: value };
+  const inner = (Object.hasOwn(members, name) ? members[name] : null) ?? {};
+  return isRecord(inner) ? { ...members, [name]: withValue(inner, rest, value) } : members;
+}
