@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Upstream } from "@sluice/model";
 import type { Exchange } from "../proxy/exchange.ts";
+import { lowerCase } from "../proxy/header-name.ts";
 
 /** What a choice may look at. An exchange is one. */
 export interface RequestView extends Pick<Exchange, "consumer" | "credential" | "responseHeaders"> {
@@ -41,7 +42,7 @@ function shown(source: Upstream["hash_on"], { names, upstream, view }: Place): s
     case "ip":
       return request.clientAddress;
     case "header":
-      return request.header(names.header?.toLowerCase() ?? "") ?? null;
+      return request.header(lowerCase(names.header ?? "")) ?? null;
     case "cookie":
       return cookieOf(upstream, view);
     case "path":

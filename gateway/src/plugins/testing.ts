@@ -140,8 +140,9 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       host: "localhost:8000",
       clientAddress: options.clientAddress ?? "192.0.2.1",
       serverName: null,
-      header: (name) => headers.get(name.toLowerCase())?.join(", "),
-      headerValues: (name) => headers.get(name.toLowerCase()) ?? [],
+      // As the engines: names that are asked for are in lower case.
+      header: (name) => headers.get(name)?.join(", "),
+      headerValues: (name) => headers.get(name) ?? [],
       body: async (limit) => (body.length > limit ? null : body),
     },
     route: options.route ?? fakeRoute(),

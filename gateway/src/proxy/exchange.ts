@@ -21,9 +21,9 @@ export interface ExchangeRequest {
   /** Server name of the TLS handshake; null for plain http. */
   readonly serverName: string | null;
   /** The value of a header by its lower-case name; several are joined by ", ". */
-  header(name: string): string | undefined;
+  header(name: Lowercase<string>): string | undefined;
   /** Every value of a header, one by one, as they came. */
-  headerValues(name: string): readonly string[];
+  headerValues(name: Lowercase<string>): readonly string[];
   /** The body, read whole for a plugin that must see it; null when it is longer than `limit` bytes. It is still forwarded. */
   body(limit: number): Promise<Buffer | null>;
 }

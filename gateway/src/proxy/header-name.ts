@@ -1,3 +1,6 @@
+/** A header's name as requests are asked for it: the type keeps names of a configuration from being used as they are. */
+export const lowerCase = (name: string): Lowercase<string> => name.toLowerCase() as Lowercase<string>;
+
 /** A header's name as it is written and looked for with every request: what follows from it is made once. */
 export class HeaderName {
   readonly name: string;

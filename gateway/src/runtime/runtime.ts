@@ -25,7 +25,7 @@ export interface MatchRequest {
   /** Lower case, with its port if it has one; "" when the client sent none. */
   readonly host: string;
   readonly serverName: string | null;
-  headerValues(name: string): readonly string[];
+  headerValues(name: Lowercase<string>): readonly string[];
 }
 
 export interface Match {

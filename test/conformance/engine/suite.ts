@@ -2,6 +2,7 @@
 import { answerSuite } from "./answers.ts";
 import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";
+import { configuredHeaderSuite } from "./configured-headers.ts";
 import { drainSuite } from "./drain.ts";
 import { failureSuite } from "./failures.ts";
 import { grpcSuite } from "./grpc.ts";
@@ -31,6 +32,7 @@ import { upstreamHeaderSuite } from "./upstream-headers.ts";
 export function engineSuite(engine: Engine): void {
   headerSuite(engine);
   upstreamHeaderSuite(engine);
+  configuredHeaderSuite(engine);
   answerSuite(engine);
   bodySuite(engine);
   largeBodySuite(engine);

@@ -1,11 +1,11 @@
 /** Entries: what the router sorts and tries. A route has one for each of its paths, so that paths compete one by one. */
 import { compileRegex, type Regex, type SnapshotRoute } from "@sluice/model/serving";
+import { lowerCase } from "../../proxy/header-name.ts";
 import type { MatchRequest } from "../../runtime/runtime.ts";
 import { parseHostPattern } from "./host.ts";
 
 export interface HeaderRule {
-  /** Lower case. */
-  readonly name: string;
+  readonly name: Lowercase<string>;
   /** Lower case; null for a pattern. */
   readonly values: ReadonlySet<string> | null;
   readonly pattern: Regex | null;
@@ -109,7 +109,7 @@ function headerRules(headers: SnapshotRoute["headers"]): readonly HeaderRule[] |
     const [only] = values;
     const pattern = values.length === 1 && only?.startsWith("~*") ? regex(only.slice(2)) : null;
     return {
-      name: name.toLowerCase(),
+      name: lowerCase(name),
       values: pattern ? null : new Set(values.map((value) => value.toLowerCase())),
       pattern,
     };

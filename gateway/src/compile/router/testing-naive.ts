@@ -3,6 +3,7 @@
  * by one. For tests only; it shares no code with the router.
  */
 import type { SnapshotRoute } from "@sluice/model";
+import { lowerCase } from "../../proxy/header-name.ts";
 import type { MatchRequest } from "../../runtime/runtime.ts";
 
 interface Candidate {
@@ -36,7 +37,7 @@ function matches(candidate: Candidate, request: MatchRequest): boolean {
     kinds(candidate).includes(true) &&
     (!has(route.hosts) || route.hosts.some((host) => matchesHost(host, request))) &&
     headerNames(route).every((name) =>
-      matchesHeader(route.headers?.[name] ?? [], request.headerValues(name.toLowerCase())),
+      matchesHeader(route.headers?.[name] ?? [], request.headerValues(lowerCase(name))),
     ) &&
     (path === null || matchesPath(path, request.path)) &&
     (!has(route.methods) || route.methods.includes(request.method)) &&

@@ -1,6 +1,7 @@
 /** Where a request carries its key: per name the header, then the query, then the body (kong-contract 3.3). */
 import type { KeyAuthConfig } from "@sluice/model";
 import type { Exchange } from "../../proxy/exchange.ts";
+import { lowerCase } from "../../proxy/header-name.ts";
 import type { BodyMembers } from "./body.ts";
 import { pairValues } from "./pairs.ts";
 
@@ -29,7 +30,7 @@ export function findKey(
   members: BodyMembers | null | undefined,
 ): FoundKey | undefined {
   for (const name of config.key_names) {
-    let values: readonly unknown[] = config.key_in_header ? exchange.request.headerValues(name.toLowerCase()) : NONE;
+    let values: readonly unknown[] = config.key_in_header ? exchange.request.headerValues(lowerCase(name)) : NONE;
     const isHeader = values.length > 0;
     if (values.length === 0 && config.key_in_query) values = pairValues(queryOf(exchange), name);
     if (values.length === 0 && config.key_in_body) {

@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Exchange } from "../../proxy/exchange.ts";
+import { lowerCase } from "../../proxy/header-name.ts";
 import type { PluginScope } from "../plugin.ts";
 import { Recent } from "../recent.ts";
 
@@ -10,16 +11,24 @@ const MAX_IDENTIFIER = 128;
 
 type LimitBy = RateLimitingConfig["limit_by"];
 
-/** The identifier by limit_by; undefined where the request has none. */
-const identifiers: Readonly<
-  Record<LimitBy, (exchange: Exchange, config: RateLimitingConfig) => string | null | undefined>
-> = {
-  consumer: (exchange) => exchange.consumer?.id ?? exchange.credential?.id,
-  credential: (exchange) => exchange.credential?.id,
-  ip: () => undefined,
-  service: (exchange) => exchange.service?.id,
-  header: (exchange, config) => (config.header_name === null ? undefined : exchange.request.header(config.header_name)),
-  path: (exchange, config) => (exchange.request.path === config.path ? config.path : undefined),
+/** The identifier of a request; undefined or empty where it has none. */
+type Identify = (exchange: Exchange) => string | null | undefined;
+
+/** By limit_by. */
+const identifiers: Readonly<Record<LimitBy, (config: RateLimitingConfig) => Identify>> = {
+  consumer: () => (exchange) => exchange.consumer?.id ?? exchange.credential?.id,
+  credential: () => (exchange) => exchange.credential?.id,
+  ip: () => () => undefined,
+  service: () => (exchange) => exchange.service?.id,
+  header: ({ header_name }) => {
+    if (header_name === null) return () => undefined;
+    const name = lowerCase(header_name);
+    return (exchange) => exchange.request.header(name);
+  },
+  path:
+    ({ path }) =>
+    (exchange) =>
+      exchange.request.path === path ? path : undefined,
 };
 
 /** Of so many clients, twice, a plugin remembers the counters' names. */
@@ -33,9 +42,9 @@ export function counterNames(config: RateLimitingConfig, scope: PluginScope): (e
   const prefix = instanceName(scope);
   const ofIdentifiers = new Recent((identifier) => `${prefix}:${config.limit_by}=${bounded(identifier)}`, REMEMBERED);
   const ofAddresses = new Recent((address) => `${prefix}:ip=${address}`, REMEMBERED);
-  const identifierOf = identifiers[config.limit_by];
+  const identifierOf = identifiers[config.limit_by](config);
   return (exchange) => {
-    const identifier = identifierOf(exchange, config);
+    const identifier = identifierOf(exchange);
     return identifier ? ofIdentifiers.of(identifier) : ofAddresses.of(exchange.request.clientAddress);
   };
 }

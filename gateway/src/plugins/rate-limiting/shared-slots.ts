@@ -194,14 +194,18 @@ export class SharedSlots {
   #ofLargestGroup(home: number): number {
     const words = this.#words;
     let found = -1;
-    let largest = 0;
+    let largest = -1;
+    let size = 0;
     for (let probe = 0; probe < PROBES; probe++) {
       const at = ((home + probe) & this.#mask) * WORDS;
       if ((Atomics.load(words, at) & STATE) !== READY) continue;
-      const size = Atomics.load(this.#sizes, this.#groupAt(at));
-      if (found >= 0 && (size < largest || (size === largest && this.#expires(at) >= this.#expires(found)))) continue;
+      const group = this.#groupAt(at);
+      // Read once for each group, because other workers change it meanwhile.
+      const own = group === largest ? size : Atomics.load(this.#sizes, group);
+      if (found >= 0 && (own < size || (own === size && this.#expires(at) >= this.#expires(found)))) continue;
       found = at;
-      largest = size;
+      largest = group;
+      size = own;
     }
     return found;
   }

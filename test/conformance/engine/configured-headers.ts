@@ -1,0 +1,228 @@
+/** Headers that a configuration names: HTTP does not distinguish the case of their names (RFC 9110 section 5.1). */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { KeyAuthConfig, RateLimitingConfig } from "@sluice/model";
+import { cors } from "../../../gateway/src/plugins/cors/handler.ts";
+import { keyAuth } from "../../../gateway/src/plugins/key-auth/handler.ts";
+import { rateLimiting } from "../../../gateway/src/plugins/rate-limiting/handler.ts";
+import { fakeScope, fakeServices } from "../../../gateway/src/plugins/testing.ts";
+import { filledCors, filledKeyAuth, filledRateLimiting } from "../../../gateway/src/plugins/testing-configs.ts";
+import { send } from "./client.ts";
+import { startHttp2 } from "./http2.ts";
+import { ask } from "./http2-client.ts";
+import { startPool, weighted } from "./pool.ts";
+import { type Engine, type RigOptions, startRig } from "./rig.ts";
+
+interface Asked {
+  readonly path?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Told {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+}
+
+type Asks = (asked: Asked) => Promise<Told>;
+
+interface Row {
+  readonly says: string;
+  rig(test: TestContext): RigOptions | Promise<RigOptions>;
+  /** What is compared with `expected`. */
+  seen(ask: Asks): Promise<unknown>;
+  readonly expected: unknown;
+}
+
+/** The names of the headers that came. */
+const echo: RigOptions["upstream"] = (request, response) => {
+  request.resume().on("end", () => response.end(JSON.stringify(request.headers)));
+};
+
+const statuses = async (ask: Asks, asked: readonly Asked[]) => {
+  const found: number[] = [];
+  for (const each of asked) found.push((await ask(each)).status);
+  return found;
+};
+
+const withHeaders = (headers: Readonly<Record<string, string>>): Asked => ({ headers });
+
+const limited = (members: Partial<RateLimitingConfig>): RigOptions => ({
+  upstream: echo,
+  plugins: {
+    "rate-limiting": rateLimiting(
+      { ...filledRateLimiting, minute: null, year: 1, ...members },
+      fakeScope(),
+      fakeServices({ now: Date.now }),
+    ),
+  },
+});
+
+const guarded = (members: Partial<KeyAuthConfig>): RigOptions => ({
+  upstream: echo,
+  plugins: { "key-auth": keyAuth({ ...filledKeyAuth, ...members }, fakeScope(), fakeServices()) },
+});
+
+/** No key is known here: what tells them apart is whether one was found. */
+const found = async (ask: Asks, asked: readonly Asked[]) => {
+  const messages: unknown[] = [];
+  for (const { headers, ...each } of asked) {
+    const { body } = await ask({ ...each, headers: { accept: "application/json", ...headers } });
+    messages.push(JSON.parse(body).message === "Unauthorized");
+  }
+  return messages;
+};
+
+const hashed = (upstream: object) => async (test: TestContext) => ({
+  pool: {
+    upstream: { algorithm: "consistent-hashing", ...upstream },
+    targets: weighted(await startPool(test, 4)),
+  },
+});
+
+const USERS = Array.from({ length: 24 }, (_, at) => `user-${at}`);
+
+/** How many targets get a user's requests, and how many all of them. */
+const spread = (header: string) => async (ask: Asks) => {
+  const all = new Set<string>();
+  let most = 0;
+  for (const user of USERS) {
+    const own = new Set<string>();
+    for (let turn = 0; turn < 3; turn++) own.add((await ask({ headers: { [header]: user } })).body);
+    most = Math.max(most, own.size);
+    for (const each of own) all.add(each);
+  }
+  return { ofOne: most, ofAll: all.size };
+};
+
+const rows: readonly Row[] = [
+  {
+    says: "rate-limiting by header_name counts each value by itself",
+    rig: () => limited({ limit_by: "header", header_name: "X-Tenant-ID" }),
+    seen: (ask) =>
+      statuses(
+        ask,
+        ["a", "b", "a", "b"].map((tenant) => withHeaders({ "x-tenant-id": tenant })),
+      ),
+    expected: [200, 200, 429, 429],
+  },
+  {
+    says: "key-auth finds a key in a header of key_names, and in a query argument of that very name only",
+    rig: () => guarded({ key_names: ["X-Api-Key"] }),
+    seen: (ask) =>
+      found(ask, [withHeaders({ "x-api-key": "k" }), { path: "/?X-Api-Key=k" }, { path: "/?x-api-key=k" }, {}]),
+    expected: [true, true, false, false],
+  },
+  {
+    says: "key-auth with hide_credentials takes the header of key_names away",
+    rig: () => {
+      const plugin = keyAuth(
+        { ...filledKeyAuth, key_names: ["X-Api-Key"], hide_credentials: true, anonymous: "nobody" },
+        fakeScope(),
+        fakeServices(),
+      );
+      // Whatever it answers, the request goes on: what the upstream sees is compared.
+      return {
+        upstream: echo,
+        plugins: {
+          "key-auth": {
+            async access(exchange) {
+              await plugin.access?.(exchange);
+              return undefined;
+            },
+          },
+        },
+      };
+    },
+    seen: async (ask) => {
+      const seen = JSON.parse((await ask(withHeaders({ "x-api-key": "k", "x-other": "1" }))).body);
+      return [seen["x-api-key"], seen["x-other"]];
+    },
+    expected: [undefined, "1"],
+  },
+  {
+    says: "a route matches by the headers that it names",
+    rig: () => ({ upstream: echo, route: { headers: { "X-Version": ["Two"] } } }),
+    seen: (ask) => statuses(ask, [withHeaders({ "x-version": "two" }), withHeaders({ "x-version": "1" }), {}]),
+    expected: [200, 404, 404],
+  },
+  {
+    says: "an upstream hashes on hash_on_header",
+    rig: hashed({ hash_on: "header", hash_on_header: "X-User" }),
+    seen: spread("x-user"),
+    expected: { ofOne: 1, ofAll: 4 },
+  },
+  {
+    says: "an upstream hashes on hash_fallback_header",
+    rig: hashed({
+      hash_on: "header",
+      hash_on_header: "X-Absent",
+      hash_fallback: "header",
+      hash_fallback_header: "X-User",
+    }),
+    seen: spread("x-user"),
+    expected: { ofOne: 1, ofAll: 4 },
+  },
+  {
+    says: "an upstream hashes on a cookie of that very name only, for cookies do distinguish case (RFC 6265)",
+    rig: hashed({ hash_on: "cookie", hash_on_cookie: "Home" }),
+    seen: async (ask) => {
+      const gets = async (cookie: string) => (await ask(withHeaders({ cookie }))).headers["set-cookie"] !== undefined;
+      return [await gets("Home=1"), await gets("home=1")];
+    },
+    expected: [false, true],
+  },
+  {
+    says: "upstream_headers of a service take the place of a client's",
+    rig: () => ({ upstream: echo, service: { upstream_headers: [{ name: "X-Secret", value: "ours" }] } }),
+    seen: async (ask) => JSON.parse((await ask(withHeaders({ "x-secret": "forged" }))).body)["x-secret"],
+    expected: "ours",
+  },
+  {
+    says: "cors allows and exposes the headers as they are configured",
+    rig: () => ({
+      upstream: echo,
+      plugins: {
+        cors: cors({ ...filledCors, headers: ["X-Asked"], exposed_headers: ["X-Told"] }, fakeScope(), fakeServices()),
+      },
+    }),
+    seen: async (ask) => {
+      const origin = { origin: "http://a.example" };
+      const preflight = { ...origin, "access-control-request-method": "GET", "access-control-request-headers": "x-a" };
+      return [
+        (await ask({ method: "OPTIONS", headers: preflight })).headers["access-control-allow-headers"],
+        (await ask({ headers: origin })).headers["access-control-expose-headers"],
+      ];
+    },
+    expected: ["X-Asked", "X-Told"],
+  },
+];
+
+export function configuredHeaderSuite(engine: Engine): void {
+  describe(`headers that a configuration names with capital letters (${engine.name})`, () => {
+    for (const { says, rig, seen, expected } of rows) {
+      it(`over HTTP/1.1: ${says}`, async (test) => {
+        for (const spelled of [(name: string) => name, (name: string) => name.toUpperCase()]) {
+          const { port } = await startRig(test, engine, await rig(test));
+          const asks: Asks = ({ headers = {}, ...asked }) =>
+            send(port, {
+              ...asked,
+              headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [spelled(name), value])),
+            });
+          assert.deepEqual(await seen(asks), expected);
+        }
+      });
+
+      if (engine.name !== "http1") continue;
+      it(`over HTTP/2: ${says}`, async (test) => {
+        const { session } = await startHttp2(test, engine, await rig(test));
+        const asks: Asks = async ({ headers = {}, path = "/", method = "GET" }) => {
+          const answer = await ask(session, { headers: { ":path": path, ":method": method, ...headers } });
+          return { ...answer, body: answer.body.toString() };
+        };
+        assert.deepEqual(await seen(asks), expected);
+      });
+    }
+  });
+}
