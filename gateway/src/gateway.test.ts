@@ -8,6 +8,7 @@ import { pino } from "pino";
 import { dial, type Received, type Sent, send, until } from "../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../test/conformance/engine/rig.ts";
 import { temporaryFolder, waitFor } from "../../test/process/index.ts";
+import { makeAuthority } from "../../test/tools/certificates.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { gatewaySettings } from "./settings/gateway.ts";
 
@@ -19,6 +20,8 @@ interface Node {
   /** What the status listener answers at a path. */
   readonly told: (path: string) => Promise<Received>;
   readonly log: readonly Readonly<Record<string, unknown>>[];
+  /** Writes its declarative file anew. */
+  readonly write: (text: string) => void;
 }
 
 /** A node in front of an upstream that tells the headers and the target of every request, also of an upgrade. */
@@ -28,7 +31,13 @@ async function startNode(
     service,
     settings = {},
     ...rest
-  }: { service: object; consumers?: object[]; upstreams?: object[]; settings?: Record<string, string> },
+  }: {
+    service: object;
+    consumers?: object[];
+    upstreams?: object[];
+    certificates?: object[];
+    settings?: Record<string, string>;
+  },
 ): Promise<Node> {
   const tell = ({ url, headers }: { url?: string; headers: object }) => JSON.stringify({ url, headers });
   const upstream = await startUpstream(context, (incoming, response) => response.end(tell(incoming)));
@@ -63,6 +72,7 @@ async function startNode(
     metrics: async () => (await send(node.status.port, { path: "/metrics" })).body,
     told: (path) => send(node.status.port, { path }),
     log: lines,
+    write: (text) => writeFileSync(file, text),
   };
 }
 
@@ -295,3 +305,65 @@ for (const workers of ["1", "2"]) {
     for (const { reason } of checks) assert.match(String(reason), /SLUICE_ALLOWED_UPSTREAMS/);
   });
 }
+
+for (const workers of ["1", "2"]) {
+  test(`exports how process, threads, certificates and configuration fare without any plugin, with ${workers} workers`, async (context) => {
+    const authority = await makeAuthority();
+    const expires = 2_000_000_000;
+    const { certificate: cert, key } = await authority.issue({
+      name: "a",
+      sans: ["a.test"],
+      usage: "server",
+      notAfter: new Date(expires * 1000),
+    });
+    const before = Date.now() / 1000;
+    const { send, metrics, told, port } = await startNode(context, {
+      service: { routes: [{ paths: ["/up"] }] },
+      certificates: [{ id: "22222222-2222-4222-8222-222222222222", cert, key, snis: [{ name: "a.test" }] }],
+      settings: { SLUICE_WORKERS: workers },
+    });
+    for (const path of ["/none", "/other"]) assert.equal((await send({ path })).status, 404);
+    const socket = await dial(context, port);
+    socket.write("GET / HTTP/9.9\r\nHost: a\r\n\r\n");
+    await until(socket, "\r\n\r\n");
+    assert.equal((await send({ path: "/up" })).status, 200);
+    const value = (text: string, series: string) => {
+      const line = text.split("\n").find((each) => each.startsWith(`${series} `) || each.startsWith(`${series}{`));
+      return line === undefined ? null : Number(line.split(" ").at(-1));
+    };
+    await waitFor(async () => value(await metrics(), "sluice_certificate_expiry_timestamp_seconds") === expires, {
+      what: "the expiry of the certificate",
+    });
+    const text = await metrics();
+    for (const name of ["process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds"]) {
+      assert.ok((value(text, name) ?? 0) > 0, name);
+      assert.equal(text.match(new RegExp(`^${name}\\{`, "gm"))?.length, 1, `${name} is of the process`);
+    }
+    const threads = workers === "1" ? ["0"] : ["0", "1", "2"];
+    for (const name of ["nodejs_eventloop_lag_p99_seconds", "nodejs_heap_size_used_bytes"]) {
+      const found = [...text.matchAll(new RegExp(`^${name}\\{.*worker="(\\d)".*\\} `, "gm"))];
+      assert.deepEqual(found.map(([, worker]) => worker).sort(), threads, name);
+    }
+    assert.doesNotMatch(text, /^nodejs_active_/m);
+    assert.equal(value(text, "sluice_config_last_reload_successful"), 1);
+    assert.ok((value(text, "sluice_config_last_reload_success_timestamp_seconds") ?? 0) >= before);
+    assert.equal(value(text, 'sluice_http_requests_unrouted_total{reason="no_route"}'), 2);
+    assert.equal(value(text, 'sluice_http_requests_unrouted_total{reason="unknown_version"}'), 1);
+    assert.match(text, /certificate_expiry_timestamp_seconds\{.*server_name="a\.test"\} 2000000000$/m);
+    const names = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name);
+    assert.equal(new Set(names).size, names.length, "no metric stands there twice");
+    assert.equal((await told("/status/live")).status, 200);
+  });
+}
+
+test("says that its last configuration was not taken", async (context) => {
+  const { metrics, write } = await startNode(context, { service: {} });
+  const taken = async () => /^sluice_config_last_reload_successful\{.*\} (\d)$/m.exec(await metrics())?.[1];
+  const since = async () =>
+    /^sluice_config_last_reload_success_timestamp_seconds\{.*\} (.*)$/m.exec(await metrics())?.[1];
+  const first = await since();
+  assert.equal(await taken(), "1");
+  write("services: 5");
+  await waitFor(async () => (await taken()) === "0", { what: "the refusal" });
+  assert.equal(await since(), first);
+});

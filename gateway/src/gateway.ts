@@ -5,7 +5,8 @@ import type { Logger } from "pino";
 import type { Turn } from "./balance/balancer.ts";
 import { reportOf, shownTargets } from "./balance/report.ts";
 import { HealthWatch } from "./balance/watch.ts";
-import { createMetrics } from "./plugins/index.ts";
+import { CertificateExpiries } from "./compile/certificate-expiries.ts";
+import { createMetrics, createRuntimeMetrics } from "./plugins/index.ts";
 import type { Counters } from "./plugins/rate-limiting/counters.ts";
 import { defaultProxySettings, type ListenAddress } from "./proxy/settings.ts";
 import { connectBehind } from "./proxy/upstream/connect.ts";
@@ -124,7 +125,10 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     probe: createProbe({ connect: connectBehind(guard), version }),
     onRefused: (check) => log.warn(check, "a target cannot be checked: connections to its address are refused"),
   });
+  const expiries = new CertificateExpiries();
   let served: Snapshot = emptySnapshot;
+  /** Unix seconds at which a document was last taken. */
+  let succeeded: number | null = null;
   const intake = createIntake({
     node,
     version,
@@ -134,8 +138,10 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       logUnavailable(log, served, snapshot);
       served = snapshot;
       watch.follow(workers.balancers());
+      expiries.follow(snapshot);
     },
     onUpdate({ hash, revision }) {
+      succeeded = Date.now() / 1000;
       metrics.setConfig({ hash: hash ?? "", revision });
       log.debug({ hash, revision }, "serving a document");
     },
@@ -151,6 +157,11 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   metrics.readHeap(() => reported.heap);
   metrics.readTargets(() => (showsTargets(served) ? shownTargets(workers.balancers()) : []));
   metrics.readDatastore(() => source.trouble() === null);
+  metrics.readCertificates(() => expiries.served());
+  metrics.readReloads(() => {
+    const hasTrouble = source.trouble() !== null;
+    return { successful: hasTrouble || succeeded !== null ? !hasTrouble : null, succeeded };
+  });
   metrics.readEntities(() => entityCounts(served));
   const status = await startStatusListener(
     {
@@ -160,9 +171,13 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       unserved: () => workers.trouble(),
       connections: async () => (await report()).connections,
       heap: () => reported.heap,
-      metrics: mergeMetrics(metrics, async () => {
-        await report();
-        return workers.counted();
+      metrics: mergeMetrics(metrics, {
+        async counted() {
+          await report();
+          return workers.counted();
+        },
+        runtime: createRuntimeMetrics({ nodeId: node, worker: 0 }),
+        otherRuntimes: () => workers.runtimes(),
       }),
       refused,
       upstreams: async () => {

@@ -48,8 +48,8 @@ function deployment(release: Release): KubernetesObject {
     container: {
       env: [...settings(release), ...envOf(values.env)],
       ports: containerPorts({ proxy: 8000, ...(tls.enabled ? { "proxy-tls": 8443 } : {}), push: 8005, status: 8007 }),
-      startupProbe: probe({ path: "/status", port: "status", period: 1, failures: 60 }),
-      livenessProbe: probe({ path: "/status", port: "status", period: 10, failures: 6 }),
+      startupProbe: probe({ path: "/status/live", port: "status", period: 1, failures: 60 }),
+      livenessProbe: probe({ path: "/status/live", port: "status", period: 10, failures: 6 }),
       // Ready is who runs a document.
       readinessProbe: probe({ path: "/status/ready", port: "status", period: 1, failures: 3 }),
       ...preStop(endSeconds),

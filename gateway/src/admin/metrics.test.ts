@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMetrics } from "../plugins/index.ts";
+import { createMetrics, createRuntimeMetrics } from "../plugins/index.ts";
 import { startStatusListener } from "../status/listener.ts";
 import type { Fleet, FleetNode } from "../stores/open.ts";
 import { mergeMetrics } from "../workers/merge-metrics.ts";
@@ -17,7 +17,11 @@ async function startNode(nodeId: string, requests: number) {
       trouble: () => null,
       draining: () => false,
       connections: () => ({ accepted: 0, handled: 0, active: 0, reading: 0, writing: 0, waiting: 0, requests: 0 }),
-      metrics: mergeMetrics(metrics, async () => null),
+      metrics: mergeMetrics(metrics, {
+        counted: async () => null,
+        runtime: createRuntimeMetrics({ nodeId, worker: 0 }),
+        otherRuntimes: () => [],
+      }),
       refused: async () => [],
       upstreams: () => ({}),
     },

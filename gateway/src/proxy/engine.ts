@@ -1,6 +1,7 @@
 /** What an HTTP engine is to the gateway: one function. Every engine runs the suite in test/conformance/engine. */
 import type { Connections } from "../plugins/prometheus/metrics.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { FaultName } from "./faults.ts";
 import type { Observer } from "./observer.ts";
 import type { ProxyLog } from "./pipeline.ts";
 import type { ListenAddress, ProxySettings } from "./settings.ts";
@@ -20,6 +21,8 @@ export interface ProxyOptions {
   readonly log: ProxyLog;
   /** Default null: nobody looks on. */
   readonly observer?: Observer | null;
+  /** Told of every request that is answered before it has a route. */
+  readonly onUnrouted?: (fault: FaultName) => void;
   /** The runtime that a new request begins with. */
   readonly runtime: () => Runtime;
 }

@@ -58,6 +58,7 @@ export class Pipeline {
   readonly #trust: ReturnType<typeof createTrust>;
   readonly #observer: Observer | null;
   readonly #lines = new LineLimit();
+  readonly #onUnrouted: (fault: FaultName) => void;
   readonly style: HeaderStyle;
 
   constructor(options: {
@@ -66,9 +67,12 @@ export class Pipeline {
     readonly log: ProxyLog;
     /** Default null: nobody looks on. */
     readonly observer?: Observer | null;
+    /** Told of every request that is answered before it has a route. */
+    readonly onUnrouted?: (fault: FaultName) => void;
   }) {
-    const { settings, observer = null } = options;
+    const { settings, observer = null, onUnrouted = () => {} } = options;
     this.#observer = observer;
+    this.#onUnrouted = onUnrouted;
     this.#runtime = options.runtime;
     this.#log = options.log;
     this.#trust = createTrust(settings.trustedIps, settings.realIpHeader);
@@ -240,6 +244,7 @@ export class Pipeline {
       peerAddress,
     }: { readonly request: IncomingRequest | null; readonly started: number; readonly peerAddress: string },
   ): OwnResponse {
+    this.#onUnrouted(name);
     const id = newRequestId();
     const { status } = faults[name];
     if (this.#observer !== null) {

@@ -161,7 +161,7 @@ export const gatewaySettings = defineSettings({
     variable: "SLUICE_STATUS_LISTEN",
     kind: "address",
     default: "127.0.0.1:8007",
-    description: "Where /status, /status/ready and /metrics are answered.",
+    description: "Where /status, /status/live, /status/ready and /metrics are answered.",
   },
   source: {
     variable: "SLUICE_SOURCE",

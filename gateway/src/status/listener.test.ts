@@ -66,6 +66,7 @@ test("the listener answers status, readiness, metrics, the health of targets and
     assert.equal((await at("/status")).status, 200);
     assert.equal((await at("/status/")).status, 200);
     assert.equal((await at("/status/ready")).status, 503);
+    assert.equal((await at("/status/live")).status, 200);
     const metrics = await at("/metrics");
     assert.equal(await metrics.text(), "metric 1\n");
     assert.match(metrics.headers.get("content-type") ?? "", /text\/plain/);

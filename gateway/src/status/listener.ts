@@ -73,6 +73,8 @@ export function startStatusListener(
   return startStatusServer(
     {
       "/status": async () => ({ body: await statusBody(facts) }),
+      // That it is answered is all that it tells: a node that drains, or has no document, must not be restarted.
+      "/status/live": () => ({ body: { message: "live" } }),
       "/status/ready"() {
         const reason = notReady(facts);
         return { status: reason === null ? 200 : 503, body: { message: reason ?? "ready" } };

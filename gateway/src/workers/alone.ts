@@ -32,6 +32,7 @@ export async function startAlone({ plan, log, metrics, clusterCounters, onTurn }
       refused: guard.refused(),
     }),
     counted: async () => null,
+    runtimes: () => [],
     trouble: () => null,
     reopenLogs,
     async close(options) {

@@ -134,6 +134,8 @@ class ThreadCrew implements Crew {
     return this.#parts();
   }
 
+  runtimes = () => this.threads().flatMap(({ runtime }) => runtime);
+
   async *#parts(): AsyncGenerator<Part> {
     yield* this.#retired.parts();
     for (const thread of this.threads()) yield* thread.parts;

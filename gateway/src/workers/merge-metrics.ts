@@ -1,5 +1,6 @@
 /** The metrics of a node: its own, and what its workers have counted. */
-import { type Metrics, type Part, partsOf, Sum, textOf, writeData } from "../plugins/index.ts";
+import { AggregatorRegistry, type MetricObject } from "prom-client";
+import { type Metrics, type Part, partsOf, type RuntimeMetrics, Sum, textOf, writeData } from "../plugins/index.ts";
 
 /** A turn of the event loop for every slice of it: to be sent as it comes. */
 export interface NodeMetrics {
@@ -11,8 +12,17 @@ export interface NodeMetrics {
   readonly contentType: string;
 }
 
-/** @param counted Asked at every scrape; null when the node's own metrics have it all. */
-export function mergeMetrics(own: Metrics, counted: () => Promise<AsyncIterable<Part> | null>): NodeMetrics {
+/** What is asked at every scrape. */
+export interface MetricSources {
+  /** Null when the node's own metrics have it all. */
+  readonly counted: () => Promise<AsyncIterable<Part> | null>;
+  /** Of this thread. */
+  readonly runtime: RuntimeMetrics;
+  /** Of other threads, as they told when they were last asked what they counted. */
+  readonly otherRuntimes: () => readonly MetricObject[];
+}
+
+export function mergeMetrics(own: Metrics, { counted, runtime, otherRuntimes }: MetricSources): NodeMetrics {
   async function tables() {
     const parts = await counted();
     if (parts === null) return own.tables;
@@ -27,9 +37,13 @@ export function mergeMetrics(own: Metrics, counted: () => Promise<AsyncIterable<
     async *text() {
       yield* textOf(await tables());
       yield `\n${await own.gauges()}`;
+      const runtimes = AggregatorRegistry.aggregate([[...(await runtime())], [...otherRuntimes()]]);
+      yield `\n${await runtimes.metrics()}`;
     },
     async *data() {
-      yield* writeData(await own.gaugeValues(), partsOf(await tables()));
+      const merged = await tables();
+      const gauges = [...(await own.gaugeValues()), ...(await runtime()), ...otherRuntimes()];
+      yield* writeData(gauges, partsOf(merged));
     },
   };
 }

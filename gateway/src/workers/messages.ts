@@ -1,5 +1,6 @@
 /** What the control thread and the thread of a worker tell each other. Everything is plain data. */
 import type { Change, RateLimitingConfig } from "@sluice/model";
+import type { MetricObject } from "prom-client";
 import type { HealthNews } from "../balance/balancer.ts";
 import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
 import type { Part } from "../plugins/prometheus/slices.ts";
@@ -55,7 +56,7 @@ export type Word =
   | { readonly kind: "report"; readonly report: ThreadReport }
   /** Some of what was counted; `counted` comes after the last. */
   | { readonly kind: "part"; readonly part: Part }
-  | { readonly kind: "counted" }
+  | { readonly kind: "counted"; readonly runtime: readonly MetricObject[] }
   | {
       readonly kind: "take";
       readonly id: number;

@@ -2,6 +2,7 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
+import type { MetricObject } from "prom-client";
 import type { HealthNews } from "../balance/balancer.ts";
 import type { Part } from "../plugins/prometheus/slices.ts";
 import type { Counter, Counters } from "../plugins/rate-limiting/counters.ts";
@@ -36,6 +37,8 @@ export class ThreadHandle {
   readonly started: Promise<Addresses>;
   /** Resolves when it is no more, with why. */
   readonly ended: Promise<Error>;
+  /** Its `nodejs_*`, as it last told; empty before the first time. */
+  runtime: readonly MetricObject[] = [];
   /** The last report; null before the first. */
   report: ThreadReport | null = null;
   /** What it had counted when it was last asked. */
@@ -163,6 +166,7 @@ export class ThreadHandle {
         return;
       case "counted":
         this.parts = this.#counted;
+        this.runtime = word.runtime;
         this.#counted = [];
         this.#counts.arrive();
         return;

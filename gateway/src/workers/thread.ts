@@ -5,7 +5,7 @@ import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
 import { adoptChange, emptySnapshot } from "@sluice/model/serving";
 import { pino } from "pino";
-import { createCounters, createMetrics, partsOf } from "../plugins/index.ts";
+import { createCounters, createMetrics, createRuntimeMetrics, partsOf } from "../plugins/index.ts";
 import { SharedCounters } from "../plugins/rate-limiting/shared.ts";
 import { connectBehind } from "../proxy/upstream/connect.ts";
 import { createGuard } from "../proxy/upstream/guard.ts";
@@ -23,6 +23,7 @@ const start = workerData as ThreadStart;
 const { bindings, level } = start.logging;
 const log = pino({ level, base: { pid, hostname: hostname(), ...bindings, worker: start.number } });
 const metrics = createMetrics(start.metrics);
+const runtime = createRuntimeMetrics({ nodeId: start.metrics.nodeId, worker: start.number });
 const cluster = start.countsInCluster ? new ClusterCounters(tell) : undefined;
 const guard = createGuard(start.plan.settings);
 const counters = createCounters({
@@ -81,7 +82,7 @@ function report({ proxy }: RunningWorker): void {
 /** What the node as a whole has, such as the size of its process, the control thread tells. */
 async function count(): Promise<void> {
   for await (const part of partsOf(metrics.tables)) tell({ kind: "part", part });
-  tell({ kind: "counted" });
+  tell({ kind: "counted", runtime: await runtime() });
 }
 
 async function close(worker: RunningWorker, deadline: number): Promise<void> {

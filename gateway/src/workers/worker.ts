@@ -68,6 +68,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     settings: plan.settings,
     log,
     observer,
+    onUnrouted: services.metrics.countUnrouted,
     runtime: () => holder.current,
   });
   return {

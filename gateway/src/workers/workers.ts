@@ -1,5 +1,6 @@
 /** What serves the clients of a node: one worker in the control thread, or several in threads of their own. */
 import type { Snapshot } from "@sluice/model";
+import type { MetricObject } from "prom-client";
 import type { Balancer } from "../balance/balancer.ts";
 import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
 import type { Part } from "../plugins/prometheus/slices.ts";
@@ -17,6 +18,8 @@ export interface Workers {
   report(): Promise<WorkersReport>;
   /** What threads have counted; null when everything is counted in the control thread. */
   counted(): Promise<AsyncIterable<Part> | null>;
+  /** What `nodejs_*` the threads told when they were last asked what they counted; empty without threads. */
+  runtimes(): readonly MetricObject[];
   /** Why nobody takes requests; null when somebody does. */
   trouble(): string | null;
   /** Opens files anew that were moved away. */

@@ -1,6 +1,8 @@
 /** The metrics of a node (kong-contract 3.5), in Prometheus' text format. One per node; nothing is global. */
 import { Gauge, type MetricObject, Registry } from "prom-client";
 import type { ShownTarget } from "../../balance/report.ts";
+import type { ServedCertificate } from "../../compile/certificate-expiries.ts";
+import type { CountCell } from "./cells.ts";
 import { naming } from "./names.ts";
 import { Recorder, type RequestLabels } from "./recorder.ts";
 import { HistogramTable, ReadTable, type Table, ValueTable } from "./table.ts";
@@ -27,7 +29,21 @@ export interface Config {
   readonly revision: number;
 }
 
+/** How it went with documents. */
+export interface Reloads {
+  /** Whether the last one was taken; null: there was none. */
+  readonly successful: boolean | null;
+  /** Unix seconds at which the last one was taken; null: none was. */
+  readonly succeeded: number | null;
+}
+
 export interface Metrics {
+  /** Counts a request that was answered before it had a route; the reason is one of a fixed set. */
+  countUnrouted(reason: string): void;
+  /** Where to read at every scrape when the certificates expire that are served. */
+  readCertificates(read: () => Iterable<ServedCertificate>): void;
+  /** Where to read at every scrape how it went with documents. */
+  readReloads(read: () => Reloads): void;
   /** Where requests are counted that a route matched. Keep it: to make one costs more than to count. */
   recorder(labels: RequestLabels): Recorder;
   /** Where to read the listener's connections from at every scrape. */
@@ -91,6 +107,19 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     },
     maxSeries,
   );
+  const unrouted = new ValueTable(
+    {
+      type: "counter",
+      name: name("unrouted"),
+      help: "Requests that were answered before they had a route, by reason",
+      labelNames: ["reason"],
+      bounds: null,
+    },
+    maxSeries,
+  );
+  /** By reason as it is given: to count one makes nothing. */
+  const unroutedCells = new Map<string, CountCell>();
+
   const histogram = (metric: "gatewayLatency" | "upstreamLatency" | "requestLatency", help: string) => {
     const bounds = metric === "gatewayLatency" ? gatewayBuckets : upstreamBuckets;
     const shape = {
@@ -193,6 +222,43 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     },
   );
 
+  let certificates: () => Iterable<ServedCertificate> = () => [];
+  const expiries = new ReadTable(
+    {
+      type: "gauge",
+      name: name("certificates"),
+      help: "Unix time at which a certificate expires that is served for a server name",
+      labelNames: ["node_id", "certificate", "server_name"],
+      bounds: null,
+    },
+    function* () {
+      for (const { certificate, serverName, expires } of certificates())
+        yield [[nodeId, certificate, serverName], expires];
+    },
+  );
+
+  let reloads: (() => Reloads) | undefined;
+  new Gauge({
+    name: name("reload"),
+    help: "Whether the last configuration that reached the node was taken: 1, else 0",
+    labelNames: ["node_id"],
+    registers,
+    collect() {
+      const { successful = null } = reloads?.() ?? {};
+      if (successful !== null) this.set({ node_id: nodeId }, successful ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: name("reloaded"),
+    help: "Unix time at which the node last took a configuration",
+    labelNames: ["node_id"],
+    registers,
+    collect() {
+      const { succeeded = null } = reloads?.() ?? {};
+      if (succeeded !== null) this.set({ node_id: nodeId }, succeeded);
+    },
+  });
+
   let reachable: (() => boolean) | undefined;
   new Gauge({
     name: name("datastore"),
@@ -217,6 +283,20 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
 
   return {
     recorder: (labels) => new Recorder(labels, counted),
+    countUnrouted(reason) {
+      let cell = unroutedCells.get(reason);
+      if (cell === undefined) {
+        cell = unrouted.series.of([reason.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]);
+        unroutedCells.set(reason, cell);
+      }
+      cell.value++;
+    },
+    readCertificates(read) {
+      certificates = read;
+    },
+    readReloads(read) {
+      reloads = read;
+    },
     readConnections(read) {
       connections = read;
     },
@@ -235,7 +315,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     setConfig(now) {
       config = now;
     },
-    tables: [requests, bandwidth, latencies.gateway, latencies.upstream, latencies.request, health],
+    tables: [requests, bandwidth, latencies.gateway, latencies.upstream, latencies.request, unrouted, health, expiries],
     gauges: () => registry.metrics(),
     gaugeValues: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,

@@ -29,12 +29,12 @@ interface Held {
 }
 
 export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
-  const { settings, log, runtime, observer, places = ownPlaces(settings) } = options;
+  const { settings, log, runtime, observer, onUnrouted, places = ownPlaces(settings) } = options;
   const { guard = createGuard(settings) } = options;
   const connect = connectBehind(guard);
   const pool = new UpstreamPool({ connect, keepAlive: settings.upstreamKeepAlive });
   const sessions = new UpstreamSessions({ connect, keepAlive: settings.upstreamKeepAlive });
-  const pipeline = new Pipeline({ runtime, settings, log, observer });
+  const pipeline = new Pipeline({ runtime, settings, log, observer, onUnrouted });
   const connections = new Set<Held>();
   let draining = false;
   let accepted = 0;

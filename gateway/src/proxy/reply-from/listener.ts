@@ -35,11 +35,11 @@ const DELIVERY = Symbol("delivery");
 type Marked = { readonly [DELIVERY]?: Delivery };
 
 export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
-  const { settings, log, runtime, observer, places = ownPlaces(settings) } = options;
+  const { settings, log, runtime, observer, onUnrouted, places = ownPlaces(settings) } = options;
   const { guard = createGuard(settings) } = options;
   const connect = connectBehind(guard);
   const pools = new Pools({ connect, keepAlive: settings.upstreamKeepAlive });
-  const pipeline = new Pipeline({ runtime, settings, log, observer });
+  const pipeline = new Pipeline({ runtime, settings, log, observer, onUnrouted });
   const tunnels = new Set<Duplex>();
   const lingering = new Set<IncomingMessage>();
   /** Of which nothing more is read: Node goes on with what came behind. */

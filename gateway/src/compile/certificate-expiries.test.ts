@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { makeAuthority } from "../../../test/tools/certificates.ts";
+import { CertificateExpiries } from "./certificate-expiries.ts";
+import { certificateNamed, snapshotOf } from "./testing-entities.ts";
+
+const at = (seconds: number) => new Date(seconds * 1000);
+
+async function snapshotWith(...names: readonly (readonly [serverName: string, expires: number])[]) {
+  const authority = await makeAuthority();
+  const pairs = [];
+  for (const [name, expires] of names) {
+    const options = { name, sans: [name], usage: "server" as const, notBefore: at(0), notAfter: at(expires) };
+    pairs.push(certificateNamed(name, await authority.issue(options)));
+  }
+  return snapshotOf({
+    certificates: pairs.map(({ certificate }) => certificate),
+    snis: pairs.map(({ sni }) => sni),
+  });
+}
+
+const told = (expiries: CertificateExpiries) =>
+  [...expiries.served()].map(({ serverName, expires }) => `${serverName} ${expires}`).sort();
+
+test("tells when each served certificate expires, and of what is served now alone", async () => {
+  const expiries = new CertificateExpiries();
+  const many = Array.from({ length: 25 }, (_, n) => [`n${n}.test`, 2_000_000_000 + n] as const);
+  expiries.follow(await snapshotWith(...many));
+  assert.deepEqual(told(expiries), [], "nothing is parsed while a document is taken");
+  await expiries.read();
+  assert.deepEqual(told(expiries), many.map(([name, expires]) => `${name} ${expires}`).sort());
+  expiries.follow(await snapshotWith(["n0.test", 2_100_000_000], ["other.test", 1_000_000]));
+  await expiries.read();
+  assert.deepEqual(told(expiries), ["n0.test 2100000000", "other.test 1000000"]);
+  expiries.follow(snapshotOf({}));
+  await expiries.read();
+  assert.deepEqual(told(expiries), []);
+});
