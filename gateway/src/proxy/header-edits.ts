@@ -118,6 +118,16 @@ export class HeaderEditList implements HeaderEdits {
     return result;
   }
 
+  /** Of the lines of trailers those of headers that are not edited: some upstreams take trailers for headers. */
+  passedLines(trailers: string): string {
+    let passed = "";
+    for (const line of trailers.split("\r\n")) {
+      const name = line.slice(0, line.indexOf(":")).toLowerCase();
+      if (line !== "" && !this.replaces(name)) passed += `${line}\r\n`;
+    }
+    return passed;
+  }
+
   /** What was edited under another spelling is forgotten. */
   #insistOn(name: string): void {
     this.#insists = true;

@@ -148,6 +148,11 @@ export class LiveExchange implements Exchange {
     return this.#upstreamEdits === null ? headers : this.#upstreamEdits.applyTo(headers);
   }
 
+  /** Of the client's trailers (lines of a head) those that the upstream gets. */
+  editTrailers(lines: string): string {
+    return this.#upstreamEdits === null || lines === "" ? lines : this.#upstreamEdits.passedLines(lines);
+  }
+
   editResponse(headers: readonly string[]): readonly string[] {
     return this.#responseEdits === null ? headers : this.#responseEdits.applyTo(headers);
   }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { describe, it } from "node:test";
-import { dial, send, signal, until } from "./client.ts";
+import { dial, send, sendRaw, signal, until } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
 import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
@@ -105,6 +105,22 @@ export function upstreamHeaderSuite(engine: Engine): void {
       assert.deepEqual(spelled(await seen.seen, "x-gateway-secret"), ["the-secret"]);
     });
 
+    it("are not brought by a client's trailers", async (test) => {
+      const { port } = await startRig(test, engine, {
+        upstream: (request, response) =>
+          request
+            .resume()
+            .on("end", () => response.end(JSON.stringify([request.rawHeaders, request.rawTrailers].flat()))),
+        service: { upstream_headers },
+      });
+      const head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
+      const trailers = "X-Gateway-Secret: forged\r\nx.gateway_secret: forged\r\nX-Sum: 1\r\n";
+      const all = await sendRaw(test, port, `${head}1\r\na\r\n0\r\n${trailers}\r\n`);
+      assert.match(all, /the-secret/);
+      assert.doesNotMatch(all, /forged/);
+      if (engine.name === "http1") assert.match(all, /"X-Sum","1"/);
+    });
+
     if (engine.name !== "http1") return;
 
     it("go with requests of HTTP/2", async (test) => {
@@ -115,9 +131,11 @@ export function upstreamHeaderSuite(engine: Engine): void {
 
     it("go with calls of gRPC", async (test) => {
       const seen = signal<IncomingHttpHeaders>();
+      const seenTrailers = signal<IncomingHttpHeaders>();
       const upstream = await startHttp2Upstream(test, (stream, headers) => {
         seen.fire(headers);
-        stream.respond({ ":status": 200, "grpc-status": "0" }, { endStream: true });
+        stream.once("trailers", (came) => seenTrailers.fire(came));
+        stream.resume().once("end", () => stream.respond({ ":status": 200, "grpc-status": "0" }, { endStream: true }));
       });
       const { session } = await startHttp2(test, engine, {
         upstream,
@@ -125,9 +143,11 @@ export function upstreamHeaderSuite(engine: Engine): void {
         service: { protocol: "grpc", upstream_headers },
       });
       const forged = { "x-gateway-secret": "forged", x_gateway_secret: "forged" };
-      await ask(session, { headers: { ...grpcHeaders, ...forged }, body: message("x") });
+      const trailers = { ...forged, "x.gateway~secret": "forged", "x-sum": "1" };
+      await ask(session, { headers: { ...grpcHeaders, ...forged, trailer: "x-sum" }, body: message("x"), trailers });
       const got = await seen.seen;
       assert.deepEqual([got["x-gateway-secret"], got.x_gateway_secret], ["the-secret", undefined]);
+      assert.deepEqual(Object.entries(await seenTrailers.seen), [["x-sum", "1"]]);
     });
   });
 }

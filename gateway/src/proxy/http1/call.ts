@@ -157,7 +157,9 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     const connection = this.#connection;
     this.#sending = false;
     if (connection === null) return;
-    if (this.#body?.length === null) connection.writeText(`0\r\n${trailers}\r\n`);
+    if (this.#body?.length === null) {
+      connection.writeText(`0\r\n${this.#options.exchange.editTrailers(trailers)}\r\n`);
+    }
     connection.sent();
     connection.flush();
     this.#touch();

@@ -156,7 +156,8 @@ export class StreamCall implements Call, SessionWaiter, BodySink {
 
   finish(trailers: string): void {
     this.#sending = false;
-    this.#requestTrailers = trailers === "" ? NO_TRAILERS : passedTrailers(fieldsOf(trailers));
+    const passed = this.#options.exchange.editTrailers(trailers);
+    this.#requestTrailers = passed === "" ? NO_TRAILERS : passedTrailers(fieldsOf(passed));
     this.#stream?.end();
     if (this.#state !== OVER) this.#touch();
   }
