@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { builtForm } from "../build/emit.ts";
 import { root } from "./lock.ts";
@@ -20,12 +19,9 @@ export interface Start {
  * @throws Error when the line has another form.
  */
 export function startOf(workspace: string): Start {
-  const { bin }: { bin: Record<string, string> } = JSON.parse(
-    readFileSync(join(root, workspace, "package.json"), "utf8"),
-  );
-  const [source = ""] = Object.values(bin);
-  const command = join(places.sluice, workspace, source.replace("/src/", "/build/").replace(/\.ts$/, ".js"));
-  const [line = ""] = builtForm(join(root, workspace, source)).split("\n");
+  const source = join(workspace, "src/main.ts");
+  const command = join(places.sluice, workspace, "build/main.js");
+  const [line = ""] = builtForm(join(root, source)).split("\n");
   const [, words = ""] = line.match(/^#!\/usr\/bin\/env -S (.*)$/) ?? [];
   const all = words.split(" ");
   const node = all.indexOf("node");

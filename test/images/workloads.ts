@@ -5,7 +5,7 @@ export interface Workload {
   readonly name: WorkloadName;
   readonly title: string;
   readonly description: string;
-  /** The folder of its workspace, whose package.json names its one command. */
+  /** The folder of its workspace, whose command is its `src/main.ts`. */
   readonly workspace: string;
   /** The words after the command, when a container gives none. */
   readonly words: readonly string[];

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Runs a program of this repository, which is TypeScript and needs Node 26, with the Node that `npm ci` installs:
+#
+#   tools/launch.sh PROGRAM [ARGUMENT ...]    for the scripts of package.json
+#   node_modules/.bin/sluice [ARGUMENT ...]   by a link to this file: the command of that name
+#
+# It is shell because an older Node ends with ERR_UNKNOWN_FILE_EXTENSION before it reads a line of TypeScript.
+root=$(dirname "$(readlink -f "$0")")/..
+case ${0##*/} in
+  sluice) set -- "$root/gateway/src/main.ts" "$@" ;;
+  sluice-*) set -- "$root/${0##*/sluice-}/src/main.ts" "$@" ;;
+esac
+
+if [ ! -d "$root/node_modules" ]; then
+  echo "Run 'npm ci' in $(cd "$root" && pwd) first: it installs the packages and the Node 26 that this needs." >&2
+  exit 1
+fi
+PATH=$root/node_modules/.bin:$PATH
+export PATH
+if [ ! -x "$root/node_modules/.bin/node" ]; then
+  # On a platform for which no package brings Node.
+  found=$(node --version 2>&1 | head -n 1)
+  major=${found#v}
+  if [ "${major%%.*}" -lt 26 ] 2>/dev/null || [ "$major" = "$found" ]; then
+    echo "This needs Node 26 or newer, and 'npm ci' has installed none: put one first on the PATH (found: $found)." >&2
+    exit 1
+  fi
+fi
+
+# The first line of a command has the options that it is run with.
+[ -x "$1" ] && exec "$@"
+exec node "$@"

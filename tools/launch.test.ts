@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type TestContext, test } from "node:test";
+import manifest from "../package.json" with { type: "json" };
+import { root } from "../test/check/source-files.ts";
+import { temporaryFolder } from "../test/process/index.ts";
+
+const readJson = (path: string) => JSON.parse(readFileSync(join(root, path), "utf8"));
+
+/** Every command that npm links: its name, and the file in the repository. */
+const commands = manifest.workspaces.flatMap((workspace) =>
+  Object.entries<string>(readJson(`${workspace}/package.json`).bin ?? {}).map(
+    ([name, file]) => [name, join(workspace, file)] as const,
+  ),
+);
+
+interface Clone {
+  /** Runs a file of the clone on a machine whose only Node is of this version. */
+  run(file: string, ...args: readonly string[]): { readonly status: number | null; readonly output: string };
+  readonly path: string;
+}
+
+/** The launcher with a command and a program beside it, and an empty `node_modules` or none. */
+function cloneOf(context: TestContext, version: string, installed: boolean): Clone {
+  const folder = temporaryFolder("launch");
+  context.after(() => folder.remove());
+  const [repository, machine] = [join(folder.path, "sluice"), join(folder.path, "machine")];
+  for (const path of [
+    repository,
+    machine,
+    ...["tools", "gateway/src", "gateway/bin"].map((name) => join(repository, name)),
+  ])
+    mkdirSync(path, { recursive: true });
+  if (installed) mkdirSync(join(repository, "node_modules"));
+  cpSync(join(root, "tools/launch.sh"), join(repository, "tools/launch.sh"));
+  symlinkSync("../../tools/launch.sh", join(repository, "gateway/bin/sluice"));
+  const script = (text: string) => ({ text: `#!/bin/sh\n${text}\n`, mode: 0o755 });
+  const files = {
+    [join(machine, "node")]: script(`[ "$1" = --version ] && echo ${version} || echo "node $*"`),
+    [join(repository, "gateway/src/main.ts")]: script('echo "main $*"'),
+  };
+  for (const [path, { text, mode }] of Object.entries(files)) writeFileSync(path, text, { mode });
+  return {
+    path: repository,
+    run(file, ...args) {
+      const PATH = `${machine}:/usr/bin:/bin`;
+      const ended = spawnSync(join(repository, file), args, { encoding: "utf8", env: { PATH } });
+      return { status: ended.status, output: ended.stdout + ended.stderr };
+    },
+  };
+}
+
+for (const file of ["tools/launch.sh", "gateway/bin/sluice"]) {
+  test(`${file} says in one sentence that npm ci comes first`, (context) => {
+    const { path, run } = cloneOf(context, "v20.20.2", false);
+    const sentence = `Run 'npm ci' in ${path} first: it installs the packages and the Node 26 that this needs.\n`;
+    assert.deepEqual(run(file, "version"), { status: 1, output: sentence });
+  });
+
+  for (const version of ["v20.20.2", "v25.9.9", "sh: node: not found"])
+    test(`${file} says in one sentence that ${version} does not do where npm ci brings no Node`, (context) => {
+      const { status, output } = cloneOf(context, `'${version}'`, true).run(file, "version");
+      assert.equal(status, 1);
+      assert.match(output, /^This needs Node 26 or newer, .*: put one first on the PATH \(found: [^\n]*\)\.\n$/);
+    });
+}
+
+test("runs with a Node of the machine that is new enough: programs by node, commands by their first line", (context) => {
+  const { run } = cloneOf(context, "v26.0.0", true);
+  assert.deepEqual(run("tools/launch.sh", "test/run.ts", "a b"), { status: 0, output: "node test/run.ts a b\n" });
+  const { status, output } = run("gateway/bin/sluice", "config", "init");
+  assert.deepEqual([status, output], [0, "main config init\n"]);
+});
+
+for (const [name, file] of commands) {
+  test(`${name} runs with the project's own Node, whatever the PATH has`, (context) => {
+    const { path } = cloneOf(context, "v20.20.2", true);
+    const old = join(dirname(path), "machine");
+    const version = execFileSync(join(root, file), ["--version"], {
+      encoding: "utf8",
+      env: { PATH: `${old}:/usr/bin:/bin` },
+    });
+    assert.equal(version, `${manifest.version}\n`);
+  });
+}
+
+test("the three programs have a command each", () => {
+  assert.deepEqual(commands.map(([name]) => name).toSorted(), ["sluice", "sluice-operator", "sluice-user-api"]);
+});
+
+for (const [name, script] of Object.entries(manifest.scripts)) {
+  test(`npm run ${name} says what to do before npm ci`, () => {
+    const [command, program = ""] = script.split(" ");
+    if (name === "format") return assert.equal(command, "biome");
+    assert.equal(command, "tools/launch.sh");
+    assert.ok(existsSync(join(root, program)), program);
+  });
+}
+
+test("npm ci is quiet on the oldest Node that the README names", (context) => {
+  const [, oldest = ""] = /^>=(\d+\.\d+)$/.exec(manifest.engines.node) ?? [];
+  for (const page of ["README.md", "CONTRIBUTING.md"])
+    assert.ok(readFileSync(join(root, page), "utf8").includes(`Node ${oldest} or newer`), `${page}: Node ${oldest}`);
+  const folder = temporaryFolder("engines");
+  context.after(() => folder.remove());
+  const files = [
+    "package.json",
+    "package-lock.json",
+    ".npmrc",
+    ...manifest.workspaces.map((one) => `${one}/package.json`),
+  ];
+  for (const file of files) cpSync(join(root, file), join(folder.path, file));
+  // npm compares `engines` with the version that its own process says it has.
+  const version = `Object.defineProperty(process,'version',{value:'v${oldest}.0'})`;
+  const { status, stderr } = spawnSync("npm", ["ci", "--dry-run", "--offline", "--ignore-scripts"], {
+    cwd: folder.path,
+    encoding: "utf8",
+    env: { ...process.env, NODE_OPTIONS: `--import=data:text/javascript,${version}` },
+  });
+  assert.equal(status, 0, stderr);
+  assert.deepEqual(
+    stderr.split("\n").filter((line) => line.includes("EBADENGINE")),
+    [],
+  );
+});
