@@ -133,19 +133,19 @@ test("keeps what a file held while it does not parse, says where it is wrong, an
     const { held, told, until } = await following(client);
     const before = await client.get(ref("a"));
     write("a.yaml", `${service("a")}---\n${service("b", '  path: "open\n')}`);
-    await until(() => log.some((line) => /^a\.yaml:15:1: Missing closing "quote/.test(line)), "the complaint");
+    await until(() => log.some((line) => /^a\.yaml:14:9: this " is not closed/.test(line)), "the complaint");
     write("c.yaml", service("c", "  retries: 1\n"));
     await until(() => held.get("c")?.spec?.retries === 1, "the valid file");
     assert.deepEqual(await client.get(ref("a")), before);
     const refused = client.apply("Service", asked("a", { url: "http://x" }), { manager });
     await assert.rejects(
       refused,
-      (error) => error instanceof Rejected && /^a\.yaml:15:1: .*repair/.test(error.message),
+      (error) => error instanceof Rejected && /^a\.yaml:14:9: .*repair/.test(error.message),
     );
     await assert.rejects(client.remove(ref("b")), Rejected);
     write("a.yaml", service("a"));
     await until(() => !held.has("b"), "the repair");
-    assert.ok(log.some((line) => line.startsWith("solved: a.yaml:15:1")));
+    assert.ok(log.some((line) => line.startsWith("solved: a.yaml:14:9")));
     assert.deepEqual(
       told.filter((one) => one !== "changed a"),
       ["replaced", "changed c", "removed b"],

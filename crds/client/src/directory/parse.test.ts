@@ -35,7 +35,17 @@ test("says where a text is no YAML", () => {
   const { broken, resources, faults } = parseResources(`${head}metadata: {name: a}\n---\nspec:\n  url: "open\n`);
   assert.equal(broken, true);
   assert.deepEqual(resources, []);
-  assert.deepEqual([faults[0]?.line, faults[0]?.message], [7, 'Missing closing "quote']);
+  assert.deepEqual([faults[0]?.line, faults[0]?.message], [6, 'this " is not closed']);
+});
+
+test("says where each bracket that is not closed was opened, however deep it stands", () => {
+  for (const depth of [1, 100_000]) {
+    const { broken, faults } = parseResources(
+      `${head}metadata: {name: a}\nspec:\n  paths: ${"[".repeat(depth)}/a\n  host: b\n`,
+    );
+    assert.equal(broken, true);
+    assert.deepEqual([faults[0]?.line, faults[0]?.column], [5, 9 + depth]);
+  }
 });
 
 test("refuses a duplicate key, as kubectl does with the strict validation that it has by default", () => {

@@ -1,4 +1,5 @@
 /** The text of a file as the resources that stand in it. Pure. */
+import { syntaxFaults } from "@sluice/model";
 import { type Document, isMap, LineCounter, parseAllDocuments } from "yaml";
 import { kindNames, kindOf } from "../kinds.ts";
 import type { Kind, Resource } from "../resource.ts";
@@ -43,10 +44,9 @@ export function parseResources(text: string): Parsed {
     const { line, col } = lineCounter.linePos(offset);
     return { line, column: col };
   };
-  const errors = documents.flatMap((document) =>
-    document.errors.map(({ message, pos }) => ({ ...at(pos[0]), message })),
-  );
-  if (errors.length > 0) return broken(errors);
+  const errors = documents.flatMap((document) => document.errors);
+  if (errors.length > 0)
+    return broken(syntaxFaults(text, errors).map(({ message, offset }) => ({ ...at(offset), message })));
   const resources: Placed[] = [];
   const faults: FileFault[] = [];
   for (const [index, document] of documents.entries()) {

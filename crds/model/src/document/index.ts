@@ -18,6 +18,7 @@ export {
   loadText,
 } from "./load.ts";
 export { renderDocument } from "./render.ts";
+export { type SyntaxFault, syntaxFaults } from "./syntax-faults.ts";
 export { editNode } from "./text/edit.ts";
 export { type ItemText, type Layout, type ListText, layoutOf, textOf } from "./text/layout.ts";
 export { flattenText, type ItemPlace, renderItem } from "./text/render-item.ts";

@@ -41,7 +41,32 @@ const unreadable: readonly [string, string, readonly string[]][] = [
     "a: 1\nb:\n  - x\n c: 2\nd: 3\n",
     ["4:1  All mapping items must start at the same column"],
   ],
-  ["an unclosed quote", 'a: "x\nb: 1\n', ['3:1  Missing closing "quote']],
+  ["an unclosed quote", 'a: "x\nb: 1\n', ['1:4  this " is not closed']],
+  ["an unclosed quote in an unclosed bracket", "a: [x, 'y]\nb: 1\n", ["1:8  this ' is not closed"]],
+  [
+    "an unclosed bracket, by the line on which it is opened",
+    "services:\n- name: a\n  routes:\n  - name: b\n    paths: [/b\n    methods: [GET]\n  - name: c\n",
+    ["5:12  this [ is not closed: its ] is missing, or indented less than what holds it"],
+  ],
+  [
+    "brackets of which others are closed, or that are closed by another one's end",
+    "a: [[1, 2]\nb: {c: [1}\nd: 3\n",
+    ["1:4", "2:8"].map((at) => `${at}  this [ is not closed: its ] is missing, or indented less than what holds it`),
+  ],
+  [
+    "a missing bracket in JSON",
+    '{"services": [{"name": "a", "tags": ["x", "y"}],\n "routes": []}\n',
+    ["1:37  this [ is not closed: its ] is missing, or indented less than what holds it"],
+  ],
+  [
+    "faults before an unclosed bracket, and none behind it",
+    "a: 1\n b: 2\nc: [1\nd: 2\n e: 3\n",
+    [
+      "1:4  Nested mappings are not allowed in compact mappings",
+      "1:4  Implicit keys need to be on a single line",
+      "3:4  this [ is not closed: its ] is missing, or indented less than what holds it",
+    ],
+  ],
   ["two documents", "a: 1\n---\nb: 1\n", ["2:1  a file holds one document only"]],
   ["an alias without an anchor", "a: *x", ["1:4 a no anchor 'x' stands before this alias"]],
   ["custom tags", "a: !env X", ["1:4  Unresolved tag: !env"]],

@@ -23,6 +23,7 @@ import {
 import { isRecord } from "../schema/walk.ts";
 import type { Checked, Violation } from "../violation.ts";
 import { readPlainJson } from "./json.ts";
+import { syntaxFaults } from "./syntax-faults.ts";
 
 const MAX_BYTES = 32 * 1024 * 1024;
 const MAX_DEPTH = 100;
@@ -45,7 +46,7 @@ export interface YamlOptions {
   readonly file?: string;
 }
 
-/** Reads one document. Faults of syntax carry the parser's own sentence, with line and column. */
+/** Reads one document. Faults of syntax carry the parser's own sentence (or see `syntaxFaults`), with line and column. */
 export function readYaml(text: string, options: YamlOptions = {}): Checked<LocatedData> {
   const data = Buffer.byteLength(text) > MAX_BYTES ? undefined : readPlainJson(text, MAX_DEPTH);
   if (data === undefined) return readAsYaml(text, options);
@@ -85,7 +86,8 @@ export function readAsYaml(text: string, options: YamlOptions = {}): Checked<Loc
   const documents = [...composer.compose(tokens, true, text.length)];
   const syntax = documents.flatMap(({ errors, warnings }) => [...errors, ...warnings]);
   if (syntax.length > 0) {
-    return { violations: syntax.slice(0, MAX_SYNTAX_FAULTS).map(({ message, pos }) => fault(message, pos[0])) };
+    const faults = syntaxFaults(text, syntax).slice(0, MAX_SYNTAX_FAULTS);
+    return { violations: faults.map(({ message, offset }) => fault(message, offset)) };
   }
   const [document, second] = documents;
   if (second !== undefined) return { violations: [fault("a file holds one document only", second.range[0])] };
