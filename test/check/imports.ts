@@ -105,6 +105,12 @@ export const rooms: readonly Room[] = [
     not: [],
     because: "suites may import everything",
   },
+  {
+    folder: "tools",
+    internal: [],
+    not: [],
+    because: "what starts the programs stands on none of them",
+  },
 ];
 
 /** True for a suite, and for a file beside it that only suites import (`testing.ts`, `testing-….ts`). */

@@ -14,6 +14,7 @@ import { type Doors, isForeign, isListed, refusal } from "./guard.ts";
 import { type Handlers, METHODS, type Method, type Route } from "./handlers.ts";
 import { endpointsBody } from "./information/endpoints.ts";
 import type { RenderedMetrics } from "./metrics.ts";
+import { missingRoutes } from "./missing.ts";
 import { readRest } from "./read-rest.ts";
 import { type RoutesOptions, routesOf } from "./routes.ts";
 import { programmedHeaders } from "./wait.ts";
@@ -82,7 +83,12 @@ export function createListener(options: ListenerOptions): FastifyInstance {
 
   const routes = [...routesOf(options), ...others];
   for (const { url, handlers } of routes) serve(url, handlers);
-  const urls = ["/endpoints", "/metrics", ...routes.map(({ url }) => url)];
+  // What Sluice has not is served only to say so.
+  const urls = [
+    "/endpoints",
+    "/metrics",
+    ...routes.filter((route) => !missingRoutes.includes(route)).map(({ url }) => url),
+  ];
   serve("/endpoints", { GET: async () => ({ status: 200, body: endpointsBody(urls) }) });
   app.get("/metrics", async (_request, reply) => {
     const { contentType, text } = await metrics();

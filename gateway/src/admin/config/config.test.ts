@@ -302,7 +302,8 @@ test("where entities are custom resources a document is only planned and shown",
     const refused = await rig.ask("POST", "/config", { json: document });
     assert.equal(refused.status, 400);
     assert.deepEqual(refused.body, {
-      message: "this endpoint is only available when Kong is configured to not use a database",
+      message:
+        "this endpoint is only available when Sluice is configured to keep entities in a declarative file (SLUICE_STORE=file)",
     });
     const { status, body } = await rig.ask("POST", "/config?plan=1", { json: document });
     assert.equal(status, 200, JSON.stringify(body));

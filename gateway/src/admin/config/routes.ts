@@ -49,7 +49,10 @@ const RETRY_AFTER = 5;
 /** How often the difference is worked out anew because somebody wrote in between. */
 const ATTEMPTS = 5;
 
-const withDatabase = () => badRequest("this endpoint is only available when Kong is configured to not use a database");
+const withDatabase = () =>
+  badRequest(
+    "this endpoint is only available when Sluice is configured to keep entities in a declarative file (SLUICE_STORE=file)",
+  );
 
 export function configRoutes({ store, warnings, settings, timeout = 30_000 }: ConfigOptions): readonly Route[] {
   let loading = false;

@@ -1,4 +1,4 @@
-/** GET /endpoints: all URLs of the listener, by segments (kong-contract 1.6). */
+/** GET /endpoints: all URLs that the listener answers, by segments (kong-contract 1.6). */
 
 /** @param urls As they are served: `/services/:entity`. */
 export const endpointsBody = (urls: readonly string[]): object => ({

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { pluginNames } from "@sluice/model";
+import { first as pair } from "../../../../test/tools/pairs.ts";
 import { type FileRig, startFileRig } from "../testing-file.ts";
 
 const file = `_format_version: "3.0"
@@ -12,6 +13,49 @@ services:
   - name: prometheus
   - name: cors
 `;
+
+const ids = {
+  plugin: "11111111-1111-4111-8111-111111111111",
+  key: "22222222-2222-4222-8222-222222222222",
+  target: "33333333-3333-4333-8333-333333333333",
+  certificate: "44444444-4444-4444-8444-444444444444",
+};
+
+/** One of each kind, with every reference that it may have. */
+const everything = JSON.stringify({
+  _format_version: "3.0",
+  certificates: [{ id: ids.certificate, ...pair, snis: [{ name: "base.example" }] }],
+  services: [{ name: "base", url: "https://base.example", client_certificate: ids.certificate }],
+  routes: [{ name: "base", paths: ["/base"], service: "base" }],
+  consumers: [{ username: "base", keyauth_credentials: [{ id: ids.key, key: "a-key" }] }],
+  plugins: [
+    { id: ids.plugin, name: "rate-limiting", config: { minute: 5 }, service: "base", route: "base", consumer: "base" },
+  ],
+  upstreams: [
+    {
+      name: "base.upstream",
+      client_certificate: ids.certificate,
+      targets: [{ id: ids.target, target: "10.0.0.1:80" }],
+    },
+  ],
+});
+
+/** What stands for each parameter of an URL. */
+const filling: Readonly<Record<string, string>> = {
+  services: "base",
+  routes: "base",
+  consumers: "base",
+  upstreams: "base.upstream",
+  snis: "base.example",
+  certificates: ids.certificate,
+  plugins: ids.plugin,
+  "key-auths": ids.key,
+  "key-auth": ids.key,
+  targets: ids.target,
+  address: "10.0.0.1:80",
+  tag: "blue",
+  name: "services",
+};
 
 type Told = Record<string, Record<string, unknown>>;
 
@@ -52,6 +96,36 @@ describe("what the listener tells", () => {
       assert.ok(data.includes(url), url);
     assert.ok(data.indexOf("/services/{services}/routes") < data.indexOf("/snis"));
     assert.equal(new Set(data).size, data.length);
+  });
+
+  test("answers every URL that it lists with every method that it allows there", async (context) => {
+    const full = await startFileRig(everything, { SLUICE_ADMIN_TOKEN: "" });
+    context.after(() => full.close());
+    const { body } = await full.ask("GET", "/endpoints");
+    const lost: string[] = [];
+    for (const url of (body as { data: string[] }).data) {
+      const path = url
+        .replace("plugins/{name}", "plugins/cors")
+        .replaceAll(/\{([^}]+)\}/g, (_, name: string) => filling[name] ?? `no ${name} to ask for`);
+      const { headers } = await full.ask("OPTIONS", path);
+      for (const method of String(headers.allow).split(", ")) {
+        const reply = await full.ask(method, `${path}?dry_run=1`, method === "GET" ? {} : { json: {} });
+        if (reply.status === 404) lost.push(`${method} ${url}: ${JSON.stringify(reply.body)}`);
+      }
+    }
+    assert.deepEqual(lost, []);
+  });
+
+  test("does not list what Kong has and Sluice has not", async () => {
+    const { data } = (await told("/endpoints")) as unknown as { data: string[] };
+    for (const url of [
+      "/acls",
+      "/vaults",
+      "/consumer_groups",
+      "/consumers/{consumers}/jwt",
+      "/routes/{routes}/filter-chains",
+    ])
+      assert.ok(!data.includes(url), url);
   });
 
   test("lists its plugins, and has timers and a log level for those who ask", async () => {

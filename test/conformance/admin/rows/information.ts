@@ -82,7 +82,8 @@ export const information: Table = {
       ask: "POST /config",
       json: { _format_version: "3.0" },
       status: 400,
-      message: "this endpoint is only available when Kong is configured to not use a database",
+      message:
+        "this endpoint is only available when Sluice is configured to keep entities in a declarative file (SLUICE_STORE=file)",
       where: "in a database",
     },
     ...paid,
