@@ -4,7 +4,7 @@ import type { ExchangeRequest } from "./exchange.ts";
 import type { FaultName } from "./faults.ts";
 import { parseTarget, type RequestTarget } from "./path.ts";
 import type { RequestBody } from "./request-body.ts";
-import { plainAddress, type Trust } from "./trust.ts";
+import type { Trust } from "./trust.ts";
 
 /** A request's head as an engine hands it over. */
 export interface RequestHead {
@@ -17,6 +17,7 @@ export interface RequestHead {
   readonly fault: FaultName | null;
   /** Name, value, name, value, as they came. */
   readonly rawHeaders: readonly string[];
+  /** As `canonicalAddress` gives it. */
   readonly peerAddress: string;
   /** The listener's port. */
   readonly port: number;
@@ -63,7 +64,7 @@ export class IncomingRequest implements ExchangeRequest, MatchRequest {
     this.path = target.path;
     this.query = target.query;
     this.host = (target.authority ?? this.header("host") ?? "").toLowerCase();
-    this.peerAddress = plainAddress(head.peerAddress);
+    this.peerAddress = head.peerAddress;
     this.trusted = trust.trusts(this.peerAddress);
     this.clientAddress = this.trusted
       ? trust.clientAddress(this.peerAddress, (name) => this.header(name))

@@ -237,7 +237,9 @@ export const gatewaySettings = defineSettings({
     kind: "choice",
     words: ["x-real-ip", "x-forwarded-for"],
     default: "x-real-ip",
-    description: "In which header those proxies name the client's address.",
+    description:
+      "In which header those proxies name the client's address. Of several entries the last one that is no trusted " +
+      "proxy counts, without its port; an entry that holds no address ends the search at the proxy that sent it.",
   },
   allowedUpstreams,
   ...observerSettings,

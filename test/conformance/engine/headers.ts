@@ -128,6 +128,32 @@ export function headerSuite(engine: Engine): void {
       });
     });
 
+    for (const [says, forwarded, client] of [
+      ["with a port", ["6.6.6.6", "80.7.7.7:1234"], "80.7.7.7"],
+      ["of IPv6 with a port", ["6.6.6.6", "[2001:DB8:0::7]:1234"], "2001:db8::7"],
+      ["mapped into IPv6", ["6.6.6.6", "::FFFF:80.7.7.7"], "80.7.7.7"],
+      ["behind another that is trusted", ["6.6.6.6", "80.7.7.7, 127.0.0.2"], "80.7.7.7"],
+      ["that is none", ["6.6.6.6", "unknown"], "127.0.0.1"],
+      ["that is none behind one that is trusted", ["6.6.6.6", "unknown, 127.0.0.2:80"], "127.0.0.2"],
+      ["that is empty", ["6.6.6.6", ""], "127.0.0.1"],
+    ] as const) {
+      const settings = { trustedIps: ["127.0.0.0/8"], realIpHeader: "x-forwarded-for" } as const;
+      it(`takes for the client what a trusted proxy names last: an address ${says}`, async (test) => {
+        const { port } = await startRig(test, engine, { upstream: echo, settings });
+        const both = forwarded.join(", ");
+        // On a line of its own, as some proxies add theirs, and behind the client's.
+        const separate = ["Host", "a", ...forwarded.flatMap((value) => ["X-Forwarded-For", value])];
+        for (const headers of [["Host", "a", "X-Forwarded-For", both], separate]) {
+          const { body } = await send(port, { headers });
+          assert.equal(JSON.parse(body).headers["x-real-ip"], client);
+        }
+        if (engine.name !== "http1") return;
+        const { session } = await startHttp2(test, engine, { upstream: echo, settings });
+        const { body } = await ask(session, { headers: { "x-forwarded-for": both } });
+        assert.equal(JSON.parse(body.toString()).headers["x-real-ip"], client);
+      });
+    }
+
     it("sends no X-Forwarded-Prefix when nothing but / was stripped, or nothing at all", async (test) => {
       const whole = await seenBy(test, { path: "/users" });
       const kept = await seenBy(test, { path: "/users", rig: { route: { paths: ["/users"], strip_path: false } } });

@@ -10,6 +10,7 @@ import { ownPlaces } from "../own-places.ts";
 import { Pipeline } from "../pipeline.ts";
 import type { ListenAddress } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
+import { peerAddressOf } from "../trust.ts";
 import { connectBehind } from "../upstream/connect.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { ClientConnection } from "./client-connection.ts";
@@ -73,7 +74,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   /** A handshake of TLS takes a place too. */
   function admit(socket: Socket): boolean {
     accepted++;
-    const address = socket.remoteAddress ?? "";
+    const address = peerAddressOf(socket);
     if (draining || !places.take(address)) {
       dropped++;
       socket.on("error", () => {}).resetAndDestroy();
@@ -173,7 +174,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
 };
 
 function peerOf(socket: Socket): Peer {
-  const address = { peerAddress: socket.remoteAddress ?? "", port: socket.localPort ?? 0 };
+  const address = { peerAddress: peerAddressOf(socket), port: socket.localPort ?? 0 };
   if (!(socket instanceof TLSSocket)) return { ...address, scheme: "http", serverName: null, tlsVersion: null };
   // False when the client named none; the types know of the name on the server's side only by `any`.
   const { servername } = socket as { readonly servername?: string | false };

@@ -5,6 +5,7 @@ import { TLSSocket } from "node:tls";
 import type { Traffic } from "../live-exchange.ts";
 import type { RequestHead } from "../request.ts";
 import { StreamedBody } from "../streamed-body.ts";
+import { peerAddressOf } from "../trust.ts";
 import { headFault } from "./head-fault.ts";
 
 /** Fastify keeps the request target here when it is told to route by another. */
@@ -21,7 +22,7 @@ export function headOf(incoming: Rewritten): RequestHead {
     httpVersion: incoming.httpVersion,
     fault: headFault(incoming, target),
     rawHeaders,
-    peerAddress: socket.remoteAddress ?? "",
+    peerAddress: peerAddressOf(socket),
     port: socket.localPort ?? 0,
     ...security(socket),
     body: hasBody ? new StreamedBody(incoming, declared === undefined ? null : Number(declared)) : null,

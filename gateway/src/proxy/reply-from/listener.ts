@@ -13,6 +13,7 @@ import { ownPlaces } from "../own-places.ts";
 import { type Opened, Pipeline } from "../pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
+import { peerAddressOf } from "../trust.ts";
 import { connectBehind } from "../upstream/connect.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { Pools } from "../upstream/pools.ts";
@@ -46,7 +47,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   const distrusted = new WeakSet<Socket>();
   let draining = false;
 
-  const refuseOn = (socket: Socket) => (fault: FaultName) => pipeline.refuse(fault, socket.remoteAddress ?? "");
+  const refuseOn = (socket: Socket) => (fault: FaultName) => pipeline.refuse(fault, peerAddressOf(socket));
   const app = createApp(settings, (error, socket) => rejectHead(error, socket, refuseOn(socket)));
   const { server } = app;
   const connections = countConnections(server);
@@ -54,7 +55,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   let dropped = 0;
   const admit = (socket: Socket): boolean => {
     accepted++;
-    const address = socket.remoteAddress ?? "";
+    const address = peerAddressOf(socket);
     if (places.take(address)) {
       socket.once("close", () => places.leave(address));
       return true;

@@ -2,8 +2,8 @@
  * Addresses that a connection which configuration causes must not reach: this machine, its link, and the metadata
  * services of clouds, also where an IPv6 address carries one of them.
  */
-import { type BlockList, isIP, SocketAddress } from "node:net";
-import { addressSet, inSet } from "../trust.ts";
+import { type BlockList, isIP } from "node:net";
+import { addressSet, canonicalAddress, inSet } from "../trust.ts";
 
 interface Range {
   readonly what: string;
@@ -44,15 +44,6 @@ export function refusedRange(address: string): string | null {
 
 const rangeOf = (address: string): string | null =>
   ranges.find(({ addresses }) => inSet(addresses, address))?.what ?? null;
-
-/** One spelling for one address, without a zone; an IPv4-mapped address (RFC 4291) is the IPv4 address. */
-export function canonicalAddress(address: string): string {
-  const [plain = ""] = address.split("%");
-  if (isIP(plain) !== 6) return plain;
-  const groups = groupsOf(plain);
-  if (startsWith(groups, [0, 0, 0, 0, 0, 0xffff])) return ipv4(groups, 6);
-  return new SocketAddress({ address: plain, family: "ipv6" }).address;
-}
 
 /** The IPv4 addresses that routers or the kernel take out of an IPv6 address. */
 export function embeddedAddresses(address: string): readonly string[] {

@@ -7,8 +7,8 @@ import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { ListenAddress } from "../settings.ts";
-import { addressSet, inSet } from "../trust.ts";
-import { canonicalAddress, embeddedAddresses, refusedRange } from "./address-ranges.ts";
+import { addressSet, canonicalAddress, inSet } from "../trust.ts";
+import { embeddedAddresses, refusedRange } from "./address-ranges.ts";
 import { type RefusedDestination, RefusedDestinations } from "./refused-destinations.ts";
 
 export class ForbiddenAddressError extends Error {
