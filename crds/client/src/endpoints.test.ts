@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endpointsOf } from "./endpoints.ts";
+import { clusterAddressOf, endpointsOf } from "./endpoints.ts";
 import type { Resource } from "./resource.ts";
 
 const slice = (endpoints: unknown[], ports: unknown[] = [{ name: "http", port: 8080 }]): Resource => ({
@@ -67,4 +67,22 @@ for (const [what, slices, port, expected] of cases)
   test(`an EndpointSlice gives ${what}`, () => {
     const shown = endpointsOf(slices, port).map((e) => `${e.address}:${e.port}${e.terminating ? "!" : ""}`);
     assert.deepEqual(shown, expected);
+  });
+
+const addresses: readonly (readonly [what: string, spec: object, address: string | undefined])[] = [
+  ["its cluster address", { clusterIP: "10.96.0.9", clusterIPs: ["10.96.0.9", "fd00::9"] }, "10.96.0.9"],
+  ["none for a headless one", { clusterIP: "None" }, undefined],
+  ["none before it has been given one", { clusterIP: "" }, undefined],
+  ["none for another name", { type: "ExternalName", externalName: "a.example" }, undefined],
+];
+for (const [what, spec, address] of addresses)
+  test(`a core Service's own address is ${what}`, () => {
+    const service = {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "web", namespace: "default" },
+      spec,
+    } as Resource;
+    const expected = address === undefined ? null : { address, port: 80, fallback: true };
+    assert.deepEqual(clusterAddressOf(service, 80), expected);
   });

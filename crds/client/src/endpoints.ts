@@ -27,6 +27,15 @@ const records = <Record>(value: unknown): readonly Record[] => list(value).map((
 /** A slice may also name hosts (addressType FQDN), which nothing makes any more. */
 const isAddress = (address: unknown): address is string => typeof address === "string" && isIP(address) !== 0;
 
+/**
+ * The address at which a core Service itself is reached, which kube-proxy keeps leading to what serves now; null: it has
+ * none (a headless one, or an ExternalName).
+ */
+export function clusterAddressOf({ spec }: Resource, port: number): Endpoint | null {
+  const address = spec?.clusterIP;
+  return isAddress(address) ? { address, port, fallback: true } : null;
+}
+
 const isPort = (port: unknown): port is number => Number.isInteger(port) && Number(port) >= 1 && Number(port) <= 65_535;
 
 /**

@@ -12,6 +12,8 @@ export interface Endpoint {
   readonly port: number;
   /** Serving while terminating: gets no new requests while others are there (KEP-1672). */
   readonly terminating?: boolean;
+  /** The core Service's own address: only for when no connection to any other address can be made. */
+  readonly fallback?: boolean;
 }
 
 /** Facts that custom resources carry and Kong's format has no member for. */

@@ -13,8 +13,10 @@ export interface Attempts<Place> {
   next(): Place | null;
   /** Whether the next try would go somewhere else than the last. */
   readonly elsewhere: boolean;
-  /** The head of a response came from the place that was tried. */
-  answered(status: number): void;
+  /** The head of a response came from the place, which was tried last. */
+  answered(status: number, place: Place | null): void;
+  /** No connection to the place, which was tried last, could be made. */
+  unreachable(place: Place | null): void;
   /** The try failed by the fault of the place. */
   failed(sign: Failure): void;
   /** The request is over, however it ended. Harmless when it was over before. */
@@ -66,6 +68,9 @@ export class BalancedAttempts<Place> implements Attempts<Place>, Fit {
     const sign = passive.signOf(status);
     if (sign !== null) this.#balancer.report(member, sign, passive);
   }
+
+  /** Told as a failure too. */
+  unreachable(): void {}
 
   failed(sign: Failure): void {
     const member = this.#current;

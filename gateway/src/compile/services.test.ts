@@ -41,6 +41,56 @@ test("endpoints are taken in turn; terminating ones only when no other is there"
   assert.equal(turns(endpoint("a", true), endpoint("b", true)), "a b a b");
 });
 
+test("a core Service's own address is taken once no endpoint can be reached, and an endpoint is tried now and then", (t) => {
+  t.mock.method(performance, "now", () => now);
+  let now = 0;
+  const own = { address: "own", port: 80, fallback: true };
+  const endpoints = [{ address: "a", port: 80 }, { address: "b", port: 80 }, own];
+  const upstream = upstreamFor(serviceNamed("s"), { endpoints });
+  const attempts = upstream.attempts(request());
+  const tries = (count: number, isReached: (host: string) => boolean) =>
+    Array.from({ length: count }, () => {
+      const target = attempts.next();
+      if (isReached(target?.host ?? "")) attempts.answered(200, target);
+      else attempts.unreachable(target);
+      return target?.host;
+    }).join(" ");
+  assert.deepEqual(
+    upstream.targets.map(({ host }) => host),
+    ["a", "b"],
+  );
+  assert.equal(upstream.keys.size, 3, "its connections are kept");
+  assert.equal(
+    tries(4, (host) => host === "b"),
+    "a b a b",
+  );
+  assert.equal(
+    tries(5, (host) => host === "own"),
+    "a b own own own",
+  );
+  now += 10_000;
+  assert.equal(
+    tries(3, (host) => host === "own"),
+    "a own own",
+  );
+  now += 10_000;
+  assert.equal(
+    tries(4, () => true),
+    "b a b a",
+  );
+});
+
+test("a service without an address of its own tries its endpoints in turn, whatever they do", () => {
+  const endpoints = ["a", "b"].map((address) => ({ address, port: 80 }));
+  const attempts = upstreamFor(serviceNamed("s"), { endpoints }).attempts(request());
+  const hosts = Array.from({ length: 4 }, () => {
+    const target = attempts.next();
+    attempts.unreachable(target);
+    return target?.host;
+  });
+  assert.deepEqual(hosts, ["a", "b", "a", "b"]);
+});
+
 test("turns go on where they were when endpoints change: none is first after every change", () => {
   const service = serviceNamed("s");
   const endpoints = ["a", "b", "c"].map((address) => ({ address, port: 80 }));

@@ -30,8 +30,9 @@ const nameOrNull = (host: string): string | null => (isIP(host) === 0 ? host : n
 
 /** Terminating endpoints get requests only when no other is there (KEP-1672). */
 function inService(endpoints: readonly Endpoint[]): readonly Endpoint[] {
-  const staying = endpoints.filter((endpoint) => endpoint.terminating !== true);
-  return staying.length > 0 ? staying : endpoints;
+  const normal = endpoints.filter((endpoint) => endpoint.fallback !== true);
+  const staying = normal.filter((endpoint) => endpoint.terminating !== true);
+  return staying.length > 0 ? staying : normal;
 }
 
 type Place = Pick<Target, "host" | "port" | "serverName" | "hostHeader">;
@@ -86,33 +87,51 @@ abstract class Addressed {
   }
 
   abstract readonly targets: readonly Target[];
+  /** Where requests go when no target can be reached; null: nowhere. */
+  abstract readonly fallback: Target | null;
 
   /** Found at first use: it is asked for when connections may have nobody left to use them. */
   get keys(): ReadonlySet<string> {
-    this.#keys ??= new Set(this.targets.map(({ key }) => key));
+    const { fallback } = this;
+    this.#keys ??= new Set([...this.targets, ...(fallback === null ? [] : [fallback])].map(({ key }) => key));
     return this.#keys;
   }
 }
 
-/** Targets in turn. It keeps nothing of a request, so it is the way of every request too. */
+/** Milliseconds between two requests that try an endpoint while none can be reached. */
+const LOOK_AGAIN = 10_000;
+
+/**
+ * Targets in turn. It keeps nothing of a request, so it is the way of every request too. When no connection to any endpoint
+ * of a core Service can be made, requests go to the Service's own address: while no operator leads, a node hears of no new
+ * pods, but kube-proxy does.
+ */
 class RoundRobin extends Addressed implements Upstream, Attempts<Target> {
   readonly host: string;
   readonly targets: readonly Target[];
   /** What made one target fail is expected of the others too: all stand for one name. */
   readonly elsewhere = false;
+  readonly fallback: Target | null;
   #turn: number;
+  /** Endpoints to which the last try made no connection; null: none, which is all that a request asks. */
+  #unreached: Set<Target> | null = null;
+  /** When one request tries an endpoint again, by `performance.now()`. */
+  #lookAt = 0;
 
   /** The turns go on where those of the one before were, or one target would have the first turn after every change. */
   constructor(parts: UpstreamParts, previous: RoundRobin | null) {
     super(parts);
     const { service, endpoints } = parts;
     this.host = hostHeader({ given: null, host: service.host, port: service.port, scheme: schemeOf(service) });
+    const own = endpoints?.find((endpoint) => endpoint.fallback === true);
     const addresses = endpoints === null ? [{ address: service.host, port: service.port }] : inService(endpoints);
     const targetOf = targetsOf(parts);
     const serverName = nameOrNull(service.host);
     this.targets = addresses.map(({ address, port }) =>
       targetOf({ host: address, port, serverName, hostHeader: null }),
     );
+    this.fallback =
+      own === undefined ? null : targetOf({ host: own.address, port: own.port, serverName, hostHeader: null });
     this.#turn = previous === null ? -1 : previous.#turn;
   }
 
@@ -122,11 +141,31 @@ class RoundRobin extends Addressed implements Upstream, Attempts<Target> {
 
   next(): Target | null {
     if (this.targets.length === 0) return null;
+    if (this.#unreached !== null && this.#areUnreached(this.#unreached)) return this.fallback;
     this.#turn = (this.#turn + 1) % this.targets.length;
     return this.targets[this.#turn] ?? null;
   }
 
-  answered(): void {}
+  answered(_status: number, place: Target | null): void {
+    if (this.#unreached === null || place === null) return;
+    this.#unreached.delete(place);
+    if (this.#unreached.size === 0) this.#unreached = null;
+  }
+
+  unreachable(place: Target | null): void {
+    if (this.fallback === null || place === null || place === this.fallback) return;
+    this.#unreached ??= new Set();
+    if (!this.#unreached.has(place)) this.#lookAt = performance.now() + LOOK_AGAIN;
+    this.#unreached.add(place);
+  }
+
+  #areUnreached({ size }: ReadonlySet<Target>): boolean {
+    if (size < this.targets.length) return false;
+    const now = performance.now();
+    if (now < this.#lookAt) return true;
+    this.#lookAt = now + LOOK_AGAIN;
+    return false;
+  }
 
   failed(): void {}
 
@@ -137,6 +176,7 @@ class RoundRobin extends Addressed implements Upstream, Attempts<Target> {
 class Balanced extends Addressed implements Upstream {
   readonly host: string;
   readonly targets: readonly Target[];
+  readonly fallback = null;
   readonly #balancer: Balancer;
 
   constructor(parts: UpstreamParts, balancer: Balancer) {

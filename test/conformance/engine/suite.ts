@@ -3,6 +3,7 @@ import { answerSuite } from "./answers.ts";
 import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";
 import { configuredHeaderSuite } from "./configured-headers.ts";
+import { coreServiceSuite } from "./core-services.ts";
 import { drainSuite } from "./drain.ts";
 import { failureSuite } from "./failures.ts";
 import { grpcSuite } from "./grpc.ts";
@@ -43,6 +44,7 @@ export function engineSuite(engine: Engine): void {
   upgradeSuite(engine);
   tlsSuite(engine);
   balancingSuite(engine);
+  coreServiceSuite(engine);
   healthSuite(engine);
   lifecycleSuite(engine);
   drainSuite(engine);

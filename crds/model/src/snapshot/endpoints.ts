@@ -37,20 +37,26 @@ export function checkEndpoints(raw: unknown): CheckedEndpoints {
 
 function inOrder(list: readonly Endpoint[]): readonly Endpoint[] {
   return list
-    .map(({ address, port, terminating }) => (terminating ? { address, port, terminating } : { address, port }))
+    .map(({ address, port, terminating, fallback }) => ({
+      address,
+      port,
+      ...(terminating && { terminating }),
+      ...(fallback && { fallback }),
+    }))
     .sort((a, b) => (a.address === b.address ? a.port - b.port : a.address < b.address ? -1 : 1));
 }
 
 function faultsOf(endpoint: unknown, path: Violation["path"]): readonly Violation[] {
   if (!isRecord(endpoint)) return [{ path, message: "expected a record" }];
-  const { address, port, terminating = false, ...unknown } = endpoint;
+  const { address, port, terminating = false, fallback = false, ...unknown } = endpoint;
   const violations: Violation[] = [];
   const report = (member: string, message: string) => violations.push({ path: [...path, member], message });
   if (typeof address !== "string") report("address", "expected a string");
   else if (isIP(address) === 0) report("address", `not an IP address: ${address}`);
   if (typeof port !== "number" || !Number.isInteger(port)) report("port", "expected an integer");
   else if (port < 1 || port > 65_535) report("port", "value should be between 1 and 65535");
-  if (typeof terminating !== "boolean") report("terminating", "expected a boolean");
+  for (const [member, flag] of Object.entries({ terminating, fallback }))
+    if (typeof flag !== "boolean") report(member, "expected a boolean");
   for (const member of Object.keys(unknown)) report(member, "unknown field");
   return violations;
 }

@@ -5,7 +5,7 @@ import type { Target } from "../../runtime/runtime.ts";
 import type { FaultName } from "../faults.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
-import { faultOf, mayRetry, signOf } from "../upstream/failure.ts";
+import { faultOf, isUnreachable, mayRetry, signOf } from "../upstream/failure.ts";
 import type { BodySink, ClientBody } from "./client-body.ts";
 import type { FieldSection } from "./parse/fields.ts";
 import type { ResponseHead } from "./parse/response-head.ts";
@@ -177,7 +177,7 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
 
   head(head: ResponseHead): void {
     this.#state = ANSWERED;
-    this.#attempts.answered(head.status);
+    this.#attempts.answered(head.status, this.#target);
     this.#options.listener.head(head);
   }
 
@@ -197,7 +197,7 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
   }
 
   upgraded(head: ResponseHead, socket: Socket, first: Buffer): void {
-    this.#attempts.answered(head.status);
+    this.#attempts.answered(head.status, this.#target);
     this.#state = OVER;
     this.#options.listener.upgraded(head, socket, first);
   }
@@ -224,6 +224,7 @@ export class UpstreamCall<Head extends CallHead> implements ResponseListener, Bo
     const fresh = this.#connection?.isFresh ?? true;
     const sign = signOf({ error, connected, fresh });
     if (sign !== null) this.#attempts.failed(sign);
+    if (isUnreachable({ error, connected })) this.#attempts.unreachable(this.#target);
     const bodyBegun = this.#body?.begun ?? false;
     const { elsewhere } = this.#attempts;
     if (this.#triesLeft <= 0) return false;

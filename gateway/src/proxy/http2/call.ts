@@ -9,7 +9,7 @@ import { readTimeout, tooManyInterims, writeTimeout } from "../http1/upstream-er
 import { Watchdog } from "../http1/watchdog.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward, Pipeline } from "../pipeline.ts";
-import { faultOf, mayRetry, signOf } from "../upstream/failure.ts";
+import { faultOf, isUnreachable, mayRetry, signOf } from "../upstream/failure.ts";
 import { headersFor } from "../upstream/host.ts";
 import { InterimLimit } from "../upstream/interims.ts";
 import { fieldsOf, passedTrailers, regularFields, sizeOf } from "./fields.ts";
@@ -184,7 +184,7 @@ export class StreamCall implements Call, SessionWaiter, BodySink {
     const ended = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
     this.#state = ANSWERED;
     this.#touch();
-    this.#attempts.answered(status);
+    this.#attempts.answered(status, this.#target);
     stream.on("trailers", (_trailers: IncomingHttpHeaders, _flags: number, fields: readonly string[]) => {
       this.#trailers = regularFields(fields);
     });
@@ -231,6 +231,7 @@ export class StreamCall implements Call, SessionWaiter, BodySink {
     exchange.observer?.failed?.(exchange, error);
     const sign = signOf({ error, connected, fresh: this.#upstream?.isFresh ?? true });
     if (sign !== null) this.#attempts.failed(sign);
+    if (isUnreachable({ error, connected })) this.#attempts.unreachable(this.#target);
     if (this.#triesLeft <= 0) return false;
     const arrived = connected && !isUnprocessed(this.#stream?.rstCode ?? NGHTTP2_NO_ERROR);
     const bodyBegun = body?.begun ?? false;

@@ -9,7 +9,7 @@ import { unreadable } from "../http1/upstream-errors.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
 import { StreamedBody } from "../streamed-body.ts";
-import { codeOf, faultOf, mayRetry, signOf } from "./failure.ts";
+import { codeOf, faultOf, isUnreachable, mayRetry, signOf } from "./failure.ts";
 import { headersFor } from "./host.ts";
 import type { Pools } from "./pools.ts";
 import { responseFault } from "./response-fault.ts";
@@ -152,7 +152,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     this.#state = "answered";
     this.#status = status;
     this.#silence?.refresh();
-    this.#attempts.answered(status);
+    this.#attempts.answered(status, this.#target);
     this.#listener.head(status, headers, statusText);
   }
 
@@ -192,8 +192,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   #tellFailure(error: Error): void {
     const { forwarded = 0 } = this.#exchange.timings;
     const fresh = this.#target !== null && this.#pools.hasConnectedSince(this.#target, forwarded);
-    const sign = signOf({ error, connected: this.#controller !== null, fresh });
+    const connected = this.#controller !== null;
+    const sign = signOf({ error, connected, fresh });
     if (sign !== null) this.#attempts.failed(sign);
+    if (isUnreachable({ error, connected })) this.#attempts.unreachable(this.#target);
     this.#exchange.observer?.failed?.(this.#exchange, error);
   }
 

@@ -45,6 +45,22 @@ export function mayRetry({ error, connected, method, bodyBegun, elsewhere }: Fai
   return BROKEN.has(codeOf(error)) && IDEMPOTENT.has(method);
 }
 
+/**
+ * Errors of connections that nobody takes. What the guard refuses is none of them: a refused endpoint must not be reached by
+ * way of its core Service's address.
+ */
+const UNREACHABLE: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EHOSTDOWN",
+  "ETIMEDOUT",
+  "SLUICE_TUNNEL_TIMEOUT",
+]);
+
+export const isUnreachable = ({ error, connected }: Pick<FailedTry, "error" | "connected">): boolean =>
+  !connected && UNREACHABLE.has(codeOf(error));
+
 export interface BrokenTry {
   readonly error: Error;
   /** Whether the request had a connection. */

@@ -2,12 +2,13 @@
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Duplex } from "node:stream";
+import type { Target } from "../../runtime/runtime.ts";
 import type { FaultName } from "../faults.ts";
 import { unaskedProtocol, unreadable } from "../http1/upstream-errors.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward } from "../pipeline.ts";
 import type { Connect } from "./connect.ts";
-import { faultOf, mayRetry, signOf } from "./failure.ts";
+import { faultOf, isUnreachable, mayRetry, signOf } from "./failure.ts";
 import { headersFor } from "./host.ts";
 import { responseFault } from "./response-fault.ts";
 
@@ -43,6 +44,7 @@ export function openTunnel({ exchange, forward, headers, connect, listener }: Tu
   const attempts = forward.upstream.attempts(exchange);
   let triesLeft = service.retries;
   let current: ClientRequest | null = null;
+  let tried: Target | null = null;
   let over = false;
 
   const fail = (fault: FaultName, error: Error | null) => {
@@ -56,6 +58,7 @@ export function openTunnel({ exchange, forward, headers, connect, listener }: Tu
     if (over) return;
     const sign = signOf({ error, connected, fresh: true });
     if (sign !== null) attempts.failed(sign);
+    if (isUnreachable({ error, connected })) attempts.unreachable(tried);
     exchange.observer?.failed?.(exchange, error);
     const { elsewhere } = attempts;
     if (triesLeft > 0 && mayRetry({ error, connected, method: forward.method, bodyBegun: false, elsewhere })) {
@@ -67,6 +70,7 @@ export function openTunnel({ exchange, forward, headers, connect, listener }: Tu
   function attempt(): void {
     if (over) return;
     const target = attempts.next();
+    tried = target;
     exchange.tryAt(target, forward);
     if (target === null) {
       fail("noPeer", null);
@@ -112,7 +116,7 @@ export function openTunnel({ exchange, forward, headers, connect, listener }: Tu
         return;
       }
       over = true;
-      attempts.answered(101);
+      attempts.answered(101, tried);
       listener.upgraded(response, socket, head);
     });
     request.once("response", (response) => {
@@ -124,7 +128,7 @@ export function openTunnel({ exchange, forward, headers, connect, listener }: Tu
         return;
       }
       over = true;
-      attempts.answered(response.statusCode ?? 502);
+      attempts.answered(response.statusCode ?? 502, tried);
       listener.refused(response);
     });
     request.on("error", (error) => {

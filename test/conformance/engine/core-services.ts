@@ -1,0 +1,68 @@
+/** Services that stand for a core Service: its endpoints, and its own address for when none of them can be reached. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { dial, send, until } from "./client.ts";
+import { closedPort, type Engine, portOf, startRig, startUpstream } from "./rig.ts";
+
+const HANDSHAKE = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+
+const at = (port: number, address = "127.0.0.1") => ({ address, port });
+const own = (port: number) => ({ ...at(port), fallback: true });
+
+export function coreServiceSuite(engine: Engine): void {
+  /** What the cluster leads to at the core Service's address. */
+  const startCluster = async (test: TestContext) => {
+    const server = await startUpstream(test, (_request, response) => response.end("cluster"));
+    server.on("upgrade", (_request, socket) =>
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\ncluster"),
+    );
+    return own(portOf(server));
+  };
+
+  describe(`core Services (${engine.name})`, () => {
+    it("asks the Service's own address when no connection to any endpoint can be made", async (test) => {
+      const dead = [at(await closedPort(test)), at(await closedPort(test))];
+      const { port } = await startRig(test, engine, { endpoints: [...dead, await startCluster(test)] });
+      assert.equal((await send(port)).body, "cluster");
+      assert.equal((await send(port, { method: "POST", body: "x" })).body, "cluster");
+      const socket = await dial(test, port);
+      socket.write(HANDSHAKE);
+      await until(socket, "cluster");
+      socket.destroy();
+    });
+
+    it("never asks it while an endpoint answers, whatever that answers", async (test) => {
+      const live = await startUpstream(test, (_request, response) => response.writeHead(503).end("endpoint"));
+      const endpoints = [at(portOf(live)), at(await closedPort(test)), await startCluster(test)];
+      const { port } = await startRig(test, engine, { endpoints });
+      for (let count = 0; count < 6; count++) assert.equal((await send(port)).body, "endpoint");
+    });
+
+    it("goes back to the endpoints that the next document names", async (test) => {
+      const cluster = await startCluster(test);
+      const rig = await startRig(test, engine, { endpoints: [at(await closedPort(test)), cluster] });
+      assert.equal((await send(rig.port)).body, "cluster");
+      const live = await startUpstream(test, (_request, response) => response.end("endpoint"));
+      await rig.swap({ endpoints: [at(portOf(live)), cluster] });
+      assert.equal((await send(rig.port)).body, "endpoint");
+    });
+
+    it("does not reach by that address what the guard refuses as an endpoint, nor the address where it is refused", async (test) => {
+      const cluster = await startCluster(test);
+      for (const endpoints of [
+        [at(80, "169.254.169.254"), cluster],
+        [at(await closedPort(test)), at(80, "169.254.169.254"), cluster],
+        [at(await closedPort(test)), { ...own(80), address: "169.254.169.254" }],
+      ]) {
+        const { port } = await startRig(test, engine, { endpoints });
+        for (let count = 0; count < 3; count++) assert.notEqual((await send(port)).status, 200);
+      }
+    });
+
+    it("answers 502 when that address cannot be reached either", async (test) => {
+      const endpoints = [at(await closedPort(test)), own(await closedPort(test))];
+      const { port } = await startRig(test, engine, { endpoints });
+      assert.equal((await send(port)).status, 502);
+    });
+  });
+}
