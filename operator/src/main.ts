@@ -25,7 +25,7 @@ async function run(settings: OperatorSettings): Promise<void> {
   const log = pino({ name: "sluice-operator", level: settings.logLevel });
   const registry = new Registry();
   const client = settings.directory
-    ? createDirectoryClient({ directory: settings.directory, log })
+    ? createDirectoryClient({ directory: settings.directory, log, unprotectWait: settings.unprotectWait })
     : createClusterClient({ log, onAnswer: createRestMetrics(registry) });
   const privateSecrets = privateSecretsOf(settings);
   const operator = await startOperator({

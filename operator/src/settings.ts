@@ -15,6 +15,15 @@ export const operatorSettings = defineSettings({
     description:
       "Folder of custom resources to work on. Unset: the cluster that KUBECONFIG or the pod's account names.",
   },
+  unprotectWait: {
+    variable: "SLUICE_UNPROTECT_WAIT",
+    kind: "duration",
+    default: 2000,
+    description:
+      "How long a file of the folder has to be unchanged before a change counts that was written into it and takes " +
+      "away a Plugin that protects something, or all that the file held: it may be half written. Not for what the " +
+      "admin API writes, nor for a file that replaces another one by a rename.",
+  },
   namespaces: {
     variable: "SLUICE_NAMESPACES",
     kind: "list",

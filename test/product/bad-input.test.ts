@@ -70,6 +70,26 @@ test("YAML that is broken in the middle of a file is told with its place, and wh
   await waitFor(async () => (await statusOf("/changed")) === 200, { what: "the mended file to be served" });
 });
 
+test("a file of a key-auth that is emptied, cut anywhere or written in two parts opens nothing", async () => {
+  await put(route("guarded", { serviceRef: { name: "echo" } }));
+  const file = join(folder, "guard.yaml");
+  const text =
+    "apiVersion: sluice.dev/v1alpha1\nkind: Plugin\nmetadata:\n  name: guard\nspec:\n  plugin: key-auth\n" +
+    "  targetRefs:\n    - kind: Route\n      name: guarded\n  config:\n    key_names: [apikey]\n";
+  writeFileSync(file, text);
+  await waitFor(async () => (await statusOf("/guarded")) === 401, { what: "the key-auth to be served" });
+  const asked = new Set<number>();
+  const ask = async () => void asked.add(await statusOf("/guarded"));
+  for (let end = 0; end < text.length; end += 7) {
+    writeFileSync(file, text.slice(0, end));
+    const until = performance.now() + (end === 0 ? 700 : 30);
+    while (performance.now() < until) await ask();
+    writeFileSync(file, text);
+  }
+  assert.deepEqual([...asked], [401]);
+  await isShown(/^operator: .*guard\.yaml waits until the file has been unchanged for 2 s/);
+});
+
 test("a resource of an unknown kind is told with its place", async () => {
   await put({ apiVersion: "sluice.dev/v1alpha1", kind: "Rout", metadata: { name: "typo" } });
   await isShown(/^operator: .*\.yaml:1:1.*unknown kind Rout/);

@@ -31,6 +31,9 @@ import { textOf } from "./files.ts";
 // Of these the forms with callbacks are cheaper than those of node:fs/promises.
 const [opened, synced, renamed, unlinked] = [promisify(open), promisify(fsync), promisify(rename), promisify(unlink)];
 
+/** Milliseconds: more than the clocks of file systems are coarse. */
+const BEFORE_MOVE = 20;
+
 export interface WriteOptions {
   /** For a new file; an existing one keeps its own. */
   readonly mode?: number;
@@ -61,8 +64,9 @@ export async function writeAtomically(
     const file = await opened(temporary, "wx", existing ? existing.mode & 0o777 : mode);
     try {
       writeFileSync(file, text);
-      const { mtimeMs } = fstatSync(file);
-      if (mtimeMs <= after + 1) futimesSync(file, (after + 2) / 1000, (after + 2) / 1000);
+      // Before the time of the move: so a reader sees that all had been written then (patience.ts).
+      const changedAt = Math.max(fstatSync(file).mtimeMs - BEFORE_MOVE, after + 2) / 1000;
+      futimesSync(file, changedAt, changedAt);
       if (durable) await synced(file);
     } finally {
       closeSync(file);

@@ -19,15 +19,19 @@ export interface DirectoryClientOptions {
   /** Holds `*.yaml`, `*.yml` and `*.json`, in sub-folders too, with any number of documents. */
   readonly directory: string;
   readonly log: Log;
+  /** See `SLUICE_UNPROTECT_WAIT`. Milliseconds; default 2000. */
+  readonly unprotectWait?: number;
 }
 
 /** Equal events within this time are told once. */
 const eventWindow = 10 * 60_000;
 
 /** A directory that is not there yet is no error: watches wait for it. */
-export function createDirectoryClient({ directory: path, log }: DirectoryClientOptions): ResourceClient {
+export function createDirectoryClient(options: DirectoryClientOptions): ResourceClient {
+  const { directory: path, log, unprotectWait = 2000 } = options;
   const directory = resolve(path);
-  const folder = createFolder(directory, log);
+  const onWait = (path: string, wait: number) => feed.lookAgain(path, wait);
+  const folder = createFolder({ directory, log, unprotectWait, onWait });
   const lock = createLock(join(directory, statusFolder, "lock"));
   // Statuses are written beside the resources: neither writer waits for the other.
   const statusLock = createLock(join(directory, statusFolder, "status-lock"));
@@ -141,6 +145,8 @@ interface Feed {
   add(subscription: Subscription, signal: AbortSignal): void;
   /** Something was written here: subscribers need not wait for the file system to say so. */
   refresh(): void;
+  /** A file is to be looked at again, after milliseconds. */
+  lookAgain(path: string, wait: number): void;
   /** The directory was looked at, and this came of it. */
   show(view: View): void;
   close(): void;
@@ -150,6 +156,7 @@ interface Feed {
 function createFeed(directory: string, folder: Folder): Feed {
   const subscriptions = new Set<Subscription>();
   let watcher: Watcher | undefined;
+  const waiting = new Map<string, NodeJS.Timeout>();
 
   function show(looked: View): void {
     const view = folder.latest() ?? looked;
@@ -174,6 +181,8 @@ function createFeed(directory: string, folder: Folder): Feed {
     watcher?.stop();
     watcher = undefined;
     subscriptions.clear();
+    for (const timer of waiting.values()) clearTimeout(timer);
+    waiting.clear();
   }
 
   return {
@@ -188,6 +197,15 @@ function createFeed(directory: string, folder: Folder): Feed {
       void refresh(folder.look);
     },
     refresh: () => void refresh(folder.follow),
+    lookAgain(path, wait) {
+      if (subscriptions.size === 0) return;
+      clearTimeout(waiting.get(path));
+      const timer = setTimeout(() => {
+        waiting.delete(path);
+        void onChange(new Set([path]), false);
+      }, wait);
+      waiting.set(path, timer);
+    },
     show,
     close,
   };

@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { type BigIntStats, readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { Patience } from "./patience.ts";
 
 /** A file as it was read; the very same object as long as the file is the same. */
 export interface Read<Value> {
@@ -33,12 +34,6 @@ interface Known<Value> {
 const granularity = 100;
 
 /**
- * Milliseconds for which a file that became empty counts as what it was: many editors, and a shell's `>`, empty a file
- * before they write it anew, and a look in between would take everything in it down.
- */
-const emptyForAMoment = 500;
-
-/**
  * Undefined: there is no such file. Synchronous, like the look at its times: for small files each way through the
  * thread pool costs ten times the call.
  */
@@ -54,9 +49,17 @@ const factsOf = (path: string): BigIntStats | undefined => statSync(path, { bigi
 
 const stampOf = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string => `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 
+export interface FileCacheOptions<Value> {
+  /** Absent: only writers of ours write these files, each in one step. */
+  readonly patience?: Patience<Value>;
+  /** Told when a file does not count yet, with the milliseconds after which to look at it again. */
+  readonly onWait?: (path: string, wait: number) => void;
+}
+
 /** `parse` also gets the value before, of the same path. */
 export function createFileCache<Value>(
   parse: (text: string, before: Read<Value> | undefined) => Value,
+  { patience, onWait }: FileCacheOptions<Value> = {},
 ): FileCache<Value> {
   const known = new Map<string, Known<Value>>();
   return {
@@ -64,6 +67,7 @@ export function createFileCache<Value>(
       const facts = factsOf(path);
       if (!facts?.isFile()) {
         known.delete(path);
+        patience?.forget(path);
         return undefined;
       }
       const stamp = stampOf(facts);
@@ -72,15 +76,22 @@ export function createFileCache<Value>(
       const readAt = Date.now();
       const text = textOf(path);
       if (text === undefined) return undefined;
-      const justEmptied = text === "" && (facts.size > 0n || readAt - Number(facts.ctimeMs) < emptyForAMoment);
-      if (before && justEmptied) return before.read;
       const digest = hash("sha256", text, "base64");
+      const parsed = before?.digest === digest ? before.read.value : parse(text, before?.read);
+      const file = { path, facts, isEmpty: text === "" };
+      const change = { before: before?.read.value, now: parsed };
+      const wait = before?.digest === digest ? 0 : (patience?.waitFor(file, change) ?? 0);
+      if (wait > 0) {
+        onWait?.(path, wait);
+        return before?.read;
+      }
+      patience?.accept(file);
       const recent = readAt - Number(facts.ctimeMs) < granularity;
       const read =
         before?.stamp === stamp && before.digest === digest
           ? before.read
           : {
-              value: before?.digest === digest ? before.read.value : parse(text, before?.read),
+              value: parsed,
               changedAt: Number(facts.mtimeMs),
               bornAt: Number(facts.birthtimeMs || facts.mtimeMs),
             };
@@ -92,7 +103,11 @@ export function createFileCache<Value>(
       return facts !== undefined && known.get(path)?.stamp === stampOf(facts);
     },
     keep(paths) {
-      for (const path of known.keys()) if (!paths.has(path)) known.delete(path);
+      for (const path of known.keys()) {
+        if (paths.has(path)) continue;
+        known.delete(path);
+        patience?.forget(path);
+      }
     },
   };
 }

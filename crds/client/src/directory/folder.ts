@@ -1,13 +1,15 @@
 /** The directory as it is now: looked at as a whole, read again only where it changed. */
 import { statSync } from "node:fs";
-import { basename, join } from "node:path";
-import { setImmediate } from "node:timers/promises";
+import { basename, join, relative } from "node:path";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { kindNames } from "../kinds.ts";
 import type { Log } from "../log.ts";
 import type { Kind, Ref } from "../resource.ts";
 import { keyOf } from "./content.ts";
 import { absent, createFileCache, isResourceFile, listFiles, type Read } from "./files.ts";
+import { lostProtection } from "./lost-protection.ts";
 import { type Parsed, parseResources } from "./parse.ts";
+import { createPatience } from "./patience.ts";
 import { parseRecord, recordPath, type StatusRecord, statusFolder } from "./record.ts";
 import { buildView, changeView, type FileContent, type Held, refOf, type Source, type View } from "./view.ts";
 import { rarest, rescanShare } from "./watcher.ts";
@@ -34,6 +36,9 @@ export interface Folder {
 
 const parallel = 64;
 
+/** How often a process that starts looks again for files that are at rest. */
+const FIRST_TRIES = 20;
+
 /** Milliseconds for which a look at everything tells what is not there, at the least: many files take long to look at. */
 const isRecent = 2000;
 
@@ -44,15 +49,32 @@ interface Content {
   readonly records: Map<string, Read<StatusRecord | null>>;
 }
 
-export function createFolder(directory: string, log: Log): Folder {
-  const files = createFileCache<FileContent>((text, before) => {
-    const parsed = parseResources(text);
-    if (!parsed.broken && !misses(parsed, before?.value.good))
-      return { good: parsed, faults: parsed.faults, broken: false };
-    // A file that does not parse keeps what it held: a slip while editing, or half a file, must not take a route down.
-    const good = before?.value.good ?? { broken: false, resources: [], faults: [] };
-    const goodAt = before && (before.value.goodAt ?? { changedAt: before.changedAt, bornAt: before.bornAt });
-    return { good, goodAt, faults: parsed.faults, broken: true };
+export interface FolderOptions {
+  readonly directory: string;
+  readonly log: Log;
+  /** See `SLUICE_UNPROTECT_WAIT`. Milliseconds. */
+  readonly unprotectWait: number;
+  /** Told of a file that others write and that does not count yet: it is to be looked at again, after milliseconds. */
+  readonly onWait: (path: string, wait: number) => void;
+}
+
+export function createFolder({ directory, log, unprotectWait, onWait }: FolderOptions): Folder {
+  const patience = createPatience<FileContent>({
+    unprotectWait,
+    lost: (before, now) => lostProtection(before.good, now.good),
+    onWait(full, lost) {
+      const path = relative(directory, full);
+      const wait = `the change of ${path} waits until the file has been unchanged for ${unprotectWait / 1000} s`;
+      log.warn({ path }, `${wait}: it takes away ${lost}, and may be half of what is being written`);
+    },
+  });
+  let waits = 0;
+  const files = createFileCache<FileContent>(readContent, {
+    patience,
+    onWait(full, wait) {
+      waits = Math.max(waits, wait);
+      onWait(relative(directory, full), wait);
+    },
   });
   const records = createFileCache<StatusRecord | null>(parseRecord);
   let view: View | undefined;
@@ -68,7 +90,18 @@ export function createFolder(directory: string, log: Log): Folder {
   /** What was touched while everything is being read: it may have been read before. */
   let during: Set<string> | undefined;
 
+  /** What is being written when a process starts is waited for: without it the rest may be open. */
   async function scan(): Promise<View> {
+    const isFirst = content === undefined;
+    for (let tries = FIRST_TRIES; ; tries--) {
+      waits = 0;
+      const found = await scanOnce();
+      if (!isFirst || waits === 0 || tries === 0) return show(found);
+      await sleep(waits);
+    }
+  }
+
+  async function scanOnce(): Promise<Content> {
     const startedAt = performance.now();
     const late = new Set<string>();
     during = late;
@@ -82,7 +115,7 @@ export function createFolder(directory: string, log: Log): Folder {
       records.keep(new Set(refsIn(fresh).map((ref) => recordPath(directory, ref))));
       lookedAt = startedAt;
       recent = Math.min(Math.max(isRecent, (performance.now() - startedAt) / rescanShare), rarest);
-      return show(fresh);
+      return fresh;
     } finally {
       during = undefined;
     }
@@ -265,6 +298,16 @@ function isSame(now: Content, before: Content | undefined): boolean {
   for (const [path, { file }] of now.sources) if (before.sources.get(path)?.file !== file) return false;
   for (const [key, record] of now.records) if (before.records.get(key) !== record) return false;
   return true;
+}
+
+/** A file that does not parse keeps what it held: a slip while editing, or half a file, must not take a route down. */
+function readContent(text: string, before: Read<FileContent> | undefined): FileContent {
+  const parsed = parseResources(text);
+  if (!parsed.broken && !misses(parsed, before?.value.good))
+    return { good: parsed, faults: parsed.faults, broken: false };
+  const good = before?.value.good ?? { broken: false, resources: [], faults: [] };
+  const goodAt = before && (before.value.goodAt ?? { changedAt: before.changedAt, bornAt: before.bornAt });
+  return { good, goodAt, faults: parsed.faults, broken: true };
 }
 
 /** Whether one of the documents may be a resource that the file held, and is none now. */

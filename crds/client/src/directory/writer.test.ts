@@ -29,7 +29,8 @@ async function bench(run: (directory: string, file: string) => Promise<void>): P
 /** A folder in which somebody saves a file right after each of the first looks. */
 function edited(directory: string, edits: (() => void)[]): Folder {
   const quiet = () => {};
-  const folder = createFolder(directory, { info: quiet, warn: quiet, error: quiet });
+  const log = { info: quiet, warn: quiet, error: quiet };
+  const folder = createFolder({ directory, log, unprotectWait: 0, onWait: quiet });
   return {
     ...folder,
     async recall(wanted) {

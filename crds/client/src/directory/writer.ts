@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { canonical } from "@sluice/model";
 import { mergeConditions, seconds } from "../conditions.ts";
 import {
@@ -54,6 +55,8 @@ export async function removeResource(place: Place, removal: Removal): Promise<bo
 }
 
 const attempts = 8;
+/** Milliseconds; all pauses together are longer than files take to be at rest. */
+const PAUSE = 20;
 
 /** Works the write out anew from what the file holds now, all its checks included. */
 async function whileEdited<Result>(write: () => Promise<Result>): Promise<Result> {
@@ -62,6 +65,8 @@ async function whileEdited<Result>(write: () => Promise<Result>): Promise<Result
       return await write();
     } catch (error) {
       if (!(error instanceof Edited) || attempt === attempts) throw error;
+      // What somebody saves counts once the file is at rest.
+      await sleep(attempt * PAUSE);
     }
   }
 }

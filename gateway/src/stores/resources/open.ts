@@ -51,7 +51,7 @@ export const fleetOf = ({ status }: Pick<Operator, "status">): Fleet => ({
 
 /** @throws SettingsError when there is no folder to open, or no kubeconfig to read. */
 export function openResources(
-  { store, directory }: Pick<AdminSettings, "store" | "directory">,
+  { store, directory, unprotectWait }: Pick<AdminSettings, "store" | "directory" | "unprotectWait">,
   log: Log,
 ): ResourceClient {
   if (store === "cluster") return openCluster(log);
@@ -62,7 +62,7 @@ export function openResources(
   if (!facts?.isDirectory()) {
     throw new SettingsError(`${variable} is ${directory}: ${facts ? "it is no folder" : "there is no such folder"}`);
   }
-  return createDirectoryClient({ directory, log });
+  return createDirectoryClient({ directory, log, unprotectWait });
 }
 
 function openCluster(log: Log): ResourceClient {
