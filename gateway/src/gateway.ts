@@ -1,6 +1,13 @@
 /** Puts a node together: source -> intake -> compile -> runtime -> proxy, and the listener that tells how it fares. */
 import { randomUUID } from "node:crypto";
-import { emptySnapshot, type NodeState, PemError, readPemFiles, type Snapshot } from "@sluice/model/serving";
+import {
+  emptySnapshot,
+  type NodeState,
+  PemError,
+  readAuthorities,
+  readPemFiles,
+  type Snapshot,
+} from "@sluice/model/serving";
 import type { Logger } from "pino";
 import type { Turn } from "./balance/balancer.ts";
 import { reportOf, shownTargets } from "./balance/report.ts";
@@ -108,7 +115,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const metricsOptions = { compat: settings.compat === "kong", nodeId: node, version };
   const metrics = createMetrics(metricsOptions);
   const workers = await startWorkers(workersWanted(settings.workers), {
-    plan: planOf(settings, own, node),
+    plan: { ...planOf(settings, own, node), authorities: await authoritiesOf(settings) },
     log,
     metrics,
     metricsOptions,
@@ -210,7 +217,11 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   };
 }
 
-const planOf = (settings: GatewaySettings, ownListeners: readonly ListenAddress[], node: string): WorkerPlan => ({
+const planOf = (
+  settings: GatewaySettings,
+  ownListeners: readonly ListenAddress[],
+  node: string,
+): Omit<WorkerPlan, "authorities"> => ({
   engine: settings.engine,
   listen: settings.proxy,
   listenTls: settings.proxyTls,
@@ -236,6 +247,13 @@ const planOf = (settings: GatewaySettings, ownListeners: readonly ListenAddress[
     ownListeners,
   },
 });
+
+async function authoritiesOf({ trustedCertificates: file }: GatewaySettings): Promise<readonly string[]> {
+  if (file === null) return [];
+  return readAuthorities(file).catch((error: Error) => {
+    throw new SettingsError(`${names.trustedCertificates.variable}: ${error.message}`);
+  });
+}
 
 function observersOf(settings: GatewaySettings, node: string): ObserversPlan {
   const file = accessLogFile(settings);

@@ -1,4 +1,7 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { freePort, type Process, startProcess, temporaryFolder } from "../process/index.ts";
+import { makeAuthority } from "./certificates.ts";
 import { tool } from "./tool.ts";
 
 /** A real Redis on 127.0.0.1 that keeps nothing on disk. */
@@ -44,4 +47,44 @@ export async function startRedis(...more: readonly string[]): Promise<Redis> {
   };
   await redis.restart();
   return redis;
+}
+
+export interface TlsRedis extends Pick<Redis, "stop"> {
+  /** Where it speaks TLS, on 127.0.0.1. */
+  readonly port: number;
+  /** PEM file of the authority that signed its certificate, and what is in it. */
+  readonly authorityFile: string;
+  readonly authority: string;
+  /** PEM file without a certificate. */
+  readonly keyFile: string;
+}
+
+/**
+ * Starts a Redis that speaks TLS with a certificate of an authority that nobody else knows.
+ *
+ * @param names DNS names of the certificate.
+ */
+export async function startTlsRedis(...names: readonly string[]): Promise<TlsRedis> {
+  const folder = temporaryFolder("redis-tls");
+  const [authorityFile, certFile, keyFile] = ["ca.pem", "redis.pem", "redis.key"].map((name) =>
+    join(folder.path, name),
+  ) as [string, string, string];
+  const authority = await makeAuthority();
+  const { certificate, key } = await authority.issue({ name: "redis", sans: names, usage: "server" });
+  writeFileSync(authorityFile, authority.certificate);
+  writeFileSync(certFile, certificate);
+  writeFileSync(keyFile, key);
+  const port = await freePort();
+  const files = ["--tls-cert-file", certFile, "--tls-key-file", keyFile, "--tls-ca-cert-file", authorityFile];
+  const redis = await startRedis("--tls-port", String(port), ...files, "--tls-auth-clients", "no");
+  return {
+    port,
+    authorityFile,
+    authority: authority.certificate,
+    keyFile,
+    async stop() {
+      await redis.stop();
+      folder.remove();
+    },
+  };
 }

@@ -6,6 +6,7 @@ import { StartFailure } from "./commands/failure.ts";
 import { migrate } from "./commands/migrate.ts";
 import { seed } from "./commands/seed.ts";
 import { serve } from "./commands/serve.ts";
+import { trustCertificates } from "./commands/trust-certificates.ts";
 import { makeLog } from "./operations/log.ts";
 import { readSettings, type Settings, variableNames } from "./settings.ts";
 import { didYouMean } from "./unknown-variables.ts";
@@ -89,6 +90,8 @@ async function main(args: readonly string[]): Promise<void> {
   }
   const log = makeLog(read.settings.logLevel);
   try {
+    const { trustedCertificates } = read.settings;
+    if (trustedCertificates !== undefined) await trustCertificates(trustedCertificates);
     await command.run(read.settings, log);
   } catch (error) {
     if (error instanceof StartFailure) log.fatal(error.message);

@@ -35,6 +35,8 @@ export interface Settings {
   readonly redisUrl: string | undefined;
   /** What the names of channels and counters in Redis begin with. */
   readonly redisPrefix: string;
+  /** PEM file of authorities that connections to Redis and Postgres trust beside those that Node brings. */
+  readonly trustedCertificates: string | undefined;
   /** What the gateway shows in X-Gateway-Secret. */
   readonly gatewaySecret: string | undefined;
   readonly policy: Policy;
@@ -147,6 +149,7 @@ function readEach(environment: Environment, { serves }: ReadOptions): EachRead {
     migrate: read("MIGRATE", true, onOrOff),
     redisUrl: read("REDIS_URL", undefined, redis),
     redisPrefix: read("REDIS_PREFIX", "sluice-user-api", anyText),
+    trustedCertificates: read("TRUSTED_CERTIFICATES", undefined, anyText),
     gatewaySecret: read("GATEWAY_SECRET", undefined, secret),
     policy: {
       access: read<Access, Access>("ACCESS", development ? "open" : "authenticated", access),

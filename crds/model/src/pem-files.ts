@@ -31,6 +31,15 @@ export async function readPemFiles({ cert, key, ca }: PemFiles): Promise<PemText
   return texts;
 }
 
+/**
+ * The certificates of authorities in a PEM file.
+ *
+ * @throws PemError, and what reading a file throws.
+ */
+export async function readAuthorities(file: string): Promise<readonly string[]> {
+  return certificatesIn(file, await readFile(file, "utf8")).map((certificate) => certificate.toString());
+}
+
 export interface FollowPemOptions {
   readonly files: PemFiles;
   /** What was read last. */

@@ -242,6 +242,15 @@ export const gatewaySettings = defineSettings({
       "proxy counts, without its port; an entry that holds no address ends the search at the proxy that sent it.",
   },
   allowedUpstreams,
+  trustedCertificates: {
+    variable: "SLUICE_TRUSTED_CERTIFICATES",
+    kind: "text",
+    default: null,
+    description:
+      "PEM file with certificates of authorities that are trusted beside those that Node brings, on connections of " +
+      "plugins that verify certificates: to a Redis with `ssl_verify`. Kong's `lua_ssl_trusted_certificate`. Read at " +
+      "the start. Not for upstreams.",
+  },
   ...observerSettings,
   drain: {
     variable: "SLUICE_DRAIN_TIMEOUT",

@@ -9,7 +9,7 @@ import type { Workers } from "./workers.ts";
 export async function startAlone({ plan, log, metrics, clusterCounters, onTurn }: StartOptions): Promise<Workers> {
   const guard = createGuard(plan.settings);
   const counters = createCounters({
-    connect: connectBehind(guard),
+    connect: connectBehind(guard, plan.authorities),
     warn: (message, facts) => log.warn(facts, message),
     ...(clusterCounters && { cluster: clusterCounters }),
   });

@@ -43,6 +43,7 @@ export async function startTestCrew(
       listenTls: null,
       settings: { ...defaultProxySettings, version: "1", allowedUpstreams: ["127.0.0.0/8"], ...settings },
       observers: { accessLog: null, tracing: null },
+      authorities: [],
     },
     // What threads write by themselves goes to the standard output: what is tested here they do not write.
     log: pino({ level: "error" }, { write: (line: string) => void log.push(JSON.parse(line)) }),

@@ -27,7 +27,7 @@ const runtime = createRuntimeMetrics({ nodeId: start.metrics.nodeId, worker: sta
 const cluster = start.countsInCluster ? new ClusterCounters(tell) : undefined;
 const guard = createGuard(start.plan.settings);
 const counters = createCounters({
-  connect: connectBehind(guard),
+  connect: connectBehind(guard, start.plan.authorities),
   warn: (message, facts) => log.warn(facts, message),
   local: new SharedCounters({ memory: start.memory, owner: start.number }),
   ...(cluster && { cluster }),

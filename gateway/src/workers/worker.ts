@@ -19,6 +19,8 @@ export interface WorkerPlan {
   readonly listenTls: ListenAddress | null;
   readonly settings: ProxySettings;
   readonly observers: ObserversPlan;
+  /** PEM certificates of authorities that connections of plugins trust beside those that Node brings. */
+  readonly authorities: readonly string[];
 }
 
 export interface WorkerOptions extends BalancerTools {

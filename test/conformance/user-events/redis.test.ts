@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import { openEvents } from "../../../user-api/src/events/events.ts";
 import { openRedis } from "../../../user-api/src/events/redis.ts";
 import { eventsSuite } from "../../../user-api/src/events/suite.ts";
-import { type Redis as Server, startRedis } from "../../tools/redis.ts";
+import { type Redis as Server, startRedis, startTlsRedis } from "../../tools/redis.ts";
 import { type Link, openLink } from "./link.ts";
 import { connected, endAll, startReplica } from "./replicas.ts";
 
@@ -60,5 +60,24 @@ describe("Redis with a password that was changed", () => {
       await after.process.waitForOutput(new RegExp(`"WRONGPASS [^\n]*${line.source}`));
     }
     for (const { process } of [before, after]) assert.doesNotMatch(process.output(), /former-password/);
+  });
+});
+
+describe("Redis with a certificate of a private authority", () => {
+  after(endAll);
+
+  it("is trusted by a replica that a setting tells the authority, and by no other", async (context) => {
+    const server = await startTlsRedis("localhost");
+    context.after(() => server.stop());
+    const environment = { SLUICE_USER_API_REDIS_URL: `rediss://localhost:${server.port}` };
+    const trusting = { ...environment, SLUICE_USER_API_TRUSTED_CERTIFICATES: server.authorityFile };
+    await connected([await startReplica(trusting)], "redis", true);
+    await connected([await startReplica(environment)], "redis", false);
+    for (const [file, reason] of [
+      [server.keyFile, /holds no PEM certificate/],
+      [`${server.keyFile}.gone`, /cannot read the file of SLUICE_USER_API_TRUSTED_CERTIFICATES/],
+    ] as const) {
+      await assert.rejects(startReplica({ ...environment, SLUICE_USER_API_TRUSTED_CERTIFICATES: file }), reason);
+    }
   });
 });

@@ -1,0 +1,118 @@
+/** A Redis whose certificate is signed by an authority of one's own. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { type RateLimitingConfig, readSettings } from "@sluice/model";
+import { pino } from "pino";
+import { startGateway } from "../../../gateway/src/gateway.ts";
+import { RedisCounters } from "../../../gateway/src/plugins/rate-limiting/redis.ts";
+import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
+import { connectBehind } from "../../../gateway/src/proxy/upstream/connect.ts";
+import { createGuard } from "../../../gateway/src/proxy/upstream/guard.ts";
+import { gatewaySettings } from "../../../gateway/src/settings/gateway.ts";
+import { temporaryFolder } from "../../process/index.ts";
+import { startTlsRedis, type TlsRedis } from "../../tools/redis.ts";
+import { counter } from "./suite.ts";
+
+const folder = temporaryFolder("redis-tls-node");
+const documentFile = join(folder.path, "sluice.json");
+let redis: TlsRedis;
+
+before(async () => {
+  redis = await startTlsRedis("redis.internal", "localhost");
+});
+after(async () => {
+  await redis.stop();
+  folder.remove();
+});
+
+const configWith = (members: Partial<RateLimitingConfig["redis"]>): RateLimitingConfig => ({
+  ...filled,
+  policy: "redis",
+  sync_rate: -1,
+  redis: { ...filled.redis, host: "localhost", port: redis.port, ssl: true, ssl_verify: true, ...members },
+});
+
+const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] });
+
+const cases: readonly (readonly [
+  what: string,
+  members: Partial<RateLimitingConfig["redis"]>,
+  trusts: boolean,
+  reason: RegExp | null,
+])[] = [
+  ["counts with the authority and a name of the certificate", {}, true, null],
+  ["does not without the authority", {}, false, /unable to (?:verify|get)|self-signed/],
+  ["counts without the authority when nothing is verified", { ssl_verify: false }, false, null],
+  ["counts at an address by the server_name", { host: "127.0.0.1", server_name: "redis.internal" }, true, null],
+  ["does not by a server_name that the certificate lacks", { server_name: "other.internal" }, true, /altnames|Altname/],
+  ["does not at an address that the certificate lacks", { host: "127.0.0.1" }, true, /altnames|Altname|IP/],
+];
+
+describe("a Redis with a certificate of a private authority", () => {
+  for (const [what, members, trusts, reason] of cases) {
+    it(what, async () => {
+      const told: unknown[] = [];
+      const counters = new RedisCounters({
+        connect: connectBehind(guard, trusts ? [redis.authority] : []),
+        warn: (_message, facts) => void told.push(facts.reason),
+      });
+      const taken = Promise.resolve(counters.take([counter()], configWith(members)));
+      if (reason === null) assert.equal((await taken).admitted, true, String(told));
+      else {
+        await assert.rejects(taken);
+        assert.match(String(told[0]), reason);
+      }
+      await counters.close();
+    });
+  }
+
+  const limit = {
+    name: "rate-limiting",
+    config: {
+      minute: 5,
+      policy: "redis",
+      fault_tolerant: false,
+      redis: { host: "localhost", ssl: true, ssl_verify: true },
+    },
+  };
+  for (const [trusted, status] of [
+    [true, 503],
+    [false, 500],
+  ] as const) {
+    it(`is ${status === 500 ? "not " : ""}trusted by a node with${trusted ? "" : "out"} SLUICE_TRUSTED_CERTIFICATES`, async () => {
+      const redisAt = { ...limit.config.redis, port: redis.port };
+      const plugins = [{ ...limit, config: { ...limit.config, redis: redisAt } }];
+      writeFileSync(documentFile, JSON.stringify({ _format_version: "3.0", routes: [{ paths: ["/"] }], plugins }));
+      const node = await startNode({ SLUICE_TRUSTED_CERTIFICATES: trusted ? redis.authorityFile : "" });
+      try {
+        const answer = await fetch(`http://127.0.0.1:${node.proxy.port}/`);
+        // The route has no service: 503 is what comes after the limit has let the request through.
+        assert.equal(answer.status, status, await answer.text());
+        assert.equal(answer.headers.get("ratelimit-limit"), status === 503 ? "5" : null);
+      } finally {
+        await node.close();
+      }
+    });
+  }
+
+  it("keeps a node from starting when the file cannot be read or holds no certificate", async () => {
+    for (const file of [join(folder.path, "gone.pem"), redis.keyFile]) {
+      await assert.rejects(startNode({ SLUICE_TRUSTED_CERTIFICATES: file }), /^SettingsError: SLUICE_TRUSTED/);
+    }
+  });
+});
+
+async function startNode(env: Readonly<Record<string, string>>) {
+  const read = readSettings(gatewaySettings, {
+    SLUICE_SOURCE: "file",
+    SLUICE_FILE: documentFile,
+    SLUICE_PROXY_LISTEN: "127.0.0.1:0",
+    SLUICE_STATUS_LISTEN: "127.0.0.1:0",
+    SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+    ...env,
+  });
+  assert.ok(read.value, JSON.stringify(read.violations));
+  return startGateway({ settings: read.value, log: pino({ level: "silent" }) });
+}
