@@ -3,8 +3,9 @@
  * the model is for those who check, read and write: with Ajv and the YAML library it takes 10 MB.
  */
 export { describeViolation, describeWarnings } from "./document/describe.ts";
+export { type DividedText, divideText } from "./document/text/items.ts";
 export { hasEnded } from "./entities/credential.ts";
-export { collections } from "./entities/index.ts";
+export { collections, nameOf } from "./entities/index.ts";
 export type * from "./index.ts";
 export { normalizePath } from "./path.ts";
 export * from "./pem-files.ts";
@@ -13,6 +14,7 @@ export { periods } from "./plugins/rate-limiting.ts";
 export { compileRegex } from "./regex.ts";
 export * from "./settings/index.ts";
 export { adoptChange } from "./snapshot/adopt.ts";
+export { adoptEdit } from "./snapshot/adopt-edit.ts";
 export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";
 export { changeBetween } from "./snapshot/change.ts";
 export { emptySnapshot } from "./snapshot/make.ts";

@@ -7,9 +7,7 @@ import { basename, dirname } from "node:path";
 import type { loadText } from "@sluice/model";
 import {
   adoptChange,
-  type Change,
   type Checked,
-  collections,
   describeViolation,
   describeWarnings,
   type NodeState,
@@ -17,10 +15,14 @@ import {
   type Violation,
 } from "@sluice/model/serving";
 import { SettingsError } from "../settings/error.ts";
+import { EntityIds } from "./entity-ids.ts";
 import { createFileText } from "./file-text.ts";
+import { findEdit } from "./items.ts";
 import { lostProtection } from "./lost-protection.ts";
 import { createAsideReader } from "./read-aside.ts";
 import type { LoadedData } from "./read-file.ts";
+import { changeOf } from "./reading-change.ts";
+import { adoptFileEdit, knownOf, type ServedText } from "./served-text.ts";
 import type { Intake, Source, SourceLog } from "./source.ts";
 
 export interface FileOptions {
@@ -71,22 +73,6 @@ interface Delivered {
   readonly warnings: LoadedData["warnings"];
 }
 
-/** The change that puts all that there is, with the removal of what is not in it. */
-function withoutOthers(change: Change, previous: Snapshot): Change {
-  const gone = (held: ReadonlyMap<string, unknown>, stays: ReadonlySet<string>) =>
-    [...held.keys()].filter((id) => !stays.has(id));
-  const remove = collections.map((name) => {
-    const put = (change.put[name] ?? []) as readonly { readonly id: string }[];
-    return [name, gone(previous[name], new Set(put.map(({ id }) => id)))] as const;
-  });
-  const silent = gone(previous.endpoints, new Set(Object.keys(change.endpoints ?? {})));
-  return {
-    ...change,
-    remove: Object.fromEntries(remove),
-    endpoints: { ...change.endpoints, ...Object.fromEntries(silent.map((id) => [id, null])) },
-  };
-}
-
 function takenText(text: string, load: typeof loadText, known?: LoadedData): Taken {
   let loaded = known;
   return {
@@ -113,8 +99,8 @@ export function createFileSource(options: FileOptions): FileSource {
   let trouble: string | null = null;
   const fileText = createFileText(file);
   const reader = createAsideReader();
-  /** What the reader said of what is served; null: it was not the reader who read it. */
-  let digests: string | null = null;
+  /** The text that is served, where it is a large one: its next edit is compared with it. */
+  let served: ServedText | null = null;
   /** A text that takes protection from routes, and since when it has stood in the file. */
   let held: { readonly text: string; readonly since: number } | null = null;
   let heldTimer: NodeJS.Timeout | undefined;
@@ -161,7 +147,7 @@ export function createFileSource(options: FileOptions): FileSource {
     }
     if (stopped || text === null) return;
     if (held && held.text !== text) held = null;
-    const { violations, value } = await (text.length <= SHORT ? takeHere : takeAside)(intake, text);
+    const { violations, value } = await take(intake, text);
     if (held && violations) return;
     if (violations) {
       trouble = sentences(violations);
@@ -181,6 +167,13 @@ export function createFileSource(options: FileOptions): FileSource {
     log.info({ file, hash, revision }, "serving the file");
   }
 
+  async function take(intake: Intake, text: string): Promise<Checked<Delivered>> {
+    if (text.length <= SHORT) return takeHere(intake, text);
+    const edited = await takeEdit(intake, text);
+    // Those who ask what was `taken` need the whole text read, though it is served by now.
+    return edited === null || (keep && edited.value) ? takeAside(intake, text) : edited;
+  }
+
   async function takeHere(intake: Intake, text: string): Promise<Checked<Delivered>> {
     const load = await loadLoader();
     let loaded: LoadedData | undefined;
@@ -194,23 +187,44 @@ export function createFileSource(options: FileOptions): FileSource {
       return mustWait(text, previous, data.snapshot) ? WAITS : { value: data.snapshot };
     });
     if (violations) return { violations };
-    digests = null;
+    served = null;
     return { value: { state, loaded, warnings } };
   }
 
-  async function takeAside(intake: Intake, text: string): Promise<Checked<Delivered>> {
-    const { violations, value } = await reader.read({ text, file, before: digests, keep });
+  /** Null: the text as a whole must be read. */
+  async function takeEdit(intake: Intake, text: string): Promise<Checked<Delivered> | null> {
+    if (served === null) return null;
+    const edit = findEdit(served.text, text);
+    if (edit === null) return null;
+    const { removed, added, changed } = edit;
+    let read = await reader.edit({ added, changed, known: {} });
+    if (read && "wanted" in read) {
+      read = await reader.edit({ added, changed, known: knownOf(served, removed, read) });
+    }
+    if (read === null || "wanted" in read) return null;
+    const next = adoptFileEdit(served, { text, removed }, read);
+    if (next === null) return null;
+    const { violations, value: state } = await intake.update(revision + 1, (previous) =>
+      mustWait(text, previous, next.snapshot) ? WAITS : { value: next.snapshot },
+    );
     if (violations) return { violations };
-    const { change, kept } = value;
+    served = next;
+    return { value: { state, loaded: undefined, warnings: [] } };
+  }
+
+  async function takeAside(intake: Intake, text: string): Promise<Checked<Delivered>> {
+    const { violations, value } = await reader.read({ text, file, before: served?.hashes ?? null, keep });
+    if (violations) return { violations };
+    const { hash, hashes, ids, kept } = value;
     let loaded: LoadedData | undefined;
+    let snapshot: Snapshot | undefined;
     const taken = await intake.update(revision + 1, (previous) => {
-      const whole = digests === null ? withoutOthers(change, previous) : change;
-      const snapshot = adoptChange(previous, whole, value.hash);
+      snapshot = adoptChange(previous, changeOf(previous, value), hash);
       if (kept) loaded = { ...kept, snapshot };
       return mustWait(text, previous, snapshot) ? WAITS : { value: snapshot };
     });
     if (taken.violations) return taken;
-    digests = value.digests;
+    served = snapshot && ids ? { text, snapshot, hashes, ids: new EntityIds(ids) } : null;
     return { value: { state: taken.value, loaded, warnings: value.warnings } };
   }
 
@@ -253,7 +267,7 @@ export function createFileSource(options: FileOptions): FileSource {
     async deliver(text, snapshot, { saved }) {
       await into?.update(revision + 1, () => ({ value: snapshot }));
       revision += 1;
-      digests = null;
+      served = null;
       if (saved) fileText.know(text);
       trouble = null;
       hash = snapshot.hash;

@@ -16,14 +16,14 @@ const PART = 200;
 
 export function* inParts(read: Checked<Reading>): Iterable<Message> {
   if (read.violations) return yield { read };
-  const { change, ...rest } = read.value;
+  const { put, ...rest } = read.value;
   for (const collection of collections) {
-    const entities = (change.put[collection] ?? []) as readonly object[];
+    const entities = (put[collection] ?? []) as readonly object[];
     for (let at = 0; at < entities.length; at += PART) {
       yield { collection, entities: sharing(entities.slice(at, at + PART)) };
     }
   }
-  yield { read: { value: { change: { ...change, put: {} }, ...rest } } };
+  yield { read: { value: { ...rest, put: {} } } };
 }
 
 /**
@@ -59,6 +59,6 @@ export class Parts {
     if (read.violations) return read;
     const put = this.#put as Change["put"];
     this.#put = {};
-    return { value: { ...read.value, change: { ...read.value.change, put } } };
+    return { value: { ...read.value, put } };
   }
 }

@@ -7,11 +7,13 @@ import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";
 import type { Checked } from "@sluice/model";
 import { type Message, Parts } from "./parts.ts";
-import type { Reading, ReadRequest } from "./read-file.ts";
+import type { EditReading, EditRequest, Question, Reading, ReadRequest } from "./read-file.ts";
 
+/** One call at a time. Both reject when the process fails, or when it was ended. */
 export interface AsideReader {
-  /** One at a time. Rejects when the process fails, or when it was ended. */
   read(request: ReadRequest): Promise<Checked<Reading>>;
+  /** Null where the whole text must be read. */
+  edit(request: EditRequest): Promise<EditReading | Question | null>;
   /** Ends what is under way. */
   end(): Promise<void>;
 }
@@ -21,8 +23,11 @@ const LINGER = 5000;
 
 const ENDED = "the process that reads the file has ended";
 
+/** What the process says at the end of a call. */
+type Answer = Checked<Reading> | { readonly edit: EditReading | Question | null };
+
 interface Waiting {
-  resolve(read: Checked<Reading>): void;
+  resolve(answer: Answer): void;
   reject(error: Error): void;
 }
 
@@ -42,9 +47,10 @@ export function createAsideReader(): AsideReader {
       waiting?.reject(error);
     };
     const parts = new Parts();
-    started.on("message", (message) => {
-      const read = parts.take(message as unknown as Message);
-      if (read !== null) waiting?.resolve(read);
+    started.on("message", (told) => {
+      const message = told as unknown as Message | { readonly edit: EditReading | Question | null };
+      const answer = "edit" in message ? message : parts.take(message);
+      if (answer !== null) waiting?.resolve(answer);
     });
     started.on("error", fail);
     started.once("exit", () => fail(new Error(ENDED)));
@@ -62,25 +68,32 @@ export function createAsideReader(): AsideReader {
     await exited;
   }
 
+  async function call(request: { readonly read: ReadRequest } | { readonly edit: EditRequest }, linger: number) {
+    clearTimeout(timer);
+    reader ??= start();
+    const { channel } = reader;
+    reader.ref();
+    channel?.ref();
+    reader.send(request);
+    try {
+      return await new Promise<Answer>((resolve, reject) => {
+        waiting = { resolve, reject };
+      });
+    } finally {
+      waiting = undefined;
+      reader?.unref();
+      channel?.unref();
+      timer = setTimeout(end, linger).unref();
+    }
+  }
+
   return {
     async read(request) {
-      clearTimeout(timer);
-      reader ??= start();
-      const { channel } = reader;
-      reader.ref();
-      channel?.ref();
-      reader.send(request);
-      try {
-        return await new Promise((resolve, reject) => {
-          waiting = { resolve, reject };
-        });
-      } finally {
-        waiting = undefined;
-        reader?.unref();
-        channel?.unref();
-        // Nobody edits what is read for the first time.
-        timer = setTimeout(end, request.before === null ? 0 : LINGER).unref();
-      }
+      // Nobody edits what is read for the first time.
+      return (await call({ read: request }, request.before === null ? 0 : LINGER)) as Checked<Reading>;
+    },
+    async edit(request) {
+      return ((await call({ edit: request }, LINGER)) as { readonly edit: EditReading | Question | null }).edit;
     },
     end,
   };

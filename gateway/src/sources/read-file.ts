@@ -1,13 +1,22 @@
-/** From a declarative file's text to what differs from the text before, in plain data: a thread tells it another. */
+/** From a declarative file's text to what differs from the text before, in plain data: a process tells it another. */
 import {
+  type BucketHashes,
+  byId,
   type Change,
   type Checked,
+  type Collection,
   collections,
-  digestOf,
+  divideText,
+  type FlatDocument,
+  hashesOf,
+  type LoadedItems,
   type LoadedText,
+  loadItems,
   loadText,
   type Snapshot,
 } from "@sluice/model";
+import { type EntityId, EntityIds, idKey, type PackedIds } from "./entity-ids.ts";
+import { type EditedItems, itemsOf, listsOf } from "./items.ts";
 
 /** Without the places of everything in the text, which take more memory than all the rest. */
 export type LoadedData = Omit<LoadedText, "positionOf">;
@@ -16,67 +25,113 @@ export interface ReadRequest {
   readonly text: string;
   /** Named in faults. */
   readonly file: string;
-  /** What the reading before said of its entities; null: there is none, and all that there is counts as new. */
-  readonly before: string | null;
+  /** Of what is served; null: it is not known, and everything in the text is told. */
+  readonly before: BucketHashes | null;
   /** Whether the data that stands in the text is wanted too. */
   readonly keep: boolean;
 }
 
+/** Some items of a text, to be read without the others. */
+export interface EditRequest extends Pick<EditedItems, "added" | "changed"> {
+  /** Ids of what other items hold, by `idKey`, as far as it was asked for; null: it does not exist. */
+  readonly known: Readonly<Record<string, string | null>>;
+}
+
+export interface EditReading {
+  /** The entities of each item. */
+  readonly ids: PackedIds;
+  readonly put: LoadedItems["put"];
+}
+
+/** References of the items to what other items hold: collections, and ids or names. */
+export interface Question {
+  readonly wanted: readonly EntityId[];
+}
+
 export interface Reading {
-  /** From what `before` stands for. */
-  readonly change: Change;
+  /** What the buckets hold that differ from `before`. */
+  readonly put: Change["put"];
+  readonly endpoints: Readonly<
+    Record<string, Snapshot["endpoints"] extends ReadonlyMap<string, infer List> ? List : never>
+  >;
+  /** The buckets that differ; null: all. */
+  readonly places: ReadonlySet<number> | null;
   /** Of the snapshot. */
   readonly hash: string;
-  /** For the request after this one: the digests of all entities, as JSON. */
-  readonly digests: string;
+  /** For the request after this one. */
+  readonly hashes: BucketHashes;
+  /** Null when the text is not made of items. */
+  readonly ids: PackedIds | null;
   readonly kept: Omit<LoadedData, "snapshot"> | null;
   readonly warnings: LoadedData["warnings"];
 }
-
-const sections = [...collections, "endpoints"] as const;
-type Section = (typeof sections)[number];
-
-/** By section, then by id. */
-type Digests = Partial<Record<Section, Readonly<Record<string, string>>>>;
 
 export function readFileText({ text, file, before, keep }: ReadRequest): Checked<Reading> {
   const { value, violations } = loadText(text, { file });
   if (violations) return { violations };
   const { snapshot, positionOf: _, ...data } = value;
-  const digests = digestsOf(snapshot);
-  const change = changeFrom(before === null ? {} : (JSON.parse(before) as Digests), { snapshot, digests });
+  const hashes = hashesOf(snapshot);
+  const places =
+    before === null ? null : new Set(hashes.flatMap((hash, place) => (hash === before[place] ? [] : [place])));
+  const told = <Value>(map: ReadonlyMap<string, Value>) => [...map].filter(([id]) => places?.has(byId(id)) ?? true);
+  const put = Object.fromEntries(
+    collections.map((name) => [name, told<object>(snapshot[name]).map(([, entity]) => entity)]),
+  ) as Change["put"];
+  const endpoints = Object.fromEntries(told(snapshot.endpoints));
+  const ids = idsOfItems(text, data);
   return {
     value: {
-      change,
+      put,
+      endpoints,
+      places,
       hash: snapshot.hash,
-      digests: JSON.stringify(digests),
+      hashes,
+      ids,
       kept: keep ? data : null,
       warnings: data.warnings,
     },
   };
 }
 
-const digestsOf = (snapshot: Snapshot): Digests =>
-  Object.fromEntries(
-    sections.map((section) => [
-      section,
-      Object.fromEntries([...snapshot[section]].map(([id, value]) => [id, digestOf(value)])),
-    ]),
-  );
-
-interface Next {
-  readonly snapshot: Snapshot;
-  readonly digests: Digests;
+/** Null when the items have faults; who reads the whole text can say which. */
+export function readFileEdit({ added, changed, known }: EditRequest): EditReading | Question | null {
+  const wanted: EntityId[] = [];
+  const loaded = loadItems(changed, (collection, id) => {
+    const answer = known[idKey({ collection, id })];
+    if (answer === undefined) wanted.push({ collection, id });
+    return answer ?? undefined;
+  });
+  if (wanted.length > 0) return { wanted };
+  if (loaded === null) return null;
+  const { put, origins } = loaded;
+  return { put, ids: idsByItem(added, origins, (name) => put[name].map(({ id }) => id)) };
 }
 
-function changeFrom(before: Digests, { snapshot, digests }: Next): Change {
-  const put = (section: Section): readonly (readonly [string, object])[] =>
-    [...snapshot[section]].filter(([id]) => before[section]?.[id] !== digests[section]?.[id]);
-  const removed = (section: Section): readonly string[] =>
-    Object.keys(before[section] ?? {}).filter((id) => digests[section]?.[id] === undefined);
-  return {
-    put: Object.fromEntries(collections.map((name) => [name, put(name).map(([, entity]) => entity)])),
-    remove: Object.fromEntries(collections.map((name) => [name, removed(name)])),
-    endpoints: Object.fromEntries([...removed("endpoints").map((id) => [id, null] as const), ...put("endpoints")]),
-  } as Change;
+/** The entities of each item of a text; null when it cannot be divided into items. */
+function idsOfItems(text: string, { document, origins }: Pick<LoadedText, "document" | "origins">): PackedIds | null {
+  const divided = divideText(text);
+  const idOf = (entity: unknown) => (entity as { readonly id: string }).id.toLowerCase();
+  return divided && idsByItem(listsOf(itemsOf(divided)), origins, (name) => (document[name] ?? []).map(idOf));
+}
+
+/** An entity's origin begins with the list and the index of the item that holds it. */
+function idsByItem(
+  lists: EditedItems["added"],
+  origins: FlatDocument["origins"],
+  idsOf: (collection: Collection) => readonly string[],
+): PackedIds {
+  const begins = new Map<string | number | undefined, number>();
+  let length = 0;
+  for (const { collection, count } of lists) {
+    begins.set(collection, length);
+    length += count;
+  }
+  const held: EntityId[][] = Array.from({ length }, () => []);
+  for (const collection of collections) {
+    for (const [index, id] of idsOf(collection).entries()) {
+      const [list, item] = origins[collection][index] ?? [];
+      held[(begins.get(list) ?? 0) + Number(item)]?.push({ collection, id });
+    }
+  }
+  return EntityIds.of(held);
 }

@@ -28,8 +28,15 @@ type Members = Readonly<Record<string, unknown>>;
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** Flattens plain data in any of the document's forms. Data that is no document at all gives an empty one. */
-export function flattenDocument(data: unknown): FlatDocument {
+/** The id of an entity that the data does not have, by its id or its name. */
+export type KnownId = (collection: Collection, idOrName: string) => string | undefined;
+
+/**
+ * Flattens plain data in any of the document's forms. Data that is no document at all gives an empty one.
+ *
+ * @param known What references may name beside the entities of the data. Default: nothing.
+ */
+export function flattenDocument(data: unknown, known?: KnownId): FlatDocument {
   const raw = isRecord(data) ? data : {};
   const head = isRecord(data)
     ? checkHead(data)
@@ -38,7 +45,7 @@ export function flattenDocument(data: unknown): FlatDocument {
   const info = readDeckInfo(raw._info);
   const configs = readPluginConfigs(raw._plugin_configs);
   const legacy = raw._format_version === "1.1" || raw._format_version === "2.1";
-  const resolver = new Resolver({ legacy, info, configs });
+  const resolver = new Resolver({ legacy, info, configs, known });
 
   const flat: Partial<Record<Collection, readonly unknown[]>> = {};
   for (const collection of collections) {
@@ -60,6 +67,8 @@ interface Whole {
   readonly legacy: boolean;
   readonly info: DeckInfo;
   readonly configs: PluginConfigs;
+  /** What references may name beside the entities of the data. */
+  readonly known: KnownId | undefined;
 }
 
 /** Gives entities their ids and turns names into ids. Parents must come before what refers to them. */
@@ -106,7 +115,8 @@ class Resolver {
     const named = isRecord(value) && typeof value.id !== "string" ? nameOf(at.to, value) : value;
     if (typeof named !== "string" && inline.length === 0) return value;
     const name = String(named);
-    const id = this.#known.get(`${at.to}/${UUID.test(name) ? name.toLowerCase() : name}`);
+    const spelled = UUID.test(name) ? name.toLowerCase() : name;
+    const id = this.#known.get(`${at.to}/${spelled}`) ?? this.#whole.known?.(at.to, spelled);
     if (id !== undefined && inline.length === 0) return { id };
     const { singular } = entities[at.to];
     const message =

@@ -24,6 +24,7 @@ import { isRecord } from "../schema/walk.ts";
 import type { Checked, Violation } from "../violation.ts";
 import { readPlainJson } from "./json.ts";
 import { syntaxFaults } from "./syntax-faults.ts";
+import { divideText } from "./text/items.ts";
 
 const MAX_BYTES = 32 * 1024 * 1024;
 const MAX_DEPTH = 100;
@@ -48,7 +49,8 @@ export interface YamlOptions {
 
 /** Reads one document. Faults of syntax carry the parser's own sentence (or see `syntaxFaults`), with line and column. */
 export function readYaml(text: string, options: YamlOptions = {}): Checked<LocatedData> {
-  const data = Buffer.byteLength(text) > MAX_BYTES ? undefined : readPlainJson(text, MAX_DEPTH);
+  const isLarge = Buffer.byteLength(text) > MAX_BYTES;
+  const data = isLarge ? undefined : (readPlainJson(text, MAX_DEPTH) ?? readByItems(text));
   if (data === undefined) return readAsYaml(text, options);
   const start: Position = { ...(options.file !== undefined && { file: options.file }), line: 1, column: 1 };
   let located: LocatedData | undefined;
@@ -58,6 +60,45 @@ export function readYaml(text: string, options: YamlOptions = {}): Checked<Locat
     return located.positionOf(path);
   };
   return { value: { data, warnings: [], positionOf } };
+}
+
+/** Characters from which a text is read in parts, and characters of a part: what the parser holds of one is freed soon. */
+const LONG = 256 * 1024;
+const PART = 64 * 1024;
+
+/** Undefined when the text is not long, cannot be divided, or may have faults: `readAsYaml` says which. */
+function readByItems(text: string): object | undefined {
+  if (text.length < LONG) return undefined;
+  const divided = divideText(text);
+  if (divided === null) return undefined;
+  const head = readWithoutWarnings(divided.head);
+  if (!isRecord(head)) return undefined;
+  const data: Record<string, unknown> = { ...head };
+  for (const { collection, starts, end } of divided.lists) {
+    if (data[collection] !== null) return undefined;
+    const items: unknown[] = [];
+    for (let index = 0; index < starts.length; ) {
+      const from = starts[index] ?? 0;
+      while (++index < starts.length && (starts[index] ?? 0) - from < PART);
+      const part = readItems(text.slice(from, starts[index] ?? end));
+      if (part === undefined) return undefined;
+      for (const item of part) items.push(item);
+    }
+    data[collection] = items;
+  }
+  return data;
+}
+
+/** Some items of one list as `divideText` found them. Undefined when they have faults or cannot be read by themselves. */
+export function readItems(lines: string): readonly unknown[] | undefined {
+  const data = readWithoutWarnings(lines);
+  return Array.isArray(data) ? data : undefined;
+}
+
+/** Undefined for a text with faults, or with warnings: they name places in the whole text. */
+export function readWithoutWarnings(text: string): unknown {
+  const { value } = readAsYaml(text);
+  return value === undefined || value.warnings.length > 0 ? undefined : value.data;
 }
 
 /** The same, of JSON too by the rules of YAML. */

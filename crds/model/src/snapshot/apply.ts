@@ -5,21 +5,20 @@
  * Entities stand in the order of their ids, so that equal content looks the same whatever the way it came.
  */
 import { type CheckOptions, checkEntity } from "../check/index.ts";
-import type { Change, Document, Endpoint } from "../document.ts";
+import type { Change, Document } from "../document.ts";
 import { type Collection, collections } from "../entities/index.ts";
 import { perCollection } from "../entities/per-collection.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Checked, Violation } from "../violation.ts";
-import { BucketMap, byId } from "./bucket-map.ts";
+import { combine, type Removals } from "./combine.ts";
 import { checkEndpoints } from "./endpoints.ts";
 import { digestOf } from "./hash.ts";
 import { type Held, hold, type Put } from "./held.ts";
-import { type Draft, findDangling, findStranded } from "./integrity.ts";
 import { isClosedHere, protectsAlike } from "./last-valid-plugin.ts";
-import { carryOn } from "./lookup.ts";
-import { type Maps, makeSnapshot } from "./make.ts";
-import { findClashes, sameIdentity } from "./uniqueness.ts";
+import { carryOn, type Lookups, lookupOf } from "./lookup.ts";
+import { makeSnapshot } from "./make.ts";
+import { sameIdentity } from "./uniqueness.ts";
 
 export type ApplyOptions = Pick<CheckOptions, "database" | "closePlugins">;
 
@@ -29,11 +28,15 @@ export type ApplyOptions = Pick<CheckOptions, "database" | "closePlugins">;
  * `["_sluice", "endpoints", id, ...]` for addresses. An entity without timestamps gets 0: nothing depends on a clock.
  */
 export function applyChange(previous: Snapshot, change: Change, options: ApplyOptions = {}): Checked<Snapshot> {
-  return advance({ previous, change, options }, (collection) => {
-    const ids = change.remove[collection] ?? [];
-    return new Map(ids.map((id, index) => [id.toLowerCase(), ["remove", collection, index]]));
-  });
+  return advance({ previous, change, options }, removalsOf(change));
 }
+
+const removalsOf =
+  ({ remove }: Change): Removals =>
+  (collection) => {
+    const ids = remove[collection] ?? [];
+    return new Map(ids.map((id, index) => [id.toLowerCase(), ["remove", collection, index]]));
+  };
 
 /** Applies a whole flat document: what it does not have is removed. Paths start in the document. */
 export function applyDocument(previous: Snapshot, document: Document, options: ApplyOptions = {}): Checked<Snapshot> {
@@ -44,13 +47,9 @@ export function applyDocument(previous: Snapshot, document: Document, options: A
     remove: {},
     endpoints: { ...endpoints, ...Object.fromEntries(stale.map((id) => [id, null])) },
   };
-  return advance({ previous, change, options }, (collection) => {
-    return new Map([...previous[collection].keys()].map((id) => [id, [collection]]));
-  });
+  const removals: Removals = (collection) => new Map([...previous[collection].keys()].map((id) => [id, [collection]]));
+  return advance({ previous, change, options }, removals);
 }
-
-/** The ids to remove from a collection, each with the path that names it in violations. */
-type Removals = (collection: Collection) => ReadonlyMap<string, Violation["path"]>;
 
 interface Advance {
   readonly previous: Snapshot;
@@ -60,32 +59,15 @@ interface Advance {
 
 function advance({ previous, change, options }: Advance, removals: Removals): Checked<Snapshot> {
   const { puts, faulty, violations: faults } = checkPuts({ previous, change, options });
+  const lookups: Lookups = (collection) => lookupOf(collection, previous[collection]);
   const endpoints = checkEndpoints(change.endpoints);
-
-  const steps = perCollection((collection) => step(previous[collection], puts[collection], removals(collection)));
-  const next = perCollection((collection) => steps[collection].next);
-  const gone = perCollection((collection) => steps[collection].gone);
-  const draft: Draft = { previous, puts, faulty, next, gone };
-  const homeless = [...endpoints.lists]
-    .filter(([id, list]) => list !== null && !next.services.has(id) && !faulty.services.has(id))
-    .map(([id]) => ({
-      path: ["_sluice", "endpoints", id],
-      message: `invalid reference 'endpoints: ${id}' (no such entry in 'services')`,
-    }));
-  const violations = [
-    ...faults,
-    ...endpoints.violations,
-    ...findDangling(draft),
-    ...findStranded(draft),
-    ...findClashes(draft),
-    ...homeless,
-  ];
-  if (violations.length > 0) return { violations };
-
-  const dropped = [...gone.services.keys()].map((id): [string, null] => [id, null]);
-  const addresses = stepEndpoints(previous.endpoints, [...endpoints.lists, ...dropped]);
-  for (const collection of collections) carryOn(collection, previous[collection], next[collection]);
-  return { value: makeSnapshot(previous, { ...next, endpoints: addresses } as Maps) };
+  const { maps, violations } = combine({ previous, puts, faulty, endpoints: endpoints.lists, removals, lookups });
+  const all = [...faults, ...endpoints.violations, ...violations];
+  if (all.length > 0) return { violations: all };
+  for (const collection of collections) {
+    carryOn(collection, previous[collection], maps[collection] as ReadonlyMap<string, Held>);
+  }
+  return { value: makeSnapshot(previous, maps) };
 }
 
 function checkPuts({ previous, change, options }: Advance) {
@@ -131,38 +113,3 @@ function checkItems(collection: Collection, { items, held, options }: Items) {
 
 const same = (before: Held | undefined, now: Held): Held =>
   before !== undefined && digestOf(before) === digestOf(now) ? before : now;
-
-function step(held: ReadonlyMap<string, Held>, puts: readonly Put[], removed: ReadonlyMap<string, Violation["path"]>) {
-  const put = new Set(puts.map(({ entity }) => entity.id));
-  const gone = new Map([...removed].filter(([id]) => held.has(id) && !put.has(id)));
-  const changes: (readonly [string, Held | undefined])[] = [
-    ...[...gone.keys()].map((id) => [id, undefined] as const),
-    ...puts.map(({ entity }) => [entity.id, entity] as const),
-  ];
-  return { next: changed(held, changes), gone };
-}
-
-/** The map itself when nothing changes. */
-function changed<Value>(
-  held: ReadonlyMap<string, Value>,
-  changes: readonly (readonly [string, Value | undefined])[],
-): ReadonlyMap<string, Value> {
-  const before = BucketMap.of(held, byId);
-  const after = before.with(changes);
-  return after === before ? held : after;
-}
-
-function stepEndpoints(
-  held: Snapshot["endpoints"],
-  lists: readonly (readonly [string, readonly Endpoint[] | null])[],
-): Snapshot["endpoints"] {
-  const same = (before: readonly Endpoint[] | undefined, list: readonly Endpoint[]) =>
-    before !== undefined && digestOf(before) === digestOf(list);
-  return changed(
-    held,
-    lists.map(([id, list]) => {
-      const before = held.get(id);
-      return [id, list === null ? undefined : same(before, list) ? before : list] as const;
-    }),
-  );
-}

@@ -97,6 +97,11 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
     return this.buckets[this.place(key) >> this.#shift]?.has(key) ?? false;
   }
 
+  /** The entries whose keys have this place. */
+  at(place: number): readonly (readonly [string, Value])[] {
+    return [...(this.buckets[place >> this.#shift] ?? none)].filter(([key]) => this.place(key) === place);
+  }
+
   *entries(): MapIterator<[string, Value]> {
     for (const bucket of this.buckets) if (bucket.size > 0) yield* bucket;
   }

@@ -70,8 +70,29 @@ export function updateTree(tree: HashTree, leaves: Iterable<Leaf>): HashTree {
 
 export const rootOf = (tree: HashTree): string => hashAll(tree);
 
+/**
+ * The hashes of all buckets: what is kept of a tree where the digests of a hundred thousand entities would take too much
+ * memory. `byId` names the bucket of an id.
+ */
+export type BucketHashes = readonly string[];
+
+export const bucketHashesOf = (tree: HashTree): BucketHashes =>
+  tree.flatMap(({ buckets }) => buckets.map((bucket) => bucket.hash));
+
+/** @param content All values of the bucket, by section and id: `routes/<id>`. */
+export const bucketHashOf = (content: ReadonlyMap<string, object>): string =>
+  hashBucket(new Map([...content].map(([key, value]) => [key, digestOf(value)])));
+
+/** What `rootOf` says of the tree that has these buckets. */
+export const rootOfBuckets = (hashes: BucketHashes): string =>
+  hashAll(
+    Array.from({ length: FAN }, (_, page) => ({
+      hash: hashPage(hashes.slice(page * FAN, (page + 1) * FAN).map((bucket) => ({ hash: bucket }))),
+    })),
+  );
+
 /** A page of which everything was taken out has the hash of one that never had anything. */
-const hashPage = (buckets: readonly Bucket[]): string =>
+const hashPage = (buckets: readonly { readonly hash: string }[]): string =>
   buckets.every((bucket) => bucket.hash === "") ? "" : hashAll(buckets);
 
 const hashAll = (parts: readonly { readonly hash: string }[]): string =>

@@ -4,11 +4,13 @@ import type { PerCollection } from "../entities/per-collection.ts";
 import { references } from "../entities/references.ts";
 import type { Violation } from "../violation.ts";
 import { type Held, type Put, referred } from "./held.ts";
-import { lookupOf, referenceKey } from "./lookup.ts";
+import { type Lookups, referenceKey } from "./lookup.ts";
 
 export interface Draft {
   /** All entities as they were. */
   readonly previous: PerCollection<ReadonlyMap<string, Held>>;
+  /** Of what was. */
+  readonly lookups: Lookups;
   /** All entities as they will be. */
   readonly next: PerCollection<ReadonlyMap<string, Held>>;
   readonly puts: PerCollection<readonly Put[]>;
@@ -38,7 +40,7 @@ export function findStranded(draft: Draft): readonly Violation[] {
   return collections.flatMap((collection) => {
     const leaving = references[collection].filter(({ to }) => draft.gone[to].size > 0);
     if (leaving.length === 0) return [];
-    const { referrers } = lookupOf(collection, draft.previous[collection]);
+    const { referrers } = draft.lookups(collection);
     const released = releasedBy(collection, draft);
     return leaving.flatMap(({ member, to }) =>
       [...draft.gone[to]].flatMap(([id, path]) => {

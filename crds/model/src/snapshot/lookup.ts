@@ -10,8 +10,16 @@ import { type Held, referred } from "./held.ts";
 
 export interface Lookup {
   /** Entities by what they claim (`claimKey`). */
-  readonly holders: BucketMap<readonly Held[]>;
+  readonly holders: Pick<ReadonlyMap<string, readonly Held[]>, "get">;
   /** How many refer to an entity (`referenceKey`). */
+  readonly referrers: Pick<ReadonlyMap<string, number>, "get">;
+}
+
+/** Gives the lookup of a collection as it was before a change. */
+export type Lookups = (collection: Collection) => Lookup;
+
+interface KeptLookup {
+  readonly holders: BucketMap<readonly Held[]>;
   readonly referrers: BucketMap<number>;
 }
 
@@ -19,17 +27,47 @@ export const claimKey = (index: number, value: string): string => `${index} ${va
 
 export const referenceKey = (member: string, id: string): string => `${member} ${id}`;
 
-const empty: Lookup = { holders: new BucketMap(byHash), referrers: new BucketMap(byHash) };
+const empty: KeptLookup = { holders: new BucketMap(byHash), referrers: new BucketMap(byHash) };
 
 /** By the collection's map, which never changes. */
-const known = new WeakMap<ReadonlyMap<string, Held>, Lookup>();
+const known = new WeakMap<ReadonlyMap<string, Held>, KeptLookup>();
 
-export function lookupOf(collection: Collection, map: ReadonlyMap<string, Held>): Lookup {
+export function lookupOf(collection: Collection, map: ReadonlyMap<string, Held>): KeptLookup {
   const before = known.get(map);
   if (before) return before;
   const made = advanced(collection, empty, { before: new Map(), after: map });
   known.set(map, made);
   return made;
+}
+
+/** A lookup for the claims of these entities and for references to these ids, by one pass over the map. Keeps nothing. */
+export function scanLookup(
+  collection: Collection,
+  map: ReadonlyMap<string, Held>,
+  wanted: { readonly claimants: readonly Held[]; readonly ids: ReadonlySet<string> },
+): Lookup {
+  const holders = new Map<string, Held[]>();
+  const referrers = new Map<string, number>();
+  for (const [index, { claimed }] of claims[collection].entries()) {
+    for (const entity of wanted.claimants) {
+      const value = claimed(entity);
+      if (value !== undefined) holders.set(claimKey(index, value), []);
+    }
+    if (holders.size === 0) continue;
+    for (const entity of map.values()) {
+      const value = claimed(entity);
+      if (value !== undefined) holders.get(claimKey(index, value))?.push(entity);
+    }
+  }
+  for (const { member } of wanted.ids.size === 0 ? [] : references[collection]) {
+    for (const entity of map.values()) {
+      const id = referred(entity, member);
+      if (id === undefined || !wanted.ids.has(id)) continue;
+      const key = referenceKey(member, id);
+      referrers.set(key, (referrers.get(key) ?? 0) + 1);
+    }
+  }
+  return { holders, referrers };
 }
 
 /** One map follows from the other: so does what is known of it. */
@@ -43,7 +81,7 @@ interface Step {
   readonly after: ReadonlyMap<string, Held>;
 }
 
-function advanced(collection: Collection, { holders, referrers }: Lookup, { before, after }: Step): Lookup {
+function advanced(collection: Collection, { holders, referrers }: KeptLookup, { before, after }: Step): KeptLookup {
   const held = new Map<string, readonly Held[] | undefined>();
   const counts = new Map<string, number | undefined>();
   const holdersOf = (key: string) => (held.has(key) ? held.get(key) : holders.get(key)) ?? [];

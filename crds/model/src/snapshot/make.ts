@@ -3,7 +3,18 @@ import { collections } from "../entities/index.ts";
 import { perCollection } from "../entities/per-collection.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { BucketMap, byId, differences } from "./bucket-map.ts";
-import { digestOf, emptyTree, type HashTree, type Leaf, rootOf, updateTree } from "./hash.ts";
+import {
+  type BucketHashes,
+  bucketHashesOf,
+  bucketHashOf,
+  digestOf,
+  emptyTree,
+  type HashTree,
+  type Leaf,
+  rootOf,
+  rootOfBuckets,
+  updateTree,
+} from "./hash.ts";
 
 /** What a snapshot holds, beside its hash. */
 export type Maps = Omit<Snapshot, "hash">;
@@ -50,5 +61,38 @@ function difference(from: Maps, to: Maps): readonly Leaf[] {
       id: key,
       digest: after === undefined ? null : digestOf(after),
     })),
+  );
+}
+
+/** For `makeSnapshotLean` after this snapshot. */
+export const hashesOf = (snapshot: Snapshot): BucketHashes => bucketHashesOf(treeOf(snapshot));
+
+/** A snapshot and the hashes of its buckets. */
+export interface HashedSnapshot {
+  readonly snapshot: Snapshot;
+  readonly hashes: BucketHashes;
+}
+
+/**
+ * The same as `makeSnapshot`, without a tree: it costs the buckets that differ, and keeps nothing but their hashes. For a
+ * node that serves many entities and changes few.
+ */
+export function makeSnapshotLean({ snapshot: previous, hashes: before }: HashedSnapshot, maps: Maps): HashedSnapshot {
+  const changed = sections.flatMap((section) => differences<object>(previous[section], maps[section]));
+  if (changed.length === 0) return { snapshot: previous, hashes: before };
+  const hashes = before.slice();
+  for (const place of new Set(changed.map(({ key }) => byId(key))))
+    hashes[place] = bucketHashOf(contentAt(maps, place));
+  return { snapshot: Object.freeze({ hash: rootOfBuckets(hashes), ...maps }), hashes };
+}
+
+/** All that a bucket of the hash tree holds. */
+function contentAt(maps: Maps, place: number): ReadonlyMap<string, object> {
+  return new Map(
+    sections.flatMap((section) =>
+      BucketMap.of<object>(maps[section], byId)
+        .at(place)
+        .map(([id, value]) => [`${section}/${id}`, value] as const),
+    ),
   );
 }

@@ -4,22 +4,22 @@ import type { PerCollection } from "../entities/per-collection.ts";
 import type { Violation } from "../violation.ts";
 import { type Claim, claims } from "./claims.ts";
 import type { Held, Put } from "./held.ts";
-import { claimKey, lookupOf } from "./lookup.ts";
+import { claimKey, type Lookups } from "./lookup.ts";
 
 interface Step {
-  readonly previous: PerCollection<ReadonlyMap<string, Held>>;
+  readonly lookups: Lookups;
   readonly puts: PerCollection<readonly Put[]>;
   /** Ids that were there and will not be. */
   readonly gone: PerCollection<ReadonlyMap<string, unknown>>;
 }
 
 /** Put entities that claim what another one has, before or in the same change. */
-export function findClashes({ previous, puts, gone }: Step): readonly Violation[] {
+export function findClashes({ lookups, puts, gone }: Step): readonly Violation[] {
   return collections.flatMap((collection) => {
     const put = puts[collection];
     if (put.length === 0) return [];
     const ids = new Set(put.map(({ entity }) => entity.id));
-    const { holders } = lookupOf(collection, previous[collection]);
+    const { holders } = lookups(collection);
     return claims[collection].flatMap((claim, index) => {
       const staysWith = (value: string) =>
         (holders.get(claimKey(index, value)) ?? []).filter(({ id }) => !ids.has(id) && !gone[collection].has(id));

@@ -1,0 +1,85 @@
+/** What a checked change makes of the maps of a snapshot, and whether all entities still fit together. */
+import type { Endpoint } from "../document.ts";
+import type { Collection } from "../entities/index.ts";
+import { type PerCollection, perCollection } from "../entities/per-collection.ts";
+import type { Snapshot } from "../snapshot.ts";
+import type { Violation } from "../violation.ts";
+import { BucketMap, byId } from "./bucket-map.ts";
+import { digestOf } from "./hash.ts";
+import type { Held, Put } from "./held.ts";
+import { type Draft, findDangling, findStranded } from "./integrity.ts";
+import type { Lookups } from "./lookup.ts";
+import type { Maps } from "./make.ts";
+import { findClashes } from "./uniqueness.ts";
+
+/** The ids to remove from a collection, each with the path that names it in violations. */
+export type Removals = (collection: Collection) => ReadonlyMap<string, Violation["path"]>;
+
+export interface CheckedChange {
+  readonly previous: Snapshot;
+  readonly puts: PerCollection<readonly Put[]>;
+  /** Ids of entities that the change puts and that have faults. */
+  readonly faulty: PerCollection<ReadonlySet<string>>;
+  readonly removals: Removals;
+  /** Addresses by service id; null removes. */
+  readonly endpoints: ReadonlyMap<string, readonly Endpoint[] | null>;
+  readonly lookups: Lookups;
+}
+
+/** The maps after the change; they count only without violations. */
+export function combine({ previous, puts, faulty, removals, endpoints, lookups }: CheckedChange) {
+  const steps = perCollection((collection) => step(previous[collection], puts[collection], removals(collection)));
+  const next = perCollection((collection) => steps[collection].next);
+  const gone = perCollection((collection) => steps[collection].gone);
+  const draft: Draft = { previous, lookups, puts, faulty, next, gone };
+  const homeless = [...endpoints]
+    .filter(([id, list]) => list !== null && !next.services.has(id) && !faulty.services.has(id))
+    .map(([id]) => ({
+      path: ["_sluice", "endpoints", id],
+      message: `invalid reference 'endpoints: ${id}' (no such entry in 'services')`,
+    }));
+  const violations: readonly Violation[] = [
+    ...findDangling(draft),
+    ...findStranded(draft),
+    ...findClashes(draft),
+    ...homeless,
+  ];
+  const dropped = [...gone.services.keys()].map((id): [string, null] => [id, null]);
+  const addresses = stepEndpoints(previous.endpoints, [...endpoints, ...dropped]);
+  return { maps: { ...next, endpoints: addresses } as Maps, violations };
+}
+
+function step(held: ReadonlyMap<string, Held>, puts: readonly Put[], removed: ReadonlyMap<string, Violation["path"]>) {
+  const put = new Set(puts.map(({ entity }) => entity.id));
+  const gone = new Map([...removed].filter(([id]) => held.has(id) && !put.has(id)));
+  const changes: (readonly [string, Held | undefined])[] = [
+    ...[...gone.keys()].map((id) => [id, undefined] as const),
+    ...puts.map(({ entity }) => [entity.id, entity] as const),
+  ];
+  return { next: changed(held, changes), gone };
+}
+
+/** The map itself when nothing changes. */
+function changed<Value>(
+  held: ReadonlyMap<string, Value>,
+  changes: readonly (readonly [string, Value | undefined])[],
+): ReadonlyMap<string, Value> {
+  const before = BucketMap.of(held, byId);
+  const after = before.with(changes);
+  return after === before ? held : after;
+}
+
+function stepEndpoints(
+  held: Snapshot["endpoints"],
+  lists: readonly (readonly [string, readonly Endpoint[] | null])[],
+): Snapshot["endpoints"] {
+  const same = (before: readonly Endpoint[] | undefined, list: readonly Endpoint[]) =>
+    before !== undefined && digestOf(before) === digestOf(list);
+  return changed(
+    held,
+    lists.map(([id, list]) => {
+      const before = held.get(id);
+      return [id, list === null ? undefined : same(before, list) ? before : list] as const;
+    }),
+  );
+}

@@ -1,0 +1,62 @@
+/** The text of a large file that a node serves, and how the node takes over an edit of it. */
+import {
+  adoptEdit,
+  type BucketHashes,
+  type Collection,
+  collections,
+  nameOf,
+  type Snapshot,
+} from "@sluice/model/serving";
+import { type EntityId, EntityIds, idKey, type Range } from "./entity-ids.ts";
+import type { EditReading, Question } from "./read-file.ts";
+
+export interface ServedText {
+  readonly text: string;
+  readonly snapshot: Snapshot;
+  readonly hashes: BucketHashes;
+  /** The entities of each item, in the order of the text. */
+  readonly ids: EntityIds;
+}
+
+/** What the edit's items refer to, by `idKey`: ids by ids or names. Null: only an item that is gone held it, or none. */
+export function knownOf(
+  { snapshot, ids }: ServedText,
+  removed: Range,
+  { wanted }: Question,
+): Record<string, string | null> {
+  const left = new Set(ids.slice(removed).map(idKey));
+  const find = (collection: Collection, idOrName: string): string | undefined => {
+    if (snapshot[collection].has(idOrName)) return idOrName;
+    const entities: ReadonlyMap<string, { readonly id: string }> = snapshot[collection];
+    return entities.values().find((entity) => nameOf(collection, entity) === idOrName)?.id;
+  };
+  const known: Record<string, string | null> = {};
+  for (const { collection, id: idOrName } of wanted) {
+    const key = idKey({ collection, id: idOrName });
+    if (Object.hasOwn(known, key)) continue;
+    const id = find(collection, idOrName);
+    known[key] = id === undefined || left.has(idKey({ collection, id })) ? null : id;
+  }
+  return known;
+}
+
+/** Null when the edit does not fit to the other items: who reads the whole text can say why. */
+export function adoptFileEdit(
+  served: ServedText,
+  { text, removed }: { readonly text: string; readonly removed: Range },
+  { put, ids: packed }: EditReading,
+): ServedText | null {
+  const ids = new EntityIds(packed);
+  const stays = new Set(ids.all().map(idKey));
+  const held = served.ids.slice(removed);
+  // One entity in two items would be put once here.
+  const known = new Set(held.map(idKey));
+  const isElsewhere = ({ collection, id }: EntityId) => served.snapshot[collection].has(id);
+  if (ids.all().some((one) => !known.has(idKey(one)) && isElsewhere(one))) return null;
+  const gone = held.filter((one) => !stays.has(idKey(one)));
+  const idsIn = (name: Collection): readonly string[] =>
+    gone.filter(({ collection }) => collection === name).map(({ id }: EntityId) => id);
+  const remove = Object.fromEntries(collections.map((name) => [name, idsIn(name)])) as Record<Collection, string[]>;
+  const next = adoptEdit(served, { put, remove });
+  return next && { text, ...next, ids: served.ids.replace(removed, ids) };
+}
