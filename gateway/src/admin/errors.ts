@@ -33,7 +33,8 @@ export const unsupportedType = () => plain(415, "Unsupported media type");
 export const unparsable = () => badRequest("Cannot parse JSON body");
 export const unexpected = () => plain(500, "An unexpected error occurred");
 /** Kong's clients try again after a 500, and only then. */
-export const storeUnavailable = (message: string) => coded(500, 8, "database error", { message });
+export const storeUnavailable = (message: string) => plain(500, message);
+export const databaseUnavailable = (message: string) => coded(500, 8, "database error", { message });
 
 export const invalidEntity = (violations: readonly Violation[]) =>
   new HttpError(400, { ...schemaViolation(violations) });

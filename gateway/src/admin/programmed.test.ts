@@ -79,22 +79,15 @@ describe("the admin listener", () => {
       assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409, 409, 409]);
     }));
 
-  test("says that the store is away, and no more, and goes on when it is back", () =>
+  test("says why the store is away, and goes on when it is back", () =>
     using(async (rig) => {
       await rm(rig.directory, { recursive: true });
       const form = "name=users&host=a";
       const { status, body } = await rig.ask("POST", "/services", { form });
-      assert.deepEqual(
-        [status, body],
-        [
-          500,
-          {
-            code: 8,
-            name: "database error",
-            message: "the resources cannot be read or written: the log of the admin listener says why",
-          },
-        ],
-      );
+      assert.equal(status, 500);
+      assert.deepEqual(Object.keys(body as object), ["message"]);
+      const { message } = body as { message: string };
+      assert.match(message, /^the resources cannot be read or written: ENOENT: no such file or directory, /);
       await mkdir(rig.directory);
       assert.equal((await rig.ask("POST", "/services", { form })).status, 201);
     }));

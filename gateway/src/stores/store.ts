@@ -131,5 +131,10 @@ export interface Store {
 
 /** Entities cannot be read or written for now. The message is for people; what lies behind it is the cause. */
 export class Unavailable extends Error {
-  override readonly name = "Unavailable";
+  override readonly name: string = "Unavailable";
+}
+
+/** The same of a database, which Kong's clients know by a code of its own. */
+export class DatabaseUnavailable extends Unavailable {
+  override readonly name = "DatabaseUnavailable";
 }

@@ -76,9 +76,16 @@ export async function writeAtomically(
     await renamed(temporary, target);
   } catch (error) {
     rmSync(temporary, { force: true });
-    throw error;
+    throw withPath(error, path);
   }
   if (durable) await syncFolder(dirname(target));
+}
+
+/** Calls on an open file, such as the one that finds the disk full, say what failed and not on which file. */
+function withPath(error: unknown, path: string): unknown {
+  const { syscall, path: told } = error as NodeJS.ErrnoException;
+  if (error instanceof Error && syscall !== undefined && told === undefined) error.message += ` '${path}'`;
+  return error;
 }
 
 /** Durable, too. Rejects when there is no such file. */

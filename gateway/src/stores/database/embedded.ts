@@ -13,6 +13,7 @@ import {
 import { dataOf, lockFolder } from "./embedded-folder.ts";
 import { type Call, type Said, type Start, together } from "./embedded-protocol.ts";
 import { keepUp } from "./embedded-upkeep.ts";
+import { tellsOfServer } from "./reason.ts";
 
 export interface EmbeddedOptions {
   /** Where the files live; made when it is missing. In memory when unset: what is written ends with the process. */
@@ -66,7 +67,14 @@ export async function openEmbedded({
     const one = waiting.get(said.id);
     waiting.delete(said.id);
     if ("rows" in said) one?.resolve(said.rows);
-    else one?.reject(said.facts ? new DatabaseFault(said.failure, said.facts) : new DatabaseUnreachable(said.failure));
+    else one?.reject(faultOf(said));
+  }
+
+  /** Postgres names its files by their place in the folder. */
+  function faultOf({ failure, facts }: Extract<Said, { failure: string }>): Error {
+    const place = folder === undefined ? "" : ` (in ${folder})`;
+    if (facts) return new DatabaseFault(tellsOfServer(facts.code) ? `${failure}${place}` : failure, facts);
+    return new DatabaseUnreachable(`the embedded database gives no answer: ${failure}${place}`);
   }
 
   const send = together((calls: readonly Call[]) => worker.postMessage(calls));

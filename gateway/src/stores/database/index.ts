@@ -1,6 +1,6 @@
 /** The store over a database: Postgres, or the embedded one. */
 import type { WaitAnswer } from "@sluice/model";
-import { type Store, Unavailable } from "../store.ts";
+import { DatabaseUnavailable, type Store } from "../store.ts";
 import type { Database } from "./driver.ts";
 import { groupWrites } from "./group.ts";
 import { isUnavailable, reasonOf } from "./reason.ts";
@@ -54,5 +54,5 @@ export function createDatabaseStore({ database, awaitRevision }: DatabaseStoreOp
 }
 
 function explain(error: unknown): never {
-  throw isUnavailable(error) ? new Unavailable(reasonOf(error), { cause: error }) : error;
+  throw isUnavailable(error) ? new DatabaseUnavailable(reasonOf(error), { cause: error }) : error;
 }

@@ -11,6 +11,7 @@ import {
 } from "./driver.ts";
 import { factsOf } from "./fault-facts.ts";
 import { createListener } from "./postgres-listener.ts";
+import { tellsOfServer, withAdvice } from "./reason.ts";
 
 export interface PostgresOptions {
   readonly host: string;
@@ -29,9 +30,6 @@ export interface PostgresOptions {
   readonly onLost?: (reason: string) => void;
 }
 
-/** SQLSTATE classes and codes that tell of the server's state, not of the statement. */
-const UNREACHABLE = /^(08|57P|53|28|3D)|^(57014|25006)$/;
-
 /** Connects on first use. */
 export function openPostgres(options: PostgresOptions): Database {
   const { schema = DEFAULT_SCHEMA, onLost = () => undefined } = options;
@@ -48,8 +46,9 @@ export function openPostgres(options: PostgresOptions): Database {
   function refusal(error: unknown): Error {
     const facts = factsOf(error);
     const message = messageOf(error);
-    if (facts && !UNREACHABLE.test(facts.code)) return new DatabaseFault(message, facts);
-    trouble = `the database at ${options.host}:${options.port} gives no answer: ${message}`;
+    if (facts && !tellsOfServer(facts.code)) return new DatabaseFault(message, facts);
+    const state = facts && !/^(08|57)/.test(facts.code) ? "cannot be used for now" : "gives no answer";
+    trouble = `the database at ${options.host}:${options.port} ${state}: ${facts ? withAdvice(message, facts.code) : message}`;
     return new DatabaseUnreachable(trouble, { cause: error });
   }
 

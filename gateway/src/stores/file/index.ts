@@ -3,6 +3,7 @@ import { Edited, writeAtomically } from "@sluice/crds/atomic";
 import type { FileSource } from "../../sources/file.ts";
 import type { LoadedData } from "../../sources/read-file.ts";
 import { type Effect, type Outcome, type Store, Unavailable, type Write } from "../store.ts";
+import { systemReason } from "../system-error.ts";
 import { createTables, find, list, type Placed, type Tables } from "../tables/index.ts";
 import { type Applied, applyWrites, type Content } from "./apply.ts";
 import { editTree, type Touched } from "./edit.ts";
@@ -138,8 +139,8 @@ function stateOf(text: string, loaded: LoadedData): State {
 /** What a system says of a file is no secret; a bug stays what it is. */
 function unavailable(file: string, error: unknown): unknown {
   if (error instanceof Edited) return new Unavailable(`${file} is being edited over and over: try again`);
-  const code = (error as { readonly code?: unknown }).code;
-  return typeof code === "string" && /^E[A-Z]+$/.test(code)
-    ? new Unavailable(`the declarative file cannot be written: ${(error as Error).message}`, { cause: error })
-    : error;
+  const reason = systemReason(error);
+  return reason === undefined
+    ? error
+    : new Unavailable(`the declarative file ${file} cannot be written: ${reason}`, { cause: error });
 }

@@ -1,6 +1,7 @@
 /** Why something was not written, in the words of the store. */
-import { Conflict, type Kind, Rejected } from "@sluice/crds";
+import { Conflict, Fault, type Kind, Rejected, UnknownKind } from "@sluice/crds";
 import { Unavailable, type WriteFault } from "../store.ts";
+import { systemReason } from "../system-error.ts";
 
 /** A fault of the entity as a whole, in the words of whoever refuses it. */
 export const refused = (message: string): WriteFault => ({
@@ -27,6 +28,19 @@ export function faultOf(error: unknown, { kind, name }: { kind: Kind; name: stri
   }
 }
 
+/** An API server may answer with the page of a proxy. */
+const LONGEST = 300;
+
 export function unreachable(cause: unknown): never {
-  throw new Unavailable("the resources cannot be read or written: the log of the admin listener says why", { cause });
+  const reason = reasonOf(cause) ?? "the log of the admin listener says why";
+  throw new Unavailable(`the resources cannot be read or written: ${reason.slice(0, LONGEST)}`, { cause });
+}
+
+/** What may be told: words of the system and of the API server, which hold no credentials. */
+function reasonOf(cause: unknown): string | undefined {
+  if (cause instanceof UnknownKind) return cause.message;
+  if (!(cause instanceof Fault)) return systemReason(cause);
+  const { code, message } = cause;
+  if (code === 401) return `the API server does not accept the credentials of the admin listener (${message})`;
+  return `the API server answered ${code} (${message})`;
 }
