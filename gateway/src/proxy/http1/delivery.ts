@@ -4,7 +4,7 @@ import type { Answer } from "../exchange.ts";
 import type { FaultName } from "../faults.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Outcome, Pipeline, ProxyLog } from "../pipeline.ts";
-import { codeOf } from "../upstream/failure.ts";
+import { reportFailure, type UpstreamFailure } from "../upstream/failure-report.ts";
 import { type CallListener, UpstreamCall } from "./call.ts";
 import type { ClientHead } from "./client-head.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
@@ -186,13 +186,13 @@ export class Delivery implements CallListener {
   }
 
   failed(fault: FaultName, error: Error | null): void {
-    this.#report(error, `the upstream failed: ${fault}`);
+    this.#report(error, "failed");
     this.#answer(fault);
   }
 
   /** The client must not take what it got for the whole: its connection breaks off too. */
   broken(error: Error): void {
-    this.#report(error, "the upstream broke off its response");
+    this.#report(error, "broke off its response");
     this.#client.out.flush();
     this.#client.destroy();
   }
@@ -247,10 +247,7 @@ export class Delivery implements CallListener {
     this.#client.destroy();
   }
 
-  #report(error: Error | null, message: string): void {
-    const { id, route, service } = this.#exchange;
-    const details = { requestId: id, route: route.name ?? route.id, service: service?.name ?? service?.id };
-    const cause = error === null ? {} : { code: codeOf(error), reason: error.message };
-    this.#context.log.warn({ ...details, ...cause }, message);
+  #report(error: Error | null, what: UpstreamFailure["what"]): void {
+    reportFailure(this.#context.log, { exchange: this.#exchange, error, what });
   }
 }

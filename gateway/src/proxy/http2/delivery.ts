@@ -7,7 +7,7 @@ import type { UpstreamHeads } from "../http1/upstream-head.ts";
 import type { UpstreamPool } from "../http1/upstream-pool.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Outcome, Pipeline, ProxyLog } from "../pipeline.ts";
-import { codeOf } from "../upstream/failure.ts";
+import { reportFailure, type UpstreamFailure } from "../upstream/failure-report.ts";
 import { StreamCall } from "./call.ts";
 import { FromHttp1 } from "./from-http1.ts";
 import type { Call, ResponseListener, UpstreamHead } from "./response-listener.ts";
@@ -140,15 +140,14 @@ export class StreamDelivery implements ResponseListener {
   }
 
   failed(fault: FaultName, error: Error | null): void {
-    this.#report(error, `the upstream failed: ${fault}`);
+    this.#report(error, "failed");
     this.#answer(fault);
   }
 
   /** The client must not take what it got for the whole. */
   broken(error: Error): void {
-    const message = "the upstream broke off its response";
-    this.#report(error, message);
-    this.#writer.breakOff(message);
+    this.#report(error, "broke off its response");
+    this.#writer.breakOff("the upstream broke off its response");
   }
 
   #take(outcome: Outcome): void {
@@ -194,10 +193,7 @@ export class StreamDelivery implements ResponseListener {
     this.#writer.breakOff("the proxy failed");
   }
 
-  #report(error: Error | null, message: string): void {
-    const { id, route, service } = this.#exchange;
-    const details = { requestId: id, route: route.name ?? route.id, service: service?.name ?? service?.id };
-    const cause = error === null ? {} : { code: codeOf(error), reason: error.message };
-    this.#context.log.warn({ ...details, ...cause }, message);
+  #report(error: Error | null, what: UpstreamFailure["what"]): void {
+    reportFailure(this.#context.log, { exchange: this.#exchange, error, what });
   }
 }

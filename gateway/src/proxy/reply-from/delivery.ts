@@ -9,7 +9,7 @@ import { Watchdog } from "../http1/watchdog.ts";
 import type { LiveExchange } from "../live-exchange.ts";
 import type { Forward, Outcome, Pipeline, ProxyLog } from "../pipeline.ts";
 import { type CallListener, UpstreamCall } from "../upstream/call.ts";
-import { codeOf } from "../upstream/failure.ts";
+import { reportFailure, type UpstreamFailure } from "../upstream/failure-report.ts";
 import type { Pools } from "../upstream/pools.ts";
 import { BodyWatch } from "./body-watch.ts";
 import type { SocketTraffic } from "./head.ts";
@@ -138,7 +138,7 @@ export class Delivery implements CallListener {
 
   failed(fault: FaultName, error: Error | null): void {
     this.#fault = fault;
-    this.#report(error, `the upstream failed: ${fault}`);
+    this.#report(error, "failed");
     this.#answered?.(error ?? new Error(fault));
   }
 
@@ -149,7 +149,7 @@ export class Delivery implements CallListener {
 
   /** The client must not take what it got for the whole: its connection breaks off too. */
   broken(error: Error): void {
-    this.#report(error, "the upstream broke off its response");
+    this.#report(error, "broke off its response");
     this.#raw.destroy();
   }
 
@@ -199,11 +199,8 @@ export class Delivery implements CallListener {
     this.#raw.destroy();
   }
 
-  #report(error: Error | null, message: string): void {
-    const { id, route, service } = this.#exchange;
-    const details = { requestId: id, route: route.name ?? route.id, service: service?.name ?? service?.id };
-    const cause = error === null ? {} : { code: codeOf(error), reason: error.message };
-    this.#context.log.warn({ ...details, ...cause }, message);
+  #report(error: Error | null, what: UpstreamFailure["what"]): void {
+    reportFailure(this.#context.log, { exchange: this.#exchange, error, what });
   }
 }
 

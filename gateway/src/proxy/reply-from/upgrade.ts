@@ -8,7 +8,7 @@ import type { LiveExchange } from "../live-exchange.ts";
 import type { OwnResponse } from "../own-response.ts";
 import type { Forward, Outcome, Pipeline, ProxyLog } from "../pipeline.ts";
 import type { Connect } from "../upstream/connect.ts";
-import { codeOf } from "../upstream/failure.ts";
+import { reportFailure } from "../upstream/failure-report.ts";
 import { openTunnel } from "../upstream/tunnel.ts";
 import { headOf, SocketTraffic } from "./head.ts";
 import { writeHead, writeOwn } from "./node-response.ts";
@@ -105,10 +105,7 @@ function tunnel(context: UpgradeContext, { exchange, incoming, first, forward, a
         socket.once("close", () => response.destroy());
       },
       failed(fault, error) {
-        log.warn(
-          { requestId: exchange.id, route: exchange.route.name, code: error && codeOf(error), reason: error?.message },
-          `the upstream failed: ${fault}`,
-        );
+        reportFailure(log, { exchange, error, what: "failed" });
         answer(fault);
       },
     },
