@@ -51,15 +51,12 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
   ["migrations __proto__", 2, /^sluice migrations: unknown command '__proto__'\n/],
   ["start", 1, /^sluice: SLUICE_FILE must be set: the declarative file\n$/, { SLUICE_STORE: "file" }],
   ["start", 1, /^sluice: SLUICE_STORE: expected one of: database, file, not 'cluster'\n$/, { SLUICE_STORE: "cluster" }],
-  ...[
-    { words: "start", SLUICE_STORE: "file" },
-    { words: "gateway", SLUICE_SOURCE: "file" },
-  ].map(({ words, ...env }): [string, number, RegExp, Readonly<Record<string, string>>] => [
+  ...(["start", "gateway"] as const).map((words): [string, number, RegExp, Readonly<Record<string, string>>] => [
     words,
     1,
     // Faults are printed, and not logged besides.
     /^sluice: the declarative file is refused, [^\n]*\n(?:\/\S+package\.json:\d+:\d+: [^\n]*\n)+$/,
-    { ...env, SLUICE_FILE: join(root, "package.json") },
+    { SLUICE_STORE: "file", SLUICE_SOURCE: "file", SLUICE_FILE: join(root, "package.json") },
   ]),
   ...["start", "gateway", "admin", "migrations list", "config parse a.yml"].map(
     (words): [string, number, RegExp, Readonly<Record<string, string>>] => [
