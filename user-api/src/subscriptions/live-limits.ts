@@ -29,5 +29,5 @@ export const defaultLiveLimits: LiveLimits = {
   operationBytes: 256 * 1024,
   connectionBytes: 1024 * 1024,
   initMilliseconds: 3_000,
-  heartbeatMilliseconds: 30_000,
+  heartbeatMilliseconds: 20_000,
 };
