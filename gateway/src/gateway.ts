@@ -114,8 +114,9 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const own = [settings.status, settings.push, ...(given.ownListeners ?? [])];
   const metricsOptions = { compat: settings.compat === "kong", nodeId: node, version };
   const metrics = createMetrics(metricsOptions);
-  const workers = await startWorkers(workersWanted(settings.workers), {
-    plan: { ...planOf(settings, own, node), authorities: await authoritiesOf(settings) },
+  const count = workersWanted(settings.workers);
+  const workers = await startWorkers(count, {
+    plan: { ...planOf(settings, own, { node, workers: count }), authorities: await authoritiesOf(settings) },
     log,
     metrics,
     metricsOptions,
@@ -220,7 +221,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
 const planOf = (
   settings: GatewaySettings,
   ownListeners: readonly ListenAddress[],
-  node: string,
+  { node, workers }: { readonly node: string; readonly workers: number },
 ): Omit<WorkerPlan, "authorities"> => ({
   engine: settings.engine,
   listen: settings.proxy,
@@ -242,6 +243,8 @@ const planOf = (
     maxRequests: settings.maxRequests,
     maxConnections: settings.maxConnections,
     maxConnectionsPerAddress: settings.maxConnectionsPerAddress,
+    probeInterval: Math.max(settings.probeInterval, 1000),
+    clientMemory: Math.floor(settings.clientMemory / workers),
     cleartextHttp2: settings.proxyHttp2,
     allowedUpstreams: settings.allowedUpstreams,
     ownListeners,

@@ -41,6 +41,8 @@ export interface ProxyListener {
   readonly tlsAddress: ListenAddress | null;
   /** Of both listeners. */
   readonly connections: () => Connections;
+  /** Bytes that clients make the listener hold, as `ClientMemory` counts them. */
+  readonly memory: () => number;
   /**
    * Drains: no new connections, idle ones end, requests under way get their response, tunnels go on. After `deadline`
    * milliseconds (default 30 s) what is left is cut off.

@@ -1,4 +1,5 @@
 /** Start-up settings of the proxy listener. */
+import type { ServerOpts } from "node:net";
 
 export interface ListenAddress {
   /** An address or a name; 0.0.0.0 and :: mean every address of the machine. */
@@ -43,12 +44,16 @@ export interface ProxySettings {
   readonly sendMinRate: number;
   /** Milliseconds after which these two are asked. */
   readonly minRateGrace: number;
+  /** Milliseconds of silence after which a client is asked whether it is still there: by TCP, and by PING of HTTP/2. */
+  readonly probeInterval: number;
   /** Requests that one connection of a client carries. */
   readonly maxRequests: number;
   /** Connections of clients at a time: those beyond are closed at once. */
   readonly maxConnections: number;
   /** The same of one address; 0: no limit of its own, since many may share one. */
   readonly maxConnectionsPerAddress: number;
+  /** Bytes that clients may make this worker hold over all their connections, as `ClientMemory` counts them. */
+  readonly clientMemory: number;
   /** Bytes of a request's head; a longer one answers 431. */
   readonly maxHeaderSize: number;
   /** Whether HTTP/2 is also spoken without TLS, with clients that know of it beforehand. Over TLS it always is (ALPN). */
@@ -73,10 +78,19 @@ export const defaultProxySettings: Omit<ProxySettings, "version"> = {
   bodyMinRate: 240,
   sendMinRate: 240,
   minRateGrace: 5000,
+  probeInterval: 20_000,
   maxRequests: 10_000,
   maxConnections: 16_384,
   maxConnectionsPerAddress: 0,
+  clientMemory: 134_217_728,
   maxHeaderSize: 16_384,
   cleartextHttp2: false,
   upstreamKeepAlive: 60_000,
 };
+
+/** How sockets of clients are accepted. Node asks ten times, a second apart, before it gives one up that does not answer. */
+export const clientSockets = ({ probeInterval }: ProxySettings): ServerOpts => ({
+  noDelay: true,
+  keepAlive: true,
+  keepAliveInitialDelay: probeInterval,
+});

@@ -3,7 +3,7 @@
  *
  * The certificate is chosen anew for every handshake, so a changed one shows to new connections and drops none.
  */
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type AddressInfo, createServer, type ServerOpts, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import type { Certificate } from "@sluice/model";
 import type { ListenAddress } from "./settings.ts";
@@ -12,6 +12,8 @@ export interface TlsOptions {
   readonly listen: ListenAddress;
   /** As in `ProxyOptions`. */
   readonly reusePort: boolean;
+  /** Options of the sockets of clients. */
+  readonly sockets: ServerOpts;
   /** What clients may choose to speak (ALPN), the best first. */
   readonly protocols: readonly ("h2" | "http/1.1")[];
   /** Asked before a handshake begins; false: nothing more is done with the connection. Default: all may come. */
@@ -45,7 +47,16 @@ function contextOf(certificate: Certificate): SecureContext {
 
 /** Rejects when the address cannot be listened on. */
 export async function startTls(options: TlsOptions): Promise<TlsListener> {
-  const { listen, reusePort, protocols, onConnection, certificate, handshakeTimeout, admit = () => true } = options;
+  const {
+    listen,
+    reusePort,
+    sockets,
+    protocols,
+    onConnection,
+    certificate,
+    handshakeTimeout,
+    admit = () => true,
+  } = options;
   const context = (serverName: string | null) => {
     const found = certificate(serverName);
     return found && contextOf(found);
@@ -54,7 +65,7 @@ export async function startTls(options: TlsOptions): Promise<TlsListener> {
   const nothing = createSecureContext();
   const handshaking = new Set<Socket>();
 
-  const front = createServer({ noDelay: true }, (raw) => {
+  const front = createServer(sockets, (raw) => {
     if (!admit(raw)) return;
     const socket = new TLSSocket(raw, {
       isServer: true,

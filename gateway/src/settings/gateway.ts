@@ -157,6 +157,27 @@ export const gatewaySettings = defineSettings({
     default: 0,
     description: "The same for one address; 0 is no limit, because many clients may share one.",
   },
+  probeInterval: {
+    variable: "SLUICE_CLIENT_PROBE_INTERVAL",
+    kind: "duration",
+    default: 20_000,
+    description:
+      "After which time of silence a client is asked whether it is still there: by TCP keep-alive, which gives it up after " +
+      "ten more seconds, and while it waits for something with HTTP/2 also by PING, which gives it up after one and a half " +
+      "times as long again. At least 1s.",
+  },
+  clientMemory: {
+    variable: "SLUICE_CLIENT_MEMORY",
+    kind: "integer",
+    minimum: 4_194_304,
+    default: 134_217_728,
+    description:
+      "How many bytes of memory clients may make a node hold over all their connections: 16 KiB for each connection of " +
+      "HTTP/2, 8 KiB and the decoded head for each of its requests under way, and whatever waits for clients that do not " +
+      "take it, with every protocol. Beyond three quarters of it new streams are refused (REFUSED_STREAM), or the " +
+      "connection is closed on which the most waits. Workers divide it evenly. The default suits a memory limit of 512 " +
+      'MiB; metric `sluice_memory_bytes` tells what is held (`kind="clients"`).',
+  },
   status: {
     variable: "SLUICE_STATUS_LISTEN",
     kind: "address",

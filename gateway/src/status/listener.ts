@@ -35,7 +35,10 @@ const NO_HASH = "0".repeat(32);
  *
  * @param heap Of its other threads.
  */
-export function processMembers({ requests, ...connections }: Connections, heap: Heap = { total: 0, used: 0 }) {
+export function processMembers(
+  { requests, ...connections }: Connections,
+  heap: Pick<Heap, "total" | "used"> = { total: 0, used: 0 },
+) {
   const { rss, heapTotal, heapUsed } = process.memoryUsage();
   return {
     server: {

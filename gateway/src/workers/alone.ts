@@ -28,7 +28,7 @@ export async function startAlone({ plan, log, metrics, clusterCounters, onTurn }
     balancers: () => runtime().balancers,
     report: async () => ({
       connections: proxy.connections(),
-      heap: { total: 0, used: 0 },
+      heap: { total: 0, used: 0, clients: proxy.memory() },
       refused: guard.refused(),
     }),
     counted: async () => null,

@@ -124,6 +124,7 @@ class ThreadCrew implements Crew {
       heap: {
         total: reports.reduce((sum, { heap }) => sum + heap.total, 0),
         used: reports.reduce((sum, { heap }) => sum + heap.used, 0),
+        clients: reports.reduce((sum, { heap }) => sum + heap.clients, 0),
       },
       refused: mergeRefused(reports.map(({ refused }) => refused)),
     };

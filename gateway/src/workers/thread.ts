@@ -75,7 +75,11 @@ function report({ proxy }: RunningWorker): void {
   const { total_heap_size: total, used_heap_size: used } = getHeapStatistics();
   tell({
     kind: "report",
-    report: { connections: proxy.connections(), heap: { total, used }, refused: guard.refused() },
+    report: {
+      connections: proxy.connections(),
+      heap: { total, used, clients: proxy.memory() },
+      refused: guard.refused(),
+    },
   });
 }
 

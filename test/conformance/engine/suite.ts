@@ -2,6 +2,7 @@
 import { answerSuite } from "./answers.ts";
 import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";
+import { clientMemorySuite } from "./client-memory.ts";
 import { configuredHeaderSuite } from "./configured-headers.ts";
 import { coreServiceSuite } from "./core-services.ts";
 import { drainSuite } from "./drain.ts";
@@ -30,6 +31,8 @@ import { tlsSuite } from "./tls.ts";
 import { upgradeSuite } from "./upgrades.ts";
 import { upstreamHeaderSuite } from "./upstream-headers.ts";
 
+import { vanishedClientSuite } from "./vanished.ts";
+
 export function engineSuite(engine: Engine): void {
   headerSuite(engine);
   upstreamHeaderSuite(engine);
@@ -54,6 +57,8 @@ export function engineSuite(engine: Engine): void {
   hostileSuite(engine);
   pipelineSuite(engine);
   slowClientSuite(engine);
+  clientMemorySuite(engine);
+  vanishedClientSuite(engine);
   http2Suite(engine);
   http2LimitSuite(engine);
   http2FloodSuite(engine);

@@ -18,10 +18,11 @@ export interface Connections {
   readonly requests: number;
 }
 
-/** Bytes. */
+/** Bytes of the heaps of other threads, and what clients make all workers hold. */
 export interface Heap {
   readonly total: number;
   readonly used: number;
+  readonly clients: number;
 }
 
 export interface Config {
@@ -48,7 +49,7 @@ export interface Metrics {
   recorder(labels: RequestLabels): Recorder;
   /** Where to read the listener's connections from at every scrape. */
   readConnections(read: () => Connections): void;
-  /** Where to read at every scrape what the heaps of other threads take; none are added when nobody asked for them. */
+  /** Where to read at every scrape what other threads and clients take; none is added when nobody asked for it. */
   readHeap(read: () => Heap): void;
   /** Where to read the health of upstreams' targets from at every scrape; none are shown when nobody asked for them. */
   readTargets(read: () => Iterable<ShownTarget>): void;
@@ -155,7 +156,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     registers,
   }).set({ node_id: nodeId, version }, 1);
 
-  let heap: () => Heap = () => ({ total: 0, used: 0 });
+  let heap: () => Heap = () => ({ total: 0, used: 0, clients: 0 });
   new Gauge({
     name: name("memory"),
     help: "Bytes of memory of the node's process by kind",
@@ -163,8 +164,8 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     registers,
     collect() {
       const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
-      const { total, used } = heap();
-      const kinds = { rss, heap_total: heapTotal + total, heap_used: heapUsed + used, external };
+      const { total, used, clients } = heap();
+      const kinds = { rss, heap_total: heapTotal + total, heap_used: heapUsed + used, external, clients };
       for (const [kind, bytes] of Object.entries(kinds)) this.set({ node_id: nodeId, kind }, bytes);
     },
   });

@@ -54,6 +54,25 @@ export function inletOf(socket: Socket): Inlet | null {
   return inlet;
 }
 
+/**
+ * Reads no more than what `buffer` gives room for, each time, until somebody else says where to read to. To be asked before
+ * anything has been read.
+ *
+ * @returns false: everything comes by "data"
+ */
+export function readInto(socket: Socket, buffer: () => Buffer, onRead: (size: number) => void): boolean {
+  const handle: unknown = Reflect.get(socket, "_handle");
+  if (places === null || !isHandle(handle)) return false;
+  Reflect.set(socket, places.buffer, true);
+  Reflect.set(socket, places.nextBuffer, buffer);
+  Reflect.set(socket, places.callback, (size: number) => {
+    onRead(size);
+    return true;
+  });
+  handle.useUserBuffer(buffer());
+  return true;
+}
+
 /** From now on somebody reads it who knows nothing of an inlet, and may keep what comes. */
 export function tellByData(inlet: Inlet, socket: Socket): void {
   inlet.read = (slab, size) => void socket.emit("data", Buffer.from(slab.bytes.subarray(0, size)));

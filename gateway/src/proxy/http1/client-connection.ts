@@ -38,8 +38,6 @@ const GONE = 5;
 const LINGER = 30_000;
 /** The same behind a fault, or a last response. */
 const CLOSING_LINGER = 2000;
-/** Bytes of the next requests that are kept while one is under way. */
-const AHEAD = 65_536;
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 
 export class ClientConnection implements ClientSide, Traffic {
@@ -78,7 +76,10 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#parsed = new RequestHead(context.limits);
     this.out = new Outbox(socket);
     this.#sending = new Pace(this.#watchdog, context.bodyPace);
-    this.#taking = new Taking(socket, { out: this.out, limits: context.sendPace, onLate: () => this.destroy() });
+    this.#taking = new Taking(socket, {
+      ...{ out: this.out, limits: context.sendPace, memory: context.memory },
+      onLate: () => this.destroy(),
+    });
     this.#inlet = peer.scheme === "http" ? inletOf(socket) : null;
     if (this.#inlet !== null) this.#inlet.read = this.#onRead;
     socket.on("data", this.#onData);
@@ -138,7 +139,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#taking.wait(this.#requests);
   }
 
-  join(tunnel: Omit<TunnelOptions, "client">): void {
+  join(tunnel: Omit<TunnelOptions, "client" | "account">): void {
     const socket = this.#socket;
     this.#state = TUNNEL;
     this.#watchdog.close();
@@ -148,7 +149,7 @@ export class ClientConnection implements ClientSide, Traffic {
     if (this.#input.length > 0) tunnel.upstream.write(this.#input.bytes);
     this.#input.clear();
     this.#parsed.fields.release();
-    this.#tunnel = joinSockets({ client: socket, ...tunnel });
+    this.#tunnel = joinSockets({ client: socket, account: this.#taking.account, ...tunnel });
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -189,17 +190,11 @@ export class ClientConnection implements ClientSide, Traffic {
       } else break;
     }
     if (this.#state === BODY) this.#body?.flush();
-    if (this.#state === BODY || this.#state === RESPONSE) this.#throttle();
+    if (this.#state === BODY || this.#state === RESPONSE) this.#taking.ahead(this.#input.length);
     // Behind an early answer one time is given for all that still comes.
     if (this.#state !== BODY || this.#delivery === null) return;
     if (this.#body?.wanted) this.#sending.run(this.bytesIn);
     else this.#sending.pause(this.bytesIn);
-  }
-
-  /** Whoever sends more than can be used now is read no further. */
-  #throttle(): void {
-    if (this.#input.length >= AHEAD) this.#socket.pause();
-    else if (this.#socket.isPaused()) this.#socket.resume();
   }
 
   /** False when there is nothing more to do. */
@@ -322,9 +317,9 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#writtenBefore = this.out.written;
     this.#parsed.fields.release();
     this.#input.releaseHead();
+    this.#taking.ahead(0);
     this.#input.skipEmptyLines();
     this.#watchdog.start(this.#context.keepAliveTimeout, now);
-    if (this.#socket.isPaused()) this.#socket.resume();
     if (this.#context.draining() && this.isIdle) this.#close();
   }
 
@@ -390,10 +385,10 @@ export class ClientConnection implements ClientSide, Traffic {
   readonly #onClose = (): void => {
     this.#state = GONE;
     this.#watchdog.close();
-    this.#taking.close();
     this.#delivery?.abort();
     this.#delivery = null;
     this.#body?.lose();
+    this.#taking.leave();
     this.#context.onClose(this);
   };
 }

@@ -1,4 +1,5 @@
 /** What all clients' connections of a listener share. */
+import type { ClientMemory } from "../client-memory.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { DeliveryContext } from "./delivery.ts";
 import type { PaceLimits } from "./pace.ts";
@@ -14,6 +15,8 @@ export interface ConnectionTerms {
   readonly bodyPace: PaceLimits;
   /** In which a client must take what was written to it. */
   readonly sendPace: PaceLimits;
+  /** Milliseconds of silence after which a client is asked whether it is still there. */
+  readonly probeInterval: number;
   /** Requests that one connection carries. */
   readonly maxRequests: number;
   /** Told of every request, before anything is looked up for it. */
@@ -22,5 +25,6 @@ export interface ConnectionTerms {
 
 export interface ConnectionContext extends DeliveryContext, ConnectionTerms {
   readonly limits: HeadLimits;
+  readonly memory: ClientMemory;
   readonly onClose: (connection: ClientConnection) => void;
 }

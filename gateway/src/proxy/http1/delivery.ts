@@ -42,7 +42,7 @@ export interface ClientSide {
   /** It breaks off. */
   destroy(): void;
   /** The connection is a tunnel from now on. */
-  join(tunnel: Omit<TunnelOptions, "client">): void;
+  join(tunnel: Omit<TunnelOptions, "client" | "account">): void;
 }
 
 export interface DeliveryOptions {

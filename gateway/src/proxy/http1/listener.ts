@@ -1,14 +1,16 @@
 /** The proxy listener on bare sockets: HTTP/1.1, and HTTP/2 where a client chooses it. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import { ClientMemory } from "../client-memory.ts";
 import type { CreateProxy } from "../engine.ts";
 import { ClientSession, type SessionContext } from "../http2/client-session.ts";
 import { FirstBytes } from "../http2/first-bytes.ts";
+import { CHECK_INTERVAL } from "../http2/session-check.ts";
 import { UpstreamSessions } from "../http2/upstream-sessions.ts";
 import { createUpstreamTexts } from "../http2/upstream-text.ts";
 import { ownPlaces } from "../own-places.ts";
 import { Pipeline } from "../pipeline.ts";
-import type { ListenAddress } from "../settings.ts";
+import { clientSockets, type ListenAddress } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
 import { peerAddressOf } from "../trust.ts";
 import { connectBehind } from "../upstream/connect.ts";
@@ -27,6 +29,8 @@ interface Held {
   /** Ends as soon as nothing is under way. */
   drain(): void;
   destroy(): void;
+  /** Told the time now and then. Absent: nothing is looked at. */
+  look?(now: number): void;
 }
 
 export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
@@ -36,6 +40,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   const pool = new UpstreamPool({ connect, keepAlive: settings.upstreamKeepAlive });
   const sessions = new UpstreamSessions({ connect, keepAlive: settings.upstreamKeepAlive });
   const pipeline = new Pipeline({ runtime, settings, log, observer, onUnrouted });
+  const memory = new ClientMemory(settings.clientMemory, log);
   const connections = new Set<Held>();
   let draining = false;
   let accepted = 0;
@@ -47,6 +52,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     pipeline,
     pool,
     log,
+    memory,
     upstreamHeads: createUpstreamHeads(pipeline.style),
     responseHeads: createResponseHeads(pipeline.style),
     draining: () => draining,
@@ -55,6 +61,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     keepAliveTimeout: settings.keepAliveTimeout,
     bodyPace: { silence: settings.bodyTimeout, rate: settings.bodyMinRate, grace: settings.minRateGrace },
     sendPace: { silence: settings.sendTimeout, rate: settings.sendMinRate, grace: settings.minRateGrace },
+    probeInterval: settings.probeInterval,
     maxRequests: settings.maxRequests,
     onRequest() {
       requests++;
@@ -108,7 +115,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     connections.add(isHttp2 ? new ClientSession(streams, socket, peer) : new ClientConnection(context, socket, peer));
   }
 
-  const server = createServer({ noDelay: true, allowHalfOpen: true }, serve);
+  const server = createServer({ ...clientSockets(settings), allowHalfOpen: true }, serve);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host: listen.host, port: listen.port, reusePort }, resolve);
@@ -117,6 +124,11 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   guard.addOwnListener({ host: listen.host, port });
   const tls = listenTls && (await openTls(listenTls));
   if (tls) guard.addOwnListener(tls.address);
+
+  const checks = setInterval(() => {
+    const now = performance.now();
+    for (const connection of connections) connection.look?.(now);
+  }, CHECK_INTERVAL).unref();
 
   return {
     address: { host: listen.host, port },
@@ -134,6 +146,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
         requests,
       };
     },
+    memory: () => memory.held,
     async close({ deadline = 30_000 } = {}) {
       draining = true;
       const empty = new Promise<void>((resolve) => {
@@ -147,6 +160,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
       if (connections.size > 0) await empty;
       await closed;
       clearTimeout(timer);
+      clearInterval(checks);
       pool.close();
       sessions.close();
     },
@@ -158,6 +172,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
       return await startTls({
         listen: address,
         reusePort,
+        sockets: clientSockets(settings),
         protocols: ["h2", "http/1.1"],
         admit,
         onConnection: (socket) => carry(socket, peerOf(socket), socket.alpnProtocol === "h2"),

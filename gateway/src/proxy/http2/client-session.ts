@@ -1,14 +1,18 @@
 /** One client's connection of HTTP/2: many requests at a time, each on a stream of its own. */
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import type { ClientMemory, MemoryAccount } from "../client-memory.ts";
 import type { Peer } from "../http1/client-head.ts";
 import type { ConnectionTerms } from "../http1/connection-context.ts";
 import { Watchdog } from "../http1/watchdog.ts";
 import { ClientStream, type StreamContext } from "./client-stream.ts";
-import { clientSessionOptions, WINDOW_OF_CONNECTION } from "./limits.ts";
+import { sizeOf } from "./fields.ts";
+import { CONNECTION_BYTES, clientSessionOptions, MOST_STREAMS, STREAM_BYTES, WINDOW_OF_CONNECTION } from "./limits.ts";
+import { SessionCheck } from "./session-check.ts";
 import { Turns } from "./stream-pace.ts";
 
 export interface SessionContext extends StreamContext, ConnectionTerms {
+  readonly memory: ClientMemory;
   readonly onClose: (session: ClientSession) => void;
 }
 
@@ -23,9 +27,13 @@ export class ClientSession {
   readonly #streams = new Set<ServerHttp2Stream>();
   readonly #sending: Turns;
   readonly #taking: Turns;
+  readonly #account: MemoryAccount;
+  readonly #check: SessionCheck;
   /** Runs while no request is under way. */
   readonly #idle = new Watchdog(() => this.#idled());
   #requests = 0;
+  /** Whether the client was told to ask for less at a time. */
+  #isNarrow = false;
 
   /** @param socket Of which nothing was read, or all was put back */
   constructor(context: SessionContext, socket: Socket, peer: Peer) {
@@ -37,11 +45,18 @@ export class ClientSession {
     const session = performServerHandshake(socket, clientSessionOptions(context.limits));
     this.#session = session;
     session.setLocalWindowSize(WINDOW_OF_CONNECTION);
-    session.on("stream", this.#onStream).on("error", () => {});
+    this.#check = new SessionCheck({ session, socket, probeInterval: context.probeInterval });
+    this.#account = context.memory.account(() => this.#closeCostly());
+    session
+      .on("stream", this.#onStream)
+      .on("localSettings", this.#widen)
+      .on("error", () => {});
     // A client that ends its side is gone, as for HTTP/1.1.
     socket.once("end", () => socket.destroy());
     socket.once("close", this.#onClose);
     this.#idle.start(context.headersTimeout);
+    // Not at once: in the next tick Node hands over what was put back, and throws when the session is gone by then.
+    if (!this.#account.admit(CONNECTION_BYTES)) setImmediate(() => this.#closeCostly());
   }
 
   get isAnswering(): boolean {
@@ -52,6 +67,15 @@ export class ClientSession {
   drain(): void {
     if (!this.#session.closed) this.#session.close();
     if (this.#streams.size === 0) this.#idle.start(CLOSING_LINGER);
+  }
+
+  /** To be called from time to time. @param now By `performance.now()` */
+  look(now: number): void {
+    // Those that have to take something are held to their pace.
+    const expects = this.#streams.size > 0 && this.#account.waiting === 0;
+    const fault = this.#check.look(expects, now);
+    if (fault === "flood") this.#closeCostly();
+    else if (fault === "vanished") this.destroy();
   }
 
   destroy(): void {
@@ -65,19 +89,60 @@ export class ClientSession {
     flags: number,
     fields: readonly string[],
   ): void => {
+    const size = sizeOf(fields);
+    this.#check.came(size);
+    const bytes = STREAM_BYTES + size;
+    const account = this.#account;
+    if (!account.admit(bytes)) {
+      this.#refuse(stream);
+      return;
+    }
     this.#idle.stop();
     this.#requests++;
     this.#streams.add(stream);
     stream.once("close", () => {
       this.#streams.delete(stream);
+      account.release(bytes);
+      this.#widen();
       if (this.#streams.size === 0) this.#rest();
     });
     this.#context.onRequest();
     const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
     const [sending, taking] = [this.#sending, this.#taking];
-    new ClientStream(this.#context, { stream, fields, ended, peer: this.#peer, sending, taking });
+    const memory = { account, bytes };
+    const facts = { stream, fields, size, ended, peer: this.#peer, sending, taking, memory, check: this.#check };
+    new ClientStream(this.#context, facts);
     if (this.#requests >= this.#context.maxRequests) this.drain();
   };
+
+  /**
+   * There is no memory for another request; the client may ask again (RFC 9113 section 8.7). To refuse a stream here costs
+   * as much time and memory as to answer it: so the client is told of a lower limit, and from now on nghttp2 refuses what
+   * is beyond, at a hundredth of that.
+   */
+  #refuse(stream: ServerHttp2Stream): void {
+    stream.on("error", () => {}).close(constants.NGHTTP2_REFUSED_STREAM);
+    if (this.#isNarrow || !this.#isOpen) return;
+    this.#isNarrow = true;
+    this.#session.settings({ maxConcurrentStreams: Math.max(this.#streams.size, 1) });
+  }
+
+  /** Back to the usual limit, as soon as there is memory again and the client has acknowledged the lower one. */
+  readonly #widen = (): void => {
+    if (!this.#isNarrow || !this.#isOpen || this.#session.pendingSettingsAck || this.#context.memory.isShort) return;
+    this.#isNarrow = false;
+    this.#session.settings({ maxConcurrentStreams: MOST_STREAMS });
+  };
+
+  get #isOpen(): boolean {
+    return !this.#session.closed && !this.#session.destroyed;
+  }
+
+  /** Its client holds more than there is. */
+  #closeCostly(): void {
+    this.#session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.#idle.start(CLOSING_LINGER);
+  }
 
   #rest(): void {
     const { closed, destroyed } = this.#session;
@@ -92,6 +157,7 @@ export class ClientSession {
 
   readonly #onClose = (): void => {
     this.#idle.close();
+    this.#account.close();
     this.#context.onClose(this);
   };
 }

@@ -8,10 +8,11 @@ import type { HeadLimits } from "../http1/parse/request-head.ts";
 import { Watchdog } from "../http1/watchdog.ts";
 import type { Traffic } from "../live-exchange.ts";
 import { StreamDelivery, type StreamDeliveryContext } from "./delivery.ts";
-import { linesOf, passedTrailers, sizeOf } from "./fields.ts";
+import { linesOf, passedTrailers } from "./fields.ts";
+import type { SessionCheck } from "./session-check.ts";
 import { StreamHead } from "./stream-head.ts";
 import { StreamPace, type Turns } from "./stream-pace.ts";
-import { StreamWriter } from "./stream-writer.ts";
+import { type StreamMemory, StreamWriter } from "./stream-writer.ts";
 
 export interface StreamContext extends StreamDeliveryContext {
   readonly limits: HeadLimits;
@@ -21,6 +22,8 @@ export interface StreamFacts {
   readonly stream: ServerHttp2Stream;
   /** Flat, with pseudo-fields. */
   readonly fields: readonly string[];
+  /** Bytes of the fields. */
+  readonly size: number;
   /** No body follows. */
   readonly ended: boolean;
   readonly peer: Peer;
@@ -28,6 +31,9 @@ export interface StreamFacts {
   readonly sending: Turns;
   /** Of the responses that it has to take. */
   readonly taking: Turns;
+  readonly memory: StreamMemory;
+  /** Told of what comes of the body. */
+  readonly check: SessionCheck;
 }
 
 /** Milliseconds that a client may go on sending what nobody reads. */
@@ -36,6 +42,7 @@ const LINGER = 30_000;
 export class ClientStream implements Traffic {
   bytesIn: number;
   readonly #stream: ServerHttp2Stream;
+  readonly #check: SessionCheck;
   readonly #writer: StreamWriter;
   readonly #body: ClientBody | null;
   readonly #delivery: StreamDelivery | null;
@@ -49,11 +56,13 @@ export class ClientStream implements Traffic {
   #hasEnded = false;
   #trailers = "";
 
-  constructor(context: StreamContext, { stream, fields, ended, peer, sending, taking }: StreamFacts) {
+  constructor(context: StreamContext, facts: StreamFacts) {
+    const { stream, fields, ended, peer, sending } = facts;
     const { limits, pipeline } = context;
     this.#stream = stream;
-    this.#writer = new StreamWriter(stream, taking);
-    this.bytesIn = sizeOf(fields);
+    this.#check = facts.check;
+    this.#writer = new StreamWriter(stream, facts.taking, facts.memory);
+    this.bytesIn = facts.size;
     const body = ended ? null : (declared: number | null) => new ClientBody(declared, this.#read);
     const head = new StreamHead(fields, { peer, limits, body });
     this.#body = head.body;
@@ -108,6 +117,7 @@ export class ClientStream implements Traffic {
 
   #take(body: ClientBody, piece: Buffer): void {
     this.bytesIn += piece.length;
+    this.#check.came(piece.length);
     body.take(piece);
     body.flush();
     if (body.wanted) this.#await();

@@ -1,5 +1,10 @@
-/** A connection whose client may speak HTTP/1.1 or, with prior knowledge, HTTP/2: its first bytes tell (RFC 9113 section 3.4). */
+/**
+ * A connection whose client may speak HTTP/1.1 or, with prior knowledge, HTTP/2: its first bytes tell (RFC 9113 section 3.4).
+ * No more than these are read: what is put back into the socket behind them Node parses as a whole before it tells of any
+ * stream, so that a client would open all its streams before one could be refused.
+ */
 import type { Socket } from "node:net";
+import { readInto } from "../http1/accepted.ts";
 import { Watchdog } from "../http1/watchdog.ts";
 
 export interface FirstBytesOptions {
@@ -20,10 +25,13 @@ export class FirstBytes {
   readonly #options: FirstBytesOptions;
   readonly #watchdog = new Watchdog(() => this.destroy());
   #bytes: Buffer = NOTHING;
+  /** Where the next ones are read to. */
+  #room = NOTHING;
 
   constructor(socket: Socket, options: FirstBytesOptions) {
     this.#socket = socket;
     this.#options = options;
+    readInto(socket, this.#makeRoom, (size) => this.#onData(this.#room.subarray(0, size)));
     socket.on("data", this.#onData).on("end", this.#onEnd).on("error", this.#onEnd).on("close", this.#onClose);
     this.#watchdog.start(options.timeout);
   }
@@ -35,6 +43,11 @@ export class FirstBytes {
   destroy(): void {
     this.#socket.destroy();
   }
+
+  readonly #makeRoom = (): Buffer => {
+    this.#room = Buffer.allocUnsafe(PREFACE.length - this.#bytes.length);
+    return this.#room;
+  };
 
   readonly #onData = (chunk: Buffer): void => {
     const bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);

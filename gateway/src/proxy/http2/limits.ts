@@ -10,11 +10,18 @@ const WINDOW = 262_144;
 /** The same for all streams of a connection: else they would share 64 kB. */
 export const WINDOW_OF_CONNECTION = 1_048_576;
 
+/** Requests at a time on one connection of a client. */
+export const MOST_STREAMS = 128;
+
+/** Bytes of memory that a connection takes, and a stream under way without its head (measured, rounded up). */
+export const CONNECTION_BYTES = 16_384;
+export const STREAM_BYTES = 8192;
+
 /** A head is answered with 431 up to so many times its limit; a longer one resets its stream. */
 const HARD = 4;
 
 export const clientSessionOptions = ({ fields, count }: HeadLimits): ServerSessionOptions => ({
-  settings: { maxConcurrentStreams: 128, initialWindowSize: WINDOW, maxHeaderListSize: fields * HARD },
+  settings: { maxConcurrentStreams: MOST_STREAMS, initialWindowSize: WINDOW, maxHeaderListSize: fields * HARD },
   maxHeaderListPairs: count * HARD,
   /** Megabytes of one connection, after which it gets no more streams. */
   maxSessionMemory: 16,

@@ -1,5 +1,6 @@
 /** The response on a client's stream, no faster than the client takes it. */
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { MemoryAccount } from "../client-memory.ts";
 import type { OwnResponse } from "../own-response.ts";
 import { passedTrailers, responseFields, sizeOf } from "./fields.ts";
 import { StreamPace, type Turns } from "./stream-pace.ts";
@@ -9,6 +10,13 @@ export interface ResponseShape {
   readonly ended: boolean;
   /** Trailers may follow the body. */
   readonly trailers: boolean;
+}
+
+/** What the stream is counted with. */
+export interface StreamMemory {
+  readonly account: MemoryAccount;
+  /** That were admitted for the stream. */
+  readonly bytes: number;
 }
 
 /** Frames of a connection that wait for its client while interim responses join them. */
@@ -23,16 +31,23 @@ export class StreamWriter {
   written = 0;
   readonly #stream: ServerHttp2Stream;
   readonly #turns: Turns;
+  readonly #memory: StreamMemory;
+  /** Bytes that wait for the client, as they are counted. */
+  #waiting = 0;
   /** Null as long as the client has taken all at once. */
   #taking: StreamPace | null = null;
   #trailers = NO_TRAILERS;
 
   /** @param turns Of the responses that clients have to take */
-  constructor(stream: ServerHttp2Stream, turns: Turns) {
+  constructor(stream: ServerHttp2Stream, turns: Turns, memory: StreamMemory) {
     this.#stream = stream;
     this.#turns = turns;
-    stream.on("drain", () => this.#taking?.pause());
-    stream.once("close", () => this.#taking?.close());
+    this.#memory = memory;
+    stream.on("drain", this.#onTaken);
+    stream.once("close", () => {
+      this.#onTaken();
+      this.#taking?.close();
+    });
     stream.once("wantTrailers", () => stream.sendTrailers(this.#trailers));
   }
 
@@ -83,9 +98,9 @@ export class StreamWriter {
     const stream = this.#stream;
     stream.end();
     // What has ended tells of its end only: "drain" does not come any more.
-    if (stream.writableLength === 0) this.#taking?.pause();
+    if (stream.writableLength === 0) this.#onTaken();
     else {
-      stream.once("finish", () => this.#taking?.pause());
+      stream.once("finish", this.#onTaken);
       this.#wait();
     }
   }
@@ -109,7 +124,19 @@ export class StreamWriter {
       onLate: () => this.breakOff("the client took nothing"),
     });
     this.#taking.run();
+    const { account, bytes } = this.#memory;
+    const before = this.#waiting;
+    this.#waiting = this.#stream.writableLength;
+    if (this.#waiting > 0) account.wait(this.#waiting - before, before === 0 ? bytes : 0);
   }
+
+  /** Nothing waits for the client any more. */
+  readonly #onTaken = (): void => {
+    this.#taking?.pause();
+    if (this.#waiting === 0) return;
+    this.#memory.account.taken(this.#waiting, this.#memory.bytes);
+    this.#waiting = 0;
+  };
 
   /** The client gets no more of the response, and is told that it was not all: `close` would end it as if it were. */
   breakOff(reason: string): void {

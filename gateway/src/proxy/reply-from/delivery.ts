@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import type { RawHeaders } from "../client-headers.ts";
+import type { ClientMemory, MemoryAccount } from "../client-memory.ts";
 import type { Answer } from "../exchange.ts";
 import type { FaultName } from "../faults.ts";
 import { Pace, type PaceLimits } from "../http1/pace.ts";
@@ -20,6 +21,7 @@ export interface DeliveryContext {
   readonly pipeline: Pipeline;
   readonly pools: Pools;
   readonly log: ProxyLog;
+  readonly memory: ClientMemory;
   /** True while the listener drains: connections end with their response. */
   readonly draining: () => boolean;
   /** Answered requests whose bodies still come. */
@@ -38,6 +40,13 @@ export type Answered = (
   response?: { readonly statusCode: number; readonly headers: object; readonly body: Delivery },
 ) => void;
 
+/** How a client takes its response that once took less than it was sent. */
+interface Taking {
+  readonly pace: Pace;
+  readonly stall: Watchdog;
+  readonly account: MemoryAccount;
+}
+
 export class Delivery implements CallListener {
   readonly #context: DeliveryContext;
   readonly #exchange: LiveExchange;
@@ -51,7 +60,7 @@ export class Delivery implements CallListener {
   #head: { readonly status: number; readonly headers: RawHeaders; readonly statusText: string } | null = null;
   #fault: FaultName = "unexpected";
   /** Since the client once took less than it was sent. */
-  #taking: { readonly pace: Pace; readonly stall: Watchdog } | null = null;
+  #taking: Taking | null = null;
   #over = false;
 
   constructor(
@@ -106,21 +115,23 @@ export class Delivery implements CallListener {
 
   data(chunk: Buffer): boolean {
     if (this.#raw.write(chunk)) return true;
-    this.#slow().run(this.#taken);
+    this.#wait();
     return false;
   }
 
-  #slow(): Pace {
+  #slow(): Taking {
     if (this.#taking === null) {
       const stall = new Watchdog(() => this.#raw.destroy());
       const pace = new Pace(stall, this.#context.sendPace);
-      this.#taking = { pace, stall };
+      const account = this.#context.memory.account(() => this.#raw.destroy());
+      this.#taking = { pace, stall, account };
       this.#raw.on("drain", () => {
         pace.pause(this.#taken);
+        account.taken(account.waiting);
         this.#call?.resume();
       });
     }
-    return this.#taking.pace;
+    return this.#taking;
   }
 
   /** Bytes that the client has taken so far. */
@@ -133,7 +144,13 @@ export class Delivery implements CallListener {
     if (trailers.length > 0 && this.#exchange.request.takesTrailers) this.#raw.addTrailers(pairs(trailers));
     this.#raw.end();
     // What is less the system takes, or the client took too little before.
-    if (this.#taking !== null || this.#incoming.socket.writableLength > SMALL) this.#slow().run(this.#taken);
+    if (this.#taking !== null || this.#incoming.socket.writableLength > SMALL) this.#wait();
+  }
+
+  #wait(): void {
+    const { pace, account } = this.#slow();
+    pace.run(this.#taken);
+    account.wait(Math.max(this.#raw.writableLength, this.#incoming.socket.writableLength) - account.waiting);
   }
 
   failed(fault: FaultName, error: Error | null): void {
@@ -185,6 +202,7 @@ export class Delivery implements CallListener {
   #close(): void {
     this.#over = true;
     this.#taking?.stall.close();
+    this.#taking?.account.close();
     if (!this.#raw.writableFinished) this.#call?.abort();
     if (this.#exchange.status === 0) this.#exchange.status = CLIENT_CLOSED;
     linger(this.#incoming, this.#context.lingering);

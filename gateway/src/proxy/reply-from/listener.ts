@@ -5,13 +5,14 @@ import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import replyFrom from "@fastify/reply-from";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { ClientMemory } from "../client-memory.ts";
 import { countConnections } from "../connection-counts.ts";
 import type { CreateProxy } from "../engine.ts";
 import type { FaultName } from "../faults.ts";
 import { defaultHeadLimits } from "../http1/parse/request-head.ts";
 import { ownPlaces } from "../own-places.ts";
 import { type Opened, Pipeline } from "../pipeline.ts";
-import type { ListenAddress, ProxySettings } from "../settings.ts";
+import { clientSockets, type ListenAddress, type ProxySettings } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
 import { peerAddressOf } from "../trust.ts";
 import { connectBehind } from "../upstream/connect.ts";
@@ -68,10 +69,12 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   server.prependListener("connection", (socket) => {
     if (!(socket instanceof TLSSocket)) admit(socket);
   });
+  const memory = new ClientMemory(settings.clientMemory, log);
   const context: DeliveryContext = {
     pipeline,
     pools,
     log,
+    memory,
     draining: () => draining,
     lingering,
     bodyPace: { silence: settings.bodyTimeout, rate: settings.bodyMinRate, grace: settings.minRateGrace },
@@ -139,6 +142,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     address: { host: listen.host, port },
     tlsAddress: tls?.address ?? null,
     connections: () => ({ ...connections(), accepted, handled: accepted - dropped }),
+    memory: () => memory.held,
     async close({ deadline = 30_000 } = {}) {
       draining = true;
       // The server does not count the connections that TLS hands over; those who took them do.
@@ -160,6 +164,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
       return await startTls({
         listen: address,
         reusePort,
+        sockets: clientSockets(settings),
         protocols: ["http/1.1"],
         admit,
         onConnection: (socket) => server.emit("connection", socket),
@@ -199,6 +204,7 @@ function createApp(settings: ProxySettings, clientError: (error: Error, socket: 
     // One route for all: which route a request belongs to is our router's to say.
     rewriteUrl: () => "/",
     http: {
+      ...clientSockets(settings),
       // The pipeline looks after it, and answers in our words.
       requireHostHeader: false,
       headersTimeout: settings.headersTimeout,

@@ -113,9 +113,12 @@ function tunnel(context: UpgradeContext, { exchange, incoming, first, forward, a
   socket.once("close", giveUp);
 }
 
+/** Milliseconds until an upstream that says nothing is asked whether it is there (TCP). Clients are since they were accepted. */
+const PROBE = 20_000;
+
 interface Sides {
   readonly client: Socket;
-  readonly upstream: Duplex;
+  readonly upstream: Socket;
   /** Milliseconds after which a tunnel in which nobody says anything ends. */
   readonly silence: number;
 }
@@ -128,7 +131,7 @@ function join({ client, upstream, silence }: Sides): void {
   // What comes from the upstream is written here: the client's socket sees both ways.
   client.setTimeout(silence, () => client.destroy());
   client.setNoDelay(true);
-  client.setKeepAlive(true, 60_000);
+  upstream.setKeepAlive(true, PROBE);
   upstream.on("error", () => upstream.destroy());
   client.once("close", () => upstream.destroy());
   upstream.once("close", () => client.destroySoon());

@@ -1,7 +1,7 @@
 /** An upgraded connection (WebSocket): after the upstream's 101 bytes go both ways as they come. */
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
 import type { Target } from "../../runtime/runtime.ts";
 import type { FaultName } from "../faults.ts";
 import { unaskedProtocol, unreadable } from "../http1/upstream-errors.ts";
@@ -19,7 +19,7 @@ class TunnelTimeoutError extends Error {
 
 export interface TunnelListener {
   /** The upstream agreed; `socket` is its side and `head` what it sent already. */
-  upgraded(response: IncomingMessage, socket: Duplex, head: Buffer): void;
+  upgraded(response: IncomingMessage, socket: Socket, head: Buffer): void;
   /** The upstream answered something else. */
   refused(response: IncomingMessage): void;
   failed(fault: FaultName, error: Error | null): void;
@@ -117,7 +117,7 @@ export function openTunnel({ exchange, forward, headers, connect, listener }: Tu
       }
       over = true;
       attempts.answered(101, tried);
-      listener.upgraded(response, socket, head);
+      listener.upgraded(response, socket as Socket, head);
     });
     request.once("response", (response) => {
       clearTimeout(timer);

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ClientMemory } from "./client-memory.ts";
+
+const LIMIT = 1000;
+
+function startMemory() {
+  const lines: object[] = [];
+  const closed: string[] = [];
+  const memory = new ClientMemory(LIMIT, { warn: (details) => void lines.push(details) });
+  return { memory, lines, closed, account: (name: string) => memory.account(() => closed.push(name)) };
+}
+
+test("new streams get three quarters of the limit, and are refused beyond while nothing waits", () => {
+  const { memory, account, closed, lines } = startMemory();
+  const busy = account("busy");
+  assert.deepEqual([busy.admit(750), busy.admit(1), account("other").admit(1)], [true, false, false]);
+  busy.release(50);
+  assert.deepEqual([account("other").admit(50), memory.held, closed], [true, 750, []]);
+  assert.equal(lines.length, 1, "the log tells of it once in a while");
+});
+
+test("over half of the limit a connection that leaves more than its share waiting gets no more streams", () => {
+  const { account } = startMemory();
+  const idle = account("idle");
+  const greedy = account("greedy");
+  assert.ok(greedy.admit(100));
+  greedy.wait(10, 100);
+  assert.ok(greedy.admit(100), "there is enough for all");
+  assert.ok(idle.admit(400));
+  assert.equal(greedy.admit(1), false);
+  assert.ok(idle.admit(1), "others have their share");
+});
+
+test("the connection on which the most has been waiting for a second makes room for new streams", (context) => {
+  let now = 0;
+  context.mock.method(performance, "now", () => now);
+  const { memory, account, closed } = startMemory();
+  const [little, much, recent] = [account("little"), account("much"), account("recent")];
+  for (const waiting of [little, much, recent]) assert.ok(waiting.admit(200));
+  little.wait(10, 200);
+  much.wait(20, 200);
+  now = 900;
+  recent.wait(100, 200);
+  assert.equal(account("early").admit(50), false, "nothing has waited for long");
+  now = 1100;
+  assert.ok(account("late").admit(50));
+  assert.deepEqual(closed, ["much"]);
+  assert.equal(memory.held, 200 + 10 + 200 + 100 + 50);
+  much.taken(20, 200);
+  much.release(200);
+  assert.equal(memory.held, 560, "nothing is given back twice");
+});
+
+for (const [says, taken, closes] of [
+  ["half of what waits", 200, []],
+  ["a little of it", 4, ["slow"]],
+] as const) {
+  test(`a connection whose client takes ${says} each half second is ${closes.length > 0 ? "" : "not "}closed for others`, (context) => {
+    let now = 0;
+    context.mock.method(performance, "now", () => now);
+    const { account, closed } = startMemory();
+    const slow = account("slow");
+    assert.ok(account("busy").admit(400));
+    for (slow.wait(400); now < 2000; slow.wait(taken)) {
+      now += 500;
+      slow.taken(taken);
+    }
+    account("new").admit(100);
+    assert.deepEqual(closed, closes);
+  });
+}
+
+test("the limit holds for what waits: the connection with the most of it is closed, even the one that adds to it", () => {
+  const { memory, account, closed } = startMemory();
+  const [small, large] = [account("small"), account("large")];
+  small.wait(300);
+  large.wait(600);
+  large.wait(200);
+  assert.deepEqual([closed, memory.held], [["large"], 300]);
+});
+
+test("all is given back when connections close", () => {
+  const { memory, account } = startMemory();
+  const one = account("one");
+  one.admit(100);
+  one.wait(10, 100);
+  one.close();
+  one.close();
+  assert.deepEqual([memory.held, one.admit(1)], [0, false]);
+});

@@ -1,0 +1,74 @@
+/**
+ * What is looked at from time to time on a client's connection of HTTP/2, because Node tells nothing of it: how many bytes
+ * have come in frames that carry neither heads nor bodies, and whether the client is still there.
+ */
+import type { ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
+import { WINDOW_OF_CONNECTION } from "./limits.ts";
+
+/** Milliseconds between two checks. */
+export const CHECK_INTERVAL = 500;
+/** What is wrong with a connection: too many control frames, or its client does not answer. */
+export type SessionFault = "flood" | "vanished";
+
+export interface SessionCheckOptions {
+  readonly session: ServerHttp2Session;
+  readonly socket: Pick<Socket, "bytesRead" | "bytesWritten">;
+  /** Milliseconds of silence after which the client is asked whether it is there, by PING. */
+  readonly probeInterval: number;
+}
+
+/** Bytes of a frame without its payload. */
+const FRAME = 9;
+/**
+ * Bytes of control frames that any client may send, with those of bodies that wait to be read. As many as were sent to it
+ * are allowed besides: WINDOW_UPDATE answers DATA, and SETTINGS and PING are answers, too.
+ */
+const ALLOWED = WINDOW_OF_CONNECTION + 65_536;
+/** Bytes that are forgiven at each check: of bodies whose streams had been reset when they came. */
+const FORGIVEN = 16_384;
+/** Part of the interval that a client has for its answer. */
+const PATIENCE = 3 / 2;
+const PAYLOAD = Buffer.from("sluice\0\0");
+
+export class SessionCheck {
+  readonly #options: SessionCheckOptions;
+  /** Bytes of heads and bodies. */
+  #content = 0;
+  /** Bytes that had passed at the last check, and when they last were more, by `performance.now()`. */
+  #passed = 0;
+  #movedAt = performance.now();
+  /** Bytes read when a PING was sent; -1: none is unanswered. */
+  #readAtPing = -1;
+
+  constructor(options: SessionCheckOptions) {
+    this.#options = options;
+  }
+
+  /** Bytes of a head, or of a piece of a body, have come. */
+  came(bytes: number): void {
+    this.#content += bytes + FRAME;
+  }
+
+  /** @param expects Whether the client waits for anything; one that does not is held to the times of idle connections */
+  look(expects: boolean, now: number): SessionFault | null {
+    const { bytesRead, bytesWritten } = this.#options.socket;
+    if (bytesRead - this.#content > ALLOWED + bytesWritten) return "flood";
+    if (this.#content < bytesRead) this.#content = Math.min(this.#content + FORGIVEN, bytesRead);
+    const isAnswered = this.#readAtPing >= 0 && bytesRead > this.#readAtPing;
+    const isMoving = this.#readAtPing < 0 && bytesRead + bytesWritten > this.#passed;
+    this.#passed = bytesRead + bytesWritten;
+    if (!expects || isAnswered || isMoving) {
+      this.#movedAt = now;
+      this.#readAtPing = -1;
+      return null;
+    }
+    const { probeInterval, session } = this.#options;
+    const silence = now - this.#movedAt;
+    if (this.#readAtPing >= 0) return silence >= probeInterval * (1 + PATIENCE) ? "vanished" : null;
+    if (silence < probeInterval || session.destroyed) return null;
+    this.#readAtPing = bytesRead;
+    session.ping(PAYLOAD, () => {});
+    return null;
+  }
+}

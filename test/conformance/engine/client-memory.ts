@@ -1,0 +1,159 @@
+/** What clients make a worker hold in memory, over all connections: those beyond are refused, or closed, and all of it is given back. */
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { constants } from "node:http2";
+import { describe, it, type TestContext } from "node:test";
+import { waitFor } from "../../process/index.ts";
+import { dial, send, until } from "./client.ts";
+import { startHttp2 } from "./http2.ts";
+import { ask, dialHttp2 } from "./http2-client.ts";
+import { block, dialFrames, type FrameClient, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
+import { becomes } from "./pool.ts";
+import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
+
+const MEGABYTE = 1024 * 1024;
+const LIMIT = 4 * MEGABYTE;
+const ok: RigOptions["upstream"] = (_incoming, response) => response.end("ok");
+const content = Buffer.alloc(16 * MEGABYTE);
+const huge: RigOptions["upstream"] = ({ url }, response) => void response.end(url === "/ok" ? "ok" : content);
+const get = (id: number, fields = plainRequest) =>
+  frameBytes(frame.headers, flag.endStream | flag.endHeaders, id, block(fields));
+/** SETTINGS_INITIAL_WINDOW_SIZE of nothing. */
+const noWindow = frameBytes(frame.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0]));
+
+/** A connection that has asked so many times and takes no response. */
+async function dialDeaf(test: TestContext, port: number, streams: number, more: typeof plainRequest = []) {
+  const client = await dialFrames(test, port);
+  client.send(
+    noWindow,
+    ...Array.from({ length: streams }, (_, index) => get(index * 2 + 1, [...plainRequest, ...more])),
+  );
+  return client;
+}
+
+const resetsOf = ({ frames }: FrameClient): readonly number[] =>
+  frames.filter(({ type }) => type === frame.reset).map(({ payload }) => payload.readUInt32BE(0));
+
+export function clientMemorySuite(engine: Engine): void {
+  if (engine.name === "http1") http2Suite(engine);
+  describe(`memory for clients (${engine.name})`, () => {
+    const deaf: readonly (readonly [says: string, request: string])[] = [
+      ["do not read a long response", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"],
+      ["pipeline requests and read nothing", "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50)],
+    ];
+    for (const [says, request] of deaf) {
+      it(`closes connections that ${says} when all hold too much, and serves others`, async (test) => {
+        const { proxy, port } = await startRig(test, engine, {
+          upstream: huge,
+          settings: { clientMemory: MEGABYTE },
+        });
+        const clients = await Promise.all(Array.from({ length: 40 }, () => dial(test, port)));
+        for (const client of clients) client.pause().write(request);
+        await becomes(() => proxy.connections().active < 40);
+        assert.ok(proxy.memory() <= MEGABYTE);
+        assert.equal((await send(port, { path: "/ok" })).body, "ok");
+        for (const client of clients) client.destroy();
+        await becomes(() => proxy.memory() === 0);
+      });
+    }
+  });
+  if (engine.name === "http1") tunnelSuite(engine);
+}
+
+function tunnelSuite(engine: Engine): void {
+  describe(`memory for tunnels (${engine.name})`, () => {
+    it("closes tunnels whose clients read nothing when all hold too much", async (test) => {
+      const server = createServer();
+      server.on("upgrade", ({ socket }) => {
+        socket.on("error", () => {}).write("HTTP/1.1 101 OK\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+        socket.write(content);
+      });
+      const upstream = portOf(await listen(test, server));
+      const { proxy, port } = await startRig(test, engine, { upstream, settings: { clientMemory: MEGABYTE } });
+      const clients = await Promise.all(Array.from({ length: 40 }, () => dial(test, port)));
+      for (const client of clients) {
+        client.pause().write("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+      }
+      await becomes(() => proxy.connections().active < 40);
+      assert.ok(proxy.memory() <= MEGABYTE);
+      for (const client of clients) client.destroy();
+      await becomes(() => proxy.memory() === 0);
+    });
+  });
+}
+
+function http2Suite(engine: Engine): void {
+  describe(`memory for streams (${engine.name})`, () => {
+    it("refuses streams of a connection that leaves its responses waiting, and serves others", async (test) => {
+      const { rig } = await startHttp2(test, engine, { upstream: ok, settings: { clientMemory: LIMIT } });
+      const large = [["x-large", "a".repeat(16_000)]] as const;
+      const clients = await Promise.all(Array.from({ length: 4 }, () => dialDeaf(test, rig.port, 100, large)));
+      const isRefused = (client: FrameClient) => resetsOf(client).includes(constants.NGHTTP2_REFUSED_STREAM);
+      await becomes(() => clients.some(isRefused));
+      assert.ok(rig.proxy.memory() > LIMIT / 2 && rig.proxy.memory() <= LIMIT, `${rig.proxy.memory()} bytes`);
+      const served = async () => (await ask(dialHttp2(test, rig.port))).status === 200;
+      await waitFor(served, { what: "another client to be served" });
+      for (const { socket } of clients) socket.destroy();
+    });
+
+    it("gives everything back when the connections are gone, and tells clients of the usual limit again", async (test) => {
+      const held: (() => void)[] = [];
+      const { rig, session } = await startHttp2(test, engine, {
+        upstream: (_incoming, response) => held.push(() => response.end("ok")),
+        settings: { clientMemory: LIMIT },
+      });
+      const large = { "x-large": "a".repeat(16_000) };
+      const streams = Array.from({ length: 120 }, () => ask(session, { headers: large }));
+      await becomes(() => held.length === 120);
+      const other = dialHttp2(test, rig.port);
+      const limits: (number | undefined)[] = [];
+      other.on("remoteSettings", ({ maxConcurrentStreams }) => limits.push(maxConcurrentStreams));
+      const more = Array.from({ length: 20 }, () => ask(other, { headers: large }));
+      await becomes(() => limits.length === 2);
+      assert.ok((limits[1] ?? 128) < 20, `${limits}`);
+      const timer = setInterval(() => {
+        for (const answer of held.splice(0)) answer();
+      }, 10);
+      test.after(() => clearInterval(timer));
+      const statuses = (await Promise.all([...streams, ...more])).map(({ status, rstCode }) => status || rstCode);
+      assert.deepEqual([...new Set(statuses)], [200, constants.NGHTTP2_REFUSED_STREAM]);
+      await becomes(() => limits.length === 3);
+      assert.deepEqual([limits[0], limits[2]], [128, 128]);
+      session.destroy();
+      other.destroy();
+      await becomes(() => rig.proxy.memory() === 0);
+    });
+
+    it("closes the connection on which the most waits when responses are more than may wait", async (test) => {
+      const { rig } = await startHttp2(test, engine, { upstream: huge, settings: { clientMemory: LIMIT } });
+      const clients = await Promise.all(Array.from({ length: 4 }, () => dialDeaf(test, rig.port, 20)));
+      await Promise.any(clients.map(({ closed }) => closed));
+      await becomes(() => rig.proxy.memory() <= LIMIT);
+      assert.equal((await ask(dialHttp2(test, rig.port), { headers: { ":path": "/ok" } })).status, 200);
+    });
+
+    it("takes no more connections than there is memory for", async (test) => {
+      const { rig, session } = await startHttp2(test, engine, { upstream: ok, settings: { clientMemory: 40_000 } });
+      await ask(session);
+      const client = await dialFrames(test, rig.port);
+      await client.closed;
+      assert.equal((await ask(session)).status, 200);
+    });
+
+    it("counts nothing after a while with clients that come, ask and go", async (test) => {
+      const { rig, session } = await startHttp2(test, engine, { upstream: ok });
+      for (let turn = 0; turn < 20; turn++) {
+        const client = await dialDeaf(test, rig.port, 10);
+        await client.until(({ type }) => type === frame.headers);
+        client.socket.destroy();
+      }
+      await ask(session);
+      session.close();
+      await becomes(() => rig.proxy.memory() === 0);
+      const socket = await dial(test, rig.port);
+      socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      await until(socket, "ok");
+      assert.equal(rig.proxy.memory(), 0, "a usual request of HTTP/1.1 is not counted");
+    });
+  });
+}

@@ -1,0 +1,90 @@
+/** Clients that vanish without a word, as with their power: nothing comes of them any more, and nothing is acknowledged. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { describe, it, type TestContext } from "node:test";
+import { makeAuthority } from "../../tools/certificates.ts";
+import { dial, signal, until } from "./client.ts";
+import { startHttp2 } from "./http2.ts";
+import { answered } from "./http2-client.ts";
+import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
+import { type Engine, type RigOptions, startRig } from "./rig.ts";
+
+const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
+/** Of /proc/net/tcp: "02", and then its time in hundredths of a second. */
+const KEEP_ALIVE = "02";
+
+/** The timer that the system has for the proxy's side of a connection, and the milliseconds that are left of it. */
+function timerOf(port: number, clientPort: number): { readonly kind: string; readonly left: number } {
+  const rows = readFileSync("/proc/net/tcp", "utf8").split("\n");
+  const row = rows
+    .map((line) => line.trim().split(/\s+/))
+    .find(([, from, to]) => {
+      return from?.endsWith(`:${hex(port)}`) && to?.endsWith(`:${hex(clientPort)}`);
+    });
+  const [kind = "", left = ""] = row?.[5]?.split(":") ?? [];
+  return { kind, left: Number.parseInt(left, 16) * 10 };
+}
+
+export function vanishedClientSuite(engine: Engine): void {
+  describe(`clients that vanish (${engine.name})`, () => {
+    it("are asked by TCP whether they are there, over TLS too", async (test) => {
+      const authority = await makeAuthority();
+      const certificates = { "*": await authority.issue({ name: "a", sans: ["a"], usage: "server" }) };
+      const { port, tlsPort } = await startRig(test, engine, {
+        upstream: (_incoming, response) => response.write("begun"),
+        certificates,
+      });
+      const plain = await dial(test, port);
+      plain.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      await until(plain, "begun");
+      const tls = await dial(test, tlsPort);
+      for (const [at, socket] of [
+        [port, plain],
+        [tlsPort, tls],
+      ] as const) {
+        const { kind, left } = timerOf(at, socket.localPort ?? 0);
+        assert.equal(kind, KEEP_ALIVE);
+        assert.ok(left > 0 && left <= 20_000, `${left} ms`);
+      }
+    });
+  });
+  if (engine.name === "http1") http2Suite(engine);
+}
+
+async function startSilent(test: TestContext, engine: Engine) {
+  const gone = signal();
+  const upstream: RigOptions["upstream"] = (_incoming, response) => void response.once("close", () => gone.fire());
+  const started = await startHttp2(test, engine, { upstream, settings: { probeInterval: 300 } });
+  return { ...started, gone };
+}
+
+function http2Suite(engine: Engine): void {
+  describe(`clients of HTTP/2 that vanish (${engine.name})`, () => {
+    const asked = [
+      ["wait for a response", flag.endStream, plainRequest],
+      ["owe the rest of a body", 0, [...plainRequest.slice(1), [":method", "POST"]]],
+    ] as const;
+    for (const [says, end, fields] of asked) {
+      it(`are asked by PING while they ${says}, and given up with their request`, async (test) => {
+        const { rig, gone } = await startSilent(test, engine);
+        const client = await dialFrames(test, rig.port);
+        client.send(frameBytes(frame.headers, end | flag.endHeaders, 1, block(fields)));
+        await client.until(({ type, flags }) => type === frame.ping && flags === 0);
+        await Promise.all([client.closed, gone.seen]);
+      });
+    }
+
+    it("are not taken for those that answer, as long as that may be", async (test) => {
+      const goOn = signal();
+      const { session } = await startHttp2(test, engine, {
+        upstream: (_incoming, response) => void goOn.seen.then(() => response.end("late")),
+        settings: { probeInterval: 300 },
+      });
+      const answer = answered(session.request({ ":path": "/" }));
+      for (let pings = 0; pings < 3; pings++) await once(session, "ping");
+      goOn.fire();
+      assert.equal((await answer).body.toString(), "late");
+    });
+  });
+}
