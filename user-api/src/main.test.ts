@@ -131,8 +131,8 @@ describe("sluice-user-api", () => {
       assert.deepEqual(await exit, [0, null]);
       return line(/step|made/);
     };
-    assert.equal(await run("migrate"), "the tables are at step 2, from 0");
-    assert.equal(await run("migrate"), "the tables are up to date (step 2)");
+    assert.equal(await run("migrate"), "the tables are at step 3, from 0");
+    assert.equal(await run("migrate"), "the tables are up to date (step 3)");
     assert.equal(await run("seed", "3"), "made 3 users; 0 were there");
     assert.equal(await run("seed", "4"), "made 1 users; 3 were there");
     const { child, line, exit } = start({ ...data, SLUICE_USER_API_MIGRATE: "off" });
@@ -155,7 +155,7 @@ describe("sluice-user-api", () => {
   it("names the command that makes the tables when it may not make them itself", async () => {
     const { exit, line } = start({ SLUICE_USER_API_MIGRATE: "off" });
     assert.deepEqual(await exit, [1, null]);
-    await line(/its tables are at step 0 of 2; the command "sluice-user-api migrate" brings them up to date$/);
+    await line(/its tables are at step 0 of 3; the command "sluice-user-api migrate" brings them up to date$/);
   });
 
   const deaths = [

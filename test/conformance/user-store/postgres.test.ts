@@ -27,6 +27,7 @@ describe("Postgres", () => {
     assert.deepEqual(await database.query("select step from user_api_migrations order by step"), [
       { step: 1 },
       { step: 2 },
+      { step: 3 },
     ]);
     await Promise.all([database.close(), ...stores.map((store) => store.close())]);
   });

@@ -17,6 +17,9 @@ describe("a new user", () => {
     { name: "Ann 👩\u200d🚀 نامه\u200cها", email },
     { name, email: "ann+tag@mail.example.co.uk" },
     { name, email: "änn@exämple.org" },
+    { name, email: "ann@пример.рф" },
+    { name, email: "ann@xn--exmple-cua.org" },
+    { name, email: "ann@ｅｘａｍｐｌｅ．ｏｒｇ" },
   ];
   for (const value of fine) {
     it(`may be ${JSON.stringify(value).slice(0, 60)}`, () => assert.deepEqual(checkNewUser(value), { value }));
@@ -57,6 +60,13 @@ describe("a new user", () => {
     "a\u200b@x.org",
     "a@x\u00ad.org",
     "a\u202e@x.org",
+    "ann@exämple。",
+    "ann@ä。。org",
+    "ann@exämple.1",
+    "ann@exämple／x.org",
+    "ann@b＠example.org",
+    "ann@exämple％2e.org",
+    "ann@xn--iñvalid.org",
   ];
   for (const address of noAddresses) {
     it(`has no address like ${JSON.stringify(address).replaceAll(/[^\x20-\x7e]/g, "?")}`, () =>

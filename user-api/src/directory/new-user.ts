@@ -1,8 +1,18 @@
 /** What a new user may be called, and under which address. */
+import { asciiDomain } from "../store/email-key.ts";
 
 export const MAX_NAME = 200;
 /** RFC 5321, 4.5.3.1.3: a path is at most 256 octets, two of them brackets. */
 export const MAX_EMAIL = 254;
+
+const ADDRESS = /^[^\s@<>()[\]",:;\\]{1,64}@[^\s@.<>()[\]",:;\\]+(\.[^\s@.<>()[\]",:;\\]+)+$/u;
+
+/** Whether it has the shape of an address once its domain is in ASCII. */
+function isAddress(email: string): boolean {
+  const at = email.lastIndexOf("@") + 1;
+  const domain = asciiDomain(email.slice(at));
+  return domain !== null && ADDRESS.test(email.slice(0, at) + domain);
+}
 
 /** A fault in an argument. */
 export interface Violation {
@@ -37,7 +47,7 @@ function faultOfEmail(email: string): string | null {
     unprintable(email) ||
     // Two addresses that nobody can tell from each other would be two users.
     visible !== email ||
-    !/^[^\s@<>()[\]",:;\\]{1,64}@[^\s@.<>()[\]",:;\\]+(\.[^\s@.<>()[\]",:;\\]+)+$/u.test(email)
+    !isAddress(email)
   ) {
     return "must be an e-mail address, such as ann@example.org";
   }

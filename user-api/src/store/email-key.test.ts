@@ -31,9 +31,42 @@ describe("the form in which addresses are compared", () => {
       ["Ann.O'Neil+1@Example.ORG", "ann.o'neil+1@example.org"],
       ["ZOÉ@Example.org", "zoé@example.org"],
       ["ΝΊΚΟΣ@example.org", "νίκοσ@example.org"],
-      ["ИВАН@пример.рф", "иван@пример.рф"],
+      ["Ann@MAIL.a_b.org", "ann@mail.a_b.org"],
     ] as const) {
       assert.equal(emailKey(address), key);
+    }
+  });
+
+  for (const [domain, ways] of [
+    ["example.org", ["ｅｘａｍｐｌｅ．ｏｒｇ", "EXAMPLE。org", "𝐞xample｡org", "ⓔxample.ORG"]],
+    [
+      "exämple.org",
+      ["EXÄMPLE.org", "exa\u0308mple.org", "xn--exmple-cua.org", "XN--Exmple-CUA.org", "ｅｘäｍｐｌｅ．org"],
+    ],
+    ["пример.рф", ["ПРИМЕР.РФ", "xn--e1afmkfd.xn--p1ai", "xn--e1afmkfd。РФ"]],
+    // Two domains of IDNA 2008, which were one address before.
+    ["strasse.de", ["straße.de", "STRASSE.de", "STRAẞE.de", "xn--strae-oqa.de"]],
+    ["νίκος.gr", ["ΝΊΚΟΣ.gr", "νίκοσ.gr"]],
+  ] as const)
+    it(`is one for all spellings of the domain ${domain}`, () => {
+      for (const way of ways) assert.equal(emailKey(`Ann@${way}`), emailKey(`ann@${domain}`), way);
+    });
+
+  it("has the domain in ASCII (IDNA), and keeps a domain that is none", () => {
+    for (const [address, key] of [
+      ["ИВАН@пример.рф", "иван@xn--e1afmkfd.xn--p1ai"],
+      ["ann@exämple/x.org", "ann@exämple/x.org"],
+      ["ann@ex%e4mple.xn--p1ai", "ann@ex%e4mple.xn--p1ai"],
+      ["ann@ä.1", "ann@ä.1"],
+      ["0x7f@127.1", "0x7f@127.1"],
+    ] as const) {
+      assert.equal(emailKey(address), key);
+    }
+  });
+
+  it("is its own key", () => {
+    for (const text of [...texts, "Ann@ｅｘäｍｐｌｅ．ＯＲＧ", "ann@straße.de", "x@νίκος.gr"]) {
+      assert.equal(emailKey(emailKey(text)), emailKey(text), text);
     }
   });
 
@@ -42,6 +75,10 @@ describe("the form in which addresses are compared", () => {
       ["zoe@x.org", "zoé@x.org"],
       ["müller@x.org", "mueller@x.org"],
       ["а@x.org", "a@x.org"],
+      ["ann@exämple.org", "ann@example.org"],
+      ["ann@exаmple.org", "ann@example.org"],
+      // Compatibility forms of the local part are other mailboxes.
+      ["ａnn@x.org", "ann@x.org"],
     ] as const) {
       assert.notEqual(emailKey(one), emailKey(other));
     }

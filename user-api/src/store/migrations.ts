@@ -28,13 +28,15 @@ const steps: readonly Step[] = [
   );
   create index posts_by_user on posts (user_id, id);`,
   renewEmailKeys,
+  // Domains in ASCII (IDNA).
+  renewEmailKeys,
 ];
 
 /** Rows that are read at a time: a statement on a table of any size ends in time. */
 const PAGE = 10_000;
 
 /**
- * Step 2: keys of addresses as emailKey makes them since. Of users whose addresses are one by that, one has the new key
+ * Steps 2 and 3: keys of addresses as emailKey makes them since. Of users whose addresses are one by that, one has the new key
  * (who has it already, else the oldest). The others stay and keep the keys that they had, which nobody gets any more.
  * Replicas of the former version go on adding users meanwhile and behind it: see formerEmailKey.
  */
