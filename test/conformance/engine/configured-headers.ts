@@ -109,16 +109,23 @@ const rows: readonly Row[] = [
   },
   {
     says: "key-auth finds a key in a header of key_names, and in a query argument of that very name only",
-    rig: () => guarded({ key_names: ["X-Api-Key"] }),
+    rig: () => guarded({ key_names: ["X-Api-Key", "Api_Token"] }),
     seen: (ask) =>
-      found(ask, [withHeaders({ "x-api-key": "k" }), { path: "/?X-Api-Key=k" }, { path: "/?x-api-key=k" }, {}]),
-    expected: [true, true, false, false],
+      found(ask, [
+        withHeaders({ "x-api-key": "k" }),
+        withHeaders({ api_token: "k" }),
+        withHeaders({ "api-token": "k" }),
+        { path: "/?X-Api-Key=k" },
+        { path: "/?x-api-key=k" },
+        {},
+      ]),
+    expected: [true, true, true, true, false, false],
   },
   {
     says: "key-auth with hide_credentials takes the header of key_names away",
     rig: () => {
       const plugin = keyAuth(
-        { ...filledKeyAuth, key_names: ["X-Api-Key"], hide_credentials: true, anonymous: "nobody" },
+        { ...filledKeyAuth, key_names: ["X-Api-Key", "Api_Token"], hide_credentials: true, anonymous: "nobody" },
         fakeScope(),
         fakeServices(),
       );
@@ -136,10 +143,11 @@ const rows: readonly Row[] = [
       };
     },
     seen: async (ask) => {
-      const seen = JSON.parse((await ask(withHeaders({ "x-api-key": "k", "x-other": "1" }))).body);
-      return [seen["x-api-key"], seen["x-other"]];
+      const sent = { "x-api-key": "k", api_token: "k", "api-token": "k", "x-other": "1" };
+      const seen = JSON.parse((await ask(withHeaders(sent))).body);
+      return Object.keys(sent).map((name) => seen[name]);
     },
-    expected: [undefined, "1"],
+    expected: [undefined, undefined, undefined, "1"],
   },
   {
     says: "a route matches by the headers that it names",

@@ -17,6 +17,14 @@ const NONE: readonly unknown[] = [];
 
 const queryOf = ({ request }: Exchange) => request.query.slice(1);
 
+/** The name with dashes: what Kong looks for where there is no header `api_key` (OpenResty, ngx.req.get_headers). */
+const dashed = (name: string) => name.replaceAll("_", "-");
+
+function headerValues({ request }: Exchange, name: string): readonly string[] {
+  const values = request.headerValues(lowerCase(name));
+  return values.length > 0 || !name.includes("_") ? values : request.headerValues(lowerCase(dashed(name)));
+}
+
 /** A list or an object in JSON is more than one key, as a repeated name is. */
 const isNested = (value: unknown) => typeof value === "object" && value !== null;
 
@@ -30,7 +38,7 @@ export function findKey(
   members: BodyMembers | null | undefined,
 ): FoundKey | undefined {
   for (const name of config.key_names) {
-    let values: readonly unknown[] = config.key_in_header ? exchange.request.headerValues(lowerCase(name)) : NONE;
+    let values: readonly unknown[] = config.key_in_header ? headerValues(exchange, name) : NONE;
     const isHeader = values.length > 0;
     if (values.length === 0 && config.key_in_query) values = pairValues(queryOf(exchange), name);
     if (values.length === 0 && config.key_in_body) {
@@ -51,7 +59,10 @@ export function findKey(
  */
 export function hideKey(exchange: Exchange, config: KeyAuthConfig, body: BodyMembers | null): void {
   const names = config.key_names;
-  for (const name of names) exchange.upstreamHeaders.remove(name);
+  for (const name of names) {
+    exchange.upstreamHeaders.remove(name);
+    if (name.includes("_")) exchange.upstreamHeaders.remove(dashed(name));
+  }
   if (names.some((name) => pairValues(queryOf(exchange), name).length > 0)) exchange.removeQuery(names);
   if (body !== null && names.some((name) => body.values(name).length > 0)) exchange.replaceBody(body.without(names));
 }

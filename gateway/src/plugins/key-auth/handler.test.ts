@@ -49,6 +49,19 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
   ["a key in UTF-8 in the header", { headers: { apikey: utf8("schlüssel +1") } }, "admitted"],
   ["a right header beside a wrong query", { headers: { apikey: "demo-key" }, query: "?apikey=x" }, "admitted"],
   ["a wrong header beside a right query", { headers: { apikey: "x" }, query: "?apikey=demo-key" }, "unknown"],
+  [
+    "a header with dashes for underscores",
+    { headers: { "Api-Key": "demo-key" } },
+    "admitted",
+    { key_names: ["api_key"] },
+  ],
+  [
+    "the name itself before the one with dashes",
+    { headers: { api_key: "demo-key", "api-key": "x" } },
+    "admitted",
+    { key_names: ["api_key"] },
+  ],
+  ["a header with underscores for dashes", { headers: { api_key: "x" } }, "absent", { key_names: ["api-key"] }],
   ["the second name", { headers: { b: "demo-key" } }, "admitted", { key_names: ["a", "b"] }],
   [
     "the first name in the query before the second in the header",
