@@ -222,3 +222,39 @@ test("an object that was made anew is kept, though the document is the same; gen
   await waitFor(() => writes() === 2, { what: "the new object to be kept" });
   assert.equal((await kept())?.metadata.uid, "two");
 });
+
+test("a key that is replaced while an operator leads is taken without a change of the document", async () => {
+  const { store, valid, durable, lead, writes, warnings, kept } = scene();
+  valid.note(key, route("one", 1));
+  lead(1);
+  await waitFor(() => durable.isRead() && writes() > 0, { what: "a write" });
+  const before = writes();
+  store.loseKey();
+  await waitFor(() => writes() > before, { what: "all to be kept anew" });
+  assert.equal((await kept())?.metadata.generation, 1);
+  assert.deepEqual(warnings, ["the key to what is kept is another one: all is encrypted anew"]);
+});
+
+test("a key that cannot be read is told once, and does not end the operator", async () => {
+  let fails = false;
+  const store = testStore();
+  const { valid, lead, writes, warnings } = scene({
+    store: {
+      ...store,
+      async key() {
+        if (fails) throw new Error("the Secret holds no key of 32 bytes");
+        return store.key();
+      },
+    },
+  });
+  valid.note(key, route("one", 1));
+  lead(1);
+  await waitFor(() => writes() > 0, { what: "a write" });
+  fails = true;
+  await waitFor(() => warnings.length > 0, { what: "it to be told" });
+  assert.deepEqual([...new Set(warnings)], ["cannot read the key to what is kept"]);
+  fails = false;
+  const before = writes();
+  store.loseKey();
+  await waitFor(() => writes() > before, { what: "a write" });
+});

@@ -6,7 +6,7 @@ import type { Acknowledged, Keeper } from "./keeper.ts";
 
 export interface DurableOptions {
   readonly keeper: Keeper;
-  /** Milliseconds between two writes at least. */
+  /** Milliseconds between two writes at least, and between two looks at the key. */
   readonly interval: number;
   /** Of the document that is to be kept, though it may not be acknowledged yet; null while another operator leads. */
   readonly hash: () => string | null;
@@ -64,6 +64,7 @@ export function createDurable(options: DurableOptions): Durable {
   let trouble = "";
   /** Nobody waits for a write any more. */
   let isOver = false;
+  let isLooking = false;
 
   function tell(error: unknown, what: string): void {
     const { message } = error as Error;
@@ -157,6 +158,20 @@ export function createDurable(options: DurableOptions): Durable {
     }, wait).unref();
   }
 
+  /** Nobody tells of the key: RBAC lets the operator read its Secret by name alone. */
+  async function lookAtKey(): Promise<void> {
+    if (isLooking || !isRead || hash() === null) return;
+    isLooking = true;
+    try {
+      if (await keeper.hasOtherKey()) keptHash = null;
+    } catch (error) {
+      if (!closing.signal.aborted) tell(error, "cannot read the key to what is kept");
+    }
+    isLooking = false;
+    look();
+  }
+
+  const looking = setInterval(() => void lookAtKey(), interval).unref();
   void read();
   return {
     isRead: () => isRead,
@@ -173,6 +188,7 @@ export function createDurable(options: DurableOptions): Durable {
     async close() {
       closing.abort();
       clearTimeout(timer);
+      clearInterval(looking);
       const last = async () => {
         await writing;
         const latest = hash();

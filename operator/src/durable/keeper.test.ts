@@ -86,6 +86,36 @@ test("what is kept holds no secret in clear, and does not open with another key"
   assert.doesNotMatch(JSON.stringify(warnings), new RegExp(secret));
 });
 
+test("a key that is replaced is taken: everything is encrypted anew, and a later operator can read it", async () => {
+  const { store, keeper, warnings } = scene();
+  const resources = new Map([route("a"), route("b")]);
+  const one = keeper();
+  await one.write(document(resources));
+  assert.equal(await one.hasOtherKey(), false);
+  const before = [...store.kept.keys()];
+  store.loseKey();
+  assert.equal(await one.hasOtherKey(), true);
+  await one.write(document(resources));
+  assert.equal(await one.hasOtherKey(), false);
+  assert.deepEqual(
+    before.filter((name) => store.kept.has(name)),
+    [],
+    "nothing is left that the key of before opens",
+  );
+  assert.deepEqual([...((await keeper().read()) ?? [])].map(([name]) => name).sort(), [...resources.keys()].sort());
+  assert.equal(warnings.length, 1, "it is told once");
+});
+
+test("an operator that has read nothing yet, or is not the one that writes, uses the key of now", async () => {
+  const { store, keeper } = scene();
+  const [leader, follower] = [keeper(), keeper()];
+  await leader.write(document(new Map([route("a")])));
+  assert.equal((await follower.read())?.size, 1);
+  store.loseKey();
+  await leader.write(document(new Map([route("a"), route("b")]), 3, 2));
+  assert.equal((await follower.read())?.size, 2);
+});
+
 const damages: readonly (readonly [what: string, damage: (store: TestStore, part: string) => void])[] = [
   ["is gone", ({ kept }, part) => void kept.delete(part)],
   ["was cut off", ({ kept }, part) => void kept.set(part, (kept.get(part) ?? Buffer.alloc(0)).subarray(0, 40))],

@@ -23,6 +23,8 @@ export interface Keeper {
    * kept since. Null: nothing. What cannot be read is logged. Rejects when the store gives no answer.
    */
   read(): Promise<ReadonlyMap<string, Resource> | null>;
+  /** Whether the key is another than the one that this process has encrypted with: all is to be kept anew. */
+  hasOtherKey(): Promise<boolean>;
   /** The highest term that kept something; 0: none did. */
   term(): Promise<number>;
   /**
@@ -42,6 +44,8 @@ interface Manifest {
 
 export function createKeeper({ store, log }: { readonly store: OwnStore; readonly log: Pick<Logger, "warn"> }): Keeper {
   let seal: Seal | undefined;
+  /** That of the seal. */
+  let key: Buffer | undefined;
   /** Parts by what they were made of, so that one that did not change is not made again. */
   let made: readonly { readonly part: Cut[number]; readonly name: string }[] = [];
   let there = new Set<string>();
@@ -52,8 +56,12 @@ export function createKeeper({ store, log }: { readonly store: OwnStore; readonl
   /** The parts whose content this process knows: a name stands for a content. */
   let familiar: ReadonlySet<string> = new Set();
 
+  /** Somebody may replace the key at any time: what was made with the one before does not count then. */
   async function sealed(): Promise<Seal> {
-    seal ??= createSeal(await store.key());
+    const current = await store.key();
+    if (seal && key?.equals(current)) return seal;
+    if (seal) log.warn({ parts: made.length }, "the key to what is kept is another one: all is encrypted anew");
+    [seal, key, made] = [createSeal(current), current, []];
     return seal;
   }
 
@@ -124,6 +132,7 @@ export function createKeeper({ store, log }: { readonly store: OwnStore; readonl
         return resources;
       }
     },
+    hasOtherKey: async () => key !== undefined && !key.equals(await store.key()),
     term: async () => (await manifest())?.value.term ?? 0,
     async write({ term, revision, hash, resources: now }) {
       // What changes meanwhile is for the next time.

@@ -72,6 +72,18 @@ test("what is acknowledged is kept in parts of bounded size, and no password or 
   assert.ok(parts.every(({ binaryData }) => binaryData.content.length < 1_400_000));
 });
 
+test("a key that somebody replaces is taken without a restart: all is encrypted anew", async () => {
+  const before = (await manifest()).parts;
+  const secret = JSON.parse(await kubectl(["get", "secret", "sluice-operator-document", "-o", "json"]));
+  const data = JSON.stringify({ data: { key: Buffer.alloc(32, 7).toString("base64") } });
+  await kubectl(["patch", "secret", "sluice-operator-document", "--type=merge", "-p", data]);
+  await waitFor(async () => (await manifest()).parts.every((part) => !before.includes(part)), {
+    what: "other parts",
+    timeout: 20_000,
+  });
+  assert.notEqual(secret.data.key, JSON.parse(data).data.key);
+});
+
 test("a route and a guard made invalid while no operator ran are served as they were, and the conditions say so", async () => {
   await suite.kill9("operator");
   await suite.kill9("gateway-2");
