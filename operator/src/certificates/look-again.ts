@@ -1,5 +1,5 @@
 /** Looks at something again and again, whoever changes it. */
-import { Conflict } from "@sluice/crds";
+import { Conflict, orAborted } from "@sluice/crds";
 import type { Logger } from "pino";
 import { pause } from "../publish/pause.ts";
 
@@ -16,14 +16,18 @@ export interface LookAgainOptions {
 
 /** Runs until the signal aborts; never rejects. */
 export async function lookAgain({ look, trouble, retry, log, signal }: LookAgainOptions): Promise<void> {
+  let isSecond = false;
   while (!signal.aborted) {
     let wait = retry;
     try {
-      wait = await look();
+      // An API server that does not answer must not hold up an operator that is to end.
+      wait = await orAborted(look(), signal);
+      isSecond = false;
     } catch (error) {
-      // Another replica was quicker: what it wrote is read next.
-      if (error instanceof Conflict) wait = 0;
+      // Another replica was quicker: what it wrote is read next. Conflicts without end must not become calls without end.
+      if (error instanceof Conflict && !isSecond) wait = 0;
       else if (!signal.aborted) log.warn({ err: error }, trouble);
+      isSecond = error instanceof Conflict;
     }
     await pause(wait, signal);
   }

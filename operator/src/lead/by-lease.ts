@@ -2,7 +2,7 @@
  * Leads while it holds a Lease. It is renewed again and again; when that fails for long, this process stops leading
  * before another can begin. What it pushed just then is harmless: nodes take nothing of a term that is over.
  */
-import { Conflict, Fault, type LeaseRecord, type LeaseStore, type SeenLease } from "@sluice/crds";
+import { Conflict, Fault, type LeaseRecord, type LeaseStore, orAborted, type SeenLease } from "@sluice/crds";
 import type { Logger } from "pino";
 import { claim, type Look, looked, type Timing, waitFor } from "./election.ts";
 import type { LeadHooks, StartLead } from "./lead.ts";
@@ -29,6 +29,12 @@ interface Held {
   /** When its last renewal was begun. */
   readonly renewed: number;
 }
+
+/** Milliseconds without any answer after which the Lease is not given back: whoever ends this process waits for it. */
+const UNANSWERED = 3500;
+/** Milliseconds that one attempt to give it back may take, and that lie between two. */
+const ATTEMPT = 1200;
+const BETWEEN = 250;
 
 export function leadByLease(options: ByLeaseOptions): StartLead {
   return (hooks) => start(options, hooks);
@@ -84,7 +90,7 @@ function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTer
     look = looked(look, lease, clock.now());
     if (held && lease?.holder !== me) held = null;
     if (waitFor(look, { me, now: clock.now() }) > 0) return;
-    const known = Math.max(highest, await floor());
+    const known = Math.max(highest, await orAborted(floor(), closing.signal));
     await write(claim(lease, { me, duration: timing.duration, renews: held !== null, floor: known }), lease);
   }
 
@@ -132,8 +138,8 @@ function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTer
   }
 
   /**
-   * Others wait until the Lease has run out otherwise, and nodes hear of nothing meanwhile: an API server that is slow
-   * to answer is waited for, no longer than a renewal may take.
+   * Others wait until the Lease has run out otherwise, and nodes hear of nothing meanwhile. An API server that answers is
+   * asked again for as long as a renewal may take, and one that does not answer for a shorter time.
    */
   async function release(): Promise<void> {
     let mine: SeenLease | null = held?.lease ?? null;
@@ -141,8 +147,10 @@ function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTer
     held = null;
     tell();
     const until = clock.now() + timing.renewDeadline;
+    let answered = clock.now();
     while (isHeld) {
-      const signal = AbortSignal.timeout(timing.retry);
+      const left = Math.min(until, answered + UNANSWERED) - clock.now();
+      const signal = AbortSignal.timeout(Math.max(1, Math.min(ATTEMPT, timing.retry, Math.ceil(left))));
       try {
         mine ??= await store.read(signal);
         if (mine?.holder === me) await store.write({ ...mine, holder: "" }, { before: mine, signal });
@@ -150,13 +158,13 @@ function start({ store, me, timing, log, clock }: ByLeaseOptions, { floor, onTer
       } catch (error) {
         // What had no answer, or the renewal that was cut off, may have come through.
         mine = null;
-        if (error instanceof Conflict) continue;
-        if (clock.now() >= until) {
+        if (error instanceof Conflict || error instanceof Fault) answered = clock.now();
+        if (clock.now() + BETWEEN >= Math.min(until, answered + UNANSWERED)) {
           const { message } = error as Error;
           log.warn({ reason: message }, "cannot give the Lease back: others will wait until it has run out");
           return;
         }
-        await clock.sleep(timing.retry / 4, new AbortController().signal);
+        await clock.sleep(BETWEEN, new AbortController().signal);
       }
     }
   }

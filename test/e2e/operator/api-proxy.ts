@@ -34,6 +34,10 @@ export interface ApiProxy {
   cut(): void;
   /** What flows now never flows again, and nobody is told: no byte, no end. New requests are passed on. */
   silence(): void;
+  /** Nobody listens any more: what flows is broken off, and new connections are refused. */
+  leave(): Promise<void>;
+  /** After `leave`: somebody listens there again. */
+  comeBack(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -93,9 +97,16 @@ export async function startApiProxy(kubeconfig: string, options: ApiProxyOptions
     }
     pass(incoming, response, one);
   });
-  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  const listen = (port: number) => new Promise<void>((resolve) => listener.listen(port, "127.0.0.1", resolve));
+  const leave = () => {
+    const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
+    listener.closeAllConnections();
+    return closed;
+  };
+  await listen(0);
+  const { port } = listener.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     asked,
     spoil(next) {
       answer = next;
@@ -110,11 +121,11 @@ export async function startApiProxy(kubeconfig: string, options: ApiProxyOptions
         answered.resume();
       }
     },
+    leave,
+    comeBack: () => listen(port),
     close() {
       agent.destroy();
-      const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
-      listener.closeAllConnections();
-      return closed;
+      return leave();
     },
   };
 }

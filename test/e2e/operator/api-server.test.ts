@@ -152,6 +152,36 @@ test("an operator that is told to end while nobody answers gives its Lease back 
     },
   }));
 
+for (const [what, leave, comeBack] of [
+  ["is gone", () => scene.api.leave(), () => scene.api.comeBack()],
+  [
+    "swallows everything",
+    async () => {
+      scene.api.spoil(() => "silence");
+      scene.api.silence();
+    },
+    async () => scene.api.spoil(null),
+  ],
+] as const)
+  test(`an operator that is told to end while the API server ${what} ends within five seconds`, async () => {
+    const { operator } = scene;
+    await waitFor(async () => (await operator.status()).term !== null, {
+      what: "the operator to lead",
+      timeout: 20_000,
+    });
+    await leave();
+    try {
+      const began = performance.now();
+      operator.process.signal("SIGTERM");
+      assert.deepEqual(await operator.process.ended(), { code: 0, signal: null });
+      const seconds = (performance.now() - began) / 1000;
+      assert.ok(seconds < 5, `it took ${seconds} s`);
+    } finally {
+      await comeBack();
+      await operator.start();
+    }
+  });
+
 /** As somebody has them in a file. */
 function fresh(list: string): string {
   const { items } = JSON.parse(list) as { items: readonly { metadata: { name: string; namespace: string } }[] };
