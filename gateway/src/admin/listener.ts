@@ -1,4 +1,5 @@
 /** The HTTP side of the admin listener: what every answer has in common. */
+import { constants } from "node:crypto";
 import { METHODS as httpMethods, STATUS_CODES } from "node:http";
 import type { ServerOptions } from "node:https";
 import type { Socket } from "node:net";
@@ -183,6 +184,7 @@ function corsHeaders(origin: string | undefined, origins: readonly string[]): Re
 const httpsOptions = ({ cert, key, ca }: Tls): ServerOptions => ({
   cert,
   key,
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   // A client without a good certificate may still have a token: the gate looks at each request.
   ...(ca !== undefined && { ca, requestCert: true, rejectUnauthorized: false }),
 });

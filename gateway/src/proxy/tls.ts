@@ -1,11 +1,16 @@
 /**
  * TLS in front of an HTTP engine: handshakes here, requests there.
  *
- * The certificate is chosen anew for every handshake, so a changed one shows to new connections and drops none.
+ * The certificate is chosen anew for every handshake, so a changed one shows to new connections and drops none. It is
+ * chosen by the client's first message before OpenSSL sees it: a session that is resumed asks for no certificate
+ * (SNICallback is not called), and is taken by the keys of the context that the connection begins with. Each certificate
+ * has a context with keys of its own, so that its sessions end with it; within one the server's name tells sessions apart.
  */
+import { constants, hash } from "node:crypto";
 import { type AddressInfo, createServer, type ServerOpts, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import type { Certificate } from "@sluice/model";
+import { type ClientHello, ClientHelloReader } from "./client-hello.ts";
 import type { ListenAddress } from "./settings.ts";
 
 export interface TlsOptions {
@@ -32,6 +37,12 @@ export interface TlsListener {
   close(): Promise<void>;
 }
 
+/** Bytes that a client's first message may have, with its records: usual ones have up to 2 kB. */
+const MOST_HELLO = 32_768;
+const NOTHING = Buffer.alloc(0);
+/** Of TLS 1.2: each costs as much as a handshake, and clients may ask for any number of them. */
+const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
+
 /** Making one parses keys: it is made when the certificate is first asked for, and kept as long as the entity. */
 const contexts = new WeakMap<Certificate, SecureContext>();
 
@@ -40,7 +51,8 @@ function contextOf(certificate: Certificate): SecureContext {
   if (known) return known;
   const { cert, key, cert_alt, key_alt } = certificate;
   const pair = (main: string, alternative: string | null) => (alternative === null ? [main] : [main, alternative]);
-  const context = createSecureContext({ cert: pair(cert, cert_alt), key: pair(key, key_alt), minVersion: "TLSv1.2" });
+  const pairs = { cert: pair(cert, cert_alt), key: pair(key, key_alt) };
+  const context = createSecureContext({ ...pairs, minVersion: "TLSv1.2", secureOptions });
   contexts.set(certificate, context);
   return context;
 }
@@ -57,26 +69,12 @@ export async function startTls(options: TlsOptions): Promise<TlsListener> {
     handshakeTimeout,
     admit = () => true,
   } = options;
-  const context = (serverName: string | null) => {
-    const found = certificate(serverName);
-    return found && contextOf(found);
-  };
   /** For clients that name no server where nothing stands for every name: the handshake fails for want of a key. */
-  const nothing = createSecureContext();
+  const nothing = createSecureContext({ secureOptions });
   const handshaking = new Set<Socket>();
 
   const front = createServer(sockets, (raw) => {
     if (!admit(raw)) return;
-    const socket = new TLSSocket(raw, {
-      isServer: true,
-      secureContext: context(null) ?? nothing,
-      ALPNProtocols: [...protocols],
-      SNICallback(serverName, done) {
-        const found = context(serverName);
-        if (found) done(null, found);
-        else done(new Error(`no certificate for '${serverName}'`));
-      },
-    });
     const timer = setTimeout(() => raw.destroy(), handshakeTimeout);
     const end = () => {
       clearTimeout(timer);
@@ -84,16 +82,37 @@ export async function startTls(options: TlsOptions): Promise<TlsListener> {
     };
     handshaking.add(raw);
     const ignore = () => raw.destroy();
-    socket.once("error", ignore);
-    socket.once("secure", () => {
-      end();
-      socket.off("error", ignore);
-      // As tls.Server does it: HTTP/2 would else wait for a handshake that is done.
-      Object.assign(socket, { secureConnecting: false });
-      onConnection(socket);
+    raw.once("error", ignore).once("close", end);
+    whenGreeted(raw, ({ serverName }) => {
+      const socket = secure(raw, serverName);
+      socket.once("error", ignore);
+      socket.once("secure", () => {
+        end();
+        socket.off("error", ignore);
+        // As tls.Server does it: HTTP/2 would else wait for a handshake that is done.
+        Object.assign(socket, { secureConnecting: false });
+        onConnection(socket);
+      });
     });
-    raw.once("close", end);
   });
+
+  function secure(raw: Socket, serverName: string | null): TLSSocket {
+    const found = certificate(serverName);
+    const context = found === undefined ? nothing : contextOf(found);
+    // The connection takes it over as it is now.
+    context.context.setSessionIdContext(hash("sha256", serverName?.toLowerCase() ?? "").slice(0, 32));
+    return new TLSSocket(raw, {
+      isServer: true,
+      secureContext: context,
+      ALPNProtocols: [...protocols],
+      SNICallback(asked, done) {
+        if (asked !== serverName) done(new Error("the client names two servers"));
+        else if (context === nothing) done(new Error(`no certificate for '${asked}'`));
+        else done(null, context);
+      },
+    });
+  }
+
   await new Promise<void>((resolve, reject) => {
     front.once("error", reject);
     front.listen({ host: listen.host, port: listen.port, reusePort }, resolve);
@@ -106,4 +125,20 @@ export async function startTls(options: TlsOptions): Promise<TlsListener> {
       return closed;
     },
   };
+}
+
+/** Nothing of what the client has sent is taken away. */
+function whenGreeted(raw: Socket, then: (hello: ClientHello) => void): void {
+  const reader = new ClientHelloReader();
+  let bytes: Buffer = NOTHING;
+  const read = (chunk: Buffer) => {
+    bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
+    const hello = reader.read(bytes);
+    if (hello !== null) {
+      raw.off("data", read).pause();
+      raw.unshift(bytes);
+      then(hello);
+    } else if (bytes.length > MOST_HELLO) raw.destroy();
+  };
+  raw.on("data", read);
 }

@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { connect } from "node:tls";
 import { Registry } from "prom-client";
 import { type KeyPair, makeAuthority } from "../../../test/tools/certificates.ts";
+import { renegotiationError } from "../../../test/tools/renegotiation.ts";
 import { listenForReviews, PATH, type WebhookListener } from "./listener.ts";
 import { createWebhookMetrics } from "./webhook-metrics.ts";
 
@@ -120,5 +121,9 @@ describe("the webhook's listener", { concurrency: false }, () => {
     show(1);
     assert.notEqual(await shown(), first);
     assert.equal((await ask()).status, 200);
+  });
+
+  test("negotiates TLS once for each connection", async () => {
+    assert.ok(await renegotiationError(listener.address));
   });
 });

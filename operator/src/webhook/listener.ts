@@ -1,4 +1,5 @@
 /** Where the API server asks before it stores a resource of ours: POST /validate over TLS. */
+import { constants } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import type { Address } from "@sluice/model";
 import Fastify from "fastify";
@@ -8,6 +9,8 @@ import type { NoteQuestion } from "./webhook-metrics.ts";
 
 /** A question holds an object before and after; etcd takes about 1.5 MB of one. */
 const MAX_BODY = 3 * 1024 * 1024;
+
+const FIXED = { minVersion: "TLSv1.2", secureOptions: constants.SSL_OP_NO_RENEGOTIATION } as const;
 
 /** An API server keeps a few; there are seldom more than five API servers. */
 const MAX_CONNECTIONS = 256;
@@ -32,7 +35,7 @@ export const PATH = "/validate";
 export async function listenForReviews(options: ListenerOptions): Promise<WebhookListener> {
   const { listen, onQuestion, ...reviewOptions } = options;
   const server = Fastify({
-    https: { minVersion: "TLSv1.2" },
+    https: FIXED,
     bodyLimit: MAX_BODY,
     requestTimeout: 10_000,
     forceCloseConnections: true,
@@ -64,7 +67,7 @@ export async function listenForReviews(options: ListenerOptions): Promise<Webhoo
   const { address, port } = server.server.address() as AddressInfo;
   return {
     address: { host: address, port },
-    show: ({ certificate, key }) => server.server.setSecureContext({ cert: certificate, key, minVersion: "TLSv1.2" }),
+    show: ({ certificate, key }) => server.server.setSecureContext({ cert: certificate, key, ...FIXED }),
     close: () => server.close(),
   };
 }

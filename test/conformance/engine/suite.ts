@@ -28,6 +28,7 @@ import { slowBodySuite } from "./slow-bodies.ts";
 import { slowClientSuite } from "./slow-clients.ts";
 import { strictnessSuite } from "./strictness.ts";
 import { tlsSuite } from "./tls.ts";
+import { tlsSessionSuite } from "./tls-sessions.ts";
 import { upgradeSuite } from "./upgrades.ts";
 import { upstreamHeaderSuite } from "./upstream-headers.ts";
 
@@ -46,6 +47,7 @@ export function engineSuite(engine: Engine): void {
   interimSuite(engine);
   upgradeSuite(engine);
   tlsSuite(engine);
+  tlsSessionSuite(engine);
   balancingSuite(engine);
   coreServiceSuite(engine);
   healthSuite(engine);

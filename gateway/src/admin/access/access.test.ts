@@ -8,6 +8,7 @@ import { readSettings } from "@sluice/model";
 import { temporaryFolder } from "../../../../test/process/index.ts";
 import { type Authority, makeAuthority } from "../../../../test/tools/certificates.ts";
 import { first, second } from "../../../../test/tools/pairs.ts";
+import { renegotiationError } from "../../../../test/tools/renegotiation.ts";
 import { adminSettings } from "../../settings/admin.ts";
 import { quiet, startRig } from "../testing.ts";
 import { type FileRig, startFileRig } from "../testing-file.ts";
@@ -178,6 +179,10 @@ describe("a listener with certificates", () => {
   test("opens to none that is out of date", async () => {
     const old = await ours.issue({ name: "deck", usage: "client", notAfter: new Date(Date.now() - 1000) });
     assert.equal(await ask({ cert: old.certificate, key: old.key }), 401);
+  });
+
+  test("negotiates TLS once for each connection", async () => {
+    assert.ok(await renegotiationError({ host: "127.0.0.1", port: rig.admin.address.port }));
   });
 
   test("opens to a token over TLS as well", async () => {

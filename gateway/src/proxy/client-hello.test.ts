@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { type TestContext, test } from "node:test";
+import { connect } from "node:tls";
+import { ClientHelloReader } from "./client-hello.ts";
+
+const readHello = (bytes: Buffer) => new ClientHelloReader().read(bytes);
+
+/** What Node's own client sends first. */
+async function greeting(context: TestContext, servername: string): Promise<Buffer> {
+  const server = createServer().listen(0, "127.0.0.1");
+  context.after(() => server.close());
+  await once(server, "listening");
+  const client = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", servername });
+  client.on("error", () => {});
+  const [near] = await once(server, "connection");
+  const [bytes] = await once(near, "data");
+  client.destroy();
+  near.destroy();
+  return bytes;
+}
+
+/** The same message in records of so many bytes. */
+function inRecords(bytes: Buffer, size: number): Buffer {
+  const message = bytes.subarray(5);
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < message.length; at += size) {
+    const piece = message.subarray(at, at + size);
+    pieces.push(Buffer.from([22, 3, 1, piece.length >> 8, piece.length & 255]), piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+for (const [servername, serverName] of [
+  ["a.example", "a.example"],
+  ["A.Example", "A.Example"],
+  ["", null],
+] as const) {
+  test(`the server that a client asks for is read once all has come: '${servername}'`, async (context) => {
+    const whole = await greeting(context, servername);
+    for (const bytes of [whole, inRecords(whole, 100), inRecords(whole, 1)]) {
+      assert.deepEqual(readHello(bytes), { serverName });
+      assert.deepEqual(readHello(Buffer.concat([bytes, Buffer.from("more")])), { serverName });
+      for (let size = 0; size < bytes.length; size += 37) assert.equal(readHello(bytes.subarray(0, size)), null);
+    }
+  });
+}
+
+const record = (...message: readonly number[]) => Buffer.from([22, 3, 1, 0, message.length, ...message]);
+for (const [says, bytes] of [
+  ["HTTP", Buffer.from("GET / HTTP/1.1\r\n\r\n")],
+  ["another handshake message", record(2, 0, 0, 1, 0)],
+  ["an empty record", Buffer.from([22, 3, 1, 0, 0])],
+  ["a greeting that ends too early", record(1, 0, 0, 2, 3, 3)],
+  ["an alert", Buffer.from([21, 3, 1, 0, 2, 2, 40])],
+] as const) {
+  test(`${says} names no server`, () => assert.deepEqual(readHello(bytes), { serverName: null }));
+}
+
+test("a greeting is read as it comes, one byte after the other", async (context) => {
+  const whole = inRecords(await greeting(context, "a.example"), 3);
+  const reader = new ClientHelloReader();
+  for (let size = 1; size < whole.length; size++) assert.equal(reader.read(whole.subarray(0, size)), null);
+  assert.deepEqual(reader.read(whole), { serverName: "a.example" });
+});
+
+test("whatever is wrong with a greeting, reading it ends and throws nothing", async (context) => {
+  const whole = await greeting(context, "a.example");
+  for (let at = 5; at < whole.length; at++) {
+    for (const value of [0, 1, 255]) {
+      const changed = Buffer.from(whole);
+      changed[at] = value;
+      readHello(changed);
+    }
+  }
+});

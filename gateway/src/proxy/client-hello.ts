@@ -1,0 +1,86 @@
+/** The first message of a TLS client, as far as it names a server (RFC 8446 section 4.1.2, RFC 6066 section 3). */
+
+const HANDSHAKE = 22;
+const CLIENT_HELLO = 1;
+const SERVER_NAME = 0;
+const HOST_NAME = 0;
+/** Bytes of a record, and of a handshake message, before their content. */
+const RECORD_HEAD = 5;
+const MESSAGE_HEAD = 4;
+/** Version and random. */
+const FIXED = 34;
+
+export interface ClientHello {
+  /** Null: the client names none, or what it sends is no greeting; then the handshake fails by itself. */
+  readonly serverName: string | null;
+}
+
+const NAMELESS: ClientHello = { serverName: null };
+
+/** Reads as it comes: a client may send one byte at a time, in a record each. */
+export class ClientHelloReader {
+  /** Where the next record begins. */
+  #at = 0;
+  readonly #pieces: Buffer[] = [];
+  #size = 0;
+  /** Bytes of the message; 0: not known yet. */
+  #length = 0;
+
+  /**
+   * @param bytes All that has come so far
+   * @returns null: the message has not come as a whole
+   */
+  read(bytes: Buffer): ClientHello | null {
+    for (;;) {
+      const at = this.#at;
+      if (bytes.length > at && bytes[at] !== HANDSHAKE) return NAMELESS;
+      if (bytes.length < at + RECORD_HEAD) return null;
+      const end = at + RECORD_HEAD + bytes.readUInt16BE(at + 3);
+      if (end === at + RECORD_HEAD) return NAMELESS;
+      if (bytes.length < end) return null;
+      this.#at = end;
+      this.#pieces.push(bytes.subarray(at + RECORD_HEAD, end));
+      this.#size += end - at - RECORD_HEAD;
+      if (this.#length === 0 && this.#size >= MESSAGE_HEAD) {
+        const head = Buffer.concat(this.#pieces);
+        if (head[0] !== CLIENT_HELLO) return NAMELESS;
+        this.#length = MESSAGE_HEAD + head.readUIntBE(1, 3);
+      }
+      if (this.#length > 0 && this.#size >= this.#length) {
+        return nameIn(Buffer.concat(this.#pieces).subarray(MESSAGE_HEAD, this.#length));
+      }
+    }
+  }
+}
+
+function nameIn(message: Buffer): ClientHello {
+  try {
+    return { serverName: serverNameIn(message) };
+  } catch (error) {
+    // It ends before it should.
+    if (error instanceof RangeError) return NAMELESS;
+    throw error;
+  }
+}
+
+/** @throws RangeError when the message ends too early. */
+function serverNameIn(message: Buffer): string | null {
+  let at = FIXED;
+  at += 1 + message.readUInt8(at);
+  at += 2 + message.readUInt16BE(at);
+  at += 1 + message.readUInt8(at);
+  if (at >= message.length) return null;
+  const end = at + 2 + message.readUInt16BE(at);
+  for (at += 2; at < end; ) {
+    const [type, length] = [message.readUInt16BE(at), message.readUInt16BE(at + 2)];
+    if (type === SERVER_NAME) return hostNameIn(message.subarray(at + 4, at + 4 + length));
+    at += 4 + length;
+  }
+  return null;
+}
+
+function hostNameIn(list: Buffer): string | null {
+  if (list.readUInt8(2) !== HOST_NAME) return null;
+  const length = list.readUInt16BE(3);
+  return length > 0 ? list.toString("latin1", 5, 5 + length) : null;
+}

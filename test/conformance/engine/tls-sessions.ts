@@ -1,0 +1,127 @@
+/** What a client may do with a session of TLS that it has: come back by it under the same name, and nothing else. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect as connectTcp, createServer } from "node:net";
+import { before, describe, it, type TestContext } from "node:test";
+import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import { makeAuthority } from "../../tools/certificates.ts";
+import { renegotiationError } from "../../tools/renegotiation.ts";
+import { dial, until } from "./client.ts";
+import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
+
+const REQUEST = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const upstream: RigOptions["upstream"] = (_incoming, response) => response.end("here");
+
+interface Visit {
+  readonly socket: TLSSocket;
+  /** With which to come back. */
+  readonly session: Buffer;
+  readonly isResumed: boolean;
+  readonly shown: string;
+}
+
+interface VisitOptions extends ConnectionOptions {
+  /** Another name than that of the session: Node's client would leave the session out for it. */
+  readonly forged?: string;
+}
+
+/** A handshake and a request. */
+async function visit(test: TestContext, port: number, { forged, ...options }: VisitOptions): Promise<Visit> {
+  const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false, ...options });
+  // The types know of it only as an option.
+  if (forged !== undefined) (socket as unknown as { setServername(name: string): void }).setServername(forged);
+  socket.on("error", () => {});
+  test.after(() => socket.destroy());
+  let session: Buffer = Buffer.alloc(0);
+  socket.on("session", (last: Buffer) => {
+    session = last;
+  });
+  await once(socket, "secureConnect");
+  const answer = until(socket, "here");
+  socket.write(REQUEST);
+  await answer;
+  const isResumed = socket.isSessionReused();
+  return { socket, session, isResumed, shown: socket.getPeerX509Certificate()?.subject ?? "" };
+}
+
+export function tlsSessionSuite(engine: Engine): void {
+  describe(`sessions of TLS (${engine.name})`, () => {
+    let certificates: NonNullable<RigOptions["certificates"]>;
+    before(async () => {
+      const authority = await makeAuthority();
+      const issue = (name: string) => authority.issue({ name, sans: ["a.example"], usage: "server" });
+      certificates = {
+        "a.example": await issue("first"),
+        "b.example": await issue("b"),
+        "*.c.example": await issue("c"),
+      };
+      certificates = { ...certificates, other: await issue("second") };
+    });
+    const named = (...names: readonly string[]) =>
+      Object.fromEntries(names.map((name) => [name, certificates[name] ?? assert.fail(name)]));
+
+    for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
+      it(`are resumed under the name that they began with (${maxVersion})`, async (test) => {
+        const { tlsPort } = await startRig(test, engine, { upstream, certificates });
+        for (const servername of ["a.example", "b.example", "x.c.example", "a.example"]) {
+          const first = await visit(test, tlsPort, { maxVersion, servername });
+          const second = await visit(test, tlsPort, { maxVersion, servername, session: first.session });
+          assert.deepEqual([first.isResumed, second.isResumed], [false, true], servername);
+        }
+      });
+
+      it(`are not resumed under another name, of another certificate or of the same one (${maxVersion})`, async (test) => {
+        const { tlsPort } = await startRig(test, engine, { upstream, certificates });
+        for (const [from, to] of [
+          ["a.example", "b.example"],
+          ["x.c.example", "y.c.example"],
+        ] as const) {
+          const { session } = await visit(test, tlsPort, { maxVersion, servername: from });
+          const forging = { maxVersion, servername: from, forged: to, session };
+          assert.equal((await visit(test, tlsPort, forging)).isResumed, false, `${from}, ${to}`);
+        }
+      });
+
+      it(`end with their certificate: with another one there is a whole handshake, and without one none (${maxVersion})`, async (test) => {
+        const rig = await startRig(test, engine, { upstream, certificates: named("a.example", "b.example") });
+        const options = { maxVersion, servername: "a.example" } as const;
+        const { session } = await visit(test, rig.tlsPort, options);
+        await rig.swap({ certificates: { ...named("b.example"), "a.example": named("other").other ?? assert.fail() } });
+        const replaced = await visit(test, rig.tlsPort, { ...options, session });
+        assert.deepEqual([replaced.isResumed, replaced.shown], [false, "CN=second"]);
+        await rig.swap({ certificates: named("b.example") });
+        for (const last of [session, replaced.session]) {
+          await assert.rejects(visit(test, rig.tlsPort, { ...options, session: last }));
+        }
+      });
+    }
+
+    it("are not negotiated anew: a client that asks for it stays with what there is, or goes", async (test) => {
+      const { tlsPort } = await startRig(test, engine, { upstream, certificates });
+      assert.ok(await renegotiationError({ host: "127.0.0.1", port: tlsPort }), "a second handshake was refused");
+    });
+
+    it("begin with a greeting, however it comes, and not with what is none or has no end", async (test) => {
+      const { tlsPort } = await startRig(test, engine, { upstream, certificates });
+      const relay = createServer((near) => {
+        const far = connectTcp(tlsPort, "127.0.0.1").setNoDelay(true);
+        for (const socket of [near, far])
+          socket.on("error", () => {}).once("close", () => [near, far].map((each) => each.destroy()));
+        far.pipe(near);
+        near.on("data", (chunk: Buffer) => {
+          for (const byte of chunk) far.write(Buffer.from([byte]));
+        });
+      });
+      const { session } = await visit(test, portOf(await listen(test, relay)), { servername: "a.example" });
+      assert.ok(session.length > 0);
+      for (const sent of [
+        Buffer.from("GET / HTTP/1.1\r\n\r\n"),
+        Buffer.alloc(100_000, Buffer.from([22, 3, 1, 0, 1, 1])),
+      ]) {
+        const socket = await dial(test, tlsPort);
+        socket.write(sent);
+        if (!socket.closed) await new Promise((resolve) => socket.once("close", resolve));
+      }
+    });
+  });
+}
