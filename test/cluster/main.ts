@@ -4,12 +4,14 @@
  */
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { usersIn } from "../start/directory-product.ts";
 import { greeting } from "../start/greeting.ts";
 import { refuseTakenPorts, StartError } from "../start/ports.ts";
 import { chosenAddresses } from "../start/processes.ts";
 import { untilStopped } from "../start/product.ts";
 import { keepSamples } from "../start/samples.ts";
 import { typed } from "../start/typed.ts";
+import { seedUsers } from "../start/users.ts";
 import { tool } from "../tools/tool.ts";
 import { writeCommand } from "./command.ts";
 import { runPods } from "./pods/command.ts";
@@ -31,6 +33,7 @@ async function main(args: readonly string[]): Promise<number> {
   const samples = join(work, "samples");
   keepSamples({ samples: join(root, "crds/samples"), folder: samples, userApi: chosen.userApi });
   console.log("Starting a Kubernetes control plane and Sluice on it.");
+  await seedUsers(usersIn(work));
   const product = await startClusterProduct({ chosen, work, show: (line) => console.error(line) });
   // The same files, under the name that everybody knows, unless an address was moved.
   const moved = chosen.userApi !== chosenAddresses({}).userApi;

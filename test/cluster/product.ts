@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { waitFor } from "../process/index.ts";
 import { everyPartAnswers } from "../start/answers.ts";
+import { usersIn } from "../start/directory-product.ts";
 import { type Chosen, type Env, parts } from "../start/processes.ts";
 import { type Product, runProduct } from "../start/product.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
@@ -59,7 +60,7 @@ export async function startClusterProduct(options: ClusterProductOptions): Promi
         resources: { operator: access(operator), admin: access(admin) },
         push,
         pushScheme: "https",
-        users: join(work, "users"),
+        users: usersIn(work),
       }),
       logs: join(work, "logs"),
       ...(show ? { show } : {}),

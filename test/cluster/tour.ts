@@ -1,6 +1,7 @@
 /** The tour of `npm run cluster`: the same steps as on a folder, with kubectl. */
 import { askThrough, type Step } from "../start/greeting.ts";
 import type { Chosen } from "../start/processes.ts";
+import { seededAnswer } from "../start/users.ts";
 
 export interface ClusterTourOptions {
   readonly chosen: Chosen;
@@ -11,7 +12,7 @@ export interface ClusterTourOptions {
 const wait = "kubectl wait --for=condition=Programmed";
 
 export function clusterTour({ chosen, samples }: ClusterTourOptions): readonly Step[] {
-  const answer = '{"data":{"users":[]}}';
+  const answer = seededAnswer;
   return [
     {
       title: "Resources by kubectl, and a GraphQL query through both nodes, with an API key:",

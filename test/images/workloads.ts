@@ -56,7 +56,8 @@ export const workloads: Readonly<Record<WorkloadName, Workload>> = {
     description: "The user directory: GraphQL on Postgres or an embedded database.",
     workspace: "user-api",
     words: ["serve"],
-    without: [],
+    // A page for development: nine megabytes, and with its peer a server of its own.
+    without: ["@graphql-yoga/render-graphiql"],
   },
 };
 

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { WebSocket } from "ws";
 import { isFree, type Process, startProcess, temporaryFolder, waitFor } from "../process/index.ts";
+import { seededAnswer } from "../start/users.ts";
 import { get } from "./client.ts";
 import { freeAddresses, settingsOf } from "./free-addresses.ts";
 import { readTour, typeInShell } from "./printed-tour.ts";
@@ -96,6 +97,8 @@ test("the first start copies the samples, prints three commands that do what it 
   const kept = readdirSync(join(work.path, "resources")).filter((name) => !name.startsWith("."));
   assert.deepEqual(kept, readdirSync(join(root, "crds/samples")));
   for (const address of Object.values(chosen)) assert.ok(printed.includes(`http://${address}`), address);
+  assert.ok(printed.includes(`http://${chosen.userApi}/graphiql\n`), printed);
+  assert.ok(printed.includes(seededAnswer), printed);
   await followTour(printed);
   pressCtrlC(product);
   await endsInOrder(product);
@@ -106,10 +109,10 @@ test("a later start keeps folder and users, drains what is under way at Ctrl-C, 
   const printed = await greetingOf(product);
   assert.match(printed, /name=people-2/);
   assert.match(printed, /minute: 30\/minute: 60/);
-  const users = `{"query":"mutation { createUser(name: \\"Ann\\", email: \\"ann@example.org\\") { name } }"}`;
+  const users = `{"query":"mutation { createUser(name: \\"Zoe\\", email: \\"zoe@example.org\\") { name } }"}`;
   const headers = { apikey: "demo-key", "content-type": "application/json" };
   const made = await fetch(`http://${chosen.proxy2}/people/graphql`, { method: "POST", headers, body: users });
-  assert.deepEqual(await made.json(), { data: { createUser: { name: "Ann" } } });
+  assert.deepEqual(await made.json(), { data: { createUser: { name: "Zoe" } } });
 
   const slow = await startSlowUpstream();
   const items = [service("slow", slow.port), route("slow")].map((item) => JSON.stringify(item));
@@ -129,7 +132,7 @@ test("a later start keeps folder and users, drains what is under way at Ctrl-C, 
 
   const third = await npmStart("third start");
   const again = await greetingOf(third);
-  assert.match(again, /\{"data":\{"users":\[\{"name":"Ann","email":"ann@example\.org"\}\]\}\}/);
+  assert.match(again, /\{"data":\{"users":\[\{"name":"Ann","posts":\[\]\},.*,\{"name":"Zoe","posts":\[\]\}\]\}\}/);
   await followTour(again);
   process.kill(await descendant(third.pid, /^node test\/start\/main\.ts/), "SIGINT");
   await endsInOrder(third);

@@ -7,6 +7,9 @@ import { type Product, runProduct } from "./product.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
+/** The folder in which the user API keeps its users. */
+export const usersIn = (work: string): string => join(work, "users");
+
 export interface DirectoryProductOptions {
   readonly chosen: Chosen;
   /** Where users and logs are kept. */
@@ -27,7 +30,7 @@ export function startDirectoryProduct({ chosen, work, folder, show }: DirectoryP
       resources: { operator: resources, admin: resources },
       push: { node: token, operator: token },
       pushScheme: "http",
-      users: join(work, "users"),
+      users: usersIn(work),
     }),
     logs: join(work, "logs"),
     ...(show ? { show } : {}),

@@ -24,7 +24,8 @@ export function greeting({ chosen, places, preparation = [], steps }: GreetingOp
     const page = name === "userApi" ? "/graphql" : "";
     return [what, `http://${chosen[name as keyof Chosen]}${page}`] as const;
   });
-  const table = [...rows, ...places].map(([what, where]) => `  ${what.padEnd(34)}${where}`);
+  const pages = [["GraphiQL, to try queries", `http://${chosen.userApi}/graphiql`]] as const;
+  const table = [...rows, ...pages, ...places].map(([what, where]) => `  ${what.padEnd(34)}${where}`);
   const first = preparation.length > 0 ? [`In the terminal for these commands:\n\n${indented(preparation)}\n`] : [];
   const numbered = steps.map(
     ({ title, commands, output }, index) => `${index + 1}. ${title}\n\n${indented(commands)}\n\n${indented(output)}\n`,
@@ -40,7 +41,7 @@ Ctrl-C stops everything.
 }
 
 /** Asks the user API for something that is there from the start. */
-export const query = `{"query":"{ users { name email } }"}`;
+export const query = `{"query":"{ users { name posts { title } } }"}`;
 const headers = "-H 'apikey: demo-key' -H 'content-type: application/json'";
 
 /** The command that asks the user API through a proxy; `options` are more options of curl. */

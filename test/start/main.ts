@@ -1,7 +1,7 @@
 /** `npm start`: the whole product on this machine, on a folder of custom resources. Ctrl-C drains and stops it. */
 import { join, resolve } from "node:path";
 import { answerThrough } from "./answers.ts";
-import { startDirectoryProduct } from "./directory-product.ts";
+import { startDirectoryProduct, usersIn } from "./directory-product.ts";
 import { greeting } from "./greeting.ts";
 import { refuseTakenPorts, StartError } from "./ports.ts";
 import { chosenAddresses } from "./processes.ts";
@@ -9,6 +9,7 @@ import { untilStopped } from "./product.ts";
 import { keepSamples } from "./samples.ts";
 import { tour } from "./tour.ts";
 import { typed } from "./typed.ts";
+import { seedUsers } from "./users.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -20,6 +21,7 @@ async function main(args: readonly string[]): Promise<number> {
   const chosen = chosenAddresses(process.env);
   await refuseTakenPorts(chosen);
   keepSamples({ samples: join(root, "crds/samples"), folder, userApi: chosen.userApi });
+  await seedUsers(usersIn(work));
   const product = await startDirectoryProduct({ chosen, work, folder, show: (line) => console.error(line) });
   const places = [
     ["custom resources", typed(folder)],

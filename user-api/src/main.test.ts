@@ -9,6 +9,8 @@ import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { demoUser } from "./commands/seed.ts";
+
 interface Line {
   readonly level: number;
   readonly msg: string;
@@ -138,15 +140,12 @@ describe("sluice-user-api", () => {
     const { child, line, exit } = start({ ...data, SLUICE_USER_API_MIGRATE: "off" });
     const url = (await line(/^GraphQL at /)).replace("GraphQL at ", "");
     const response = await fetch(`${url}?query={users{name,posts{title}}}`);
-    const { data: answer } = (await response.json()) as { data: { users: { name: string; posts: unknown[] }[] } };
+    const { data: answer } = (await response.json()) as {
+      data: { users: { name: string; posts: { title: string }[] }[] };
+    };
     assert.deepEqual(
-      answer.users.map(({ name, posts }) => [name, posts.length]),
-      [
-        ["Ann", 0],
-        ["Bob", 1],
-        ["Cy", 2],
-        ["Dora", 3],
-      ],
+      answer.users.map(({ name, posts }) => [name, ...posts.map(({ title }) => title)]),
+      [0, 1, 2, 3].map(demoUser).map(({ name, posts }) => [name, ...posts]),
     );
     child.kill("SIGTERM");
     assert.deepEqual(await exit, [0, null]);

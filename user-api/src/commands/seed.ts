@@ -26,6 +26,10 @@ export function demoUser(n: number) {
   };
 }
 
+/** Answers are sorted by id, and UUIDv7 made in one millisecond have no order of their own (RFC 9562, 6.2). */
+const ascendingIds = (count: number): readonly string[] =>
+  Array.from({ length: count }, () => randomUUIDv7()).toSorted();
+
 /** Makes the demo users who are not there yet, each with its posts, and leaves all others alone. */
 export async function seed(settings: Settings, log: FastifyBaseLogger, { users }: SeedOptions): Promise<void> {
   const database = await openDatabase(settings, { log });
@@ -34,13 +38,14 @@ export async function seed(settings: Settings, log: FastifyBaseLogger, { users }
   });
   try {
     let made = 0;
-    for (let n = 0; n < users; n++) {
+    const ids = ascendingIds(users);
+    for (const [n, id] of ids.entries()) {
       const { name, email, posts } = demoUser(n);
-      const id = randomUUIDv7();
       if (!(await store.add({ id, name, email }))) continue;
       made += 1;
-      for (const title of posts) {
-        await database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [randomUUIDv7(), id, title]);
+      const postIds = ascendingIds(posts.length);
+      for (const [index, title] of posts.entries()) {
+        await database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [postIds[index], id, title]);
       }
     }
     log.info(`made ${made} users; ${users - made} were there`);

@@ -94,6 +94,7 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
   const { host, port } = settings;
   try {
     await app.listen({ host, port, listenTextResolver: (address) => `GraphQL at ${address}/graphql` });
+    if (settings.graphiql) log.info("GraphiQL at /graphiql, to try queries in a browser");
   } catch (error) {
     await app.close();
     throw listenFailure(error, settings);

@@ -1,25 +1,105 @@
-/** mercurius' page to try the API in a browser. Its script fetches GraphiQL and React from a public address. */
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+/**
+ * GraphiQL, a page to try the API in a browser. All that it loads comes from a package of this installation: it works
+ * without the internet, and its policy (CSP) allows nothing else.
+ */
 import type { FastifyInstance } from "fastify";
+import { StartFailure } from "../commands/failure.ts";
 
-const files = {
-  "/graphiql": ["graphiql.html", "text/html"],
-  "/graphiql/main.js": ["main.js", "text/javascript"],
-  "/graphiql/sw.js": ["sw.js", "text/javascript"],
-} as const;
+/** Nine megabytes of text: read when somebody asks for the page. */
+const load = () => import("@graphql-yoga/render-graphiql/graphiql");
+type Assets = Awaited<ReturnType<typeof load>>;
 
-/** mercurius serves the page only together with its own endpoint, which is not ours. */
+const html = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <title>GraphiQL</title>
+    <meta name="robots" content="noindex" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <link rel="icon" href="data:," />
+    <link rel="stylesheet" href="./graphiql/graphiql.css" />
+  </head>
+  <body class="no-focus-outline">
+    <noscript>GraphiQL needs JavaScript.</noscript>
+    <div id="root"></div>
+    <script src="./graphiql/graphiql.js"></script>
+    <script src="./graphiql/start.js"></script>
+  </body>
+</html>
+`;
+
+const defaultQuery = `# GraphiQL: try a query, a mutation or a subscription. Ctrl-Enter runs it.
+
+{
+  users(first: 10) {
+    name
+    email
+    posts {
+      title
+    }
+  }
+}
+`;
+
+/** Addresses are relative to the page: behind a gateway it stands below a path of the gateway's. */
+const start = (graphqlPath: string) => `self.MonacoEnvironment = {
+  globalAPI: false,
+  getWorkerUrl: (_module, label) => new URL(\`./graphiql/\${label}.worker.js\`, location.href).href,
+};
+YogaGraphiQL.renderYogaGraphiQL(document.getElementById("root"), {
+  title: "GraphiQL",
+  endpoint: new URL(${JSON.stringify(`.${graphqlPath}`)}, location.href).href,
+  subscriptionsProtocol: "SSE",
+  defaultQuery: ${JSON.stringify(defaultQuery)},
+});
+`;
+
+/** The editor makes style elements of its own. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "worker-src 'self'",
+  "connect-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const headers = {
+  "content-security-policy": policy,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+};
+
+interface File {
+  readonly type: "html" | "javascript" | "css";
+  readonly text: (assets: Assets) => string;
+}
+
+const filesOf = (graphqlPath: string): Readonly<Record<string, File>> => ({
+  "/graphiql": { type: "html", text: () => html },
+  "/graphiql/start.js": { type: "javascript", text: () => start(graphqlPath) },
+  "/graphiql/graphiql.js": { type: "javascript", text: ({ js }) => js },
+  "/graphiql/graphiql.css": { type: "css", text: ({ css }) => css },
+  // By the labels under which the editor asks for them.
+  "/graphiql/editorWorkerService.worker.js": { type: "javascript", text: (assets) => assets.editorWorkerService },
+  "/graphiql/json.worker.js": { type: "javascript", text: (assets) => assets.jsonWorker },
+  "/graphiql/graphql.worker.js": { type: "javascript", text: (assets) => assets.graphqlWorker },
+});
+
+/** @throws StartFailure where the package is not installed: images leave it out. */
 export function serveGraphiql(scope: FastifyInstance, graphqlPath: string): void {
-  const folder = join(dirname(createRequire(import.meta.url).resolve("mercurius")), "static");
-  for (const [url, [file, type]] of Object.entries(files)) {
+  try {
+    import.meta.resolve("@graphql-yoga/render-graphiql/graphiql");
+  } catch {
+    throw new StartFailure("SLUICE_USER_API_GRAPHIQL is on, and GraphiQL is not installed here: images leave it out");
+  }
+  for (const [url, { type, text }] of Object.entries(filesOf(graphqlPath))) {
     scope.get(url, async (_request, reply) =>
-      reply.header("content-type", `${type}; charset=utf-8`).send(await readFile(join(folder, file))),
+      reply.headers({ ...headers, "content-type": `text/${type}; charset=utf-8` }).send(text(await load())),
     );
   }
-  const config = `window.GRAPHQL_ENDPOINT = ${JSON.stringify(graphqlPath)};\nwindow.GRAPHIQL_PLUGIN_LIST = [];\n`;
-  scope.get("/graphiql/config.js", async (_request, reply) =>
-    reply.header("content-type", "text/javascript; charset=utf-8").send(config),
-  );
 }

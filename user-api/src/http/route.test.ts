@@ -170,11 +170,16 @@ describe("GraphiQL", () => {
     const { app } = await testApp({ graphiql: true });
     const page = await app.inject("/graphiql");
     assert.match(page.body, /<title>GraphiQL<\/title>/);
-    for (const [, script = ""] of page.body.matchAll(/src="\.(\/graphiql\/[^"]+)"/g)) {
-      assert.equal((await app.inject(script)).statusCode, 200, script);
+    const loaded = [...page.body.matchAll(/(?:src|href)="\.(\/graphiql\/[^"]+)"/g)].map(([, path = ""]) => path);
+    const workers = ["editorWorkerService", "json", "graphql"].map((label) => `/graphiql/${label}.worker.js`);
+    assert.equal(loaded.length, 3);
+    for (const path of [...loaded, ...workers]) {
+      const { statusCode, headers } = await app.inject(path);
+      assert.deepEqual([statusCode, headers["x-content-type-options"]], [200, "nosniff"], path);
+      assert.match(String(headers["content-security-policy"]), /^default-src 'none'; script-src 'self';/);
     }
-    assert.match((await app.inject("/graphiql/config.js")).body, /GRAPHQL_ENDPOINT = "\/graphql"/);
-    assert.equal((await app.inject("/graphiql/sw.js")).statusCode, 200);
+    assert.doesNotMatch(page.body, /https?:/);
+    assert.match((await app.inject("/graphiql/start.js")).body, /new URL\("\.\/graphql", location\.href\)/);
     await app.close();
   });
 

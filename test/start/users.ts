@@ -1,0 +1,29 @@
+/** The users that the product begins with on a person's machine, so that the first query has an answer to look at. */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { demoUser } from "../../user-api/src/commands/seed.ts";
+import { startProcess } from "../process/index.ts";
+import { StartError } from "./ports.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const COUNT = 3;
+
+/** What the tour's query answers as long as nobody has made others. */
+export const seededAnswer = JSON.stringify({
+  data: {
+    users: Array.from({ length: COUNT }, (_, index) => demoUser(index)).map(({ name, posts }) => ({
+      name,
+      posts: posts.map((title) => ({ title })),
+    })),
+  },
+});
+
+/** Makes the users on the first start, before the user API takes the folder. */
+export async function seedUsers(folder: string): Promise<void> {
+  if (existsSync(folder)) return;
+  const seed = await startProcess(process.execPath, [join(root, "user-api/src/main.ts"), "seed", String(COUNT)], {
+    name: "sluice-user-api seed",
+    env: { SLUICE_USER_API_DATA: folder },
+  });
+  if ((await seed.ended()).code !== 0) throw new StartError(`the demo users could not be made:\n${seed.tail()}`);
+}
