@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { checkConnections } from "./check-connections.ts";
 import { checkDependencies, type Manifest } from "./check-dependencies.ts";
 import { checkImports } from "./check-imports.ts";
+import { checkLinks } from "./check-links.ts";
 import { checkRegexes } from "./check-regexes.ts";
 import { checkLength, checkWords } from "./check-text.ts";
 import { type Fault, show } from "./fault.ts";
 import { findImports } from "./find-imports.ts";
-import { root, sourceFiles } from "./source-files.ts";
+import { root, sourceFiles, sourcePaths } from "./source-files.ts";
 
 /** What a check found, as lines. No line: all is well. */
 type Check = () => Promise<readonly string[]> | readonly string[];
@@ -31,6 +32,7 @@ function checks(): Readonly<Record<string, Check>> {
     "regular expressions": () => lines(checkRegexes(files)),
     "length of files": () => lines(checkLength(files)),
     "hosts and paths": () => lines(checkWords(files)),
+    "links of pages": () => lines(checkLinks(files, sourcePaths())),
   };
 }
 
