@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -80,6 +81,34 @@ test("without the node's token nothing is told", async (t) => {
   const { client } = await scene(t, "another");
   await assert.rejects(client.state(), /^Error: 401: not the operator$/);
 });
+
+for (const [what, isOurs, name, expected] of [
+  ["the certificate of a node", true, "node", 1],
+  ["a certificate for another name", true, "operator", 0],
+  ["a node's certificate of another authority", false, "node", 0],
+] as const)
+  test(`a listener that shows ${what} is sent ${expected === 0 ? "nothing" : "the document"}`, async (t) => {
+    const authority = await makeAuthority();
+    const own = await authority.issue({ name: "operator", sans: ["operator"], usage: "client" });
+    const shown = await (isOurs ? authority : await makeAuthority()).issue({ name, sans: [name], usage: "server" });
+    const received: string[] = [];
+    const server = createTlsServer({ cert: shown.certificate, key: shown.key }, async (request, response) => {
+      for await (const bytes of request) received.push(`${bytes}`);
+      response.end("{}");
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const tls = { cert: own.certificate, key: own.key, ca: authority.certificate, serverName: "node" };
+    const connector = nodeConnector({ tls });
+    t.after(async () => {
+      await connector.close();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const client = connector.connect(`https://127.0.0.1:${port}`, { signal: new AbortController().signal });
+    await assert.rejects(client.put({ revision: 1, document }));
+    assert.equal(received.length, expected);
+  });
 
 test("a call that is under way ends when the node is dropped", async (t) => {
   const { client, node, abort } = await scene(t);
