@@ -19,7 +19,7 @@ const commands: readonly [command: string, words: readonly string[], says: RegEx
   ["gateway/build/main.js", ["version"], /^\d+\.\d+\.\d+\n$/],
   ["gateway/build/main.js", ["config", "help"], /config/],
   ["operator/build/main.js", [], /SLUICE_PUSH_TOKEN/],
-  ["user-api/build/main.js", ["help"], /sluice-user-api \[command\]/],
+  ["user-api/build/main.js", ["help"], /sluice-user-api \[COMMAND\]/],
 ];
 
 for (const [command, words, says] of commands) {
