@@ -1,0 +1,87 @@
+/** The README's list of what Sluice does not have of Kong 3.9: complete, and without what it has by now. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { checkEntity, collections, pluginNames } from "@sluice/model";
+import { unsupportedCollections } from "../../crds/model/src/document/head.ts";
+import { root } from "../check/source-files.ts";
+
+/** The plugins that come with Kong 3.9's free edition (`kong/constants.lua`). */
+const kongPlugins = [
+  ...["acl", "acme", "ai-prompt-decorator", "ai-prompt-guard", "ai-prompt-template", "ai-proxy"],
+  ...["ai-request-transformer", "ai-response-transformer", "aws-lambda", "azure-functions", "basic-auth"],
+  ...["bot-detection", "correlation-id", "cors", "datadog", "file-log", "grpc-gateway", "grpc-web", "hmac-auth"],
+  ...["http-log", "ip-restriction", "jwt", "key-auth", "ldap-auth", "loggly", "oauth2", "opentelemetry"],
+  ...["post-function", "pre-function", "prometheus", "proxy-cache", "rate-limiting", "redirect"],
+  ...["request-size-limiting", "request-termination", "request-transformer", "response-ratelimiting"],
+  ...["response-transformer", "session", "standard-webhooks", "statsd", "syslog", "tcp-log", "udp-log", "zipkin"],
+];
+
+/** What Kong's own database holds and people do not configure, and what a row of the list calls by another name. */
+const notListed = new Set([
+  ...["acme_storage", "clustering_data_planes", "oauth2_authorization_codes", "oauth2_tokens", "sessions"],
+  ...["ratelimiting_metrics", "tags", "groups", "licenses", "workspaces", "rbac_roles", "rbac_endpoint_permissions"],
+]);
+
+const [, section = ""] = readFileSync(join(root, "README.md"), "utf8").split("\n## Not there yet\n");
+const rows = new Map(
+  [...section.matchAll(/^\| ([^|]+) \| (.*) \|$/gm)].map(([, subject = "", text = ""]) => [subject, text]),
+);
+
+/** What stands between backticks in a row. */
+const namesIn = (subject: string): readonly string[] => {
+  const text = rows.get(subject);
+  assert.ok(text !== undefined, `there is no row '${subject}'`);
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name).toSorted();
+};
+
+test("the plugins in the list are those of Kong that Sluice does not have", () => {
+  const missing = kongPlugins.filter((name) => !(pluginNames as readonly string[]).includes(name));
+  assert.deepEqual(namesIn("plugins of Kong"), missing.toSorted());
+});
+
+test("the entities in the list are those of Kong's files that Sluice does not have", () => {
+  assert.deepEqual(
+    collections.filter((collection) => unsupportedCollections.has(collection)),
+    [],
+  );
+  const missing = [...unsupportedCollections].filter((name) => !notListed.has(name));
+  assert.deepEqual(namesIn("entities"), missing.toSorted());
+});
+
+type Entity = readonly [collection: "routes" | "services" | "upstreams", members: object];
+
+const id = "11111111-1111-4111-8111-111111111111";
+const routeOf = (...protocols: readonly string[]) => ["routes", { protocols, paths: ["/"] }] as const;
+const serviceOf = (more: object) => ["services", { host: "a", protocol: "https", ...more }] as const;
+
+/** A name of the list, and an entity that is refused as long as it belongs there. */
+const refused: readonly (readonly [subject: string, name: string, entity: Entity])[] = [
+  ["verification of upstreams", "ca_certificates", serviceOf({ ca_certificates: [id] })],
+  ["verification of upstreams", "tls_verify_depth", serviceOf({ tls_verify_depth: 2 })],
+  ...["tcp", "tls", "tls_passthrough", "udp"].flatMap((protocol) => [
+    ["stream routes", protocol, routeOf(protocol)] as const,
+    ["stream routes", protocol, serviceOf({ protocol })] as const,
+  ]),
+  ["stream routes", "sources", ["routes", { paths: ["/"], sources: [{ ip: "192.0.2.1" }] }]],
+  ["stream routes", "destinations", ["routes", { paths: ["/"], destinations: [{ port: 1 }] }]],
+  ["WebSocket routes of the paid editions", "ws", routeOf("ws")],
+  ["WebSocket routes of the paid editions", "wss", routeOf("wss")],
+  ["the expressions router", "expression", ["routes", { paths: ["/"], expression: 'http.path == "/"' }]],
+  ["the expressions router", "priority", ["routes", { paths: ["/"], priority: 1 }]],
+  ["upstreams", "sticky-sessions", ["upstreams", { name: "a", algorithm: "sticky-sessions" }]],
+  ["upstreams", "consumer_group", ["upstreams", { name: "a", hash_on: "consumer_group" }]],
+];
+
+for (const [subject, name, [collection, entity]] of refused) {
+  test(`${name} of ${collection} is refused, as the list says`, () => {
+    assert.ok(namesIn(subject).includes(name), `the row '${subject}' does not name it`);
+    const { violations } = checkEntity(collection, entity);
+    assert.ok(violations && violations.length > 0, "it is taken");
+  });
+}
+
+test("every page that the list links to is there", () => {
+  for (const [, path = ""] of section.matchAll(/\]\((docs\/[^)#]+)/g)) assert.ok(readFileSync(join(root, path)), path);
+});
