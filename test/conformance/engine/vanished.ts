@@ -10,6 +10,8 @@ import { answered } from "./http2-client.ts";
 import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
 import { type Engine, type RigOptions, startRig } from "./rig.ts";
 
+/** How often an upstream tells something, in milliseconds. */
+const EVENTS = 50;
 const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
 /** Of /proc/net/tcp: "02", and then its time in hundredths of a second. */
 const KEEP_ALIVE = "02";
@@ -54,7 +56,13 @@ export function vanishedClientSuite(engine: Engine): void {
 
 async function startSilent(test: TestContext, engine: Engine) {
   const gone = signal();
-  const upstream: RigOptions["upstream"] = (_incoming, response) => void response.once("close", () => gone.fire());
+  const upstream: RigOptions["upstream"] = ({ url }, response) => {
+    const timer = url === "/events" ? setInterval(() => response.write("event"), EVENTS) : undefined;
+    response.once("close", () => {
+      clearInterval(timer);
+      gone.fire();
+    });
+  };
   const started = await startHttp2(test, engine, { upstream, settings: { probeInterval: 300 } });
   return { ...started, gone };
 }
@@ -63,6 +71,11 @@ function http2Suite(engine: Engine): void {
   describe(`clients of HTTP/2 that vanish (${engine.name})`, () => {
     const asked = [
       ["wait for a response", flag.endStream, plainRequest],
+      [
+        "are told of events",
+        flag.endStream,
+        [...plainRequest.filter(([name]) => name !== ":path"), [":path", "/events"]],
+      ],
       ["owe the rest of a body", 0, [...plainRequest.slice(1), [":method", "POST"]]],
     ] as const;
     for (const [says, end, fields] of asked) {

@@ -23,9 +23,10 @@ describe("createMetrics", () => {
     const memory = await lines(metrics, "sluice_memory_bytes");
     assert.deepEqual(
       memory.map((line) => line.match(/kind="(\w+)"/)?.[1]),
-      ["rss", "heap_total", "heap_used", "external"],
+      ["rss", "heap_total", "heap_used", "external", "clients"],
     );
-    assert.ok(memory.every((line) => Number(line.split(" ").at(-1)) > 0));
+    const values = memory.map((line) => Number(line.split(" ").at(-1)));
+    assert.ok(values.every((value, index) => (index === 4 ? value === 0 : value > 0)));
   });
 
   it("reads the connections at every scrape", async () => {

@@ -35,11 +35,10 @@ export class SessionCheck {
   readonly #options: SessionCheckOptions;
   /** Bytes of heads and bodies. */
   #content = 0;
-  /** Bytes that had passed at the last check, and when they last were more, by `performance.now()`. */
-  #passed = 0;
-  #movedAt = performance.now();
-  /** Bytes read when a PING was sent; -1: none is unanswered. */
-  #readAtPing = -1;
+  /** Bytes that had come at the last check, and when they last were more, by `performance.now()`. */
+  #read = 0;
+  #cameAt = performance.now();
+  #isAsked = false;
 
   constructor(options: SessionCheckOptions) {
     this.#options = options;
@@ -55,19 +54,18 @@ export class SessionCheck {
     const { bytesRead, bytesWritten } = this.#options.socket;
     if (bytesRead - this.#content > ALLOWED + bytesWritten) return "flood";
     if (this.#content < bytesRead) this.#content = Math.min(this.#content + FORGIVEN, bytesRead);
-    const isAnswered = this.#readAtPing >= 0 && bytesRead > this.#readAtPing;
-    const isMoving = this.#readAtPing < 0 && bytesRead + bytesWritten > this.#passed;
-    this.#passed = bytesRead + bytesWritten;
-    if (!expects || isAnswered || isMoving) {
-      this.#movedAt = now;
-      this.#readAtPing = -1;
+    // What is written says nothing: the system takes it for a client that is gone, too.
+    if (!expects || bytesRead > this.#read) {
+      this.#read = bytesRead;
+      this.#cameAt = now;
+      this.#isAsked = false;
       return null;
     }
     const { probeInterval, session } = this.#options;
-    const silence = now - this.#movedAt;
-    if (this.#readAtPing >= 0) return silence >= probeInterval * (1 + PATIENCE) ? "vanished" : null;
+    const silence = now - this.#cameAt;
+    if (this.#isAsked) return silence >= probeInterval * (1 + PATIENCE) ? "vanished" : null;
     if (silence < probeInterval || session.destroyed) return null;
-    this.#readAtPing = bytesRead;
+    this.#isAsked = true;
     session.ping(PAYLOAD, () => {});
     return null;
   }
