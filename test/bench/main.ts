@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- [proxy [case ...]] [user-api [case ...]] [swap] [apply] [admin]`: measures, prints, and writes
+ * `npm run bench -- [proxy [case ...]] [user-api [case ...]] [swap] [apply] [reload] [admin]`: measures, prints, and writes
  * test/bench/results/<bench>.{md,json}; everything when nothing is named. A missed bound is reported as it is; nothing
  * fails because of it. `--seconds` and `--rounds` make cases shorter or longer, and then nothing is written.
  */
@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { benchAdmin } from "./admin.ts";
 import { benchApply } from "./apply.ts";
 import { benchProxy, type ProxyCase, proxyCases } from "./proxy/index.ts";
+import { benchReload } from "./reload.ts";
 import { type BenchReport, renderReport } from "./report.ts";
 import { keepCase, keepReport } from "./results.ts";
 import { benchSwap } from "./swap.ts";
@@ -16,6 +17,7 @@ const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   admin: () => benchAdmin({ services: 1000, rows: 100_000, writes: 100 }),
   swap: () => benchSwap({ routes: [10, 10_000, 100_000], changes: 200 }),
   apply: () => benchApply({ routes: 1000, changes: 200 }),
+  reload: () => benchReload({ routes: 100_000, changes: 10 }),
 };
 
 const { positionals, values } = parseArgs({

@@ -9,7 +9,7 @@ import { createFileText } from "./file-text.ts";
 /** A file, and how often it was opened to be read. */
 function fileIn(context: TestContext) {
   const folder = temporaryFolder("file-text");
-  const { mock } = context.mock.method(promises, "readFile");
+  const { mock } = context.mock.method(promises, "open");
   syncBuiltinESMExports();
   context.after(() => {
     mock.restore();

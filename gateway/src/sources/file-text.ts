@@ -1,6 +1,6 @@
 /** The text of a file that others write, when nobody writes it. */
-import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import { createHash, hash } from "node:crypto";
+import { open, readFile, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface FileText {
@@ -30,7 +30,30 @@ const SETTLE_TRIES = 20;
  */
 const REST = 2500;
 
-const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
+const PIECE = 64 * 1024;
+
+const hashOf = (content: string | Buffer): string => hash("sha256", content);
+
+/** Piece by piece in one buffer: of a large file, buffers that wait for a collection would take many times its size. */
+async function hashOfFile(file: string): Promise<string> {
+  const digest = createHash("sha256");
+  const piece = Buffer.allocUnsafeSlow(PIECE);
+  await using handle = await open(file);
+  for (;;) {
+    const { bytesRead } = await handle.read(piece, 0, PIECE, null);
+    if (bytesRead === 0) return digest.digest("hex");
+    digest.update(piece.subarray(0, bytesRead));
+  }
+}
+
+/** Null when the file does not have this hash any more. */
+async function textOfFile(file: string, wanted: string): Promise<string | null> {
+  const bytes = await readFile(file);
+  const text = hashOf(bytes) === wanted ? bytes.toString("utf8") : null;
+  // Frees the memory now and not at some collection; a small file may stand in a buffer that is shared.
+  if (bytes.length === bytes.buffer.byteLength) bytes.buffer.transfer(0);
+  return text;
+}
 
 interface Facts {
   readonly inode: bigint;
@@ -76,19 +99,23 @@ export function createFileText(file: string, rest = REST): FileText {
   /** Of a process that starts: most files were written long before. */
   const isOld = ({ changedAt }: Facts): boolean => Math.abs(Date.now() - changedAt) > 2 * SETTLE;
 
-  async function settled(begun: Facts, isFirst: boolean): Promise<string> {
+  /** Null: it is the text that is known. */
+  async function settled(begun: Facts, isFirst: boolean): Promise<string | null> {
     let facts = begun;
-    let text = await readFile(file, "utf8");
-    if (isFirst && isOld(facts) && (await look()).all === facts.all) return text;
-    for (let left = SETTLE_TRIES; hashOf(text) !== known; left--) {
-      if (left === 0) throw new Error("it is being written without a pause");
-      await sleep(SETTLE);
-      const [before, textBefore] = [facts, text];
+    for (let left = SETTLE_TRIES; ; left--) {
+      const found = await hashOfFile(file);
+      if (found === known) return null;
+      if (!isFirst || !isOld(facts) || left < SETTLE_TRIES) await sleep(SETTLE);
+      const before = facts;
       facts = await look();
-      text = await readFile(file, "utf8");
-      if (facts.all === before.all && text === textBefore) break;
+      // Only now as a text: of a large file it takes many times the memory of a hash.
+      const text = facts.all === before.all ? await textOfFile(file, found) : null;
+      if (text !== null) {
+        known = found;
+        return text;
+      }
+      if (left === 0) throw new Error("it is being written without a pause");
     }
-    return text;
   }
 
   return {
@@ -98,12 +125,7 @@ export function createFileText(file: string, rest = REST): FileText {
         const facts = await look();
         if (rests(facts)) return null;
         const text = await settled(facts, isFirst);
-        const found = hashOf(text);
-        if (found === known) {
-          accepted ??= last?.inode ?? null;
-          return null;
-        }
-        known = found;
+        if (text === null) accepted ??= last?.inode ?? null;
         return text;
       } catch (error) {
         [known, told] = [null, null];

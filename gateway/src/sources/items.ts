@@ -5,67 +5,118 @@
 import { type ChangedItems, type Collection, collections, type DividedText, divideText } from "@sluice/model/serving";
 import type { Range } from "./entity-ids.ts";
 
+/** Items of one list that follow each other. */
+export interface ListedItems {
+  readonly collection: Collection;
+  readonly count: number;
+}
+
 /** Items that an edit put in the place of others. */
 export interface EditedItems {
   /** Items of the text before, which are not in the text any more. */
   readonly removed: Range;
-  /** How many stand in their place in each list. */
-  readonly added: readonly { readonly collection: Collection; readonly count: number }[];
+  /** What stands in their place, list by list. */
+  readonly added: readonly ListedItems[];
   readonly changed: ChangedItems;
 }
 
 /** Characters of edited items; from more of them on the whole text is read. */
 const MOST = 4 * 1024 * 1024;
 
-/** Where an item stands in its text. */
-export interface Item {
-  readonly collection: Collection;
-  readonly start: number;
-  readonly end: number;
-}
-
-export const itemsOf = ({ lists }: DividedText): readonly Item[] =>
-  lists.flatMap(({ collection, starts, end }) =>
-    starts.map((start, index) => ({ collection, start, end: starts[index + 1] ?? end })),
-  );
-
 /** Null when the whole text must be read: it is not made of items, or much has changed. */
 export function findEdit(before: string, text: string): EditedItems | null {
-  const [one, other] = [divideText(before), divideText(text)];
-  if (one === null || other === null || one.head !== other.head) return null;
-  const [held, items] = [itemsOf(one), itemsOf(other)];
-  const isSame = (at: number, otherAt: number): boolean => {
-    const [mine, theirs] = [held[at], items[otherAt]];
-    if (mine === undefined || theirs === undefined || mine.collection !== theirs.collection) return false;
-    return before.slice(mine.start, mine.end) === text.slice(theirs.start, theirs.end);
-  };
-  const most = Math.min(held.length, items.length);
+  const [dividedBefore, divided] = [divideText(before), divideText(text)];
+  if (dividedBefore === null || divided === null || dividedBefore.head !== divided.head) return null;
+  const [old, items] = [placesOf(dividedBefore), placesOf(divided)];
+  const most = Math.min(old.starts.length, items.starts.length);
+  const sameStart = lengthOfSameStart(before, text);
   let first = 0;
-  while (first < most && isSame(first, first)) first++;
-  let last = 0;
-  while (last < most - first && isSame(held.length - 1 - last, items.length - 1 - last)) last++;
-
-  const edited = items.slice(first, items.length - last);
-  const length = edited.reduce((sum, { start, end }) => sum + end - start, 0);
-  if (length > MOST) return null;
-  const inLists = collections.flatMap((collection) => {
-    const own = edited.filter((item) => item.collection === collection);
-    return own.length === 0 ? [] : [{ collection, own }];
-  });
-  const lines = inLists.map(({ collection, own }) => [
-    collection,
-    own.map(({ start, end }) => text.slice(start, end)).join(""),
-  ]);
-  return {
-    removed: { from: first, to: held.length - last },
-    added: listsOf(edited),
-    changed: { head: other.head, items: Object.fromEntries(lines) },
-  };
+  while (first < most && isSamePlace(old, first, items, first, 0) && (old.ends[first] ?? 0) <= sameStart) first++;
+  const sameEnd = lengthOfSameEnd(before, text);
+  const shift = text.length - before.length;
+  let [oldEnd, end] = [old.starts.length, items.starts.length];
+  while (
+    Math.min(oldEnd, end) > first &&
+    isSamePlace(old, oldEnd - 1, items, end - 1, shift) &&
+    (old.starts[oldEnd - 1] ?? 0) >= before.length - sameEnd
+  ) {
+    oldEnd--;
+    end--;
+  }
+  const added = listsOf(items, { from: first, to: end });
+  const lines: Partial<Record<Collection, string>> = {};
+  let at = first;
+  for (const { collection, count } of added) {
+    lines[collection] = text.slice(items.starts[at], items.ends[at + count - 1]);
+    at += count;
+  }
+  if (Object.values(lines).reduce((sum, one) => sum + one.length, 0) > MOST) return null;
+  return { removed: { from: first, to: oldEnd }, added, changed: { head: divided.head, items: lines } };
 }
 
-/** In the order of the text; the items of a list stand together. */
-export function listsOf(items: readonly Item[]): EditedItems["added"] {
-  const counts = new Map<Collection, number>();
-  for (const { collection } of items) counts.set(collection, (counts.get(collection) ?? 0) + 1);
-  return [...counts].map(([collection, count]) => ({ collection, count }));
+/** How many items each list has, in the order of the text. */
+export const countItems = ({ lists }: DividedText): readonly ListedItems[] =>
+  lists.map(({ collection, starts }) => ({ collection, count: starts.length }));
+
+/** Where all items of a text stand, in its order; in few bytes, because there may be hundreds of thousands. */
+interface Places {
+  readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
+  /** Indexes of their collections. */
+  readonly lists: Uint8Array;
+}
+
+function placesOf({ lists }: DividedText): Places {
+  const count = lists.reduce((sum, { starts }) => sum + starts.length, 0);
+  const places = { starts: new Uint32Array(count), ends: new Uint32Array(count), lists: new Uint8Array(count) };
+  let at = 0;
+  for (const { collection, starts, end } of lists) {
+    places.starts.set(starts, at);
+    places.ends.set(starts.slice(1), at);
+    places.ends[at + starts.length - 1] = end;
+    places.lists.fill(collections.indexOf(collection), at, at + starts.length);
+    at += starts.length;
+  }
+  return places;
+}
+
+/** Whether two items stand in the same lists and places, as far as their texts are shifted. */
+function isSamePlace(old: Places, at: number, items: Places, other: number, shift: number): boolean {
+  return (
+    old.lists[at] === items.lists[other] &&
+    (old.starts[at] ?? 0) + shift === items.starts[other] &&
+    (old.ends[at] ?? 0) + shift === items.ends[other]
+  );
+}
+
+function listsOf({ lists }: Places, { from, to }: Range): readonly ListedItems[] {
+  const found: { collection: Collection; count: number }[] = [];
+  for (let at = from; at < to; at++) {
+    const collection = collections[lists[at] ?? 0] as Collection;
+    const last = found.at(-1);
+    if (last?.collection === collection) last.count++;
+    else found.push({ collection, count: 1 });
+  }
+  return found;
+}
+
+/** Characters that are compared at a time: equal ones are found many times faster in one piece. */
+const PIECE = 64 * 1024;
+
+function lengthOfSameStart(one: string, other: string): number {
+  const most = Math.min(one.length, other.length);
+  let at = 0;
+  while (at < most && one.slice(at, at + PIECE) === other.slice(at, at + PIECE)) at += PIECE;
+  while (at < most && one.charCodeAt(at) === other.charCodeAt(at)) at++;
+  return Math.min(at, most);
+}
+
+function lengthOfSameEnd(one: string, other: string): number {
+  const most = Math.min(one.length, other.length);
+  const piece = (text: string, same: number) => text.slice(Math.max(0, text.length - same - PIECE), text.length - same);
+  let same = 0;
+  while (same < most && piece(one, same) === piece(other, same)) same += PIECE;
+  const isSame = () => one.charCodeAt(one.length - 1 - same) === other.charCodeAt(other.length - 1 - same);
+  while (same < most && isSame()) same++;
+  return Math.min(same, most);
 }

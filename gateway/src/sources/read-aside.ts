@@ -23,6 +23,11 @@ const LINGER = 5000;
 
 const ENDED = "the process that reads the file has ended";
 
+/** For a process that reads little: of V8's young generation every half is memory that is soon touched. */
+const SMALL = ["--min-semi-space-size=1", "--max-semi-space-size=1"];
+
+type Request = { readonly read: ReadRequest } | { readonly edit: EditRequest };
+
 /** What the process says at the end of a call. */
 type Answer = Checked<Reading> | { readonly edit: EditReading | Question | null };
 
@@ -33,11 +38,13 @@ interface Waiting {
 
 export function createAsideReader(): AsideReader {
   let reader: ChildProcess | undefined;
+  let readerFor: "read" | "edit" = "read";
   let waiting: Waiting | undefined;
   let timer: NodeJS.Timeout | undefined;
 
-  function start(): ChildProcess {
+  function start(flags: readonly string[]): ChildProcess {
     const started = fork(new URL(`./read-file-process${extname(import.meta.url)}`, import.meta.url), {
+      execArgv: [...process.execArgv, ...flags],
       serialization: "advanced",
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
@@ -68,9 +75,12 @@ export function createAsideReader(): AsideReader {
     await exited;
   }
 
-  async function call(request: { readonly read: ReadRequest } | { readonly edit: EditRequest }, linger: number) {
+  async function call(request: Request, linger: number): Promise<Answer> {
     clearTimeout(timer);
-    reader ??= start();
+    const kind = "edit" in request ? "edit" : "read";
+    if (reader && readerFor !== kind) await end();
+    reader ??= start(kind === "edit" ? SMALL : []);
+    readerFor = kind;
     const { channel } = reader;
     reader.ref();
     channel?.ref();

@@ -16,7 +16,7 @@ import {
   type Snapshot,
 } from "@sluice/model";
 import { type EntityId, EntityIds, idKey, type PackedIds } from "./entity-ids.ts";
-import { type EditedItems, itemsOf, listsOf } from "./items.ts";
+import { countItems, type EditedItems } from "./items.ts";
 
 /** Without the places of everything in the text, which take more memory than all the rest. */
 export type LoadedData = Omit<LoadedText, "positionOf">;
@@ -111,7 +111,7 @@ export function readFileEdit({ added, changed, known }: EditRequest): EditReadin
 function idsOfItems(text: string, { document, origins }: Pick<LoadedText, "document" | "origins">): PackedIds | null {
   const divided = divideText(text);
   const idOf = (entity: unknown) => (entity as { readonly id: string }).id.toLowerCase();
-  return divided && idsByItem(listsOf(itemsOf(divided)), origins, (name) => (document[name] ?? []).map(idOf));
+  return divided && idsByItem(countItems(divided), origins, (name) => (document[name] ?? []).map(idOf));
 }
 
 /** An entity's origin begins with the list and the index of the item that holds it. */

@@ -49,15 +49,16 @@ export function scanLookup(
   const holders = new Map<string, Held[]>();
   const referrers = new Map<string, number>();
   for (const [index, { claimed }] of claims[collection].entries()) {
+    const byValue = new Map<string, Held[]>();
     for (const entity of wanted.claimants) {
       const value = claimed(entity);
-      if (value !== undefined) holders.set(claimKey(index, value), []);
+      if (value !== undefined) byValue.set(value, []);
     }
-    if (holders.size === 0) continue;
-    for (const entity of map.values()) {
+    for (const entity of byValue.size === 0 ? [] : map.values()) {
       const value = claimed(entity);
-      if (value !== undefined) holders.get(claimKey(index, value))?.push(entity);
+      if (value !== undefined) byValue.get(value)?.push(entity);
     }
+    for (const [value, held] of byValue) holders.set(claimKey(index, value), held);
   }
   for (const { member } of wanted.ids.size === 0 ? [] : references[collection]) {
     for (const entity of map.values()) {

@@ -1,0 +1,116 @@
+/** A declarative file with very many routes of which one is changed: until the change is served, and the memory it takes. */
+import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { temporaryFolder } from "../process/index.ts";
+import { startNode } from "./proxy/sluice.ts";
+import { atMost, type BenchReport } from "./report.ts";
+import { median } from "./rounds.ts";
+
+/** Seconds until a change is served, and memory while it is read to memory at rest. */
+const BOUNDS = { seconds: 2, memory: 1.3 };
+
+const head = '_format_version: "3.0"\nservices:\n';
+const service = (at: number): string => `- name: s${at}\n  url: http://s${at}.test:8080\n`;
+const range = (length: number): readonly number[] => Array.from({ length }, (_, at) => at);
+
+/** Texts of so many routes; the one in the middle has the path that is given. */
+const shapes: Readonly<Record<string, (routes: number, path: string) => string>> = {
+  "in services of 100": (routes, path) => {
+    const routeOf = (at: number) => `  - name: r${at}\n    paths:\n    - ${at === routes / 2 ? path : `/path/${at}`}\n`;
+    const services = range(routes / 100).map(
+      (at) =>
+        `${service(at)}  routes:\n${range(100)
+          .map((one) => routeOf(at * 100 + one))
+          .join("")}`,
+    );
+    return head + services.join("");
+  },
+  "in one list": (routes, path) => {
+    const routeOf = (at: number) =>
+      `- name: r${at}\n  service: s${at % 1000}\n  paths:\n  - ${at === routes / 2 ? path : `/path/${at}`}\n`;
+    return `${head}${range(1000).map(service).join("")}routes:\n${range(routes).map(routeOf).join("")}`;
+  },
+};
+
+/** Megabytes of the process and of those that it started; pages that they share are counted once. */
+function memoryOf(pid: number): number {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "latin1").split(" ").filter(Boolean).map(Number),
+  );
+  const own = (one: number): number => {
+    try {
+      return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${one}/smaps_rollup`, "latin1"))?.[1]) / 1024;
+    } catch {
+      return 0; // It has ended in the meantime.
+    }
+  };
+  return [pid, ...children].reduce((sum, one) => sum + own(one), 0);
+}
+
+/** Seconds until the path is routed, and the most memory on the way. */
+async function untilRouted(url: string, pid: number): Promise<{ seconds: number; most: number }> {
+  const from = performance.now();
+  for (let most = 0; ; await sleep(10)) {
+    most = Math.max(most, memoryOf(pid));
+    const { status } = await fetch(url);
+    const seconds = (performance.now() - from) / 1000;
+    if (status !== 404) return { seconds, most };
+    if (seconds > 120) throw new Error(`${url} was not routed within 120 s`);
+  }
+}
+
+export async function benchReload({ routes, changes }: { routes: number; changes: number }): Promise<BenchReport> {
+  const folder = temporaryFolder("bench-reload");
+  const file = join(folder.path, "sluice.yaml");
+  const rows: Record<string, string | number>[] = [];
+  const worst = { seconds: 0, memory: 0, memoryInARow: 0 };
+  try {
+    for (const [shape, textWith] of Object.entries(shapes)) {
+      writeFileSync(file, textWith(routes, "/first"));
+      const began = performance.now();
+      const node = await startNode({ SLUICE_SOURCE: "file", SLUICE_FILE: file }, "/status/ready");
+      const start = (performance.now() - began) / 1000;
+      try {
+        await sleep(10_000);
+        const { pid } = node.process;
+        const rest = memoryOf(pid);
+        const measured: { seconds: number; most: number }[] = [];
+        for (const change of range(changes)) {
+          writeFileSync(`${file}.new`, textWith(routes, `/changed-${change}`));
+          renameSync(`${file}.new`, file);
+          measured.push(await untilRouted(`http://127.0.0.1:${node.port}/changed-${change}`, pid));
+        }
+        const seconds = measured.map((one) => one.seconds);
+        const most = Math.max(...measured.map((one) => one.most));
+        worst.seconds = Math.max(worst.seconds, ...seconds);
+        const first = measured[0]?.most ?? Number.NaN;
+        worst.memory = Math.max(worst.memory, first / rest);
+        worst.memoryInARow = Math.max(worst.memoryInARow, most / rest);
+        rows.push({
+          [`${routes} routes`]: shape,
+          "start, s": Number(start.toFixed(1)),
+          "MB at rest": Math.round(rest),
+          "a change, s, median": Number(median(seconds).toFixed(2)),
+          "s, most": Number(Math.max(...seconds).toFixed(2)),
+          "MB during the first": Math.round(first),
+          "MB, most": Math.round(most),
+        });
+      } finally {
+        await node.process.stop();
+      }
+    }
+  } finally {
+    folder.remove();
+  }
+  return {
+    title: "A route that is changed in a large file",
+    method: `A node with one worker on a YAML file. ${changes} changes of the path of one route, one after the other, each a new file that takes the old one's place, until the new path is routed. Memory is the proportional share (Pss) of the node and of the process that reads the file, 10 s after the start, at most during the first change, and at most during all of them.`,
+    rows,
+    verdicts: [
+      atMost("the slowest change", worst.seconds, { bound: BOUNDS.seconds, unit: " s" }),
+      atMost("memory during a change, to memory at rest", worst.memory, { bound: BOUNDS.memory, unit: "" }),
+      `the same during ${changes} changes without a pause: ${worst.memoryInARow.toFixed(2)}`,
+    ],
+  };
+}
