@@ -95,7 +95,7 @@ export const LOOKALIKE = 0x100;
 
 /** Both begin with "x-c", and so does no whole name. */
 const PREFIX_MARK = "c".charCodeAt(0);
-const PREFIX_SHORTEST = 12;
+const PREFIX_SHORTEST = "x-consumer-".length;
 
 /** The bits in which no letter differs from its other case; each character that folds to a dash differs from it in one. */
 const NOT_CASE = ~0x20;
