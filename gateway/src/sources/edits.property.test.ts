@@ -72,6 +72,29 @@ const edits: readonly (readonly [what: string, text: string, readByItself: boole
   ["a plugin for the same service twice", `${before}- name: cors\n  service: b\n`, false],
 ];
 
+const anchored = `${head}services:\n- &limited\n  name: a\n  host: h.test\n  plugins: [{name: rate-limiting, config: {minute: 5}}]\n- <<: *limited\n  name: b\n`;
+const endpointsOf = (id: string) =>
+  `${head}_sluice:\n  endpoints:\n    ${X}: []\nservices:\n- {name: a, host: h.test, id: ${id}}\n- {name: b, host: h.test}\n`;
+
+/** Texts in which an edited item means something to what is not edited. */
+const referredTo: readonly (readonly [what: string, before: string, text: string])[] = [
+  ["a changed item with an anchor", anchored, anchored.replace("minute: 5", "minute: 500")],
+  [
+    "an item with an anchor that another one has, too",
+    anchored,
+    anchored.replace("- <<", "- &limited {name: c, host: c.test}\n- <<"),
+  ],
+  ["an item with an anchor that goes", anchored.replace("- <<", "- &limited {name: c, host: c.test}\n- <<"), anchored],
+  ["a service with endpoints that goes", endpointsOf(X), endpointsOf(X.replaceAll("1", "2"))],
+];
+for (const [what, text, after] of referredTo) {
+  test(`has the whole text read for an edit: ${what}`, () => {
+    const served = servedOf(text);
+    assert.ok(served);
+    assert.equal(afterEdit(served, after), null);
+  });
+}
+
 for (const [what, text, readByItself] of edits) {
   test(`${readByItself ? "reads an edit by itself" : "has the whole text read for an edit"}: ${what}`, () => {
     const served = servedOf(before);

@@ -23,7 +23,10 @@ export interface EditedItems {
 /** Characters of edited items; from more of them on the whole text is read. */
 const MOST = 4 * 1024 * 1024;
 
-/** Null when the whole text must be read: it is not made of items, or much has changed. */
+/** An anchor of YAML where a node may begin, or text that looks like one: items that are not edited may refer to it. */
+const ANCHOR = /(?:^|[\s,[{:])&/;
+
+/** Null when the whole text must be read: it is not made of items, much has changed, or items that have anchors. */
 export function findEdit(before: string, text: string): EditedItems | null {
   const [dividedBefore, divided] = [divideText(before), divideText(text)];
   if (dividedBefore === null || divided === null || dividedBefore.head !== divided.head) return null;
@@ -43,6 +46,9 @@ export function findEdit(before: string, text: string): EditedItems | null {
     oldEnd--;
     end--;
   }
+  const hasAnchor = (one: string, { starts, ends }: Places, to: number) =>
+    to > first && ANCHOR.test(one.slice(starts[first], ends[to - 1]));
+  if (hasAnchor(before, old, oldEnd) || hasAnchor(text, items, end)) return null;
   const added = listsOf(items, { from: first, to: end });
   const lines: Partial<Record<Collection, string>> = {};
   let at = first;

@@ -54,6 +54,8 @@ export function adoptFileEdit(
   const isElsewhere = ({ collection, id }: EntityId) => served.snapshot[collection].has(id);
   if (ids.all().some((one) => !known.has(idKey(one)) && isElsewhere(one))) return null;
   const gone = held.filter((one) => !stays.has(idKey(one)));
+  // Its endpoints stand in the head.
+  if (gone.some(({ collection, id }) => collection === "services" && served.snapshot.endpoints.has(id))) return null;
   const idsIn = (name: Collection): readonly string[] =>
     gone.filter(({ collection }) => collection === name).map(({ id }: EntityId) => id);
   const remove = Object.fromEntries(collections.map((name) => [name, idsIn(name)])) as Record<Collection, string[]>;
