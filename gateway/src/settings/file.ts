@@ -23,7 +23,8 @@ export const fileSettings = defineSettings({
     default: 2000,
     description:
       "How long a file has to be unchanged before a change counts that was written into it and takes a plugin that " +
-      "protects something from what it is attached to: the file may be half written. Concerns declarative files and, " +
+      "protects something from what it is attached to, or leaves requests of a protected route to an unprotected one: " +
+      "the file may be half written. Concerns declarative files and, " +
       "with store `directory`, files of custom resources; not what the admin API writes, and not a file that replaces " +
       "another one by a rename.",
   },

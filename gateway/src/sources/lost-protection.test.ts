@@ -17,6 +17,12 @@ const global = (name: string, more = "") => `plugins:\n- {name: ${name}${more}}\
 const keyAuth = shop(onService("{name: key-auth}"));
 const demo = "consumers:\n- username: demo\n";
 
+/** A route for everything, without a plugin, and others of the same service. */
+const openSite = "  - {name: site, paths: [/]}\n";
+const site = (routes: string) =>
+  `${head}services:\n- name: site\n  url: http://site.test\n  routes:\n${openSite}${routes}`;
+const protectedAdmin = "  - {name: admin, paths: [/admin], plugins: [{name: key-auth}]}\n";
+
 /** A file before and after a change, and what protects routes no longer. */
 const changes: readonly (readonly [what: string, before: string, now: string, lost: string | null])[] = [
   ["nothing changes", keyAuth, keyAuth, null],
@@ -60,6 +66,60 @@ const changes: readonly (readonly [what: string, before: string, now: string, lo
     "a key-auth goes together with its routes",
     keyAuth,
     `${head}services:\n- {name: shop, url: "http://shop.test"}\n`,
+    null,
+  ],
+  [
+    "a route with key-auth goes, and a wider one without it leads to the same service",
+    site(protectedAdmin),
+    site(""),
+    "key-auth of route admin",
+  ],
+  [
+    "a route with key-auth goes, and a wider one without it leads to the same address by another service",
+    `${site("")}- name: back\n  url: http://site.test\n  routes:\n${protectedAdmin}`,
+    site(""),
+    "key-auth of route admin",
+  ],
+  [
+    "a path of a route with key-auth goes, and a wider route without it leads to the same service",
+    site(protectedAdmin.replace("[/admin]", "[/admin, /secret]")),
+    site(protectedAdmin),
+    "key-auth of route admin",
+  ],
+  [
+    "a host of a route with key-auth becomes another, and a wider route without it leads to the same service",
+    site(protectedAdmin.replace("paths", "hosts: [a.test], paths")),
+    site(protectedAdmin.replace("paths", "hosts: [b.test], paths")),
+    "key-auth of route admin",
+  ],
+  [
+    "a route with key-auth takes some hosts only, and a wider route without it leads to the same service",
+    site(protectedAdmin),
+    site(protectedAdmin.replace("paths", "hosts: [b.test], paths")),
+    "key-auth of route admin",
+  ],
+  [
+    "a route without methods goes on with key-auth beside one without it",
+    site(protectedAdmin.replace("paths", "methods: [GET], paths")),
+    site(protectedAdmin),
+    null,
+  ],
+  [
+    "a path comes to a route with key-auth beside one without it",
+    site(protectedAdmin),
+    site(protectedAdmin.replace("[/admin]", "[/admin, /secret]")),
+    null,
+  ],
+  [
+    "a route with key-auth goes, and a route without it leads elsewhere",
+    `${keyAuth}${other}`,
+    `${head}services:\n${other}`,
+    null,
+  ],
+  [
+    "a route with key-auth goes, and the others of its service have a key-auth of their own",
+    site(`${protectedAdmin}${protectedAdmin.replaceAll("admin", "more")}`).replace(openSite, ""),
+    site(protectedAdmin).replace(openSite, ""),
     null,
   ],
   ["a route that was not there comes without protection", keyAuth, shop(onService("{name: key-auth}"), other), null],

@@ -2,6 +2,7 @@
  * Whether a route that is served goes on without a plugin that protected it. In a file that is being written that is
  * what the rest of the text has not said yet.
  */
+import { isDeepStrictEqual } from "node:util";
 import {
   collections,
   type Difference,
@@ -19,7 +20,10 @@ export function lostProtection(before: Snapshot, now: Snapshot): string | null {
     was && protects(was) && !(after && protectsAlike(after, was)) ? [was] : [],
   );
   const moved = differences<SnapshotRoute>(before.routes, now.routes).filter(isMoved);
-  if (lost.length === 0 && moved.length === 0) return null;
+  const left = differences<SnapshotRoute>(before.routes, now.routes).flatMap(({ before: was, after }) =>
+    was && (!after || leavesRequests(was, after)) ? [was] : [],
+  );
+  if (lost.length === 0 && moved.length === 0 && left.length === 0) return null;
   const there = scopesOf(now);
   for (const plugin of lost)
     for (const route of routesOf(plugin, before))
@@ -29,8 +33,58 @@ export function lostProtection(before: Snapshot, now: Snapshot): string | null {
     for (const plugin of was?.service ? (byService.get(was.service.id) ?? []) : [])
       if (was && (plugin.route?.id ?? was.id) === was.id && isLost(plugin, after, { now, there }))
         return describe(plugin, was);
+  return lostByRequests(left, before, { now, there });
+}
+
+/**
+ * Requests that a protected route does not take any more may be taken by another route, such as one for all paths. What
+ * is lost then if a route without the protection leads to the same upstream.
+ *
+ * @param left Routes as they were, which take less now, or have gone
+ */
+function lostByRequests(left: readonly SnapshotRoute[], before: Snapshot, { now, there }: Now): string | null {
+  if (left.length === 0) return null;
+  const protecting = [...before.plugins.values()].filter((plugin) => protects(plugin) && !plugin.consumer);
+  const byRoute = Map.groupBy(protecting, ({ route }) => route?.id);
+  const byService = Map.groupBy(byRoute.get(undefined) ?? [], ({ service }) => service?.id);
+  const byAddress = Map.groupBy(now.routes.values(), (route) => addressOf(route, now));
+  const isOpen = new Map<string, boolean>();
+  for (const was of left) {
+    const address = addressOf(was, before);
+    const wide = was.service ? (byService.get(was.service.id) ?? []) : [];
+    for (const plugin of [...(byRoute.get(was.id) ?? []), ...wide, ...(byService.get(undefined) ?? [])]) {
+      const key = JSON.stringify([address, plugin.name, plugin.protocols]);
+      const others = isOpen.has(key) ? [] : (byAddress.get(address) ?? []);
+      const found = isOpen.get(key) ?? others.some((route) => isLost(plugin, route, { now, there }));
+      if (found) return describe(plugin, was);
+      isOpen.set(key, found);
+    }
+  }
   return null;
 }
+
+/** Where a route leads; several services may have one address. */
+function addressOf({ service }: SnapshotRoute, { services }: Snapshot): string | undefined {
+  const found = service && services.get(service.id);
+  return found ? `${found.host}:${found.port}` : undefined;
+}
+
+/** Whether the route may have taken requests before that it does not take now. */
+function leavesRequests(was: SnapshotRoute, now: SnapshotRoute): boolean {
+  const lists = [
+    [was.paths, now.paths],
+    [was.hosts, now.hosts],
+    [was.methods, now.methods],
+    [was.snis, now.snis],
+    [was.protocols, now.protocols],
+  ] as const;
+  if (lists.some(([one, other]) => isNarrowed(one ?? [], other ?? []))) return true;
+  return !isDeepStrictEqual(was.headers ?? null, now.headers ?? null);
+}
+
+/** Of lists that say which requests are taken; an empty one says all. */
+const isNarrowed = (was: readonly unknown[], now: readonly unknown[]): boolean =>
+  now.length > 0 && (was.length === 0 || was.some((one) => !now.includes(one)));
 
 const describe = ({ name }: SnapshotPlugin, route: SnapshotRoute): string =>
   `${name} of route ${route.name ?? route.id}`;
