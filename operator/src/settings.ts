@@ -21,8 +21,8 @@ export const operatorSettings = defineSettings({
     default: 2000,
     description:
       "How long a file of the folder has to be unchanged before a change counts that was written into it and takes " +
-      "away a Plugin that protects something, or all that the file held: it may be half written. Not for what the " +
-      "admin API writes, nor for a file that replaces another one by a rename.",
+      "away a Plugin that protects something, a Route, the end of a list in a Route, or all that the file held: it " +
+      "may be half written. Not for what the admin API writes, nor for a file that replaces another one by a rename.",
   },
   namespaces: {
     variable: "SLUICE_NAMESPACES",

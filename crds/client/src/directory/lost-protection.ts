@@ -1,4 +1,4 @@
-/** Whether a file that changes takes a plugin away that protects something. Pure. */
+/** Whether a file that changes takes a plugin away that protects something, or a Route that may be protected. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import { mayProtect } from "@sluice/model";
 import { keyOf } from "./content.ts";
@@ -13,7 +13,28 @@ export function lostProtection(before: Parsed, now: Parsed): string | null {
     const after = left.get(keyOf(refOf(placed)));
     return protects(placed) && !(after && protects(after) && isAlike(placed, after));
   });
-  return lost ? `the Plugin ${refOf(lost).namespace}/${refOf(lost).name}` : null;
+  if (lost) return `the Plugin ${nameOf(lost)}`;
+  const cut = before.resources.find(
+    (placed) => placed.kind === "Route" && isCut(placed, left.get(keyOf(refOf(placed)))),
+  );
+  return cut ? `requests from the Route ${nameOf(cut)}, which a Plugin of another file may protect` : null;
+}
+
+const nameOf = (placed: Placed): string => `${refOf(placed).namespace}/${refOf(placed).name}`;
+
+/** Members of a Route that say which requests it takes. */
+const matching = ["paths", "hosts", "methods", "snis"] as const;
+
+/** Whether the Route takes less because it is gone, or because one of its lists ends before its end. */
+function isCut(was: Placed, now: Placed | undefined): boolean {
+  if (!now) return true;
+  return matching.some((name) => {
+    const [list, other] = [was, now].map((placed) => specOf(placed)[name]);
+    if (!Array.isArray(list) || !Array.isArray(other) || isDeepStrictEqual(list, other)) return false;
+    const last = other.length - 1;
+    const isStart = other.every((one, at) => (at < last ? one === list[at] : String(list[at]).startsWith(String(one))));
+    return other.length > 0 && isStart;
+  });
 }
 
 const specOf = ({ content }: Placed): Readonly<Record<string, unknown>> => Object(content.spec ?? {});

@@ -122,6 +122,33 @@ for (const [what, text, waits] of edits)
       await waitFor(isChanged, { what: "the file that was replaced" });
     }, LONG_WAIT));
 
+const route = (name: string, paths: string) =>
+  `---\napiVersion: sluice.dev/v1alpha1\nkind: Route\nmetadata:\n  name: ${name}\nspec:\n  serviceRef: {name: web}\n  paths:\n${paths}`;
+const all = route("all", "    - /\n");
+const routes = `${service("web")}${all}${route("admin", "    - /admin\n    - /secret\n")}`;
+
+/** What is written into a file of Routes, of which a Plugin elsewhere may protect some, and whether the log tells that it waits. */
+const routeEdits: readonly (readonly [what: string, text: string, waits: boolean])[] = [
+  ["a beginning without a Route", service("web") + all, true],
+  ["a beginning without the last path of a Route", routes.replace("    - /secret\n", ""), true],
+  ["a beginning with a part of the last path of a Route", routes.replace("/secret", "/sec"), true],
+  ["another path", routes.replace("/secret", "/hidden"), false],
+  ["one more path", `${routes}    - /more\n`, false],
+];
+for (const [what, text, waits] of routeEdits)
+  test(`${what}, written into a file with Routes, ${waits ? "waits" : "counts"}`, () =>
+    bench(async ({ client, write, log }) => {
+      write("web.yaml", routes);
+      await following(client);
+      const shown = async () => JSON.stringify((await client.list("Route")).map(({ spec }) => spec));
+      const before = await shown();
+      write("web.yaml", text);
+      const told = () => log.some((line) => line.includes("web.yaml waits"));
+      await waitFor(async () => told() || (await shown()) !== before, { what: "the change or the wait" });
+      assert.equal(told(), waits);
+      assert.equal((await shown()) === before, waits);
+    }, LONG_WAIT));
+
 test("a file that a writer of ours has changed counts at once, whatever it takes away", () =>
   bench(async ({ client, another, write }) => {
     write("web.yaml", both);
