@@ -70,7 +70,7 @@ export function toResource<Name extends ResourceCollection>(
   if (references.violations.length > 0) return { violations: references.violations };
 
   const members: Members = { ...entity };
-  const written = writeSpec(kinds[kind].spec, members, before);
+  const written = { ...writeSpec(kinds[kind].spec, members, before), ...algorithmMember(collection, members) };
   const resourceClass = previous ? before.class : options.class;
   const spec: Members = {
     ...nameMember(kind, members),
@@ -179,3 +179,7 @@ function nameFor(kind: ResourceKind, entity: Members, id: string): string {
   if (given !== undefined) return resourceName(given);
   return resourceName(id, kind === "Plugin" && typeof entity.name === "string" ? entity.name : kind);
 }
+
+/** Written though it is the default: an upstream that says what to hash and no algorithm hashes. */
+const algorithmMember = (collection: Collection, { algorithm, hash_on }: Members): Members =>
+  collection === "upstreams" && hash_on !== "none" ? { algorithm } : {};

@@ -144,7 +144,7 @@ test("refuses to write a broken file, and says where it is broken", async (conte
   const write: Write = { op: "create", collection: "services", entity: entity("services", { name: "a", host: "b" }) };
   await assert.rejects(store.write([write]), (error: Error) => {
     assert.ok(error instanceof Unavailable);
-    assert.match(error.message, /sluice\.yml:3:1: /);
+    assert.match(error.message, /sluice\.yml:2:11: /);
     return true;
   });
 });
