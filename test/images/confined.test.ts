@@ -78,7 +78,13 @@ const commands: readonly Says[] = [
     env: { ...operator, SLUICE_PUSH_TOKEN: "t".repeat(40) },
     ...noCluster,
   },
-  { image: "user-api", does: "tells its commands", words: ["help"], code: 0, says: /sluice-user-api \[command\]/ },
+  {
+    image: "user-api",
+    does: "tells its commands",
+    words: ["help"],
+    code: 0,
+    says: /usage: sluice-user-api \[COMMAND\]/,
+  },
   { image: "user-api", does: "says which setting it lacks", words: ["serve"], code: 1, says: /GATEWAY_SECRET must be/ },
 ];
 

@@ -15,7 +15,7 @@ export const plugin: readonly Row[] = [
   ["enabled as text", { ...cors, enabled: "yes" }, /must be of type boolean/],
   ["protocols", { ...cors, protocols: ["http", "https", "grpc", "grpcs"] }, null],
   ["no protocols", { ...cors, protocols: [] }, /at least 1 items/],
-  ["an unknown protocol", { ...cors, protocols: ["tcp"] }, /Unsupported value/],
+  ["an unknown protocol", { ...cors, protocols: ["ftp"] }, /Unsupported value/],
 
   [
     "one target of each kind",
