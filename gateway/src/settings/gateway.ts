@@ -164,7 +164,8 @@ export const gatewaySettings = defineSettings({
     description:
       "After which time of silence a client is asked whether it is still there: by TCP keep-alive, which gives it up after " +
       "ten more seconds, and while it waits for something with HTTP/2 also by PING, which gives it up after one and a half " +
-      "times as long again. At least 1s.",
+      "times as long again. On Linux a client that has acknowledged nothing for about 13 seconds is given up at the next " +
+      "of these times. At least 1s.",
   },
   clientMemory: {
     variable: "SLUICE_CLIENT_MEMORY",

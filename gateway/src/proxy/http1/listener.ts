@@ -13,6 +13,7 @@ import { Pipeline } from "../pipeline.ts";
 import { clientSockets, type ListenAddress } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
 import { peerAddressOf } from "../trust.ts";
+import { UnacknowledgedClients } from "../unacknowledged.ts";
 import { connectBehind } from "../upstream/connect.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { ClientConnection } from "./client-connection.ts";
@@ -41,6 +42,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   const sessions = new UpstreamSessions({ connect, keepAlive: settings.upstreamKeepAlive });
   const pipeline = new Pipeline({ runtime, settings, log, observer, onUnrouted });
   const memory = new ClientMemory(settings.clientMemory, log);
+  const unacknowledged = new UnacknowledgedClients({ interval: settings.probeInterval });
   const connections = new Set<Held>();
   let draining = false;
   let accepted = 0;
@@ -88,6 +90,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
       return false;
     }
     socket.once("close", () => places.leave(address));
+    unacknowledged.add(socket);
     return true;
   }
 
@@ -161,6 +164,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
       await closed;
       clearTimeout(timer);
       clearInterval(checks);
+      unacknowledged.close();
       pool.close();
       sessions.close();
     },

@@ -15,6 +15,7 @@ import { type Opened, Pipeline } from "../pipeline.ts";
 import { clientSockets, type ListenAddress, type ProxySettings } from "../settings.ts";
 import { startTls, type TlsListener } from "../tls.ts";
 import { peerAddressOf } from "../trust.ts";
+import { UnacknowledgedClients } from "../unacknowledged.ts";
 import { connectBehind } from "../upstream/connect.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { Pools } from "../upstream/pools.ts";
@@ -54,11 +55,13 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   const connections = countConnections(server);
   let accepted = 0;
   let dropped = 0;
+  const unacknowledged = new UnacknowledgedClients({ interval: settings.probeInterval });
   const admit = (socket: Socket): boolean => {
     accepted++;
     const address = peerAddressOf(socket);
     if (places.take(address)) {
       socket.once("close", () => places.leave(address));
+      unacknowledged.add(socket);
       return true;
     }
     dropped++;
@@ -154,6 +157,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
       }, deadline);
       await closed;
       clearTimeout(timer);
+      unacknowledged.close();
       await Promise.all([pools.close(), app.close()]);
     },
   };
