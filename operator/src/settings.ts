@@ -20,9 +20,10 @@ export const operatorSettings = defineSettings({
     kind: "duration",
     default: 2000,
     description:
-      "How long a file of the folder has to be unchanged before a change counts that was written into it and takes " +
-      "away a Plugin that protects something, a Route, the end of a list in a Route, or all that the file held: it " +
-      "may be half written. Not for what the admin API writes, nor for a file that replaces another one by a rename.",
+      "How long a file of the folder must be unchanged before a change in place that may remove protection takes effect, " +
+      "because the file may be half written. Such a change removes a protecting Plugin, a Route, the end of a list in " +
+      "a Route, or the whole content. Does not apply to writes of the admin API, or to a file that replaces another " +
+      "by a rename.",
   },
   namespaces: {
     variable: "SLUICE_NAMESPACES",
@@ -50,15 +51,16 @@ export const operatorSettings = defineSettings({
     default: null,
     description:
       "Namespace of the Secrets that only the operator may read: the authority of SLUICE_PUSH_SECRET, the webhook's " +
-      "certificate, and the key to the kept document. Give the admin API no rights in it. Secrets of before are moved " +
-      "there from the home namespace. Unset: the home namespace, whose Secrets the admin API reads.",
+      "certificate, and the key of the kept document. Give the admin API no rights in it. The operator moves existing " +
+      "Secrets there from the home namespace. Unset: the home namespace, whose Secrets the admin API reads.",
   },
   class: {
     variable: "SLUICE_CLASS",
     kind: "text",
     default: DEFAULT_CLASS,
     description:
-      "Which resources are meant: those whose spec.class is this word, and those of the home namespace that have none.",
+      "Class of this Sluice: it handles resources with this spec.class, and those without one in its home namespace, in " +
+      "namespaces assigned to it and, for the class sluice, in all namespaces that are not assigned.",
   },
   nodes: {
     variable: "SLUICE_NODES",
@@ -141,8 +143,8 @@ export const operatorSettings = defineSettings({
     default: null,
     description:
       "Secret of the home namespace in which the operator makes and renews what the nodes mount: ca.crt, gateway.crt and " +
-      "gateway.key. The Secret of that name and `-authority`, in SLUICE_PRIVATE_NAMESPACE, holds what signs, and the " +
-      "operator's own certificate. In place of SLUICE_PUSH_TLS_CERT and its companions.",
+      "gateway.key. The Secret of that name and `-authority`, in SLUICE_PRIVATE_NAMESPACE, holds the signing key " +
+      "and the operator's own certificate. Replaces SLUICE_PUSH_TLS_CERT and its companions.",
   },
   pushOverlap: {
     variable: "SLUICE_PUSH_OVERLAP",

@@ -24,8 +24,8 @@ export function settingsPage(): GeneratedFile {
   );
   return markdown(
     "docs/reference/settings.md",
-    `# Settings\n\nEnvironment variables that are read once, at the start of a process. An empty variable counts as unset. A variable that begins with \`SLUICE_\` and is a setting of no Sluice program ` +
-      `ends the start with an error: it is a misspelt one. Each command lists its settings with \`--help\`. ` +
+    `# Settings\n\nEnvironment variables that are read once, at the start of a process. An empty variable counts as unset. An unknown variable that begins with \`SLUICE_\` ` +
+      `ends the start with an error, because it is probably misspelt. Each command lists its settings with \`--help\`. ` +
       `The settings of the user API stand in [its README](../../user-api/README.md).\n\n${sections.join("\n")}`,
   );
 }

@@ -274,10 +274,10 @@ describe("sluice-user-api", () => {
     ["--prot", 2, /unknown option '--prot'\n/],
     ["serve --vresion", 2, /unknown option '--vresion', did you mean --version\?\n/],
     ["serve now", 2, /unexpected argument 'now'\n/],
-    ["seed many", 2, /'many' is no number of users\n/],
+    ["seed many", 2, /'many' is not a number of users\n/],
     ["seed 1 2", 2, /unexpected argument '2'\n/],
-    ["migrate now", 2, /'now' is no number of seconds\n/],
-    ["migrate 12345", 2, /'12345' is no number of seconds\n/],
+    ["migrate now", 2, /'now' is not a number of seconds\n/],
+    ["migrate 12345", 2, /'12345' is not a number of seconds\n/],
   ] as const) {
     it(`${words} ends with ${code}: ${output.source}`, () => {
       const main = fileURLToPath(import.meta.resolve("./main.ts"));

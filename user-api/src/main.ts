@@ -43,12 +43,12 @@ function commandOf([name = "serve", ...more]: readonly string[]): Command | stri
   if (extra !== undefined) return `unexpected argument '${extra}'`;
   if (name === "seed") {
     const users = countOf(first, { standard: 10, digits: 6 });
-    if (users === null) return `'${first}' is no number of users`;
+    if (users === null) return `'${first}' is not a number of users`;
     return { run: (settings, log) => seed(settings, log, { users }), serves: false };
   }
   if (name === "migrate") {
     const patience = countOf(first, { standard: 0, digits: 4 });
-    if (patience === null) return `'${first}' is no number of seconds`;
+    if (patience === null) return `'${first}' is not a number of seconds`;
     return { run: (settings, log) => migrate(settings, log, { patience }), serves: false };
   }
   return { run: serve, serves: true };

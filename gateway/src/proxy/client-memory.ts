@@ -100,7 +100,7 @@ export class ClientMemory {
     const now = performance.now();
     if (now - this.#loggedAt < LOG_PAUSE) return;
     this.#loggedAt = now;
-    const message = "clients hold too much memory: streams are refused, or connections closed that take nothing";
+    const message = "clients use too much memory: refusing streams, or closing connections that do not read";
     this.#log.warn({ held: this.held, limit: this.limit }, message);
   }
 }

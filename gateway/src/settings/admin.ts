@@ -48,7 +48,8 @@ export const adminSettings = defineSettings({
     kind: "text",
     default: DEFAULT_CLASS,
     description:
-      "Which resources are meant: those whose spec.class is this word, and those of the home namespace that have none.",
+      "Class of this Sluice: it handles resources with this spec.class, and those without one in its home namespace, in " +
+      "namespaces assigned to it and, for the class sluice, in all namespaces that are not assigned.",
   },
   operator: {
     variable: "SLUICE_OPERATOR_URL",

@@ -22,11 +22,10 @@ export const fileSettings = defineSettings({
     kind: "duration",
     default: 2000,
     description:
-      "How long a file has to be unchanged before a change counts that was written into it and takes a plugin that " +
-      "protects something from what it is attached to, or leaves requests of a protected route to an unprotected one: " +
-      "the file may be half written. Concerns declarative files and, " +
-      "with store `directory`, files of custom resources; not what the admin API writes, and not a file that replaces " +
-      "another one by a rename.",
+      "How long a file must be unchanged before a change in place that removes protection takes effect, because the file " +
+      "may be half written. Such a change removes a protecting plugin, or leaves requests of a protected route to an " +
+      "unprotected one. Applies to declarative files and, with store `directory`, to files of custom resources. Does " +
+      "not apply to writes of the admin API, or to a file that replaces another by a rename.",
   },
 });
 

@@ -27,8 +27,8 @@ export const allowedUpstreams = {
   description:
     "Addresses and CIDR blocks to which nodes connect although they are refused by default (loopback, link-local, " +
     "multicast and metadata addresses), such as 127.0.0.0/8: for upstreams, health checks, and the Redis of a plugin. " +
-    "`address:port` also allows one of the gateway's own listeners. The admin listener warns by its own value of what " +
-    "nodes will refuse: give it the same.",
+    "`address:port` also allows one of the gateway's own listeners. The admin listener uses its own value for its " +
+    "warnings: give it the same value as the nodes.",
 } as const;
 
 export const gatewaySettings = defineSettings({
@@ -162,10 +162,10 @@ export const gatewaySettings = defineSettings({
     kind: "duration",
     default: 20_000,
     description:
-      "After which time of silence a client is asked whether it is still there: by TCP keep-alive, which gives it up after " +
-      "ten more seconds, and while it waits for something with HTTP/2 also by PING, which gives it up after one and a half " +
-      "times as long again. On Linux a client that has acknowledged nothing for about 13 seconds is given up at the next " +
-      "of these times. At least 1s.",
+      "How long a client may be silent before the node probes it. A TCP keep-alive probe closes the connection after ten " +
+      "more seconds without an answer. While HTTP/2 streams are open the node also sends PING, and closes the " +
+      "connection after one and a half times this setting without an answer. On Linux the node also checks at this " +
+      "interval, and closes the connection of a client that has acknowledged nothing for about 13 seconds. At least 1s.",
   },
   clientMemory: {
     variable: "SLUICE_CLIENT_MEMORY",
@@ -173,11 +173,11 @@ export const gatewaySettings = defineSettings({
     minimum: 4_194_304,
     default: 134_217_728,
     description:
-      "How many bytes of memory clients may make a node hold over all their connections: 16 KiB for each connection of " +
-      "HTTP/2, 8 KiB and the decoded head for each of its requests under way, and whatever waits for clients that do not " +
-      "take it, with every protocol. Beyond three quarters of it new streams are refused (REFUSED_STREAM), or the " +
-      "connection is closed on which the most waits. Workers divide it evenly. The default suits a memory limit of 512 " +
-      'MiB; metric `sluice_memory_bytes` tells what is held (`kind="clients"`).',
+      "How many bytes of memory all client connections of a node may use together: 16 KiB for each HTTP/2 connection, 8 " +
+      "KiB and the decoded head for each of its active requests, and unread bytes of every protocol. Above three " +
+      "quarters, new streams are refused (REFUSED_STREAM), or the connection with the most unread bytes is closed. " +
+      "Workers divide the memory evenly. The default suits a memory limit of 512 MiB. The metric " +
+      '`sluice_memory_bytes` (`kind="clients"`) shows the use.',
   },
   status: {
     variable: "SLUICE_STATUS_LISTEN",
@@ -260,8 +260,8 @@ export const gatewaySettings = defineSettings({
     words: ["x-real-ip", "x-forwarded-for"],
     default: "x-real-ip",
     description:
-      "In which header those proxies name the client's address. Of several entries the last one that is no trusted " +
-      "proxy counts, without its port; an entry that holds no address ends the search at the proxy that sent it.",
+      "The header in which those proxies send the client's address. Of several entries the last one that is not a trusted " +
+      "proxy counts, without its port. An entry that is not an address ends the search at the proxy that sent it.",
   },
   allowedUpstreams,
   trustedCertificates: {
@@ -269,9 +269,9 @@ export const gatewaySettings = defineSettings({
     kind: "text",
     default: null,
     description:
-      "PEM file with certificates of authorities that are trusted beside those that Node brings, on connections of " +
-      "plugins that verify certificates: to a Redis with `ssl_verify`. Kong's `lua_ssl_trusted_certificate`. Read at " +
-      "the start. Not for upstreams.",
+      "PEM file with certificate authorities that are trusted in addition to Node's own, on connections of plugins that " +
+      "verify certificates (to a Redis with `ssl_verify`). Kong's `lua_ssl_trusted_certificate`. Read at the start. " +
+      "Does not apply to upstreams.",
   },
   ...observerSettings,
   drain: {

@@ -114,7 +114,7 @@ export function createFileText(file: string, rest = REST): FileText {
         known = found;
         return text;
       }
-      if (left === 0) throw new Error("it is being written without a pause");
+      if (left === 0) throw new Error("it keeps changing while it is read");
     }
   }
 

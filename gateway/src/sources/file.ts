@@ -128,7 +128,7 @@ export function createFileSource(options: FileOptions): FileSource {
     heldTimer = setTimeout(again, left);
     if (isNew) {
       const wait = `the change waits until the file has been unchanged for ${unprotectWait / 1000} s`;
-      log.warn({ file }, `${wait}: it takes away the ${lost}, and may be half of what is being written`);
+      log.warn({ file }, `${wait}: it removes the ${lost}, and the file may be half written`);
     }
     return true;
   }

@@ -232,7 +232,7 @@ test("a key that is replaced while an operator leads is taken without a change o
   store.loseKey();
   await waitFor(() => writes() > before, { what: "all to be kept anew" });
   assert.equal((await kept())?.metadata.generation, 1);
-  assert.deepEqual(warnings, ["the key to what is kept is another one: all is encrypted anew"]);
+  assert.deepEqual(warnings, ["the encryption key of the kept document has changed: encrypting all of it again"]);
 });
 
 test("a key that cannot be read is told once, and does not end the operator", async () => {
@@ -252,7 +252,7 @@ test("a key that cannot be read is told once, and does not end the operator", as
   await waitFor(() => writes() > 0, { what: "a write" });
   fails = true;
   await waitFor(() => warnings.length > 0, { what: "it to be told" });
-  assert.deepEqual([...new Set(warnings)], ["cannot read the key to what is kept"]);
+  assert.deepEqual([...new Set(warnings)], ["cannot read the encryption key of the kept document"]);
   fails = false;
   const before = writes();
   store.loseKey();

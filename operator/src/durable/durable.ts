@@ -165,7 +165,7 @@ export function createDurable(options: DurableOptions): Durable {
     try {
       if (await keeper.hasOtherKey()) keptHash = null;
     } catch (error) {
-      if (!closing.signal.aborted) tell(error, "cannot read the key to what is kept");
+      if (!closing.signal.aborted) tell(error, "cannot read the encryption key of the kept document");
     }
     isLooking = false;
     look();

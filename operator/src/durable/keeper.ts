@@ -60,7 +60,11 @@ export function createKeeper({ store, log }: { readonly store: OwnStore; readonl
   async function sealed(): Promise<Seal> {
     const current = await store.key();
     if (seal && key?.equals(current)) return seal;
-    if (seal) log.warn({ parts: made.length }, "the key to what is kept is another one: all is encrypted anew");
+    if (seal)
+      log.warn(
+        { parts: made.length },
+        "the encryption key of the kept document has changed: encrypting all of it again",
+      );
     [seal, key, made] = [createSeal(current), current, []];
     return seal;
   }

@@ -65,7 +65,7 @@ export function createFolder({ directory, log, unprotectWait, onWait }: FolderOp
     onWait(full, lost) {
       const path = relative(directory, full);
       const wait = `the change of ${path} waits until the file has been unchanged for ${unprotectWait / 1000} s`;
-      log.warn({ path }, `${wait}: it takes away ${lost}, and may be half of what is being written`);
+      log.warn({ path }, `${wait}: it removes ${lost}, and the file may be half written`);
     },
   });
   let waits = 0;

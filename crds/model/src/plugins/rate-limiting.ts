@@ -87,7 +87,7 @@ export const rateLimiting = record(
     }),
   },
   {
-    description: "So many requests a period.",
+    description: "Limits the requests of each period.",
     rule: "rate-limiting",
     deprecatedMembers: formerRedis.map((name) => ({ name: `redis_${name}`, replacedBy: ["redis", name] })),
   },

@@ -37,8 +37,8 @@ export const common = (names: string): Readonly<Record<string, SpecNode>> => ({
   class: {
     type: "string",
     description:
-      "Which Sluice the resource belongs to, where several share a cluster. When unset: the one whose home namespace this " +
-      `is, or to which the namespace was given; else ${DEFAULT_CLASS}.`,
+      "Class of the Sluice that the resource belongs to, if several share a cluster. When unset: the Sluice whose home " +
+      `namespace this is, or to which the namespace is assigned; else ${DEFAULT_CLASS}.`,
     ...dnsLabel,
     pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
   },

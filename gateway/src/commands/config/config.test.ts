@@ -161,7 +161,7 @@ const misuses: readonly (readonly [words: string, told: string])[] = [
   ["convert a.yml --to yaml", "invalid: --to is custom-resources or declarative"],
   ["convert a.yml --ot declarative", "invalid: unknown option '--ot', did you mean --to?"],
   ["convert a.yml --to", "invalid: Option '--to <value>' argument missing"],
-  ["convert a.yml --to declarative --out=", "invalid: --out names no file or folder"],
+  ["convert a.yml --to declarative --out=", "invalid: --out must name a file or folder"],
 ];
 
 for (const [words, told] of misuses) {

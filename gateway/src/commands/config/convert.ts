@@ -25,7 +25,7 @@ export const convert: Part = async (call) => {
   const { to: given, out } = call.given.options;
   const to = forms.find((form) => form === given);
   if (to === undefined) throw new Misused(`--to is ${forms.join(" or ")}`);
-  if (out === "") throw new Misused("--out names no file or folder");
+  if (out === "") throw new Misused("--out must name a file or folder");
   const order = { from, to, out: typeof out === "string" ? out : undefined };
   await (to === "declarative" ? toDeclarative(order, call) : toCustomResources(order, call));
 };

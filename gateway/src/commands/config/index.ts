@@ -25,7 +25,7 @@ const parts: Readonly<Record<string, Listed>> = {
   parse: {
     usage: "parse FILE",
     arguments: { positionals: ["FILE"] },
-    summary: "tells every fault of a file with its place",
+    summary: "reports every error in a file with its position",
     part: parse,
   },
   import: {
