@@ -94,11 +94,19 @@ test("a release of Helm with the same name stays Helm's, in a namespace that bot
   assert.equal(installed.code, 0, installed.stderr);
   await configure("qa", { namespace: "shop", ownNamespace: "false" });
   const faults = await refused("qa");
-  for (const object of ["Deployment sluice-operator in the namespace shop", "ClusterRole shop-sluice-operator"]) {
+  const own = [
+    "Namespace shop-sluice-keys",
+    "Role sluice-operator in the namespace shop",
+    "ClusterRole shop-sluice-operator",
+  ];
+  for (const object of own) {
     assert.ok(faults.includes(`the ${object} belongs to Helm's release sluice in the namespace shop\n`), faults);
   }
   const { code, stderr } = await helm(["uninstall", "sluice", "--namespace=shop"], plane.kubeconfig);
   assert.equal(code, 0, stderr);
+  // Helm keeps the keys, with their namespace.
+  assert.ok((await refused("qa")).includes("the Namespace shop-sluice-keys belongs to Helm's release sluice"));
+  await plane.kubectl(["delete", "namespace", "shop-sluice-keys"]);
 });
 
 test("a password that a volume knows outlives the stack, and the next one goes on with it", async () => {
