@@ -93,7 +93,7 @@ export function readFileText({ text, file, before, keep }: ReadRequest): Checked
   };
 }
 
-/** Null when the items have faults; who reads the whole text can say which. */
+/** Null when the items have faults: reading the whole text finds which. */
 export function readFileEdit({ added, changed, known }: EditRequest): EditReading | Question | null {
   const wanted: EntityId[] = [];
   const loaded = loadItems(changed, (collection, id) => {

@@ -40,7 +40,7 @@ export function knownOf(
   return known;
 }
 
-/** Null when the edit does not fit to the other items: who reads the whole text can say why. */
+/** Null when the edit does not fit to the other items: reading the whole text finds why. */
 export function adoptFileEdit(
   served: ServedText,
   { text, removed }: { readonly text: string; readonly removed: Range },

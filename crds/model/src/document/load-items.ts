@@ -20,7 +20,7 @@ export interface LoadedItems {
   readonly origins: FlatDocument["origins"];
 }
 
-/** Null when the items have faults: who reads the whole text can say which. */
+/** Null when the items have faults: reading the whole text finds which. */
 export function loadItems({ head, items }: ChangedItems, known: KnownId): LoadedItems | null {
   const headData = readWithoutWarnings(head);
   if (!isRecord(headData)) return null;
