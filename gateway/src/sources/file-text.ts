@@ -1,6 +1,6 @@
 /** The text of a file that others write, when nobody writes it. */
 import { createHash, hash } from "node:crypto";
-import { open, readFile, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface FileText {
@@ -13,8 +13,10 @@ export interface FileText {
   /** The text that was read last is told again by the next `read`. */
   forget(): void;
   /**
-   * Whether the text that was read last stands in another file than the one that was accepted, put in its place in one
-   * step: then it is complete. False where the file itself was written to, as an editor or a shell's `>` does.
+   * Whether the text that was read last stands in another file than the one that was accepted, and that file was moved
+   * there after it was written: then it is complete. A rename changes a file's change time and not its write time. False
+   * where the file was written in its place, as an editor or a shell's `>` does, and where it was moved in the same tick of
+   * the file system's clock (4 ms on Linux) in which it was written.
    */
   wasReplaced(): boolean;
 }
@@ -46,45 +48,59 @@ async function hashOfFile(file: string): Promise<string> {
   }
 }
 
-/** Null when the file does not have this hash any more. */
-async function textOfFile(file: string, wanted: string): Promise<string | null> {
-  const bytes = await readFile(file);
-  const text = hashOf(bytes) === wanted ? bytes.toString("utf8") : null;
-  // Frees the memory now and not at some collection; a small file may stand in a buffer that is shared.
-  if (bytes.length === bytes.buffer.byteLength) bytes.buffer.transfer(0);
-  return text;
+/**
+ * Reads whole files, one after the other, into one buffer: of a large file, buffers that wait for a collection would take
+ * many times its size. They are not given back by `ArrayBuffer.transfer`: from the first detached buffer on V8 checks for
+ * it with every access to any typed array, and each request costs 3 % more.
+ */
+class WholeFile {
+  #room: Buffer = Buffer.alloc(0);
+
+  /** The text of the file; null when it does not have this hash any more. */
+  async textOf(file: string, wanted: string): Promise<string | null> {
+    await using handle = await open(file);
+    const { size } = await handle.stat();
+    // One byte more: a file that has grown is not taken for the one that was hashed.
+    if (this.#room.length <= size) this.#room = Buffer.allocUnsafeSlow(size + Math.ceil(size / 8) + 1);
+    let length = 0;
+    for (;;) {
+      const { bytesRead } = await handle.read(this.#room, length, this.#room.length - length, null);
+      length += bytesRead;
+      if (bytesRead === 0 || length === this.#room.length) break;
+    }
+    const bytes = this.#room.subarray(0, length);
+    return hashOf(bytes) === wanted ? bytes.toString("utf8") : null;
+  }
 }
 
 interface Facts {
   readonly inode: bigint;
-  /** Of its content. */
-  readonly content: string;
   readonly all: string;
   readonly changedAt: number;
+  /** It was moved, or its attributes were set, after it was written. */
+  readonly isMoved: boolean;
 }
 
 async function factsOf(file: string): Promise<Facts> {
   const { ino: inode, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
-  const content = `${size} ${mtimeNs}`;
-  return { inode, content, all: `${inode} ${content} ${ctimeNs}`, changedAt: Number(ctimeNs / 1_000_000n) };
+  const all = `${inode} ${size} ${mtimeNs} ${ctimeNs}`;
+  return { inode, all, changedAt: Number(ctimeNs / 1_000_000n), isMoved: ctimeNs > mtimeNs };
 }
 
 /** @param rest Default 2500; see REST. */
 export function createFileText(file: string, rest = REST): FileText {
   let known: string | null = null;
+  const whole = new WholeFile();
   /** What the file system tells, since when, and whether the text was read long enough after that. */
   let told: { readonly facts: string; readonly since: number; certain: boolean } | null = null;
-  /** The file at the path as it was seen first, and as it was read last. */
-  let first: Facts | null = null;
+  /** Of the file as it was read last. */
   let last: Facts | null = null;
   /** Of the text that is served; null: whichever holds the text that is known. */
   let accepted: bigint | null = null;
 
   async function look(): Promise<Facts> {
-    const facts = await factsOf(file);
-    if (first?.inode !== facts.inode) first = facts;
-    last = facts;
-    return facts;
+    last = await factsOf(file);
+    return last;
   }
 
   /** Whether nothing can have changed since the text was read. */
@@ -109,7 +125,7 @@ export function createFileText(file: string, rest = REST): FileText {
       const before = facts;
       facts = await look();
       // Only now as a text: of a large file it takes many times the memory of a hash.
-      const text = facts.all === before.all ? await textOfFile(file, found) : null;
+      const text = facts.all === before.all ? await whole.textOf(file, found) : null;
       if (text !== null) {
         known = found;
         return text;
@@ -120,7 +136,7 @@ export function createFileText(file: string, rest = REST): FileText {
 
   return {
     async read() {
-      const isFirst = first === null;
+      const isFirst = last === null;
       try {
         const facts = await look();
         if (rests(facts)) return null;
@@ -142,6 +158,6 @@ export function createFileText(file: string, rest = REST): FileText {
     forget() {
       known = null;
     },
-    wasReplaced: () => accepted !== null && last !== null && last.inode !== accepted && first?.content === last.content,
+    wasReplaced: () => accepted !== null && last !== null && last.inode !== accepted && last.isMoved,
   };
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
@@ -124,15 +124,22 @@ async function protectedFile(
 }
 const LONG_WAIT = 60_000;
 
-for (const [what, first, rest] of [
+const inPlace = (file: string, text: string) => writeFileSync(file, text);
+const movedAway = (file: string, text: string) => {
+  renameSync(file, `${file}~`);
+  writeFileSync(file, text);
+};
+
+for (const [what, first, rest, begin = inPlace] of [
   ["written anew in two parts, the plugin last", good + route, `${keyAuth}- name: cors\n`],
+  ["moved away and written anew in two parts", good + route, `${keyAuth}- name: cors\n`, movedAway],
   ["cut and continued", good + route + keyAuth.slice(0, 9), `${keyAuth.slice(9)}- name: cors\n`],
   ["longer than it was before the plugin comes", `# ${"x".repeat(500)}\n${good}${route}`, `${keyAuth}- name: cors\n`],
   ["so long that it is read aside", `# ${"x".repeat(20_000)}\n${good}${route}`, `${keyAuth}- name: cors\n`],
 ] as const)
   test(`a file that is ${what} serves no route without its key-auth`, async (context) => {
     const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
-    writeFileSync(file, first);
+    begin(file, first);
     const isSeen = () => lines.some((line) => /waits .*key-auth of route a/.test(line) || /refused/.test(line));
     await waitFor(isSeen, { what: "the first part to be read" });
     appendFileSync(file, rest);
@@ -167,6 +174,8 @@ for (const [what, change] of [
     "that replaces the file",
     (file: string) => {
       writeFileSync(`${file}.new`, good + route);
+      // As if it had been written some time before it is moved.
+      utimesSync(`${file}.new`, 1, 1);
       renameSync(`${file}.new`, file);
     },
   ],

@@ -1,6 +1,6 @@
 /** Files of resources that others write, in the middle of being written. */
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -118,9 +118,22 @@ for (const [what, text, waits] of edits)
       assert.equal(await isChanged(), false);
       // The same, put in its place by a rename, is complete.
       writeFileSync(join(directory, "web.yaml.new"), text === "" ? service("other") : text);
+      // As if it had been written some time before it is moved.
+      utimesSync(join(directory, "web.yaml.new"), 1, 1);
       renameSync(join(directory, "web.yaml.new"), join(directory, "web.yaml"));
       await waitFor(isChanged, { what: "the file that was replaced" });
     }, LONG_WAIT));
+
+test("a file with a key-auth that is moved away and written anew without it waits", () =>
+  bench(async ({ client, write, log, directory }) => {
+    write("web.yaml", both);
+    await following(client);
+    assert.ok(await client.get(ref("guard", "Plugin")));
+    renameSync(join(directory, "web.yaml"), join(directory, "web.yaml~"));
+    write("web.yaml", service("web"));
+    await waitFor(() => log.some((line) => line.includes("web.yaml waits")), { what: "the wait" });
+    assert.ok(await client.get(ref("guard", "Plugin")));
+  }, LONG_WAIT));
 
 const route = (name: string, paths: string) =>
   `---\napiVersion: sluice.dev/v1alpha1\nkind: Route\nmetadata:\n  name: ${name}\nspec:\n  serviceRef: {name: web}\n  paths:\n${paths}`;

@@ -41,9 +41,6 @@ interface Seen {
   readonly stamp: string;
   /** Of performance.now(). */
   readonly since: number;
-  readonly inode: bigint;
-  /** The content with which this file was seen first at its path. */
-  readonly first: string;
   isTold: boolean;
 }
 
@@ -56,14 +53,12 @@ export function createPatience<Value>({ unprotectWait, lost, onWait }: PatienceO
 
   function look({ path, facts }: SeenFile, age: number): Seen {
     const { ino: inode, size, mtimeNs, ctimeNs } = facts;
-    const content = `${size} ${mtimeNs}`;
-    const stamp = `${inode} ${content} ${ctimeNs}`;
+    const stamp = `${inode} ${size} ${mtimeNs} ${ctimeNs}`;
     const known = seen.get(path);
     if (known?.stamp === stamp) return known;
     const since = performance.now();
     if (age < SETTLE) changedAt = since;
-    const first = known?.inode === inode ? known.first : content;
-    const now: Seen = { stamp, since, inode, first, isTold: false };
+    const now: Seen = { stamp, since, isTold: false };
     seen.set(path, now);
     return now;
   }
@@ -72,16 +67,16 @@ export function createPatience<Value>({ unprotectWait, lost, onWait }: PatienceO
     waitFor(file, { before, now }) {
       const { path, facts, isEmpty } = file;
       const age = Date.now() - Number(facts.ctimeMs);
-      // Its times were set, or it was moved, after all was written: by our writers, `mv`, `cp -p` or `tar`.
-      if (facts.ctimeNs > facts.mtimeNs && !isEmpty) return 0;
+      // Another file that was moved here, or whose times were set, after all was written: by our writers, `mv` or `tar`.
+      const isMoved = facts.ctimeNs > facts.mtimeNs && accepted.get(path) !== facts.ino;
+      if (isMoved && !isEmpty) return 0;
       const current = look(file, age);
       const clock = performance.now();
       const rested = Math.max(age, clock - current.since);
       const quiet = rested >= LONGEST_SETTLE || clock - changedAt >= SETTLE;
       if (rested < SETTLE || !quiet) return SETTLE;
       if (before === undefined) return 0;
-      const isReplaced = accepted.get(path) !== facts.ino && current.first === `${facts.size} ${facts.mtimeNs}`;
-      const what = isReplaced && !isEmpty ? null : lost(before, now);
+      const what = lost(before, now);
       const left = what === null ? 0 : unprotectWait - (clock - current.since);
       if (what === null || left <= 0) return 0;
       if (!current.isTold) onWait(path, what);
