@@ -64,6 +64,9 @@ func runEtcd(dir, client, peer string) error {
 	config := embed.NewConfig()
 	config.Dir = dir
 	config.LogLevel = "error"
+	// The state is thrown away. On a disk that others use, for example while tools are built, every write would else wait
+	// for seconds.
+	config.UnsafeNoFsync = true
 	clientURL, err := url.Parse(client)
 	if err != nil {
 		return err

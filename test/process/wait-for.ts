@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 export interface WaitOptions {
   /** What is awaited, as the end of the sentence "waited 5 s for …". */
   readonly what: string;
-  /** Milliseconds until the wait fails. Default 10,000. */
+  /** Milliseconds until the wait fails. Default 30,000. */
   readonly timeout?: number;
   /** Milliseconds between two looks. Default 20. */
   readonly interval?: number;
@@ -22,7 +22,7 @@ export async function waitFor<T>(
   condition: () => T | Promise<T>,
   options: WaitOptions,
 ): Promise<Exclude<Awaited<T>, false | undefined | null>> {
-  const { what, timeout = 10_000, interval = 20, signal } = options;
+  const { what, timeout = 30_000, interval = 20, signal } = options;
   const end = performance.now() + timeout;
   let cause: unknown;
   const look = async () => {

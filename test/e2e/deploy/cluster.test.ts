@@ -49,7 +49,7 @@ test("enforces what pods are limited to", async () => {
 });
 
 test("gives a claim one of its volumes", async () => {
-  await cluster.kubectl(["wait", "--for=jsonpath={.status.phase}=Bound", "pvc/who", "--timeout=20s"]);
+  await cluster.kubectl(["wait", "--for=jsonpath={.status.phase}=Bound", "pvc/who", "--timeout=60s"]);
 });
 
 test("says that an image is missing instead of waiting for it", async () => {

@@ -111,7 +111,7 @@ test("a CRD deleted and made again: its resources went with it, and those that a
         what: "the kind to be served",
         timeout: 20_000,
       });
-      const programmed = kubectl(["wait", "--for=condition=Programmed", "gwroute", "--all", "--timeout=20s"]);
+      const programmed = kubectl(["wait", "--for=condition=Programmed", "gwroute", "--all", "--timeout=60s"]);
       await programmed.catch((error) => assert.fail(`${error}\n${scene.operator.process.tail(40)}`));
       await agreed(scene, 20_000);
       await change();

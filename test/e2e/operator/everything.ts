@@ -107,7 +107,7 @@ export async function everythingOfTheOperator(place: Place): Promise<void> {
         await forget();
         await asOfBefore(place);
       });
-      const again = await inPlace("wait", "--for=condition=Accepted", "--timeout=20s", "routes.sluice.dev/faulty");
+      const again = await inPlace("wait", "--for=condition=Accepted", "--timeout=60s", "routes.sluice.dev/faulty");
       const counts = await inPlace("get", "events.events.k8s.io", "-o", "jsonpath={.items[*].series.count}");
       return again && counts.trim() !== "";
     },

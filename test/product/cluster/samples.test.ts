@@ -22,7 +22,7 @@ test("kubectl applies the samples, and every kind becomes Programmed", async () 
   const applied = await kubectl(["apply", "-f", suite.samples]);
   assert.equal(applied.match(/ created$/gm)?.length, 8, applied);
   for (const kind of ["gwsvc", "gwroute", "gwplugin", "gwconsumer"]) {
-    const said = await kubectl(["wait", "--for=condition=Programmed", kind, "--all", "--timeout=20s"]);
+    const said = await kubectl(["wait", "--for=condition=Programmed", kind, "--all", "--timeout=60s"]);
     assert.match(said, /condition met/);
   }
   const all = await kubectl(["get", "sluice", "-o", "name"]);

@@ -31,7 +31,7 @@ export async function startSuite(options: { readonly show?: (line: string) => vo
     samples: folderOfSamples,
     apply: (...items) => kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items })),
     async programmed(...names) {
-      await kubectl(["wait", "--for=condition=Programmed", "--timeout=20s", ...names]);
+      await kubectl(["wait", "--for=condition=Programmed", "--timeout=60s", ...names]);
     },
     condition(name, type) {
       const path = `{range .status.conditions[?(@.type=="${type}")]}{.status} {.reason} {.message}{end}`;
