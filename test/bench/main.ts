@@ -2,11 +2,14 @@
  * `npm run bench -- [proxy [case ...]] [user-api [case ...]] [swap] [apply] [reload] [admin]`: measures, prints, and writes
  * test/bench/results/<bench>.{md,json}; everything when nothing is named. A missed bound is reported as it is; nothing
  * fails because of it. `--seconds` and `--rounds` make cases shorter or longer, and then nothing is written.
+ *
+ * `npm run bench -- --against FOLDER --name COMMIT` pairs this version with a built checkout of another one.
  */
 import { parseArgs } from "node:util";
 import { benchAdmin } from "./admin.ts";
 import { benchApply } from "./apply.ts";
 import { benchProxy, type ProxyCase, proxyCases } from "./proxy/index.ts";
+import { benchPaired } from "./proxy/paired.ts";
 import { benchReload } from "./reload.ts";
 import { type BenchReport, renderReport } from "./report.ts";
 import { keepCase, keepReport } from "./results.ts";
@@ -22,7 +25,12 @@ const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { seconds: { type: "string" }, rounds: { type: "string" } },
+  options: {
+    seconds: { type: "string" },
+    rounds: { type: "string" },
+    against: { type: "string" },
+    name: { type: "string", default: "the other version" },
+  },
 });
 const isCase = (name: string): name is ProxyCase => (proxyCases as readonly string[]).includes(name);
 const isUserApiCase = (name: string): name is UserApiCase => (userApiCases as readonly string[]).includes(name);
@@ -32,7 +40,8 @@ if (unknown.length > 0) {
   throw new Error(`no bench '${unknown.join("', '")}': choose of ${known.join(", ")}`);
 }
 
-const all = positionals.length === 0;
+const { against, name: otherName } = values;
+const all = positionals.length === 0 && against === undefined;
 const effort = {
   ...(values.seconds !== undefined && { seconds: Number(values.seconds) }),
   ...(values.rounds !== undefined && { rounds: Number(values.rounds) }),
@@ -55,5 +64,10 @@ for (const [name, bench] of Object.entries(benches)) {
   if (!all && !positionals.includes(name)) continue;
   const report = await bench();
   keepReport(name, report);
+  console.log(`\n${renderReport(report)}`);
+}
+if (against !== undefined) {
+  const report = await benchPaired({ against, name: otherName, ...effort });
+  if (!trial) keepReport("paired", report);
   console.log(`\n${renderReport(report)}`);
 }

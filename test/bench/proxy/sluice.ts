@@ -77,7 +77,7 @@ export interface SluiceStarted extends Started {
   readonly statusPort: number;
 }
 
-const root = join(import.meta.dirname, "../../..");
+const ownRoot = join(import.meta.dirname, "../../..");
 
 let emitted = false;
 
@@ -87,10 +87,17 @@ function emit(): void {
   emitted = true;
 }
 
-/** Answers when its status listener does; `ready` is another path there to wait for. */
-export async function startNode(env: Readonly<Record<string, string>>, ready = "/status"): Promise<SluiceStarted> {
+/**
+ * Answers when its status listener does; `ready` is another path there to wait for, and `root` the checkout of another
+ * version, which is built.
+ */
+export async function startNode(
+  env: Readonly<Record<string, string>>,
+  ready = "/status",
+  root = ownRoot,
+): Promise<SluiceStarted> {
   const [port, tlsPort, statusPort] = [await freePort(), await freePort(), await freePort()];
-  emit();
+  if (root === ownRoot) emit();
   // The command itself, so that its first line chooses Node's flags.
   const started = await startProcess(join(root, "gateway/build/main.js"), ["gateway"], {
     name: "sluice",
@@ -102,6 +109,8 @@ export async function startNode(env: Readonly<Record<string, string>>, ready = "
       SLUICE_STATUS_LISTEN: `127.0.0.1:${statusPort}`,
       SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
       SLUICE_LOG_LEVEL: "warn",
+      // Each version runs on the Node that it installs.
+      PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
       ...env,
     },
   });
@@ -114,7 +123,8 @@ export async function startSluice(
   stage: Stage,
   content: Content,
   env: Readonly<Record<string, string>> = {},
+  root?: string,
 ): Promise<SluiceStarted> {
   const file = stage.file(`sluice-${files++}.json`, JSON.stringify(documentWith(stage, content)));
-  return startNode({ SLUICE_SOURCE: "file", SLUICE_FILE: file, ...env }, "/status/ready");
+  return startNode({ SLUICE_SOURCE: "file", SLUICE_FILE: file, ...env }, "/status/ready", root);
 }

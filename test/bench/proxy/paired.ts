@@ -1,0 +1,117 @@
+/**
+ * Two builds of Sluice beside each other: what a change costs on the hot path. Every round starts both afresh, in
+ * alternating order, since the code that V8's compilers make differs by a few percent from process to process.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { startProcess } from "../../process/index.ts";
+import { cpuSeconds } from "../cpu.ts";
+import type { BenchReport } from "../report.ts";
+import { median } from "../rounds.ts";
+import { type Content, fourPlugins, startSluice } from "./sluice.ts";
+import { createStage, type Stage, type Started } from "./stage.ts";
+import { runWrk } from "./wrk.ts";
+
+export interface PairedOptions {
+  /** A checkout of the other version, installed (`npm ci`) and built (`npm run build`). */
+  readonly against: string;
+  /** What the other version is called in the report, such as its commit. */
+  readonly name: string;
+  readonly rounds?: number;
+  readonly seconds?: number;
+}
+
+interface Cost {
+  /** Microseconds of CPU a request. */
+  readonly cpu: number;
+  /** Instructions in user mode a request. NaN: this machine has no `perf`, or no counter of instructions. */
+  readonly instructions: number;
+}
+
+const contents: Readonly<Record<string, Content>> = {
+  "a plain route": { routes: 10 },
+  "four plugins": { routes: 10, consumers: 10, plugins: fourPlugins },
+};
+
+const WARM_UP = 3;
+const BOUND = 1.02;
+
+/** Instructions in user mode of the process while `run` runs. */
+async function counted<T>(pid: number, run: () => Promise<T>): Promise<{ value: T; instructions: number }> {
+  const args = ["stat", "-x,", "-e", "instructions:u", "-p", `${pid}`];
+  const perf = await startProcess("perf", args, { name: "perf" }).catch(() => undefined);
+  const value = await run();
+  if (perf === undefined) return { value, instructions: Number.NaN };
+  perf.signal("SIGINT");
+  await perf.ended();
+  return { value, instructions: Number(/^(\d+),.*instructions/m.exec(perf.output())?.[1] ?? Number.NaN) };
+}
+
+async function costOf(stage: Stage, { process: { pid }, port }: Started, seconds: number): Promise<Cost> {
+  const load = (duration: number) =>
+    runWrk({ url: `http://127.0.0.1:${port}/api/x`, seconds: duration, folder: stage.folder });
+  await load(WARM_UP);
+  const before = cpuSeconds(pid);
+  const { value, instructions } = await counted(pid, () => load(seconds));
+  const { requests, failures } = value;
+  if (failures > 0) throw new Error(`${failures} of ${requests} requests failed`);
+  return { cpu: ((cpuSeconds(pid) - before) * 1e6) / requests, instructions: instructions / requests };
+}
+
+const ratio = (of: readonly Cost[], to: readonly Cost[], figure: keyof Cost): number =>
+  median(of.map((cost) => cost[figure])) / median(to.map((cost) => cost[figure]));
+
+/** Rejects when the other version is not built. */
+export async function benchPaired({ against, name, rounds = 8, seconds = 4 }: PairedOptions): Promise<BenchReport> {
+  if (!existsSync(join(against, "gateway/build/main.js"))) {
+    throw new Error(`${against} is not built: run npm ci and npm run build there`);
+  }
+  const stage = await createStage();
+  const rows: Record<string, string | number>[] = [];
+  const verdicts: string[] = [];
+  const builds = { [name]: against, "this version": undefined };
+  try {
+    for (const [what, content] of Object.entries(contents)) {
+      const costs: Record<string, Cost[]> = { [name]: [], "this version": [] };
+      for (let round = 0; round < rounds; round++) {
+        const order = Object.entries(builds);
+        for (const [build, root] of round % 2 === 0 ? order : order.reverse()) {
+          const cost = await costOf(stage, await stage.keep(startSluice(stage, content, {}, root)), seconds);
+          await stage.clear();
+          costs[build]?.push(cost);
+          console.log(
+            `${what}, ${build}: ${Math.round(cost.instructions)} instructions, ${cost.cpu.toFixed(1)} us/request`,
+          );
+        }
+      }
+      const [old = [], now = []] = Object.values(costs);
+      for (const [build, list] of Object.entries(costs)) {
+        const cpu = list.map((cost) => cost.cpu);
+        rows.push({
+          case: what,
+          build,
+          "instructions/request": Math.round(median(list.map(({ instructions }) => instructions))),
+          "CPU us/request": median(cpu).toFixed(1),
+          "least - most": `${Math.min(...cpu).toFixed(1)} - ${Math.max(...cpu).toFixed(1)}`,
+        });
+      }
+      const grown = ratio(now, old, "instructions");
+      verdicts.push(
+        `${what}, instructions: ${grown.toFixed(3)} (bound ${BOUND}: ${grown <= BOUND ? "met" : "MISSED"})`,
+        `${what}, CPU time: ${ratio(now, old, "cpu").toFixed(3)}`,
+      );
+    }
+  } finally {
+    await stage.close();
+  }
+  return {
+    title: `This version beside ${name}`,
+    method:
+      `GET of a 100-byte JSON answer over 64 connections by wrk, one worker; ${rounds} starts of each version in ` +
+      `alternating order, each with ${WARM_UP} s to warm up and ${seconds} s that count; medians. The bound is on ` +
+      "instructions in user mode (perf stat), which differ by 0.3 % between rounds; CPU time differs by up to a half on " +
+      "a machine that others use.",
+    rows,
+    verdicts,
+  };
+}
