@@ -22,8 +22,8 @@ export const operatorSettings = defineSettings({
     description:
       "How long a file of the folder must be unchanged before a change in place that may remove protection takes effect, " +
       "because the file may be half written. Such a change removes a protecting Plugin, a Route, the end of a list in " +
-      "a Route, or the whole content. Does not apply to writes of the admin API, or to a file that replaces another " +
-      "by a rename.",
+      "a Route, or the whole content. Does not apply to writes of the admin API, or to a file that is renamed " +
+      "into place some milliseconds after it was written.",
   },
   namespaces: {
     variable: "SLUICE_NAMESPACES",

@@ -25,7 +25,8 @@ export const fileSettings = defineSettings({
       "How long a file must be unchanged before a change in place that removes protection takes effect, because the file " +
       "may be half written. Such a change removes a protecting plugin, or leaves requests of a protected route to an " +
       "unprotected one. Applies to declarative files and, with store `directory`, to files of custom resources. Does " +
-      "not apply to writes of the admin API, or to a file that replaces another by a rename.",
+      "not apply to writes of the admin API, or to a file that is renamed into place some milliseconds " +
+      "after it was written.",
   },
 });
 
