@@ -68,6 +68,6 @@ for (const [name, bench] of Object.entries(benches)) {
 }
 if (against !== undefined) {
   const report = await benchPaired({ against, name: otherName, ...effort });
-  if (!trial) keepReport("paired", report);
+  if (!trial) keepReport("paired", report, "npm run bench -- --against FOLDER --name COMMIT");
   console.log(`\n${renderReport(report)}`);
 }

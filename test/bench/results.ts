@@ -11,8 +11,9 @@ function write(name: string, text: string, data: object): void {
   writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(data, null, 2)}\n`);
 }
 
-export function keepReport(bench: string, report: BenchReport): void {
-  const text = `# Results of \`npm run bench ${bench}\`\n\n${machine()}\n\n${renderReport(report)}`;
+/** @param command What a person types. */
+export function keepReport(bench: string, report: BenchReport, command = `npm run bench ${bench}`): void {
+  const text = `# Results of \`${command}\`\n\n${machine()}\n\n${renderReport(report)}`;
   write(bench, text, { machine: machine(), ...report });
 }
 
