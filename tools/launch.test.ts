@@ -4,8 +4,8 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import manifest from "../package.json" with { type: "json" };
-import { root } from "../test/check/source-files.ts";
-import { temporaryFolder } from "../test/process/index.ts";
+import { root } from "./check/source-files.ts";
+import { temporaryFolder } from "./process/index.ts";
 
 const readJson = (path: string) => JSON.parse(readFileSync(join(root, path), "utf8"));
 
@@ -69,7 +69,10 @@ for (const file of ["tools/launch.sh", "gateway/bin/sluice"]) {
 
 test("runs with a Node of the machine that is new enough: programs by node, commands by their first line", (context) => {
   const { run } = cloneOf(context, "v26.0.0", true);
-  assert.deepEqual(run("tools/launch.sh", "test/run.ts", "a b"), { status: 0, output: "node test/run.ts a b\n" });
+  assert.deepEqual(run("tools/launch.sh", "tools/stages/main.ts", "a b"), {
+    status: 0,
+    output: "node tools/stages/main.ts a b\n",
+  });
   const { status, output } = run("gateway/bin/sluice", "config", "init");
   assert.deepEqual([status, output], [0, "main config init\n"]);
 });

@@ -7,8 +7,8 @@ import { readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { dial, type Received, type Sent, send, until } from "../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../test/conformance/engine/rig.ts";
-import { temporaryFolder, waitFor } from "../../test/process/index.ts";
-import { makeAuthority } from "../../test/tools/certificates.ts";
+import { temporaryFolder, waitFor } from "../../tools/process/index.ts";
+import { makeAuthority } from "../../tools/programs/certificates.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { gatewaySettings } from "./settings/gateway.ts";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { root } from "../../test/check/source-files.ts";
-import { startProcess, temporaryFolder } from "../../test/process/index.ts";
+import { root } from "../../tools/check/source-files.ts";
+import { startProcess, temporaryFolder } from "../../tools/process/index.ts";
 
 const version = /^\d+\.\d+\.\d+\n$/;
 

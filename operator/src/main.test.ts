@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { startProcess } from "../../test/process/index.ts";
+import { startProcess } from "../../tools/process/index.ts";
 
 const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?][] = [
   ["--help", 0, /^usage: sluice-operator \[COMMAND\]\n[\s\S]*\n {2}SLUICE_OPERATOR_LISTEN: host:port/],

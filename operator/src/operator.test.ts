@@ -14,8 +14,8 @@ import {
 } from "@sluice/crds";
 import { deriveId, readSettings, type WaitAnswer, type WaitRequest } from "@sluice/model";
 import { pino } from "pino";
-import { temporaryFolder, waitFor } from "../../test/process/index.ts";
-import { makeAuthority } from "../../test/tools/certificates.ts";
+import { temporaryFolder, waitFor } from "../../tools/process/index.ts";
+import { makeAuthority } from "../../tools/programs/certificates.ts";
 import { type Operator, startOperator } from "./operator.ts";
 import { operatorSettings } from "./settings.ts";
 import { startTestNode, type TestNode } from "./testing-node.ts";

@@ -3,10 +3,10 @@
  * for the nodes adds in each store.
  */
 import { join } from "node:path";
+import { temporaryFolder } from "../../tools/process/index.ts";
 import { createDeck } from "../e2e/admin/deck.ts";
 import { countEntities, empty, fileOfSize } from "../e2e/admin/kong-file.ts";
 import { writableStores } from "../e2e/admin/stores.ts";
-import { temporaryFolder } from "../process/index.ts";
 import type { BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
 import { startSeveralNodes } from "./several-nodes.ts";

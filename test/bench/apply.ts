@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { createClusterClient, type Resource } from "@sluice/crds";
-import { startControlPlane } from "../cluster/control-plane.ts";
-import { freePort, type Process, startProcess, waitFor } from "../process/index.ts";
+import { startControlPlane } from "../../tools/cluster/control-plane.ts";
+import { freePort, type Process, startProcess, waitFor } from "../../tools/process/index.ts";
 import type { BenchReport } from "./report.ts";
 
 const root = resolve(import.meta.dirname, "../..");

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { temporaryFolder } from "../process/index.ts";
+import { temporaryFolder } from "../../tools/process/index.ts";
 import { startNode } from "./proxy/sluice.ts";
 import { atMost, type BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";

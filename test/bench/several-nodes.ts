@@ -1,10 +1,10 @@
 /** `sluice start` and a node of its own over one Postgres. */
 import { join } from "node:path";
-import { root } from "../check/source-files.ts";
+import { root } from "../../tools/check/source-files.ts";
+import { startProcess } from "../../tools/process/index.ts";
+import { startPostgres } from "../../tools/programs/postgres.ts";
 import type { RunningStore } from "../e2e/admin/stores.ts";
-import { startProcess } from "../process/index.ts";
 import { freeAddresses } from "../product/free-addresses.ts";
-import { startPostgres } from "../tools/postgres.ts";
 
 const main = join(root, "gateway/src/main.ts");
 

@@ -6,8 +6,8 @@ import { readSettings } from "@sluice/model";
 import { type Admin, startAdmin } from "../../gateway/src/admin/index.ts";
 import { adminSettings } from "../../gateway/src/settings/admin.ts";
 import { type Opened, openStore } from "../../gateway/src/stores/open.ts";
-import { type ControlPlane, startControlPlane } from "./control-plane.ts";
-import { roleManifests, users } from "./rbac.ts";
+import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
+import { roleManifests, users } from "../../tools/cluster/rbac.ts";
 
 const crds = new URL("../../crds/", import.meta.url);
 const quiet = { info() {}, warn() {}, error() {} };

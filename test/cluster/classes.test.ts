@@ -6,9 +6,9 @@ import { readSettings } from "@sluice/model";
 import { adminSettings } from "../../gateway/src/settings/admin.ts";
 import { openStore } from "../../gateway/src/stores/open.ts";
 import { startTestNode, type TestNode } from "../../operator/src/testing-node.ts";
-import { root } from "../check/source-files.ts";
-import { startProcess, waitFor } from "../process/index.ts";
-import { type ControlPlane, startControlPlane } from "./control-plane.ts";
+import { root } from "../../tools/check/source-files.ts";
+import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
+import { startProcess, waitFor } from "../../tools/process/index.ts";
 
 const TOKEN = "token-of-the-test";
 const quiet = { info() {}, warn() {}, error() {} };

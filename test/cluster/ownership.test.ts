@@ -12,10 +12,10 @@ import { openStore } from "../../gateway/src/stores/open.ts";
 import { startOperator } from "../../operator/src/operator.ts";
 import { operatorSettings } from "../../operator/src/settings.ts";
 import { startTestNode, type TestNode } from "../../operator/src/testing-node.ts";
-import { startProcess, temporaryFolder, waitFor } from "../process/index.ts";
-import { type ControlPlane, startControlPlane } from "./control-plane.ts";
-import { namespacedManifests, roleManifests, selectorManifests, users } from "./rbac.ts";
-import { referenceGrant, referenceGrantCrd } from "./reference-grants.ts";
+import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
+import { namespacedManifests, roleManifests, selectorManifests, users } from "../../tools/cluster/rbac.ts";
+import { referenceGrant, referenceGrantCrd } from "../../tools/cluster/reference-grants.ts";
+import { startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
 const crds = new URL("../../crds/", import.meta.url);
 const main = new URL("../../operator/src/main.ts", import.meta.url).pathname;

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { root } from "../check/source-files.ts";
-import { type StartOptions, startProcess, temporaryFolder, waitFor } from "../process/index.ts";
+import { root } from "../../tools/check/source-files.ts";
+import { type StartOptions, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { stepsOf } from "./readme.ts";
 
 /** Runs a command to its end; its output is the message when it fails. */

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { runAsOf } from "./build.ts";
-import { workloads } from "./workloads.ts";
+import { runAsOf } from "../../tools/images/build.ts";
+import { workloads } from "../../tools/images/workloads.ts";
 
 /** The stages of the Dockerfile, as instruction and words, by their names. */
 const stages = new Map(
@@ -24,7 +24,7 @@ for (const workload of Object.values(workloads)) {
   test(`the Dockerfile lays out the root of ${name} with the script that the image is made with`, () => {
     assert.deepEqual(stages.get(`${name}-root`), {
       base: "build",
-      lines: [`RUN node_modules/.bin/node test/images/main.ts --root /image ${name}`],
+      lines: [`RUN node_modules/.bin/node tools/images/main.ts --root /image ${name}`],
     });
   });
 

@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import manifest from "../../package.json" with { type: "json" };
-import { root } from "../check/source-files.ts";
-import { imageOf, makeKit } from "./build.ts";
-import type { ImageName } from "./images.ts";
-import { sbomPlace } from "./sbom.ts";
-import { textIn, type Unpacked, unpackImages } from "./unpack.ts";
-import { workloads } from "./workloads.ts";
+import { root } from "../../tools/check/source-files.ts";
+import { imageOf, makeKit } from "../../tools/images/build.ts";
+import type { ImageName } from "../../tools/images/images.ts";
+import { sbomPlace } from "../../tools/images/sbom.ts";
+import { textIn, type Unpacked, unpackImages } from "../../tools/images/unpack.ts";
+import { workloads } from "../../tools/images/workloads.ts";
 
 let all: Readonly<Record<ImageName, Unpacked>>;
 let remove = () => {};

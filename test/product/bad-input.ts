@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Condition, SluiceKind } from "@sluice/crds";
-import { waitFor } from "../process/index.ts";
+import { waitFor } from "../../tools/process/index.ts";
 import { get } from "./client.ts";
 import { consumer, resource, route, secret } from "./resources.ts";
 

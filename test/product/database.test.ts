@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { root } from "../check/source-files.ts";
-import { freePort, type Process, startProcess, waitFor } from "../process/index.ts";
-import { type Postgres, startPostgres } from "../tools/postgres.ts";
+import { root } from "../../tools/check/source-files.ts";
+import { freePort, type Process, startProcess, waitFor } from "../../tools/process/index.ts";
+import { type Postgres, startPostgres } from "../../tools/programs/postgres.ts";
 import { startUpstream, type Upstream } from "./client.ts";
 
 const main = join(root, "gateway/src/main.ts");

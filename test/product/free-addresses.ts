@@ -1,5 +1,5 @@
-import { freePort } from "../process/index.ts";
-import { addresses, type Chosen, type Name } from "../start/processes.ts";
+import { freePort } from "../../tools/process/index.ts";
+import { addresses, type Chosen, type Name } from "../../tools/start/processes.ts";
 
 /** Addresses for a whole product on ports of its own, so that it meets no other. */
 export async function freeAddresses(): Promise<Chosen> {

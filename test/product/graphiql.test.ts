@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { freePort, startProcess, temporaryFolder } from "../process/index.ts";
-import { seedUsers } from "../start/users.ts";
-import { launchBrowser } from "../tools/browser.ts";
+import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
+import { launchBrowser } from "../../tools/programs/browser.ts";
+import { seedUsers } from "../../tools/start/users.ts";
 
 const root = join(import.meta.dirname, "../..");
 const work = temporaryFolder("graphiql");

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
-import { root } from "../check/source-files.ts";
-import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../process/index.ts";
+import { root } from "../../tools/check/source-files.ts";
+import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { type Answer, ask } from "./client.ts";
 
 const SECRET = "a-secret-of-this-test-alone";

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { temporaryFolder, waitFor } from "../../../test/process/index.ts";
-import { makeAuthority } from "../../../test/tools/certificates.ts";
-import { mountFiles } from "../../../test/tools/mounted-secret.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
+import { mountFiles } from "../../../tools/programs/mounted-secret.ts";
 import { followPemFiles, PemError, type PemTexts, readPemFiles } from "./pem-files.ts";
 
 const authority = await makeAuthority();

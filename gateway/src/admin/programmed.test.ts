@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdir, rm } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { readSettings, type WaitAnswer } from "@sluice/model";
-import { waitFor } from "../../../test/process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { adminSettings } from "../settings/admin.ts";
 import { openStore } from "../stores/open.ts";
 import { startAdmin } from "./index.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { renameSync } from "node:fs";
 import { connect } from "node:net";
 import { after, test } from "node:test";
-import { waitFor } from "../../../test/process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { startRig } from "./testing.ts";
 
 test("a connection on which nothing is asked counts as waiting, not as writing", async () => {

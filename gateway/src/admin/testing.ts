@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Log } from "@sluice/crds";
 import { readSettings, type WaitAnswer, type WaitRequest } from "@sluice/model";
-import { temporaryFolder } from "../../../test/process/index.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { type AdminSettings, adminSettings } from "../settings/admin.ts";
 import { openStore } from "../stores/open.ts";
 import { type Admin, startAdmin } from "./index.ts";

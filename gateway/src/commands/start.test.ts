@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { pino } from "pino";
 import { send as ask } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/rig.ts";
-import { temporaryFolder } from "../../../test/process/index.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { SettingsError } from "../settings/error.ts";
 import { runMigrations } from "./migrations.ts";
 import { command } from "./start.ts";

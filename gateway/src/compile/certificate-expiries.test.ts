@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { makeAuthority } from "../../../test/tools/certificates.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { CertificateExpiries } from "./certificate-expiries.ts";
 import { certificateNamed, snapshotOf } from "./testing-entities.ts";
 

@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 import { readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { send } from "../../../test/conformance/engine/client.ts";
-import { temporaryFolder } from "../../../test/process/index.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
 

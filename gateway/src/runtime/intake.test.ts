@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyDocument, type Snapshot } from "@sluice/model";
-import { waitFor } from "../../../test/process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { createIntake } from "./intake.ts";
 
 const services = (...names: string[]) => ({

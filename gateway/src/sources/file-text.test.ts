@@ -3,7 +3,7 @@ import { promises, rmSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { temporaryFolder } from "../../../test/process/index.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { createFileText } from "./file-text.ts";
 
 /** A file, and how often it was opened to be read. */

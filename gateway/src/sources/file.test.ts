@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { changeBetween, loadText, readSettings, type Snapshot } from "@sluice/model";
 import { pino } from "pino";
 import { send } from "../../../test/conformance/engine/client.ts";
-import { temporaryFolder, waitFor } from "../../../test/process/index.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { startGateway } from "../gateway.ts";
 import { createIntake } from "../runtime/intake.ts";
 import { gatewaySettings } from "../settings/gateway.ts";

@@ -11,7 +11,7 @@ import {
   type Snapshot,
   snapshotToDocument,
 } from "@sluice/model";
-import { temporaryFolder } from "../../../test/process/index.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { createKeep } from "./keep.ts";
 
 const folder = temporaryFolder("keep");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { get, type IncomingMessage } from "node:http";
 import { test } from "node:test";
-import { waitFor } from "../../../test/process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { notReady, type StatusFacts, startStatusListener, statusBody } from "./listener.ts";
 
 const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { test } from "node:test";
 import { adoptChange, emptySnapshot } from "@sluice/model";
 import { dial, send } from "../../../test/conformance/engine/client.ts";
-import { waitFor } from "../../../test/process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import type { Counter } from "../plugins/rate-limiting/counters.ts";
 import type { Crew } from "./crew.ts";
 import { blockOne, snapshotOf, startTestCrew, startUpstream } from "./testing-crew.ts";

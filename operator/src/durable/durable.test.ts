@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Fault, type Resource } from "@sluice/crds";
-import { waitFor } from "../../../test/process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { createDurable, type Durable } from "./durable.ts";
 import { createKeeper, type Keeper } from "./keeper.ts";
 import { createLastValid } from "./last-valid.ts";

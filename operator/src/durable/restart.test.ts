@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createDirectoryStore } from "@sluice/crds";
-import { waitFor } from "../../../test/process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { operatorsOver } from "./testing-operator.ts";
 
 const operators = await operatorsOver("durable");

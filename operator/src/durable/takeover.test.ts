@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { OwnStore } from "@sluice/crds";
-import { waitFor } from "../../../test/process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import type { LeadHooks, StartLead } from "../lead/lead.ts";
 import { createKeeper } from "./keeper.ts";
 import { createTakeover } from "./takeover.ts";

@@ -6,7 +6,7 @@ import { after } from "node:test";
 import { createDirectoryClient, type OwnStore } from "@sluice/crds";
 import { readSettings } from "@sluice/model";
 import { pino } from "pino";
-import { temporaryFolder } from "../../../test/process/index.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import type { StartLead } from "../lead/lead.ts";
 import { startOperator } from "../operator.ts";
 import { operatorSettings } from "../settings.ts";

@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { Conflict, type Ref, Rejected, type Resource } from "@sluice/crds";
 import type { PemTexts } from "@sluice/model";
 import { pino } from "pino";
-import { waitFor } from "../../../test/process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { isShowable } from "../certificates/issued.ts";
 import { blocksOf } from "../certificates/pem.ts";
 import { textIn } from "../certificates/secret.ts";

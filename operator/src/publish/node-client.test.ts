@@ -6,8 +6,8 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { applyChange, changeBetween, emptySnapshot, snapshotToDocument } from "@sluice/model";
-import { waitFor } from "../../../test/process/index.ts";
-import { makeAuthority } from "../../../test/tools/certificates.ts";
+import { waitFor } from "../../../tools/process/index.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { startTestNode } from "../testing-node.ts";
 import { nodeConnector, Refused } from "./node-client.ts";
 

@@ -9,7 +9,7 @@ import {
   type PushDocument,
   type Snapshot,
 } from "@sluice/model";
-import { waitFor } from "../../../test/process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { type NodeClient, Refused } from "./node-client.ts";
 import { createPublisher, type Publisher, SILENT_AFTER } from "./publisher.ts";
 

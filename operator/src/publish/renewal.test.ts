@@ -6,8 +6,8 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { TLSSocket } from "node:tls";
-import { waitFor } from "../../../test/process/index.ts";
-import { makeAuthority } from "../../../test/tools/certificates.ts";
+import { waitFor } from "../../../tools/process/index.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { nodeConnector } from "./node-client.ts";
 
 /** A node that answers who asks, once it is told to. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Condition, Resource, SluiceKind } from "@sluice/crds";
 import { pino } from "pino";
-import { waitFor } from "../../../test/process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { testWorld } from "../translate/testing-world.ts";
 import { createUnserved } from "./unserved.ts";
 

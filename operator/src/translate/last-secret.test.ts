@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
 import { TLS_SECRET_TYPE } from "@sluice/model";
-import { first, second } from "../../../test/tools/pairs.ts";
+import { first, second } from "../../../tools/programs/pairs.ts";
 import { createLastValid } from "../durable/last-valid.ts";
 import { cut, decode, encode } from "../durable/parts.ts";
 import { testWorld } from "./testing-world.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ClusterObject, Conflict, Rejected, type Resource } from "@sluice/crds";
 import { pino } from "pino";
-import { waitFor } from "../../../test/process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import type { Pair } from "../certificates/authority.ts";
 import { keepCertificate } from "./keeper.ts";
 

@@ -3,8 +3,8 @@ import { request } from "node:https";
 import { after, before, describe, test } from "node:test";
 import { connect } from "node:tls";
 import { Registry } from "prom-client";
-import { type KeyPair, makeAuthority } from "../../../test/tools/certificates.ts";
-import { renegotiationError } from "../../../test/tools/renegotiation.ts";
+import { type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
+import { renegotiationError } from "../../../tools/programs/renegotiation.ts";
 import { listenForReviews, PATH, type WebhookListener } from "./listener.ts";
 import { createWebhookMetrics } from "./webhook-metrics.ts";
 

@@ -1,6 +1,6 @@
 /** What the images take. */
-import { unpackImages } from "../../images/unpack.ts";
-import { workloads } from "../../images/workloads.ts";
+import { unpackImages } from "../../../tools/images/unpack.ts";
+import { workloads } from "../../../tools/images/workloads.ts";
 import { atMost, type BenchReport } from "../report.ts";
 
 const BOUND = 200;

@@ -1,5 +1,5 @@
 /** Memory of the stack's pods. */
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { type DeployStage, namespace } from "./stage.ts";
 
 /** MB (2^20 bytes). */

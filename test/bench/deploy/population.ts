@@ -1,6 +1,6 @@
 /** Routes, each to a Service of its own, and the wait until the gateway serves them. */
 import { createClusterClient, type Resource, type SluiceKind } from "@sluice/crds";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { type DeployStage, namespace, sluiceClass } from "./stage.ts";
 
 const AT_ONCE = 16;

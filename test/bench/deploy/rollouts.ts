@@ -1,7 +1,7 @@
 /** Rollout restarts under load, and what failed meanwhile. */
 import { join } from "node:path";
+import { waitFor } from "../../../tools/process/index.ts";
 import { keptAtATime, type LoadOptions, type LoadReport } from "../../e2e/deploy/load.ts";
-import { waitFor } from "../../process/index.ts";
 import { atMost, type BenchReport } from "../report.ts";
 import { type DeployStage, namespace } from "./stage.ts";
 

@@ -1,9 +1,9 @@
 /** What all cases work on: a cluster of one node, on which the real Pulumi has brought the CRDs and the stack dev. */
-import { type Cluster, startCluster } from "../../cluster/pods/cluster.ts";
-import { openProject, type Project } from "../../deploy/project.ts";
-import { selectStack } from "../../deploy/stack.ts";
-import { images } from "../../images/images.ts";
-import { temporaryFolder, waitFor } from "../../process/index.ts";
+import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
+import { openProject, type Project } from "../../../tools/deploy/project.ts";
+import { selectStack } from "../../../tools/deploy/stack.ts";
+import { images } from "../../../tools/images/images.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 
 /** As Pulumi.dev.yaml has them. */
 export const namespace = "sluice-dev";

@@ -1,7 +1,7 @@
 /** One change for very many nodes: when the last of them has it, and what each costs the operator. */
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Process, startProcess } from "../../process/index.ts";
+import { type Process, startProcess } from "../../../tools/process/index.ts";
 import { atMost, type BenchReport } from "../report.ts";
 import { memoryOf } from "./memory.ts";
 import { MANAGER, resource } from "./population.ts";

@@ -1,9 +1,9 @@
 /** The operator as a process of its own, and what its listener tells. */
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { root } from "../../check/source-files.ts";
-import type { PushCertificates } from "../../cluster/push-certificates.ts";
-import { freePort, type Process, startProcess, waitFor } from "../../process/index.ts";
+import { root } from "../../../tools/check/source-files.ts";
+import type { PushCertificates } from "../../../tools/cluster/push-certificates.ts";
+import { freePort, type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
 import { cpuSeconds } from "../cpu.ts";
 import { NAMESPACE } from "./population.ts";
 

@@ -1,11 +1,11 @@
 /** What all cases work on: a real etcd and API server with the CRDs and roles, the population, two nodes, an operator. */
 import { join } from "node:path";
 import { createClusterClient, type ResourceClient } from "@sluice/crds";
-import { root } from "../../check/source-files.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { type PushCertificates, writePushCertificates } from "../../cluster/push-certificates.ts";
-import { roleManifests, users } from "../../cluster/rbac.ts";
-import { freePort, type Process, startProcess, waitFor } from "../../process/index.ts";
+import { root } from "../../../tools/check/source-files.ts";
+import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
+import { type PushCertificates, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
+import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
+import { freePort, type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
 import { createStage, type Stage } from "../proxy/stage.ts";
 import { endAsking } from "./ask.ts";
 import { NAMESPACE, populate, type Size } from "./population.ts";

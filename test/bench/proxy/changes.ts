@@ -4,7 +4,7 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { type Change, deriveId, type NodeState } from "@sluice/model";
-import { freePort } from "../../process/index.ts";
+import { freePort } from "../../../tools/process/index.ts";
 import type { BenchReport } from "../report.ts";
 import { median, type Sample } from "../rounds.ts";
 import { type Field, sampleOf } from "./field.ts";

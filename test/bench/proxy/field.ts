@@ -1,5 +1,5 @@
 /** The contestants of a case: who can be had here and who cannot, and how they fare under wrk. */
-import type { Process } from "../../process/index.ts";
+import type { Process } from "../../../tools/process/index.ts";
 import { cpuSeconds } from "../cpu.ts";
 import { type BenchReport, type Ratio, reportOf } from "../report.ts";
 import { type Contestant, inTurn, type Sample } from "../rounds.ts";

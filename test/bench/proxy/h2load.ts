@@ -1,8 +1,8 @@
 /** Load of HTTP/2 by h2load: one thread, connections with several streams at a time, one kind of request. */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { startProcess } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import { startProcess } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import type { WrkResult } from "./wrk.ts";
 
 export interface H2loadOptions {

@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { startProcess } from "../../process/index.ts";
+import { startProcess } from "../../../tools/process/index.ts";
 import { cpuSeconds } from "../cpu.ts";
 import type { BenchReport } from "../report.ts";
 import { median } from "../rounds.ts";

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { freePort, startProcess } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import { freePort, startProcess } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "./nginx.ts";
 import { type Stage, type Started, startOurs } from "./stage.ts";
 

@@ -1,8 +1,8 @@
 /** Sluice as its command runs, over a file with so many routes. */
 import { join } from "node:path";
 import { type Document, deriveId } from "@sluice/model";
-import { emitAll } from "../../build/emit.ts";
-import { freePort, startProcess } from "../../process/index.ts";
+import { emitAll } from "../../../tools/build/emit.ts";
+import { freePort, startProcess } from "../../../tools/process/index.ts";
 import type { Stage, Started } from "./stage.ts";
 
 export interface Content {

@@ -1,9 +1,9 @@
 /** What the cases of one run share: the upstreams, a folder, and an end for everything that was started. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePort, type Process, startProcess, temporaryFolder } from "../../process/index.ts";
-import { makeAuthority } from "../../tools/certificates.ts";
-import { tool } from "../../tools/tool.ts";
+import { freePort, type Process, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "./nginx.ts";
 
 /** A started program and where it listens on 127.0.0.1. */

@@ -1,8 +1,8 @@
 /** Load by wrk: one thread, keep-alive connections, one kind of request. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startProcess } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import { startProcess } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import { GROUPS } from "./sluice.ts";
 
 export interface WrkOptions {

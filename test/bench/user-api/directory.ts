@@ -1,9 +1,9 @@
 /** A database with users and posts, and who serves them: ours, GraphQL Yoga and Apollo Server. */
 import { randomUUIDv7 } from "node:crypto";
 import { join } from "node:path";
+import { freePort, startProcess } from "../../../tools/process/index.ts";
 import { openPostgres } from "../../../user-api/src/store/postgres.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
-import { freePort, startProcess } from "../../process/index.ts";
 import type { Started } from "../proxy/stage.ts";
 
 export const USERS = 100;

@@ -1,6 +1,6 @@
 /** The cases of `npm run bench -- user-api [case ...]`, and how they are run. */
-import { temporaryFolder } from "../../process/index.ts";
-import { startPostgres } from "../../tools/postgres.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
+import { startPostgres } from "../../../tools/programs/postgres.ts";
 import type { Effort } from "../proxy/field.ts";
 import type { BenchReport } from "../report.ts";
 import { fill } from "./directory.ts";

@@ -1,4 +1,4 @@
-import { temporaryFolder } from "../../process/index.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { adminOver, openWith } from "./over.ts";
 import { describeAdmin } from "./suite.ts";
 

@@ -1,6 +1,6 @@
 /** What is there when a table begins: one of each, called `base`, related to each other as far as they can be. */
 import { deriveId } from "@sluice/model";
-import { first } from "../../tools/pairs.ts";
+import { first } from "../../../tools/programs/pairs.ts";
 
 export const ids = {
   service: deriveId("services", "base"),

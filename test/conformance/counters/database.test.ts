@@ -6,7 +6,7 @@ import type { Database } from "../../../gateway/src/stores/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
 import { bootstrap } from "../../../gateway/src/stores/database/migrate.ts";
 import { openPostgres } from "../../../gateway/src/stores/database/postgres.ts";
-import { type Postgres, startPostgres } from "../../tools/postgres.ts";
+import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
 import { counter, countersSuite, until } from "./suite.ts";
 
 let server: Postgres;

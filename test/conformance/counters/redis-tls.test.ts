@@ -11,8 +11,8 @@ import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testi
 import { connectBehind } from "../../../gateway/src/proxy/upstream/connect.ts";
 import { createGuard } from "../../../gateway/src/proxy/upstream/guard.ts";
 import { gatewaySettings } from "../../../gateway/src/settings/gateway.ts";
-import { temporaryFolder } from "../../process/index.ts";
-import { startTlsRedis, type TlsRedis } from "../../tools/redis.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
+import { startTlsRedis, type TlsRedis } from "../../../tools/programs/redis.ts";
 import { counter } from "./suite.ts";
 
 const folder = temporaryFolder("redis-tls-node");

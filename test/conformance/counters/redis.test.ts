@@ -7,8 +7,8 @@ import { SyncedCounters } from "../../../gateway/src/plugins/rate-limiting/redis
 import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
 import { connectBehind } from "../../../gateway/src/proxy/upstream/connect.ts";
 import { createGuard } from "../../../gateway/src/proxy/upstream/guard.ts";
-import { freePort } from "../../process/index.ts";
-import { startRedis } from "../../tools/redis.ts";
+import { freePort } from "../../../tools/process/index.ts";
+import { startRedis } from "../../../tools/programs/redis.ts";
 import { counter, countersSuite, until } from "./suite.ts";
 
 type Facts = Readonly<Record<string, unknown>>;

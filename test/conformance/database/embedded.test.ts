@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { DatabaseUnreachable } from "../../../gateway/src/stores/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
 import { FolderInUse } from "../../../gateway/src/stores/database/embedded-folder.ts";
-import { startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
+import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { describeMigrations } from "./migrations.ts";
 import { describeDatabase } from "./suite.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { type Database, DatabaseFault } from "../../../gateway/src/stores/database/driver.ts";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 
 export interface DatabaseHolder {
   /** One connection or pool to the same database; closed by `close`. */

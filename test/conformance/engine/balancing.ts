@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer as createTlsServer } from "node:https";
 import { describe, it, type TestContext } from "node:test";
 import { certificateNamed } from "../../../gateway/src/compile/testing-entities.ts";
-import { makeAuthority } from "../../tools/certificates.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, send, until } from "./client.ts";
 import { becomes, letters, type Serve, startPool, weighted } from "./pool.ts";
 import { closedPort, type Engine, listen, portOf, type Rig, type RigOptions, startRig, startUpstream } from "./rig.ts";

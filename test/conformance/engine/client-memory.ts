@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { constants } from "node:http2";
 import { describe, it, type TestContext } from "node:test";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { dial, send, until } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask, dialHttp2 } from "./http2-client.ts";

@@ -7,7 +7,7 @@ import { createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { certificateNamed } from "../../../gateway/src/compile/testing-entities.ts";
-import { makeAuthority } from "../../tools/certificates.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, send, until } from "./client.ts";
 import { closedPort, type Engine, listen, portOf, type Rig, type RigOptions, startRig, startUpstream } from "./rig.ts";
 

@@ -17,7 +17,7 @@ import {
   status,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
-import { makeAuthority } from "../../tools/certificates.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { signal } from "./client.ts";
 import { type Engine, type RigOptions, startRig } from "./rig.ts";
 

@@ -9,7 +9,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { describe, it, type TestContext } from "node:test";
-import { makeAuthority } from "../../tools/certificates.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { send, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import {

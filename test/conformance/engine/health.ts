@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
-import { makeAuthority } from "../../tools/certificates.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { send } from "./client.ts";
 import { becomes, letters, type Serve, sendUntil, startPool, weighted } from "./pool.ts";
 import { type Engine, listen, portOf, type Rig, startRig } from "./rig.ts";

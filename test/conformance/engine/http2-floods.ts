@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { constants } from "node:http2";
 import { describe, it, type TestContext } from "node:test";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask, dialHttp2 } from "./http2-client.ts";
 import { block, dialFrames, type FrameClient, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";

@@ -46,11 +46,11 @@ const upstream: RigOptions["upstream"] = (incoming, response) => {
 
 /** Streams that wait for each other are silent for longer, and are given nothing for so long. */
 const strict: Partial<ProxySettings> = {
-  bodyMinRate: 240,
-  sendMinRate: 240,
-  minRateGrace: 100,
-  bodyTimeout: 400,
-  sendTimeout: 400,
+  bodyMinRate: 60,
+  sendMinRate: 60,
+  minRateGrace: 300,
+  bodyTimeout: 1000,
+  sendTimeout: 1000,
 };
 
 const posting = { ":path": "/", ":method": "POST" };

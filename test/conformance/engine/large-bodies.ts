@@ -6,7 +6,7 @@ import { Agent, type IncomingMessage, type RequestListener, request } from "node
 import { createServer, Agent as TlsAgent, request as tlsRequest } from "node:https";
 import { before, describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { type KeyPair, makeAuthority } from "../../tools/certificates.ts";
+import { type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, until } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./rig.ts";
 

@@ -21,7 +21,7 @@ import { connectBehind } from "../../../gateway/src/proxy/upstream/connect.ts";
 import { createGuard } from "../../../gateway/src/proxy/upstream/guard.ts";
 import { createProbe } from "../../../gateway/src/proxy/upstream/probe.ts";
 import { holdRuntime } from "../../../gateway/src/runtime/holder.ts";
-import type { KeyPair } from "../../tools/certificates.ts";
+import type { KeyPair } from "../../../tools/programs/certificates.ts";
 
 /** The engine under test. */
 export interface Engine {

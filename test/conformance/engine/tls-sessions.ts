@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { connect as connectTcp, createServer } from "node:net";
 import { before, describe, it, type TestContext } from "node:test";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
-import { makeAuthority } from "../../tools/certificates.ts";
-import { renegotiationError } from "../../tools/renegotiation.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
+import { renegotiationError } from "../../../tools/programs/renegotiation.ts";
 import { dial, until } from "./client.ts";
 import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
 

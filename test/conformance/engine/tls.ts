@@ -6,8 +6,8 @@ import { createServer } from "node:http";
 import { Agent, request } from "node:https";
 import { before, describe, it, type TestContext } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
-import { waitFor } from "../../process/index.ts";
-import { type Authority, type KeyPair, makeAuthority } from "../../tools/certificates.ts";
+import { waitFor } from "../../../tools/process/index.ts";
+import { type Authority, type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, received, signal, until } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./rig.ts";
 

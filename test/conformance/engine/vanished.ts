@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, it, type TestContext } from "node:test";
-import { makeAuthority } from "../../tools/certificates.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, signal, until } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { answered } from "./http2-client.ts";

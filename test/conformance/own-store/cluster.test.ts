@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Conflict, createClusterStore, createLeaseStore } from "@sluice/crds";
-import { startControlPlane } from "../../cluster/control-plane.ts";
-import { roleManifests, users } from "../../cluster/rbac.ts";
-import { waitFor } from "../../process/index.ts";
+import { startControlPlane } from "../../../tools/cluster/control-plane.ts";
+import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { ownStoreSuite } from "./suite.ts";
 
 const plane = await startControlPlane();

@@ -1,6 +1,6 @@
 import { after } from "node:test";
 import { createDirectoryStore } from "@sluice/crds";
-import { temporaryFolder } from "../../process/index.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { ownStoreSuite } from "./suite.ts";
 
 const folder = temporaryFolder("own-store");

@@ -10,8 +10,8 @@ import {
   type ResourceClient,
   UnknownKind,
 } from "@sluice/crds";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { waitFor } from "../../process/index.ts";
+import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { quiet } from "./log.ts";
 import { describeResourceClient } from "./suite.ts";
 import { createWitness } from "./witness.ts";

@@ -1,6 +1,6 @@
 /** An observer that keeps what it was told, and waits for more. */
 import type { Observer, Resource } from "@sluice/crds";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 
 export interface Witness extends Observer {
   /** `replaced a,b`, `changed a`, `removed a`, `lost`, in order. */

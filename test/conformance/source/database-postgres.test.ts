@@ -6,8 +6,8 @@ import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import { createDatabaseSource } from "../../../gateway/src/sources/database.ts";
 import { bootstrap } from "../../../gateway/src/stores/database/migrate.ts";
 import { openPostgres } from "../../../gateway/src/stores/database/postgres.ts";
-import { waitFor } from "../../process/index.ts";
-import { type Postgres, startPostgres } from "../../tools/postgres.ts";
+import { waitFor } from "../../../tools/process/index.ts";
+import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
 import { describeDatabaseSource } from "./database.ts";
 
 let server: Postgres;

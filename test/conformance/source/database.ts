@@ -12,7 +12,7 @@ import { createDatabaseStore } from "../../../gateway/src/stores/database/index.
 import { bootstrap, reset } from "../../../gateway/src/stores/database/migrate.ts";
 import { readNodes } from "../../../gateway/src/stores/database/nodes.ts";
 import type { Write } from "../../../gateway/src/stores/store.ts";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { type Subject, sourceSuite } from "./suite.ts";
 
 const silent = pino({ level: "silent" });

@@ -7,7 +7,7 @@ import type { Snapshot } from "@sluice/model";
 import { pino } from "pino";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import { createFileSource } from "../../../gateway/src/sources/file.ts";
-import { temporaryFolder, waitFor } from "../../process/index.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { documentOf, sourceSuite } from "./suite.ts";
 
 const silent = pino({ level: "silent" });

@@ -8,8 +8,8 @@ import { readPemFiles } from "@sluice/model";
 import { Agent, request } from "undici";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import { createPushSource } from "../../../gateway/src/sources/push.ts";
-import { temporaryFolder, waitFor } from "../../process/index.ts";
-import { type Authority, makeAuthority } from "../../tools/certificates.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { type Authority, makeAuthority } from "../../../tools/programs/certificates.ts";
 
 const bundle = (authorities: readonly Authority[]) =>
   authorities.map(({ certificate }) => `${certificate.trim()}\n`).join("");

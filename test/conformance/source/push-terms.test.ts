@@ -6,7 +6,7 @@ import type { NodeState, PushRefused } from "@sluice/model";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import { createKeep } from "../../../gateway/src/sources/keep.ts";
 import { createPushSource, type PushOptions } from "../../../gateway/src/sources/push.ts";
-import { temporaryFolder, waitFor } from "../../process/index.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { documentOf } from "./suite.ts";
 
 const token = "t0ken";

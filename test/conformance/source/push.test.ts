@@ -6,7 +6,7 @@ import type { Snapshot } from "@sluice/model";
 import { Agent, request } from "undici";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import { createPushSource, type PushOptions, type PushSource } from "../../../gateway/src/sources/push.ts";
-import { makeAuthority } from "../../tools/certificates.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { documentOf, sourceSuite } from "./suite.ts";
 
 const listen = { host: "127.0.0.1", port: 0 };

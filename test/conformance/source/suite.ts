@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { NodeState } from "@sluice/model";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import type { Source } from "../../../gateway/src/sources/source.ts";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 
 /** A source under test and a hand on what it reads. */
 export interface Subject {

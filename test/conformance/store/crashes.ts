@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { batchMark, isManaged, type Kind, Rejected, type Resource, type ResourceClient } from "@sluice/crds";
 import type { Entity } from "@sluice/model";
 import type { Write } from "../../../gateway/src/stores/store.ts";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { certificate, consumer, credential, plugin, route, service, sni } from "./entities.ts";
 import { create, isRemoved, type Opener, remove, replace } from "./resource-store.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { createDirectoryClient } from "@sluice/crds";
 import { type Store, Unavailable } from "../../../gateway/src/stores/store.ts";
-import { temporaryFolder } from "../../process/index.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { describeCrashes, type Trouble, troubled } from "./crashes.ts";
 import { credential, route, service } from "./entities.ts";
 import { create, createOpener, isRemoved, type Opener, quiet, remove } from "./resource-store.ts";

@@ -1,7 +1,7 @@
 /** Entities for the suites of stores. */
 import { randomUUID } from "node:crypto";
 import { type Collection, checkEntity, type Entities, type Entity } from "@sluice/model";
-import { makeAuthority } from "../../tools/certificates.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 
 /** A filled entity; the raw one must be valid. */
 export function entity<Name extends Collection>(collection: Name, raw: object): Entities[Name] {

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import { createFileSource } from "../../../gateway/src/sources/file.ts";
 import { createFileStore } from "../../../gateway/src/stores/file/index.ts";
-import { temporaryFolder } from "../../process/index.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { describeStore } from "./suite.ts";
 
 for (const [name, text] of [

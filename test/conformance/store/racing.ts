@@ -1,7 +1,7 @@
 /** Two processes that write at once. */
 import assert from "node:assert/strict";
 import { etagOf } from "../../../gateway/src/stores/etag.ts";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { consumer, credential, route, service } from "./entities.ts";
 import { create, remove, type StoreTest } from "./suite.ts";
 

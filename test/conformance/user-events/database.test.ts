@@ -1,9 +1,9 @@
 import { after, before, describe } from "node:test";
 import { Client } from "pg";
+import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
 import { openEvents } from "../../../user-api/src/events/events.ts";
 import { openNotify } from "../../../user-api/src/events/notify.ts";
 import { eventsSuite } from "../../../user-api/src/events/suite.ts";
-import { type Postgres, startPostgres } from "../../tools/postgres.ts";
 import { type Link, openLink } from "./link.ts";
 
 describe("LISTEN and NOTIFY", () => {

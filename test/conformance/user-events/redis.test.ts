@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Redis } from "ioredis";
+import { type Redis as Server, startRedis, startTlsRedis } from "../../../tools/programs/redis.ts";
 import { openEvents } from "../../../user-api/src/events/events.ts";
 import { openRedis } from "../../../user-api/src/events/redis.ts";
 import { eventsSuite } from "../../../user-api/src/events/suite.ts";
-import { type Redis as Server, startRedis, startTlsRedis } from "../../tools/redis.ts";
 import { type Link, openLink } from "./link.ts";
 import { connected, endAll, startReplica } from "./replicas.ts";
 

@@ -5,8 +5,8 @@ import { setTimeout } from "node:timers/promises";
 import { createClient as createStreamClient } from "graphql-sse";
 import { createClient as createSocketClient } from "graphql-ws";
 import { WebSocket } from "ws";
-import { type Process, startProcess, waitFor } from "../../process/index.ts";
-import type { Redis } from "../../tools/redis.ts";
+import { type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
+import type { Redis } from "../../../tools/programs/redis.ts";
 
 const main = join(import.meta.dirname, "../../../user-api/src/main.ts");
 

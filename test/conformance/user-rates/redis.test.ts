@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Redis } from "ioredis";
+import { waitFor } from "../../../tools/process/index.ts";
+import { type Redis as Server, startRedis } from "../../../tools/programs/redis.ts";
 import { GATEWAY_SECRET, type TestApp, testApp } from "../../../user-api/src/testing.ts";
-import { waitFor } from "../../process/index.ts";
-import { type Redis as Server, startRedis } from "../../tools/redis.ts";
 
 const AWAY = "each replica counts requests for itself: Redis does not";
 const BACK = "replicas count requests together again";

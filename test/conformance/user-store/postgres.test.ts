@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { startProcess } from "../../../tools/process/index.ts";
+import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
 import { openPostgres } from "../../../user-api/src/store/postgres.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
 import { userStoreSuite } from "../../../user-api/src/store/suite.ts";
 import { ask, codesOf, testApp } from "../../../user-api/src/testing.ts";
-import { startProcess } from "../../process/index.ts";
-import { type Postgres, startPostgres } from "../../tools/postgres.ts";
 import { openLink } from "../user-events/link.ts";
 
 describe("Postgres", () => {

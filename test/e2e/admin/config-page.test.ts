@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { root } from "../../check/source-files.ts";
-import { startProcess, temporaryFolder } from "../../process/index.ts";
+import { root } from "../../../tools/check/source-files.ts";
+import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 
 const page = readFileSync(join(root, "docs/how-to/convert-import-and-export.md"), "utf8");
 const shown = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, lines = ""]) => lines).join("");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, type TestContext, test } from "node:test";
-import { temporaryFolder } from "../../process/index.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { get, startUpstream, type Upstream } from "../../product/client.ts";
 import { createDeck, type Deck, nothing } from "./deck.ts";
 import { certificateId, everyKind, nextDay } from "./every-kind.ts";

@@ -2,8 +2,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
-import { startProcess } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import { startProcess } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import type { KongFile } from "./kong-file.ts";
 
 /** What a run of decK did. */

@@ -1,5 +1,5 @@
 /** A small file with every kind of entity and every way to tie one to another, and the same after a day's work. */
-import { makeAuthority } from "../../tools/certificates.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { type Entity, type KongFile, plugin } from "./kong-file.ts";
 
 /** Where the service `users` sends its requests. */

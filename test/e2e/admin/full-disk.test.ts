@@ -5,10 +5,10 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { adminOver, openWith } from "../../conformance/admin/over.ts";
 import type { AdminHolder } from "../../conformance/admin/suite.ts";
 import { bootstrapped } from "../../conformance/store/database.ts";
-import { temporaryFolder } from "../../process/index.ts";
 
 interface FullStore {
   readonly name: string;

@@ -1,8 +1,8 @@
 /** Every step of the program in test/clients/go-kong is a test, for each store that can be written to. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { startProcess } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import { startProcess } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import { writableStores } from "./stores.ts";
 
 interface Step {

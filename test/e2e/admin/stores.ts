@@ -1,12 +1,12 @@
 /** The stores that an admin listener can write to, each as a running product for Kong's clients. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "../../check/source-files.ts";
-import { startClusterProduct } from "../../cluster/product.ts";
-import { startProcess, temporaryFolder } from "../../process/index.ts";
+import { root } from "../../../tools/check/source-files.ts";
+import { startClusterProduct } from "../../../tools/cluster/product.ts";
+import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { startDirectoryProduct } from "../../../tools/start/directory-product.ts";
+import type { Chosen, Env } from "../../../tools/start/processes.ts";
 import { freeAddresses } from "../../product/free-addresses.ts";
-import { startDirectoryProduct } from "../../start/directory-product.ts";
-import type { Chosen, Env } from "../../start/processes.ts";
 
 export interface RunningStore {
   /** Address of the admin listener, http. */

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { createClusterClient } from "@sluice/crds";
-import { startControlPlane } from "../../cluster/control-plane.ts";
+import { startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";
 import { describeAdmin } from "../../conformance/admin/suite.ts";
 import { createOpener, quiet } from "../../conformance/store/resource-store.ts";

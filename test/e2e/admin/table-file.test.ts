@@ -4,9 +4,9 @@ import { pino } from "pino";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import { createFileSource } from "../../../gateway/src/sources/file.ts";
 import { createFileStore } from "../../../gateway/src/stores/file/index.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";
 import { describeAdmin } from "../../conformance/admin/suite.ts";
-import { temporaryFolder } from "../../process/index.ts";
 
 describeAdmin("a file that may be written", async () => {
   const folder = temporaryFolder("table-file");

@@ -1,9 +1,9 @@
 import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
 import { openPostgres } from "../../../gateway/src/stores/database/postgres.ts";
+import { startPostgres } from "../../../tools/programs/postgres.ts";
 import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";
 import { describeAdmin } from "../../conformance/admin/suite.ts";
 import { bootstrapped } from "../../conformance/store/database.ts";
-import { startPostgres } from "../../tools/postgres.ts";
 
 describeAdmin(
   "Postgres",

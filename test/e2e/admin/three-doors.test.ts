@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { root } from "../../check/source-files.ts";
-import { type ClusterProduct, startClusterProduct } from "../../cluster/product.ts";
-import { startProcess, temporaryFolder } from "../../process/index.ts";
-import { refuseTakenPorts } from "../../start/ports.ts";
-import { standardAddresses } from "../../start/processes.ts";
-import { tool } from "../../tools/tool.ts";
+import { root } from "../../../tools/check/source-files.ts";
+import { type ClusterProduct, startClusterProduct } from "../../../tools/cluster/product.ts";
+import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
+import { refuseTakenPorts } from "../../../tools/start/ports.ts";
+import { standardAddresses } from "../../../tools/start/processes.ts";
 import { stepsOf } from "../readme.ts";
 
 const steps = stepsOf(readFileSync(join(root, "README.md"), "utf8"), "Three doors to one store");

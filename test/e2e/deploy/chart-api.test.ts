@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
+import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import { cases, renderCase, valuesOf } from "./goldens.ts";
 import { charts, helm, type Rendered, release } from "./helm.ts";
 import { schemaLocation, writeSchemas } from "./schemas.ts";

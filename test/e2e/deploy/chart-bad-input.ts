@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { callersNamespace } from "./chart-callers-pod.ts";
 import { minutes, type Scene } from "./chart-scene.ts";
 import { release } from "./helm.ts";

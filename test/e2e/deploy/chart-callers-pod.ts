@@ -1,7 +1,7 @@
 /** The callers' pod in a namespace of its own: other people's programs, which use the gateway by its Service. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Cluster } from "../../cluster/pods/cluster.ts";
+import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
 import type { Seen } from "./chart-callers.ts";
 import type { FollowersOptions, FollowersReport } from "./chart-followers.ts";
 import type { LoadOptions, LoadReport } from "./load.ts";

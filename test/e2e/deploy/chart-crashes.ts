@@ -1,7 +1,7 @@
 /** Nodes of the release that are killed, alone or while nobody can tell them anything. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { minutes, proxy, type Scene } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 import { keptAtATime } from "./load.ts";

@@ -1,7 +1,7 @@
 /** Install, upgrade, rollback and uninstall. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { namespace, type Scene } from "./chart-scene.ts";
 import { charts, release } from "./helm.ts";
 

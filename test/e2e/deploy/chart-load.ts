@@ -1,6 +1,6 @@
 /** What load on the release must have met, by its own report and by what those have seen to whom its requests came. */
 import assert from "node:assert/strict";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import type { Scene } from "./chart-scene.ts";
 
 export type Loaded = Awaited<ReturnType<Awaited<ReturnType<Scene["callers"]["load"]>>>>;

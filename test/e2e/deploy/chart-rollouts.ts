@@ -1,7 +1,7 @@
 /** Parts of the release that are replaced, multiplied and taken away while others use them. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { allAnswered, answeredByUsers, eachSeenOnce, type Loaded, wordsOf } from "./chart-load.ts";
 import { minutes, proxy, type Scene } from "./chart-scene.ts";
 import { release } from "./helm.ts";

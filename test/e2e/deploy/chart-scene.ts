@@ -1,8 +1,8 @@
 /** One release of the chart, with everything, on one cluster with pods: what the tests of the release act upon. */
 import assert from "node:assert/strict";
-import { type Cluster, startCluster } from "../../cluster/pods/cluster.ts";
-import { images } from "../../images/images.ts";
-import { tool } from "../../tools/tool.ts";
+import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
+import { images } from "../../../tools/images/images.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import { type Callers, startCallers } from "./chart-callers-pod.ts";
 import { charts, type HelmAnswer, release } from "./helm.ts";
 

@@ -1,5 +1,5 @@
 /** A pod that sends requests, as another team's program in the cluster would. */
-import type { Cluster } from "../../cluster/pods/cluster.ts";
+import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
 
 /** What an endpoint answered. */
 export interface GraphqlAnswer {

@@ -4,9 +4,9 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
-import { type Cluster, startCluster } from "../../cluster/pods/cluster.ts";
-import { waitFor } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
+import { waitFor } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import { leftBehind } from "./left-behind.ts";
 import { askPods, manifests, requestUntilStopped } from "./name-server.ts";
 

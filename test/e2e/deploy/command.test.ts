@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { startProcess, temporaryFolder } from "../../process/index.ts";
+import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { readTour, typeInShell } from "../../product/printed-tour.ts";
 import { leftBehind } from "./left-behind.ts";
 

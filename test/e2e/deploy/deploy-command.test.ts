@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { openProject, type Project } from "../../deploy/project.ts";
-import { selectStack } from "../../deploy/stack.ts";
-import { freePort, startProcess, temporaryFolder } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
+import { openProject, type Project } from "../../../tools/deploy/project.ts";
+import { selectStack } from "../../../tools/deploy/stack.ts";
+import { freePort, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import { leftBehind } from "./left-behind.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -27,7 +27,7 @@ after(async () => {
 });
 
 async function deploy(args: readonly string[], env: Readonly<Record<string, string | undefined>>) {
-  const command = await startProcess(process.execPath, [join(root, "test/deploy/main.ts"), ...args], {
+  const command = await startProcess(process.execPath, [join(root, "tools/deploy/main.ts"), ...args], {
     name: "npm run deploy",
     env: { SLUICE_WORK: join(folder.path, "work"), PULUMI_CONFIG_PASSPHRASE: passphrase, ...env },
   });
@@ -104,7 +104,7 @@ test("a person who may do nothing is told every verb that is missing", async () 
 test("without KUBECONFIG it starts a cluster of one node, leaves the user's own state alone, and ends with Ctrl-C", async () => {
   const backend = join(folder.path, "backend");
   mkdirSync(backend);
-  const command = await startProcess(process.execPath, [join(root, "test/deploy/main.ts"), "dev", "--preview"], {
+  const command = await startProcess(process.execPath, [join(root, "tools/deploy/main.ts"), "dev", "--preview"], {
     name: "npm run deploy",
     env: {
       SLUICE_WORK: join(folder.path, "work"),

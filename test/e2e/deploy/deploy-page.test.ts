@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
-import { openProject, type Project } from "../../deploy/project.ts";
-import { temporaryFolder } from "../../process/index.ts";
+import { openProject, type Project } from "../../../tools/deploy/project.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { blocksOf } from "./pages.ts";
 
 const page = "deploy-with-pulumi.md";

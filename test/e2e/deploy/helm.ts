@@ -2,8 +2,8 @@
 import { execFile } from "node:child_process";
 import { join, resolve } from "node:path";
 import { parseAllDocuments } from "yaml";
-import { temporaryFolder } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { test } from "node:test";
-import { freePort, waitFor } from "../../process/index.ts";
+import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { type LoadReport, startLoad } from "./load.ts";
 
 interface Asked {

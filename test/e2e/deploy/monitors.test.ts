@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { root } from "../../check/source-files.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { waitFor } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import { root } from "../../../tools/check/source-files.ts";
+import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
+import { waitFor } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import { charts, helm, type Rendered, release, render } from "./helm.ts";
 
 const monitored = ["--set", "monitoring.serviceMonitors.enabled=true"];

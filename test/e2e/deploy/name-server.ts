@@ -1,5 +1,5 @@
 /** A small workload of an image that the cluster has anyway: two pods of CoreDNS that tell who they are. */
-import { dnsImage } from "../../cluster/pods/images.ts";
+import { dnsImage } from "../../../tools/cluster/pods/images.ts";
 
 const selector = { app: "who" };
 

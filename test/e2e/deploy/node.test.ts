@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, before, test } from "node:test";
-import { removeLeftovers } from "../../cluster/pods/machine.ts";
-import { type Node, startNode } from "../../cluster/pods/node.ts";
-import { startProcess, waitFor } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import { removeLeftovers } from "../../../tools/cluster/pods/machine.ts";
+import { type Node, startNode } from "../../../tools/cluster/pods/node.ts";
+import { startProcess, waitFor } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import { leftBehind } from "./left-behind.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -70,7 +70,7 @@ test("kills a command that runs too long, with its last words in the error", asy
 
 test("removes what a run left behind that was killed", async () => {
   const script = `
-    import { startNode } from "${join(root, "test/cluster/pods/node.ts")}";
+    import { startNode } from "${join(root, "tools/cluster/pods/node.ts")}";
     import { writeFileSync } from "node:fs";
     const node = await startNode(${JSON.stringify(await tool("pause"))}, (folder) =>
       writeFileSync(folder + "/resolv.conf", ""));
@@ -97,7 +97,7 @@ test("leaves nothing when it ends", async () => {
 });
 
 test("refuses in one sentence whom it cannot serve", async () => {
-  const command = await startProcess(process.execPath, [join(root, "test/cluster/main.ts"), "--pods"], {
+  const command = await startProcess(process.execPath, [join(root, "tools/cluster/main.ts"), "--pods"], {
     name: "npm run cluster -- --pods",
     user: { uid: 65_534, gid: 65_534 },
     env: { HOME: "/nonexistent" },
@@ -105,7 +105,9 @@ test("refuses in one sentence whom it cannot serve", async () => {
   assert.deepEqual(await command.ended(), { code: 1, signal: null });
   const lines = command.output().trimEnd().split("\n");
   assert.match(lines.at(-1) ?? "", /^a cluster with pods cannot run here: it needs root, for namespaces/);
-  const unknown = await startProcess(process.execPath, [join(root, "test/cluster/main.ts"), "--pod"], { name: "typo" });
+  const unknown = await startProcess(process.execPath, [join(root, "tools/cluster/main.ts"), "--pod"], {
+    name: "typo",
+  });
   assert.equal((await unknown.ended()).code, 1);
   assert.equal(unknown.output(), "npm run cluster does not know --pod: it takes --pods\n");
 });

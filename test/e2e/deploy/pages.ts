@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Cluster } from "../../cluster/pods/cluster.ts";
+import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
 
 const folder = resolve(import.meta.dirname, "../../../docs/how-to");
 

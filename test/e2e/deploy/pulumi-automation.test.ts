@@ -10,10 +10,10 @@ import { batch, core } from "@pulumi/kubernetes";
 import { secret } from "@pulumi/pulumi";
 import { LocalWorkspace, PulumiCommand, type PulumiFn, type Stack } from "@pulumi/pulumi/automation/index.js";
 import { Consumer, Plugin, Route, Service } from "../../../pulumi/resources/index.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { openProject, type Project } from "../../deploy/project.ts";
-import { temporaryFolder } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
+import { openProject, type Project } from "../../../tools/deploy/project.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 
 const policyPack = resolve(import.meta.dirname, "../../../pulumi/policy");
 const folder = temporaryFolder("automation");

@@ -1,9 +1,9 @@
 /** A run of Pulumi that ends in its middle, as when a machine is switched off. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import type { Project } from "../../deploy/project.ts";
-import { startProcess } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import type { Project } from "../../../tools/deploy/project.ts";
+import { startProcess } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 
 /** Starts `pulumi up` and kills it with all that it started, once `until` answers. */
 export async function killUp({ folder, env }: Project, stack: string, until: () => Promise<unknown>): Promise<void> {

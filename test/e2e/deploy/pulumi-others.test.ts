@@ -6,10 +6,10 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { openProject, type Project } from "../../deploy/project.ts";
-import { selectStack } from "../../deploy/stack.ts";
-import { temporaryFolder } from "../../process/index.ts";
+import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
+import { openProject, type Project } from "../../../tools/deploy/project.ts";
+import { selectStack } from "../../../tools/deploy/stack.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { charts, helm } from "./helm.ts";
 
 const folder = temporaryFolder("others");

@@ -1,6 +1,6 @@
 /** Postgres and Redis of somebody else in the cluster, and the address that a cloud gives a Service: what prod asks for. */
-import type { Cluster } from "../../cluster/pods/cluster.ts";
-import { waitFor } from "../../process/index.ts";
+import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 
 const namespace = "servers";
 const password = "s3cretword";

@@ -8,11 +8,11 @@ import assert from "node:assert/strict";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Cluster, startCluster } from "../../cluster/pods/cluster.ts";
-import { openProject, type Project } from "../../deploy/project.ts";
-import { mendStack, selectStack } from "../../deploy/stack.ts";
-import { images } from "../../images/images.ts";
-import { startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
+import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
+import { openProject, type Project } from "../../../tools/deploy/project.ts";
+import { mendStack, selectStack } from "../../../tools/deploy/stack.ts";
+import { images } from "../../../tools/images/images.ts";
+import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { typeInShell } from "../../product/printed-tour.ts";
 import { type ClientPod, startClient } from "./client-pod.ts";
 import { answersWhenPasted } from "./pages.ts";
@@ -96,7 +96,7 @@ async function readyPods(namespace: string): Promise<readonly string[]> {
 
 test("npm run deploy brings the CRDs and dev from nothing: every pod is Ready, and the first request is answered", async (t) => {
   const began = performance.now();
-  const command = await startProcess(process.execPath, [join(root, "test/deploy/main.ts"), "dev"], {
+  const command = await startProcess(process.execPath, [join(root, "tools/deploy/main.ts"), "dev"], {
     name: "npm run deploy",
     env: {
       SLUICE_WORK: work,

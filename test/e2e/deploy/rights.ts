@@ -1,7 +1,7 @@
 /** What the release's accounts are granted is what they use of it, on the real cluster: its audit log tells. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { referenceGrantCrd } from "../../cluster/reference-grants.ts";
+import { referenceGrantCrd } from "../../../tools/cluster/reference-grants.ts";
 import {
   everythingOfTheAdmin,
   everythingOfTheOperator,

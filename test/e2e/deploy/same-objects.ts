@@ -8,8 +8,8 @@ import { parseAllDocuments } from "yaml";
 import { Sluice } from "../../../pulumi/components/index.ts";
 import { type ReleaseArgs, releaseOf } from "../../../pulumi/release.ts";
 import { type Registered, registerInto } from "../../../pulumi/testing.ts";
-import { temporaryFolder } from "../../process/index.ts";
-import { tool } from "../../tools/tool.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 
 const chart = resolve(import.meta.dirname, "../../../charts/sluice");
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { get } from "../../product/client.ts";
 import type { Asked } from "./api-proxy.ts";
 import { agreed, round } from "./round.ts";

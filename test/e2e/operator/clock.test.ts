@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { temporaryFolder, waitFor } from "../../process/index.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { round } from "./round.ts";
 import { type Scene, startScene } from "./scene.ts";
 

@@ -1,6 +1,6 @@
 /** All that an operator and an admin listener have a reason to do in a namespace, one after the other. */
-import { waitFor } from "../../process/index.ts";
-import { makeAuthority } from "../../tools/certificates.ts";
+import { waitFor } from "../../../tools/process/index.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 
 export interface Place {
   readonly namespace: string;

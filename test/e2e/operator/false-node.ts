@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import type { PushCertificates } from "../../cluster/push-certificates.ts";
+import type { PushCertificates } from "../../../tools/cluster/push-certificates.ts";
 
 export interface False {
   /** Default 200. */

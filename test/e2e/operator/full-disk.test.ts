@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Resource } from "@sluice/crds";
-import { temporaryFolder, waitFor } from "../../process/index.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { get } from "../../product/client.ts";
 import { route } from "../../product/resources.ts";
 import { expected, look, round } from "./round.ts";

@@ -1,7 +1,7 @@
 /** What roles grant, held against what was used of it by the API server's audit log. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import type { Audited } from "../../cluster/audit.ts";
+import type { Audited } from "../../../tools/cluster/audit.ts";
 
 /** Of a Role or a ClusterRole. */
 export interface Rule {

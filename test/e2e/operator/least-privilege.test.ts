@@ -4,13 +4,19 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { parse } from "yaml";
-import { root } from "../../check/source-files.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { type PushCertificates, writePushCertificates } from "../../cluster/push-certificates.ts";
-import { namespacedManifests, pushManifests, roleManifests, selectorManifests, users } from "../../cluster/rbac.ts";
-import { referenceGrantCrd } from "../../cluster/reference-grants.ts";
-import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
-import type { Env } from "../../start/processes.ts";
+import { root } from "../../../tools/check/source-files.ts";
+import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
+import { type PushCertificates, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
+import {
+  namespacedManifests,
+  pushManifests,
+  roleManifests,
+  selectorManifests,
+  users,
+} from "../../../tools/cluster/rbac.ts";
+import { referenceGrantCrd } from "../../../tools/cluster/reference-grants.ts";
+import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import type { Env } from "../../../tools/start/processes.ts";
 import { everythingOfTheAdmin, everythingOfTheOperator, type Place, privateSecrets } from "./everything.ts";
 import { grantsOf, refused, unused } from "./granted.ts";
 import { nodeOf, operatorOf, type SceneOperator } from "./scene.ts";

@@ -1,7 +1,7 @@
 /** Processes that are killed in the middle of a push, and nodes that are none. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type Process, waitFor } from "../../process/index.ts";
+import { type Process, waitFor } from "../../../tools/process/index.ts";
 import { get } from "../../product/client.ts";
 import { type FalseNode, startFalseNode } from "./false-node.ts";
 import { type PushLine, startPushLine } from "./push-line.ts";

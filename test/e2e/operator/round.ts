@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type { Resource } from "@sluice/crds";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { get } from "../../product/client.ts";
 import { route, service } from "../../product/resources.ts";
 import { underLoad } from "../../product/under-load.ts";

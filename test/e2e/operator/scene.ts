@@ -6,14 +6,18 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClusterClient, type ResourceClient } from "@sluice/crds";
-import { root } from "../../check/source-files.ts";
-import { connectApi } from "../../cluster/api.ts";
-import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "../../cluster/control-plane.ts";
-import { type PushCertificates, writePushCertificates } from "../../cluster/push-certificates.ts";
-import { roleManifests, users } from "../../cluster/rbac.ts";
-import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../process/index.ts";
+import { root } from "../../../tools/check/source-files.ts";
+import { connectApi } from "../../../tools/cluster/api.ts";
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  startControlPlane,
+} from "../../../tools/cluster/control-plane.ts";
+import { type PushCertificates, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
+import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
+import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import type { Env } from "../../../tools/start/processes.ts";
 import { get, startUpstream, type Upstream } from "../../product/client.ts";
-import type { Env } from "../../start/processes.ts";
 import { type ApiProxy, startApiProxy } from "./api-proxy.ts";
 import { twinManifests } from "./twin.ts";
 

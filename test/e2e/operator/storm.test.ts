@@ -1,8 +1,8 @@
 /** Five thousand Routes removed at once. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { connectApi } from "../../cluster/api.ts";
-import { waitFor } from "../../process/index.ts";
+import { connectApi } from "../../../tools/cluster/api.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { get } from "../../product/client.ts";
 import { route } from "../../product/resources.ts";
 import { round } from "./round.ts";

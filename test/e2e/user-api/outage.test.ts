@@ -1,8 +1,8 @@
 /** Redis is away for half a minute, in earnest: longer than every retry and timeout on the way. */
 import { afterEach, test } from "node:test";
+import { startPostgres } from "../../../tools/programs/postgres.ts";
+import { startRedis } from "../../../tools/programs/redis.ts";
 import { endAll, outliveRedis } from "../../conformance/user-events/replicas.ts";
-import { startPostgres } from "../../tools/postgres.ts";
-import { startRedis } from "../../tools/redis.ts";
 
 afterEach(endAll);
 

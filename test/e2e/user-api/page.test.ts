@@ -4,11 +4,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { root } from "../../check/source-files.ts";
+import { root } from "../../../tools/check/source-files.ts";
+import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { refuseTakenPorts } from "../../../tools/start/ports.ts";
+import { standardAddresses } from "../../../tools/start/processes.ts";
 import { outcomeOf, readResources } from "../../golden/scene.ts";
-import { startProcess, temporaryFolder } from "../../process/index.ts";
-import { refuseTakenPorts } from "../../start/ports.ts";
-import { standardAddresses } from "../../start/processes.ts";
 
 const page = readFileSync(join(root, "docs/how-to/tell-an-upstream-who-asks.md"), "utf8");
 const consoles = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, lines = ""]) => lines);

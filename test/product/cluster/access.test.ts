@@ -1,10 +1,10 @@
 /** RBAC of the chart on a real API server: what operator and admin listener may do, and what they may not. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { homeNamespace } from "../../cluster/product.ts";
-import { roleManifests, users } from "../../cluster/rbac.ts";
-import { waitFor } from "../../process/index.ts";
+import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
+import { homeNamespace } from "../../../tools/cluster/product.ts";
+import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { resource, secret, service } from "../resources.ts";
 
 let plane: ControlPlane;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { after, test } from "node:test";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { get, startUpstream, type Upstream } from "../client.ts";
 import { resource, route } from "../resources.ts";
 import { underLoad } from "../under-load.ts";

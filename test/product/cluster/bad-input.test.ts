@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { after, test } from "node:test";
 import type { Condition, SluiceKind } from "@sluice/crds";
-import { freePort, temporaryFolder, waitFor } from "../../process/index.ts";
+import { freePort, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { provesBadInput } from "../bad-input.ts";
 import { get, startUpstream } from "../client.ts";
 import { route, service } from "../resources.ts";

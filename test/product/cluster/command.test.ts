@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { after, test } from "node:test";
-import { isFree, startProcess, temporaryFolder } from "../../process/index.ts";
+import { isFree, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { freeAddresses, settingsOf } from "../free-addresses.ts";
 import { readTour, typeInShell } from "../printed-tour.ts";
 

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { createClusterObjects } from "@sluice/crds";
 import { parseAllDocuments } from "yaml";
 import { crdsCommand } from "../../../operator/src/commands/crds.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { resource } from "../resources.ts";
 
 const main = new URL("../../../operator/src/main.ts", import.meta.url).pathname;

@@ -1,9 +1,9 @@
 /** What the API server itself accepts and refuses, by the schemas and CEL rules of the CRDs. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type Api, connectApi } from "../../cluster/api.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { waitFor } from "../../process/index.ts";
+import { type Api, connectApi } from "../../../tools/cluster/api.ts";
+import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { resource } from "../resources.ts";
 import { certificate } from "./crd-rows/certificate.ts";
 import { consumer } from "./crd-rows/consumer.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { temporaryFolder, waitFor } from "../../process/index.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { get, startUpstream } from "../client.ts";
 import { consumer, resource, route, service } from "../resources.ts";
 import { startSuite } from "./suite.ts";

@@ -1,7 +1,7 @@
 /** Two operators on a real API server: one leads, the other takes over, and nodes never go back to the former one. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { freePort, type Process, waitFor } from "../../process/index.ts";
+import { freePort, type Process, waitFor } from "../../../tools/process/index.ts";
 import { get, startUpstream } from "../client.ts";
 import { route, service } from "../resources.ts";
 import { type Load, underLoad } from "../under-load.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
-import { waitFor } from "../../process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { ask, get } from "../client.ts";
 import { consumer } from "../resources.ts";
 import { startSuite } from "./suite.ts";

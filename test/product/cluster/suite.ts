@@ -1,8 +1,8 @@
 /** The product on a control plane of its own, for the test files of this folder. */
 import { join } from "node:path";
-import { type ClusterProduct, startClusterProduct } from "../../cluster/product.ts";
-import { temporaryFolder } from "../../process/index.ts";
-import { keepSamples } from "../../start/samples.ts";
+import { type ClusterProduct, startClusterProduct } from "../../../tools/cluster/product.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
+import { keepSamples } from "../../../tools/start/samples.ts";
 import { freeAddresses } from "../free-addresses.ts";
 
 const samples = new URL("../../../crds/samples", import.meta.url).pathname;

@@ -1,9 +1,9 @@
 /** The sample policies for tenants, each against the real API server: what it accepts, and what it refuses. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type Api, connectApi } from "../../cluster/api.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { waitFor } from "../../process/index.ts";
+import { type Api, connectApi } from "../../../tools/cluster/api.ts";
+import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { resource } from "../resources.ts";
 
 type Kind = Parameters<typeof resource>[0];

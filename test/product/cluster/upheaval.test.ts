@@ -1,8 +1,8 @@
 /** Parts of the product die and come back under constant load: no request is lost and nothing is forgotten. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { waitFor } from "../../process/index.ts";
-import type { PartName } from "../../start/processes.ts";
+import { waitFor } from "../../../tools/process/index.ts";
+import type { PartName } from "../../../tools/start/processes.ts";
 import { get, startUpstream } from "../client.ts";
 import { route, service } from "../resources.ts";
 import { type Load, underLoad } from "../under-load.ts";

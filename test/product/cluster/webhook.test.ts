@@ -7,10 +7,10 @@ import { createClusterClient, createClusterObjects } from "@sluice/crds";
 import { pino } from "pino";
 import { parse } from "yaml";
 import { startWebhook, type Webhook } from "../../../operator/src/webhook/webhook.ts";
-import { type Api, connectApi } from "../../cluster/api.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { roleManifests, users } from "../../cluster/rbac.ts";
-import { freePort, startProcess, waitFor } from "../../process/index.ts";
+import { type Api, connectApi } from "../../../tools/cluster/api.ts";
+import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
+import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
+import { freePort, startProcess, waitFor } from "../../../tools/process/index.ts";
 import { resource } from "../resources.ts";
 
 const root = new URL("../../../", import.meta.url);

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { waitFor } from "../../../../test/process/index.ts";
+import { waitFor } from "../../../../tools/process/index.ts";
 import { Conflict, type Kind, Rejected, type Resource, type ResourceClient } from "../resource.ts";
 import { createDirectoryClient } from "./client.ts";
 

@@ -4,7 +4,7 @@ import { appendFileSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { waitFor } from "../../../../test/process/index.ts";
+import { waitFor } from "../../../../tools/process/index.ts";
 import type { Kind, ResourceClient } from "../resource.ts";
 import { createDirectoryClient } from "./client.ts";
 

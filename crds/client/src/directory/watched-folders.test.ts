@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { waitFor } from "../../../../test/process/index.ts";
+import { waitFor } from "../../../../tools/process/index.ts";
 import { removeAtomically, writeAtomically } from "./atomic.ts";
 import { type WatchedFolders, watchFolders } from "./watched-folders.ts";
 

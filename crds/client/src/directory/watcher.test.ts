@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { waitFor } from "../../../../test/process/index.ts";
+import { waitFor } from "../../../../tools/process/index.ts";
 import { writeAtomically } from "./atomic.ts";
 import { watchDirectory } from "./watcher.ts";
 

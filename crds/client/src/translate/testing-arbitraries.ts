@@ -1,7 +1,7 @@
 /** Arbitrary entities, for round trips through other forms. */
 import type { Collection } from "@sluice/model";
 import fc from "fast-check";
-import { elliptic, first } from "../../../../test/tools/pairs.ts";
+import { elliptic, first } from "../../../../tools/programs/pairs.ts";
 import { CERTIFICATE, CONSUMER, ROUTE, SERVICE, UPSTREAM } from "./testing-example.ts";
 
 const word = fc.stringMatching(/^[a-z][a-z0-9]{0,12}$/);

@@ -1,6 +1,6 @@
 /** A small world for the tests of translation: home namespace, a Service, a Route, a Consumer, and Secrets. */
 import { apiVersion, type ResourceKind } from "@sluice/model";
-import { elliptic, first } from "../../../../test/tools/pairs.ts";
+import { elliptic, first } from "../../../../tools/programs/pairs.ts";
 import type { Resource } from "../resource.ts";
 import type { TranslateOptions } from "./translation.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deriveId, type ResourceKind } from "@sluice/model";
-import { elliptic, first } from "../../../../test/tools/pairs.ts";
+import { elliptic, first } from "../../../../tools/programs/pairs.ts";
 import { describeResourceViolation } from "./paths.ts";
 import { hashKey } from "./secrets.ts";
 import { CERTIFICATE, CONSUMER, keyAuth, options, ROUTE, resource, SERVICE, seconds } from "./testing-example.ts";

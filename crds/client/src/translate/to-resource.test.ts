@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CheckedEntity, type Collection, checkEntity } from "@sluice/model";
-import { first } from "../../../../test/tools/pairs.ts";
+import { first } from "../../../../tools/programs/pairs.ts";
 import type { Resource } from "../resource.ts";
 import { resourceName } from "./resource-name.ts";
 import { credentialSecret } from "./secrets.ts";

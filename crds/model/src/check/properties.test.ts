@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { elliptic, first, second } from "../../../../test/tools/pairs.ts";
+import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
 import { type Collection, collections, entities } from "../entities/index.ts";
 import { pluginNames } from "../plugins/index.ts";
 import { schemaViolation } from "./error.ts";

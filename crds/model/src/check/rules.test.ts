@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { elliptic, first, second } from "../../../../test/tools/pairs.ts";
+import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
 import { withPort } from "./rules/hosts.ts";
 import { textRules } from "./rules.ts";
 

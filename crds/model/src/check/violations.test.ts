@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { elliptic, first, second } from "../../../../test/tools/pairs.ts";
+import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
 import type { Collection } from "../entities/index.ts";
 import { checkEntity } from "./index.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { pluginNames } from "@sluice/model";
-import { first as pair } from "../../../../test/tools/pairs.ts";
+import { first as pair } from "../../../../tools/programs/pairs.ts";
 import { type FileRig, startFileRig } from "../testing-file.ts";
 
 const file = `_format_version: "3.0"

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { loadText, readArguments } from "@sluice/model";
 import { pino } from "pino";
-import { temporaryFolder } from "../../../../test/process/index.ts";
+import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { Misused, Refused } from "../command.ts";
 import { command } from "./index.ts";
 

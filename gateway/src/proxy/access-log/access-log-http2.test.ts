@@ -14,7 +14,7 @@ import {
   startHttp2Upstream,
 } from "../../../../test/conformance/engine/http2-client.ts";
 import { portOf, startUpstream } from "../../../../test/conformance/engine/rig.ts";
-import { makeAuthority } from "../../../../test/tools/certificates.ts";
+import { makeAuthority } from "../../../../tools/programs/certificates.ts";
 import { startObserved } from "../testing-observed.ts";
 
 const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";

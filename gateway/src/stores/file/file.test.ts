@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type Collection, checkEntity, collections, type Entity, loadText, type Snapshot } from "@sluice/model";
 import fc from "fast-check";
-import { temporaryFolder } from "../../../../test/process/index.ts";
+import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { createIntake } from "../../runtime/intake.ts";
 import { createFileSource } from "../../sources/file.ts";
 import { readAll } from "../read-all.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { temporaryFolder } from "../../../../test/process/index.ts";
+import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { shareFile } from "./open.ts";
 
 const log = { info() {}, warn() {}, error() {} };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { checkEntity } from "@sluice/model";
-import { temporaryFolder } from "../../../../test/process/index.ts";
+import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { createIntake } from "../../runtime/intake.ts";
 import { createFileSource } from "../../sources/file.ts";
 import { createFileStore } from "./index.ts";

@@ -1,5 +1,5 @@
 /** Certificates with their server names. */
-import { elliptic, first, second } from "../../../tools/pairs.ts";
+import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 

@@ -1,5 +1,5 @@
 /** Forms of both types, and how their texts become values. */
-import { elliptic } from "../../../tools/pairs.ts";
+import { elliptic } from "../../../../tools/programs/pairs.ts";
 import { ids } from "../fixture.ts";
 import { multipart } from "../multipart.ts";
 import type { Table } from "../row.ts";

@@ -1,3 +1,0 @@
-module sluice.dev/test/cluster/pause
-
-go 1.26.0

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkConnections } from "./check-connections.ts";
+import { checkDependencies } from "./check-dependencies.ts";
+import { checkImports, roomOf } from "./check-imports.ts";
+import { checkRegexes } from "./check-regexes.ts";
+import { checkLength, checkWords } from "./check-text.ts";
+import { show } from "./fault.ts";
+import { findImports, packageOf } from "./find-imports.ts";
+import { rooms } from "./imports.ts";
+
+const workspaces = ["crds/model", "crds/client", "gateway", "operator", "user-api", "pulumi"];
+
+/** The faults of one file with one import. */
+function importing(path: string, specifier: string): readonly string[] {
+  const text = `/** About imports. */\nimport { thing } from "${specifier}";\n`;
+  return checkImports(findImports([{ path, text }]), workspaces).map(show);
+}
+
+test("finds every form of import with its line, and none in comments or strings", () => {
+  const text = `
+import a from "a";
+import type { B } from "@scope/b/deep.js";
+import { type T, f as g, h } from "t";
+export * from "./c.ts";
+// import x from "commented";
+const text = 'import y from "quoted"';
+const d = await import("node:d");
+import "e";
+let f: import("f").F;
+`;
+  assert.deepEqual(
+    findImports([{ path: "x.ts", text }]).map(({ line, specifier, names }) => `${line} ${specifier} ${names}`),
+    [
+      "2 a undefined",
+      "3 @scope/b/deep.js ",
+      "4 t f,h",
+      "5 ./c.ts undefined",
+      "8 node:d undefined",
+      "9 e undefined",
+      "10 f ",
+    ],
+  );
+});
+
+test("knows the package of a specifier", () => {
+  const specifiers = ["a", "a/b.js", "@s/a", "@s/a/b/c.js", "node:fs", "./a.ts", "../a.ts"];
+  assert.deepEqual(specifiers.map(packageOf), ["a", "a", "@s/a", "@s/a", undefined, undefined, undefined]);
+});
+
+test("the rule of the longest folder applies", () => {
+  assert.equal(roomOf("gateway/src/plugins/rate-limiting/redis.ts")?.folder, "gateway/src/plugins/rate-limiting");
+  assert.equal(roomOf("gateway/src/plugins/cors/handler.ts")?.folder, "gateway/src/plugins");
+  assert.equal(roomOf("gateway/src/main.ts")?.folder, "gateway");
+  assert.equal(roomOf("gateways/main.ts"), undefined);
+});
+
+test("every workspace has a room", () => {
+  for (const folder of workspaces)
+    assert.ok(
+      rooms.some((room) => room.folder === folder),
+      folder,
+    );
+});
+
+const refused: readonly [file: string, specifier: string, fault: RegExp][] = [
+  ["crds/model/src/a.ts", "@sluice/crds", /^crds\/model\/src\/a\.ts:2: must not import @sluice\/crds: the model/],
+  ["crds/model/src/a.test.ts", "@sluice/crds", /must not import @sluice\/crds/],
+  ["operator/src/a.ts", "@sluice/gateway", /must not import @sluice\/gateway: operator and gateway meet/],
+  ["operator/src/a.ts", "@kubernetes/client-node", /must not import @kubernetes\/client-node/],
+  ["gateway/src/sources/push.ts", "@sluice/operator", /must not import @sluice\/operator/],
+  ["gateway/src/sources/push.ts", "@sluice/crds", /only admin and stores/],
+  ["gateway/src/plugins/cors/handler.ts", "fastify", /never the HTTP engine/],
+  ["gateway/src/plugins/cors/handler.ts", "ioredis", /must not import ioredis/],
+  ["gateway/src/compile/compile.ts", "node:http", /must not import node:http/],
+  ["gateway/src/main.ts", "../../operator/src/main.ts", /must not import operator\/src\/main\.ts by a path/],
+  [
+    "gateway/src/main.ts",
+    "../../test/clients/deck.ts",
+    /must not import test\/clients\/deck\.ts: only suites and tools/,
+  ],
+  [
+    "gateway/src/main.ts",
+    "../../tools/process/index.ts",
+    /must not import tools\/process\/index\.ts: only suites and tools/,
+  ],
+  ["user-api/src/a.ts", "@sluice/model", /imports nothing internal/],
+  ["pulumi/index.ts", "@sluice/crds", /the stacks stand on the model only/],
+  ["scripts/a.ts", "yaml", /lies in no room/],
+];
+
+for (const [file, specifier, fault] of refused) {
+  test(`refuses ${specifier} in ${file}`, () => {
+    const found = importing(file, specifier);
+    assert.equal(found.length, 1);
+    assert.match(String(found[0]), fault);
+  });
+}
+
+const taken: readonly [file: string, specifier: string][] = [
+  ["crds/client/src/a.ts", "@kubernetes/client-node"],
+  ["operator/src/a.ts", "@sluice/crds"],
+  ["operator/src/a.ts", "./b/c.ts"],
+  ["gateway/src/stores/cluster.ts", "@sluice/crds"],
+  ["gateway/src/admin/routes.ts", "@sluice/crds"],
+  ["gateway/src/plugins/rate-limiting/redis.ts", "ioredis"],
+  ["gateway/src/plugins/rate-limiting/redis.test.ts", "../../../../tools/programs/redis.ts"],
+  ["gateway/src/plugins/cors/handler.test.ts", "node:http"],
+  ["test/golden/golden.test.ts", "@sluice/operator"],
+  ["test/golden/golden.test.ts", "../../operator/src/translate/translate.ts"],
+];
+
+for (const [file, specifier] of taken) {
+  test(`takes ${specifier} in ${file}`, () => assert.deepEqual(importing(file, specifier), []));
+}
+
+test("takes what a network module has that does not reach the network", () => {
+  const path = "gateway/src/compile/a.ts";
+  const faults = (text: string) => checkImports(findImports([{ path, text }]), workspaces).length;
+  assert.equal(faults('import { isIP } from "node:net";\nimport type { Server } from "node:http";'), 0);
+  assert.equal(faults('import { isIP, connect } from "node:net";'), 1);
+  assert.equal(faults('import * as net from "node:net";'), 1);
+});
+
+test("a package that is imported but not named is a fault, and one that is named but not imported", () => {
+  const files = [
+    { path: "operator/src/a.ts", text: 'import "pino";\nimport "yaml";\nimport type { A } from "fast-check";' },
+    { path: "operator/src/a.test.ts", text: 'import "fast-check";' },
+    { path: "test/a.ts", text: 'import "pino";\nimport "left-pad";' },
+  ];
+  const manifests = [
+    { folder: "", dependencies: [], devDependencies: ["fast-check"] },
+    { folder: "operator", dependencies: ["pino", "undici"], devDependencies: [] },
+  ];
+  assert.deepEqual(checkDependencies(findImports(files), manifests).map(show), [
+    "operator/src/a.ts:2: imports yaml, which operator/package.json does not name",
+    "test/a.ts:2: imports left-pad, which package.json does not name",
+    "operator/package.json: depends on undici, which no file imports",
+  ]);
+});
+
+test("a long source file is a fault, a generated one is not", () => {
+  const long = "line\n".repeat(401);
+  const files = [
+    { path: "a.ts", text: long },
+    { path: "b.ts", text: `// Generated from the model.\n${long}` },
+    { path: "c.yaml", text: long },
+    { path: "d.ts", text: "line\n".repeat(400) },
+  ];
+  assert.deepEqual(checkLength(files).map(show), ["a.ts: has 401 lines, more than 400: two subjects?"]);
+});
+
+/** A place in a template literal. */
+const hole = (name: string) => `$\{${name}}`;
+
+test("a RegExp that is made of what is no constant of its file is a fault, outside of suites", () => {
+  const head = 'const word = "[a-z]+";\nconst both = word + "x";\nlet open = "a";\n';
+  const bad = [
+    "new RegExp(config.pattern)",
+    "RegExp(open)",
+    `new globalThis.RegExp(\`^${hole("open")}$\`)`,
+    "new RegExp(word + path)",
+  ];
+  for (const made of bad) {
+    const found = checkRegexes([{ path: "gateway/src/a.ts", text: `${head}const found = ${made};` }]).map(show);
+    assert.equal(found.length, 1, made);
+    assert.match(String(found[0]), /^gateway\/src\/a\.ts:4: makes a RegExp of what is no constant/);
+  }
+  const good = [
+    "/a/",
+    'new RegExp("a", flags)',
+    `new RegExp(\`^${hole("word")}$\`)`,
+    "RegExp(both)",
+    "new RegExp(/a/.source)",
+  ];
+  for (const made of good)
+    assert.deepEqual(checkRegexes([{ path: "a.ts", text: `${head}const x = ${made};` }]), [], made);
+  assert.deepEqual(checkRegexes([{ path: "a.test.ts", text: "new RegExp(open)" }]), []);
+});
+
+test("hosts of registries and paths of machines are faults with their line", () => {
+  // Put together here, or this file would be one of its own findings.
+  const host = ["registry", "npmjs", "org"].join(".");
+  const folder = (...names: string[]) => `/${names.join("/")}`;
+  const bad = [`a\nfetch https://${host}/x`, `cd ${folder("root", "x")}`, `"${folder("home", "me", "x")}"`];
+  for (const text of bad) assert.equal(checkWords([{ path: "a.md", text }]).length, 1, text);
+  assert.equal(
+    checkWords([{ path: "a.md", text: String(bad[0]) }]).map(show)[0],
+    `a.md:2: names the host of a package registry: ${host}`,
+  );
+  const good = [
+    `a${folder("work", "b")}`,
+    "the root/leaf",
+    `${folder("home", "node", "app")}`,
+    `$HOME${folder("work", "x")}`,
+    `.${folder("work", "x")}`,
+    "npm registry",
+  ];
+  for (const text of good) assert.deepEqual(checkWords([{ path: "a.md", text }]), [], text);
+});
+
+const connecting: readonly [file: string, text: string, faults: number][] = [
+  ["gateway/src/plugins/x/handler.ts", 'import { connect } from "node:net";', 1],
+  ["gateway/src/plugins/x/handler.ts", 'import * as net from "node:net";', 1],
+  ["gateway/src/plugins/x/handler.ts", 'import { Socket } from "node:net";', 1],
+  ["gateway/src/plugins/x/handler.ts", 'import dgram from "node:dgram";', 1],
+  ["gateway/src/plugins/x/handler.ts", 'import { Redis } from "ioredis";', 1],
+  ["gateway/src/plugins/x/handler.ts", 'const library = await import("ioredis");', 1],
+  ["gateway/src/plugins/x/handler.ts", 'await fetch("http://x");', 1],
+  ["gateway/src/plugins/x/handler.ts", 'await globalThis.fetch("http://x");', 1],
+  ["gateway/src/plugins/x/handler.ts", 'process.getBuiltinModule("node:net").connect(1);', 1],
+  ["gateway/src/proxy/x.ts", 'import { request } from "node:https";', 1],
+  ["gateway/src/proxy/x.ts", 'import { Pool } from "undici";', 1],
+  ["gateway/src/proxy/x.ts", 'import type { Socket } from "node:net";', 0],
+  ["gateway/src/proxy/x.ts", 'import { createServer, isIP, type Socket } from "node:net";', 0],
+  ["gateway/src/plugins/x/handler.test.ts", 'import { connect } from "node:net";', 0],
+  ["gateway/src/proxy/upstream/connect.ts", 'import { connect } from "node:net";', 0],
+  ["gateway/src/stores/database/postgres.ts", 'import pg from "pg";', 0],
+  ["operator/src/x.ts", 'await fetch("http://x");', 0],
+];
+for (const [path, text, faults] of connecting) {
+  test(`${faults === 0 ? "lets" : "refuses that"} ${path} ${faults === 0 ? "have" : "has"} ${text}`, () => {
+    const files = [{ path, text }];
+    assert.equal(checkConnections(findImports(files), files).length, faults);
+  });
+}

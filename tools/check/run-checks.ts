@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { checkConnections } from "./check-connections.ts";
+import { checkDependencies, type Manifest } from "./check-dependencies.ts";
+import { checkImports } from "./check-imports.ts";
+import { checkLinks } from "./check-links.ts";
+import { checkRegexes } from "./check-regexes.ts";
+import { checkLength, checkWords } from "./check-text.ts";
+import { type Fault, show } from "./fault.ts";
+import { findImports } from "./find-imports.ts";
+import { root, sourceFiles, sourcePaths } from "./source-files.ts";
+
+/** What a check found, as lines. No line: all is well. */
+type Check = () => Promise<readonly string[]> | readonly string[];
+
+function checks(): Readonly<Record<string, Check>> {
+  const files = sourceFiles();
+  const imports = findImports(files);
+  const manifests = readManifests();
+  const workspaces = manifests.map(({ folder }) => folder).filter((folder) => folder !== "");
+  const lines = (faults: readonly Fault[]) => faults.map(show);
+  return {
+    "format and lint": () => command(join(root, "node_modules/.bin/biome"), ["ci", "--colors=off", "."]),
+    types: () =>
+      command(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", ".", "--pretty", "false"]),
+    "generated files": () => command(process.execPath, ["tools/generate/main.ts", "--check"]),
+    "import table": () => lines(checkImports(imports, workspaces)),
+    "connections of the gateway": () => lines(checkConnections(imports, files)),
+    dependencies: () => lines(checkDependencies(imports, manifests)),
+    "regular expressions": () => lines(checkRegexes(files)),
+    "length of files": () => lines(checkLength(files)),
+    "hosts and paths": () => lines(checkWords(files)),
+    "links of pages": () => lines(checkLinks(files, sourcePaths())),
+  };
+}
+
+/** Runs every check of the files as they lie there, and prints one line a check, then its faults. */
+export async function runChecks(): Promise<{ readonly passed: number; readonly failed: number }> {
+  let passed = 0;
+  let failed = 0;
+  for (const [name, check] of Object.entries(checks())) {
+    const began = performance.now();
+    const found = await check();
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    console.log(`${found.length === 0 ? "ok    " : "FAILED"} ${name} (${seconds} s)`);
+    for (const line of found) console.log(`       ${line}`);
+    if (found.length === 0) passed++;
+    else failed++;
+  }
+  return { passed, failed };
+}
+
+/** The output of a command that failed, or nothing. */
+async function command(path: string, args: readonly string[]): Promise<readonly string[]> {
+  const child = spawn(path, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (chunk: string) => {
+      output += chunk;
+    });
+  }
+  const [code, signal] = await once(child, "close");
+  if (code === 0) return [];
+  return [...output.split("\n").filter((line) => line.trim() !== ""), `ended with ${signal ?? `exit code ${code}`}`];
+}
+
+function readManifests(): readonly Manifest[] {
+  const read = (folder: string) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+  const folders: readonly string[] = ["", ...read("").workspaces];
+  return folders.map((folder) => {
+    const { dependencies = {}, devDependencies = {} } = read(folder);
+    return { folder, dependencies: Object.keys(dependencies), devDependencies: Object.keys(devDependencies) };
+  });
+}

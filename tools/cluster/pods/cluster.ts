@@ -1,0 +1,267 @@
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { type Process, type StartOptions, waitFor } from "../../process/index.ts";
+import { tool } from "../../programs/tool.ts";
+import { type Audited, readAudit } from "../audit.ts";
+import { writeCommand } from "../command.ts";
+import {
+  apiServer,
+  type ComponentName,
+  type ComponentOptions,
+  commandLines,
+  files,
+  nodeName,
+  writeConfiguration,
+} from "./components.ts";
+import { type Credentials, writeCredentials } from "./credentials.ts";
+import { type Forward, forward } from "./forward.ts";
+import { systemImages } from "./images.ts";
+import { removeLeftovers, usableHierarchies } from "./machine.ts";
+import { type Answer, type Node, type RunOptions, startNode } from "./node.ts";
+import { canary, systemManifests } from "./system.ts";
+
+/**
+ * A real Kubernetes cluster of one node with real pods, in namespaces and control groups of its own.
+ *
+ * Its network has no way out and no way in, but for `forward`. Commands run inside see the machine's files at their
+ * own places, read-only, but for the folder for temporary files (os.tmpdir()), in which all that is to be written
+ * must stand. There is no image registry: a pod runs what `importImage` has brought, with an imagePullPolicy other
+ * than Always.
+ */
+export interface Cluster {
+  /** The state folder; the same path inside and outside. */
+  readonly folder: string;
+  /** Path of the administrator's kubeconfig. Its server can be reached from inside only. */
+  readonly kubeconfig: string;
+  /** All that anybody asked the API server about objects so far. Only with the option `audit`. */
+  audited(): readonly Audited[];
+  /**
+   * Runs a command inside to its end, whatever its exit code. Names of Services resolve there, KUBECONFIG is the
+   * administrator's, `kubectl` is on PATH, HOME is an empty folder that can be written.
+   *
+   * @throws Error with its last output when it runs for more than `timeout` (120 s).
+   */
+  run(command: string, args: readonly string[], options?: RunOptions): Promise<Answer>;
+  /** Starts a long-running command inside, see startProcess. `stop` and `signal` reach the command itself. */
+  start(command: string, args: readonly string[], options: StartOptions): Promise<Process>;
+  /** The command line that does the same for a shell of this machine, with our environment. */
+  enter(command: readonly string[]): readonly string[];
+  /** Runs kubectl inside as the administrator and answers its stdout. Rejects with its stderr. */
+  kubectl(args: readonly string[], input?: string): Promise<string>;
+  /** Path of the kubeconfig of a user with these groups (a client certificate), for commands that run inside. */
+  kubeconfigFor(user: string, groups?: readonly string[]): Promise<string>;
+  /** Brings the images of an archive (an OCI image layout or what `docker save` writes) to the node. */
+  importImage(archive: string): Promise<void>;
+  /** Kills a component, as a crash would. Pods and the other components live on. */
+  stopComponent(name: ComponentName): Promise<void>;
+  /** Starts a component that was stopped. Answers when it is ready. */
+  startComponent(name: ComponentName): Promise<void>;
+  /** Opens a port on 127.0.0.1 of this machine that leads to an address inside, of a Service for example. */
+  forward(host: string, port: number): Promise<Forward>;
+  /** Path of a kubeconfig of the administrator for commands that run outside. */
+  outsideKubeconfig(): Promise<string>;
+  /** The last lines of what each component logged, the pods and the events. */
+  logs(): Promise<string>;
+  /** Settles when a component ends that nobody stopped: its name and last lines. */
+  readonly failed: Promise<string>;
+  /** Ends all and removes the state: no process, mount, control group or file is left. */
+  down(): Promise<void>;
+}
+
+export interface ClusterOptions {
+  /** Paths of archives of images to bring (see `importImage`). */
+  readonly images?: readonly string[];
+  /** The API server keeps an audit log, which `audited` reads. Default false. */
+  readonly audit?: boolean;
+}
+
+/** How many claims of pods can have a volume at a time. */
+const volumeCount = 8;
+const timeout = 90_000;
+
+/**
+ * Starts a cluster: etcd, API server, controller manager, scheduler, kubelet, kube-proxy, containerd and CoreDNS. It
+ * is answered when a pod has answered under its Service's name, about 15 s after all is built. Clusters do not touch
+ * each other; each takes about a gigabyte of memory.
+ *
+ * @throws CannotRun on a machine that cannot run it (it needs root, Linux and cgroup v1); Error with
+ * the ends of the logs and the folder in which they are kept, when it does not get ready.
+ */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const { images = [], audit = false } = options;
+  await usableHierarchies(); // before anything is built for nothing
+  const programs = await fetchPrograms();
+  await removeLeftovers();
+  let credentials: Credentials | undefined;
+  const node = await startNode(programs.pause, async (folder) => {
+    writeConfiguration({ folder, audit, ...programs });
+    credentials = await writeCredentials(folder);
+    const cache = join(folder, "kubectl-cache");
+    writeCommand(join(folder, "bin"), "kubectl", [programs.kube, "kubectl", `--cache-dir=${cache}`]);
+  });
+  if (credentials === undefined) throw new Error("the state folder was not prepared");
+  const cluster = assemble({ node, credentials, options: { folder: node.folder, audit, ...programs } });
+  try {
+    await boot(cluster, { node, images: [...programs.images, ...images] });
+    return cluster;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const logs = await cluster.logs();
+    const kept = mkdtempSync(join(tmpdir(), "sluice-pods-logs-"));
+    cpSync(join(node.folder, "logs"), kept, { recursive: true });
+    await cluster.down();
+    throw new Error(`${message}\n${logs}\nall logs are kept in ${kept}`, { cause: error });
+  }
+}
+
+async function fetchPrograms() {
+  const [kube, pause, containerd] = [await tool("kube"), await tool("pause"), await tool("containerd")];
+  const cni = dirname(await tool("cni-plugins"));
+  await tool("nft");
+  return { kube, pause, containerd, cni, images: await systemImages() };
+}
+
+interface Parts {
+  readonly node: Node;
+  readonly credentials: Credentials;
+  readonly options: ComponentOptions;
+}
+
+function assemble({ node, credentials, options }: Parts): Cluster {
+  const { folder } = node;
+  const path = (name: string) => join(folder, name);
+  const lines = commandLines(options);
+  const running = new Map<ComponentName, Process>();
+  let fail: (report: string) => void = () => {};
+  const failed = new Promise<string>((resolve) => {
+    fail = resolve;
+  });
+  const forwards: Forward[] = [];
+  let inside: Promise<Process> | undefined;
+  let users = 0;
+
+  const answerOf = async (command: string, args: readonly string[], options?: RunOptions) => {
+    const { code, stdout, stderr } = await node.run(command, args, options);
+    if (code === 0) return stdout;
+    throw new Error(`${[command, ...args].join(" ")}: ${stderr.trim() || stdout.trim() || `exit code ${code}`}`);
+  };
+  // Its own waits have times of their own.
+  const kubectl = (args: readonly string[], input?: string) => answerOf("kubectl", args, { input, timeout: 600_000 });
+  const ready: Partial<Record<ComponentName, () => unknown>> = {
+    containerd: () => answerOf("ctr", ["version"]),
+    // Without the namespace no apply succeeds.
+    "api-server": async () => (await kubectl(["get", "--raw=/readyz"])) && kubectl(["get", "namespace", "kube-system"]),
+  };
+  const opened = async (host: string, port: number) => {
+    const socket = path("forward.sock");
+    inside ??= node.start(process.execPath, [join(import.meta.dirname, "forward.ts"), socket], {
+      name: "the forwarder",
+      ready: /ready/,
+    });
+    await inside;
+    const way = await forward(socket, { host, port });
+    forwards.push(way);
+    return way;
+  };
+  return {
+    folder,
+    kubeconfig: path(files.admin),
+    audited: () => readAudit(folder),
+    enter: node.enter,
+    run: node.run,
+    start: node.start,
+    kubectl,
+    async kubeconfigFor(user, groups = []) {
+      const place = path(`user-${++users}.kubeconfig`);
+      const identity = await credentials.authority.issue({ name: user, organizations: groups, usage: "client" });
+      writeFileSync(place, credentials.access(apiServer, identity), { mode: 0o600 });
+      return place;
+    },
+    async importImage(archive) {
+      await answerOf("ctr", ["--namespace=k8s.io", "images", "import", resolve(archive)]);
+    },
+    failed,
+    async stopComponent(name) {
+      const component = running.get(name);
+      running.delete(name);
+      await component?.kill9();
+    },
+    async startComponent(name) {
+      if (running.has(name)) throw new Error(`${name} runs already`);
+      // To a file, not to us: a suite that is busy must not hold up the node.
+      const log = path(`logs/${name}.log`);
+      const args = ["-c", 'exec "$@" >> "$0" 2>&1', log, ...lines[name]];
+      const component = await node.start("sh", args, { name, ready: ready[name], timeout, cwd: folder });
+      running.set(name, component);
+      void component.exited.then(() => {
+        if (running.get(name) === component) fail(`${name} has ended. Its last lines:\n${lastLines(log, 15)}`);
+      });
+    },
+    forward: opened,
+    async outsideKubeconfig() {
+      const place = path("outside.kubeconfig");
+      const { hostname, port } = new URL(apiServer);
+      const way = await opened(hostname, Number(port));
+      writeFileSync(place, credentials.access(`https://127.0.0.1:${way.port}`), { mode: 0o600 });
+      return place;
+    },
+    async logs() {
+      const logs = readdirSync(path("logs")).map((name) => `--- ${name}\n${lastLines(path(`logs/${name}`), 30)}`);
+      const seen = await node
+        .run("kubectl", ["get", "pods,events", "-A", "--request-timeout=5s"], { timeout: 10_000 })
+        .then(
+          ({ stdout, stderr }) => `--- pods and events\n${stdout}${stderr}`,
+          () => "",
+        );
+      return [...logs, seen].join("\n");
+    },
+    async down() {
+      running.clear();
+      for (const way of forwards) way.close();
+      await node.end();
+    },
+  };
+}
+
+/** Starts the components in their order, and waits until the whole works. */
+async function boot(cluster: Cluster, { node, images }: { node: Node; images: readonly string[] }): Promise<void> {
+  const volumes = Array.from({ length: volumeCount }, (_, index) => join(node.folder, "volumes", `${index + 1}`));
+  for (const volume of volumes) {
+    mkdirSync(volume, { recursive: true });
+    // Kubernetes gives folders of the node to no group of a pod.
+    chmodSync(volume, 0o777);
+  }
+  const containers = async () => {
+    await cluster.startComponent("containerd");
+    for (const archive of images) await cluster.importImage(archive);
+  };
+  const control = async () => {
+    // The API server waits for etcd itself, and loads while etcd starts.
+    await Promise.all([cluster.startComponent("etcd"), cluster.startComponent("api-server")]);
+    await Promise.all((["controllers", "scheduler"] as const).map(cluster.startComponent));
+    await cluster.kubectl(["apply", "--server-side", "-f", "-"], systemManifests(volumes));
+  };
+  await Promise.all([containers(), control()]);
+  await Promise.all((["kubelet", "proxy"] as const).map(cluster.startComponent));
+  await waitFor(() => cluster.kubectl(["wait", "--for=condition=Ready", `node/${nodeName}`, "--timeout=60s"]), {
+    what: "the node to be Ready",
+    timeout,
+    interval: 200,
+  });
+  const { code, stderr } = await cluster.run(process.execPath, ["-e", awaitCanary]);
+  if (code !== 0) throw new Error(`no pod answers under the name of its Service: ${stderr.trim()}`);
+}
+
+/** That a node is Ready proves little: a pod has to answer, under the name that DNS knows. */
+const awaitCanary = `
+  const end = performance.now() + ${timeout};
+  for (;;) {
+    const answer = await fetch(${JSON.stringify(canary)}, { signal: AbortSignal.timeout(1_000) }).catch((error) => error);
+    if (answer.status === 200) break;
+    if (performance.now() > end) throw answer.status ? new Error("it answers " + answer.status) : answer;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }`;
+
+const lastLines = (file: string, count: number): string =>
+  readFileSync(file, "utf8").trimEnd().split("\n").slice(-count).join("\n");

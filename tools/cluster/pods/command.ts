@@ -1,0 +1,58 @@
+/** `npm run cluster -- --pods`. */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Images, images } from "../../images/images.ts";
+import { tool } from "../../programs/tool.ts";
+import { StartError } from "../../start/ports.ts";
+import { untilStopped } from "../../start/product.ts";
+import { typed } from "../../start/typed.ts";
+import { writeCommand } from "../command.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
+import { CannotRun, usableHierarchies } from "./machine.ts";
+
+/**
+ * Runs a cluster until Ctrl-C.
+ *
+ * @param binaries Folder for the commands that are to be on PATH.
+ * @returns the exit code.
+ * @throws StartError where it cannot run.
+ */
+export async function runPods(binaries: string): Promise<number> {
+  console.log("Starting a Kubernetes cluster of one node.");
+  await usableHierarchies().catch(refused);
+  const product = await images();
+  const cluster = await startCluster({ images: [product.tar] });
+  writeCommand(binaries, "kubectl", [await tool("kube"), "kubectl"]);
+  writeCommand(binaries, "inside", ["env", `KUBECONFIG=${cluster.kubeconfig}`, ...cluster.enter([])]);
+  return untilStopped(
+    { failed: cluster.failed, stop: cluster.down },
+    { greeting: await greeting(cluster, { binaries, product }), stopping: "Stopping: pods are not asked." },
+  );
+}
+
+function refused(error: unknown): never {
+  throw error instanceof CannotRun ? new StartError(error.message) : error;
+}
+
+const greeting = async (
+  cluster: Cluster,
+  { binaries, product }: { binaries: string; product: Images },
+): Promise<string> => `
+The cluster is ready. In the terminal for these commands:
+
+  export KUBECONFIG=${typed(await cluster.outsideKubeconfig())} PATH="${binaries}:$PATH"
+
+  kubectl get pods --all-namespaces
+  inside ctr --namespace=k8s.io images import IMAGE.tar
+  inside curl http://SERVICE.NAMESPACE.svc.cluster.local
+
+\`inside\` runs a command in the node's network, where names of Services resolve; there only ${typed(tmpdir())} can be
+written to. There is no registry and no way out: a pod runs what was imported. These images are there:
+${Object.values(product.images)
+  .map(({ name }) => `\n  ${name}`)
+  .join("")}
+
+Logs: ${typed(join(cluster.folder, "logs"))}
+
+Ctrl-C ends the cluster; nothing is kept.
+`;

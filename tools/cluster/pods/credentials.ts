@@ -1,0 +1,60 @@
+/** Keys, certificates, tokens and kubeconfigs of a one-node cluster. */
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Authority, makeAuthority } from "../../programs/certificates.ts";
+import { type Identity, kubeconfig } from "../kubeconfig.ts";
+import { apiServer, files, nodeName } from "./components.ts";
+
+export interface Credentials {
+  /** The text of a kubeconfig for a server's address, as the administrator or as somebody else. */
+  access(server: string, identity?: Identity): string;
+  readonly authority: Authority;
+}
+
+/** Who uses the API server with a token: the name of the kubeconfig's file, the user and its group. */
+const users = [
+  ["admin", "admin", "system:masters"],
+  ["controllers", "system:kube-controller-manager", ""],
+  ["scheduler", "system:kube-scheduler", ""],
+  ["kubelet", `system:node:${nodeName}`, "system:nodes"],
+  ["proxy", "system:kube-proxy", ""],
+] as const;
+
+/** Fills the state folder with what the components prove each other who they are. */
+export async function writeCredentials(folder: string): Promise<Credentials> {
+  const authority = await makeAuthority();
+  const service = [
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+  ];
+  const serving = await authority.issue({
+    name: "kube-apiserver",
+    sans: ["10.99.0.1", "10.96.0.1", "127.0.0.1", "localhost", ...service],
+    usage: "server",
+  });
+  const account = generateKeyPairSync("ec", {
+    namedCurve: "P-256",
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    // The API server reads the public half from this form only.
+    privateKeyEncoding: { type: "sec1", format: "pem" },
+  });
+  const put = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 });
+  put(files.authority, authority.certificate);
+  put(files.certificate, serving.certificate);
+  put(files.key, serving.key);
+  put(files.accountKey, account.privateKey);
+  const tokens = users.map(([file, user, group]) => {
+    const token = randomBytes(16).toString("hex");
+    put(`${file}.kubeconfig`, kubeconfig({ server: apiServer, authority: authority.certificate, identity: { token } }));
+    return { token, line: `${token},${user},${file}${group && `,"${group}"`}\n` };
+  });
+  put(files.tokens, tokens.map(({ line }) => line).join(""));
+  const admin = { token: tokens[0]?.token ?? "" };
+  return {
+    authority,
+    access: (server, identity = admin) => kubeconfig({ server, authority: authority.certificate, identity }),
+  };
+}

@@ -1,0 +1,104 @@
+/** Whether this machine can run a node, and what an earlier run left on it. */
+import { execFile } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { findOnPath } from "../../programs/apt.ts";
+import { type Hierarchy, ownHierarchies, removeGroups } from "./cgroups.ts";
+
+/** This machine cannot run a node. The message says why, in one sentence. */
+export class CannotRun extends Error {
+  override readonly name = "CannotRun";
+}
+
+/** The kinds of namespaces that a node has of its own, for `unshare` and `nsenter`. */
+export const namespaces = ["--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup"] as const;
+
+/**
+ * The control groups of this process, where a node can run.
+ *
+ * @throws CannotRun on a machine that has no such.
+ */
+export async function usableHierarchies(): Promise<readonly Hierarchy[]> {
+  const refuse = (reason: string) => new CannotRun(`a cluster with pods cannot run here: ${reason}`);
+  if (process.platform !== "linux") throw refuse(`it needs Linux, this is ${process.platform}`);
+  if (process.getuid?.() !== 0) throw refuse("it needs root, for namespaces, control groups and containerd");
+  const missing = ["unshare", "nsenter", "ip", "mount"].filter((command) => findOnPath([command]) === undefined);
+  if (missing.length > 0) throw refuse(`install ${missing.join(", ")} (packages util-linux, mount and iproute2)`);
+  try {
+    await promisify(execFile)("unshare", [...namespaces, "--fork", "true"], { timeout: 10_000 });
+  } catch (error) {
+    throw refuse(`root may not make namespaces (${error instanceof Error ? error.message.trim() : error})`);
+  }
+  const found = ownHierarchies();
+  if (typeof found === "string") throw refuse(found);
+  return found;
+}
+
+/** What is on the machine because of a cluster, so that somebody can remove it when its own process cannot. */
+export interface Trace {
+  readonly owner: Identity;
+  readonly init?: Identity;
+  readonly groups: readonly string[];
+  readonly folder: string;
+}
+
+/** A process that cannot be taken for a later one with the same number. */
+export interface Identity {
+  readonly pid: number;
+  /** In clock ticks since the machine was started. */
+  readonly started: string;
+}
+
+/** Who has this number now, or undefined when nobody has. A process that only waits to be collected is nobody. */
+export function identity(pid: number): Identity | undefined {
+  try {
+    // The name in parentheses may hold anything.
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ");
+    return fields[0] === "Z" ? undefined : { pid, started: fields[19] ?? "" };
+  } catch {
+    return undefined;
+  }
+}
+
+const alive = (process: Identity | undefined) =>
+  process !== undefined && identity(process.pid)?.started === process.started;
+
+const traces = () => join(tmpdir(), "sluice-clusters");
+
+/** Writes a trace down, and answers what removes it. */
+export function leaveTrace(name: string, trace: Trace): () => void {
+  mkdirSync(traces(), { recursive: true });
+  const place = join(traces(), `${name}.json`);
+  // Under its name at once and as a whole: another process may be looking for leftovers.
+  writeFileSync(`${place}.part`, JSON.stringify(trace));
+  renameSync(`${place}.part`, place);
+  return () => rmSync(place, { force: true });
+}
+
+/** Removes the clusters whose own process has ended without doing it. */
+export async function removeLeftovers(): Promise<void> {
+  mkdirSync(traces(), { recursive: true });
+  for (const name of readdirSync(traces())) {
+    const place = join(traces(), name);
+    const trace = name.endsWith(".json") && readTrace(place);
+    if (!trace || alive(trace.owner)) continue;
+    if (trace.init && alive(trace.init)) process.kill(trace.init.pid, "SIGKILL");
+    await removeGroups(trace.groups);
+    rmSync(trace.folder, { recursive: true, force: true, maxRetries: 5 });
+    rmSync(place, { force: true });
+  }
+}
+
+/** Undefined when somebody has removed it by now. */
+function readTrace(place: string): Trace | undefined {
+  try {
+    return JSON.parse(readFileSync(place, "utf8"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

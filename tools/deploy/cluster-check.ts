@@ -1,0 +1,105 @@
+/** What a stack needs of a cluster, asked before anything is created. */
+import { execFile } from "node:child_process";
+import { tool } from "../programs/tool.ts";
+import { StartError } from "../start/ports.ts";
+
+/** Config of a stack: `sluice:namespace` to its text, maps and lists as JSON. */
+export type ConfigTexts = ReadonlyMap<string, string>;
+
+interface Need {
+  /** As kubectl names it. */
+  readonly kind: string;
+  /** Unset: in no namespace. */
+  readonly namespace?: string;
+}
+
+const wide = [
+  "clusterroles.rbac.authorization.k8s.io",
+  "clusterrolebindings.rbac.authorization.k8s.io",
+  "validatingwebhookconfigurations.admissionregistration.k8s.io",
+];
+const atHome = [
+  "configmaps",
+  "deployments.apps",
+  "networkpolicies.networking.k8s.io",
+  "poddisruptionbudgets.policy",
+  "rolebindings.rbac.authorization.k8s.io",
+  "roles.rbac.authorization.k8s.io",
+  "secrets",
+  "serviceaccounts",
+  "services",
+  "statefulsets.apps",
+];
+
+/** What a stack with this config creates, or may with other values. */
+export function needsOf(config: ConfigTexts): readonly Need[] {
+  if (config.get("sluice:creates") === "crds") return [{ kind: "customresourcedefinitions.apiextensions.k8s.io" }];
+  const namespace = config.get("sluice:namespace") ?? "default";
+  // With Roles instead of ClusterRoles there is nothing outside of namespaces.
+  const roles = !["", "[]"].includes(config.get("sluice:namespaces") ?? "");
+  return [
+    ...(config.get("sluice:ownNamespace") === "false" ? [] : [{ kind: "namespaces" }]),
+    ...(roles ? [] : wide.map((kind) => ({ kind }))),
+    ...atHome.map((kind) => ({ kind, namespace })),
+  ];
+}
+
+const kinds = ["certificates", "consumers", "plugins", "routes", "services", "upstreams"];
+
+/** Runs kubectl on the cluster of a kubeconfig; rejects with its own words. */
+export function kubectlOf(kubeconfig: string): (args: readonly string[]) => Promise<string> {
+  return async (args) => {
+    const kube = await tool("kube");
+    const env = { ...process.env, KUBECONFIG: kubeconfig };
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const child = execFile(
+      kube,
+      ["kubectl", "--request-timeout=10s", ...args],
+      { env, timeout: 60_000 },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else reject(new Error(stderr.trim() || stdout.trim() || error.message));
+      },
+    );
+    // It asks for a name and a password where the kubeconfig has no user.
+    child.stdin?.end();
+    return promise;
+  };
+}
+
+/**
+ * @param read reads the config of the stack, once there is a cluster.
+ * @throws StartError when there is no cluster, or naming each verb that is not allowed.
+ */
+export async function checkCluster(kubeconfig: string, read: () => Promise<ConfigTexts>): Promise<void> {
+  const kubectl = kubectlOf(kubeconfig);
+  try {
+    await kubectl(["get", "--raw=/version"]);
+  } catch (error) {
+    throw new StartError(`no cluster answers where ${kubeconfig} says: ${messageOf(error)}`);
+  }
+  const missing: string[] = [];
+  for (const { kind, namespace } of needsOf(await read())) {
+    const place = namespace === undefined ? "--all-namespaces" : `--namespace=${namespace}`;
+    const answer = await kubectl(["auth", "can-i", "create", kind, place]).catch(messageOf);
+    if (/^yes/m.test(answer)) continue;
+    missing.push(`create ${kind}${namespace === undefined ? "" : ` in the namespace ${namespace}`}`);
+  }
+  if (missing.length === 0) return;
+  throw new StartError(["the cluster does not allow you to do what a stack does:", ...missing].join("\n  "));
+}
+
+/** Who brought Sluice's CRDs: `pulumi`, `helm`, somebody else, or nobody yet. */
+export async function crdsManager(kubeconfig: string): Promise<"nobody" | "pulumi" | "helm" | "others"> {
+  const names = kinds.map((kind) => `crd/${kind}.sluice.dev`);
+  const text = await kubectlOf(kubeconfig)(["get", ...names, "--ignore-not-found", "--show-managed-fields", "-o=json"]);
+  if (text.trim() === "") return "nobody";
+  const managers: readonly string[] = (JSON.parse(text).items ?? []).flatMap(
+    ({ metadata }: { metadata: { managedFields?: { manager: string }[] } }) =>
+      (metadata.managedFields ?? []).map(({ manager }) => manager),
+  );
+  if (managers.some((name) => name.startsWith("pulumi-kubernetes"))) return "pulumi";
+  return managers.includes("helm") ? "helm" : "others";
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,144 @@
+import { execFileSync } from "node:child_process";
+import manifest from "../../package.json" with { type: "json" };
+import { builtForm } from "../build/emit.ts";
+import { type Base, nodeBase } from "./base.ts";
+import { startOf } from "./command.ts";
+import { closureOf, root } from "./lock.ts";
+import { type Image, image, type Layer, layer, type RunAs } from "./oci.ts";
+import { dependencies, workspaceFiles } from "./packages.ts";
+import { sbomOf, sbomPlace } from "./sbom.ts";
+import { copied, type Entry, file } from "./tree.ts";
+import { user, version, type Workload } from "./workloads.ts";
+
+/** The root file system of an image, in layers: what changes seldom comes first and is shared. */
+export interface Root {
+  readonly layers: readonly Part[];
+  /** CycloneDX, as it is in the image. */
+  readonly sbom: string;
+}
+
+interface Part {
+  readonly what: string;
+  readonly entries: readonly Entry[];
+}
+
+/** What the images of one build have in common: each of it is made once. */
+export interface Kit {
+  readonly base: Base;
+  /** The built form of a source. */
+  readonly built: (source: string) => string;
+  /** Packs a layer; parts that are told apart by their entries. */
+  readonly pack: (part: Part) => Layer;
+}
+
+export function makeKit(): Kit {
+  return {
+    base: nodeBase(),
+    built: once((source) => source, builtForm),
+    pack: once(
+      ({ entries }) => entries,
+      ({ what, entries }) => layer(what, entries),
+    ),
+  };
+}
+
+/** The same function, which makes a value once for each key. */
+function once<Given, Key, Made>(keyOf: (given: Given) => Key, make: (given: Given) => Made): (given: Given) => Made {
+  const all = new Map<Key, Made>();
+  return (given) => {
+    const key = keyOf(given);
+    const made = all.get(key) ?? make(given);
+    all.set(key, made);
+    return made;
+  };
+}
+
+/** The part that every image with Node has. */
+export const nodePart = ({ base }: Kit): Part => ({ what: "node and its libraries", entries: base.entries });
+
+/** The root file system of a workload. */
+export function rootOf({ name, workspace, without }: Workload, kit: Kit = makeKit()): Root {
+  const closure = closureOf(workspace, without);
+  const npm = [...kit.base.npm, ...closure.workspaces, ...closure.packages];
+  const sbom = sbomOf({ name: nameOf(name), version, npm, system: kit.base.packages });
+  return {
+    layers: [
+      nodePart(kit),
+      { what: `what ${workspace} depends on`, entries: dependencies(closure) },
+      {
+        what: `${workspace} and the list of contents`,
+        entries: [
+          ...workspaceFiles(closure, kit.built),
+          file(sbomPlace, sbom),
+          copied("sluice/LICENSE", `${root}/LICENSE`),
+        ],
+      },
+    ],
+    sbom,
+  };
+}
+
+/** How a workload's container runs. */
+export function runAsOf({ workspace, words, title, description }: Workload): RunAs {
+  const { env, entrypoint } = startOf(workspace);
+  return {
+    ...runAs({ title, description, version, license: manifest.license }),
+    Env: ["PATH=/usr/local/bin", ...env],
+    Entrypoint: entrypoint,
+    Cmd: words,
+  };
+}
+
+/** What all images have in common: who runs, where, and the labels. */
+export function runAs(about: {
+  readonly title: string;
+  readonly description: string;
+  readonly version: string;
+  readonly license: string;
+}): Pick<RunAs, "User" | "WorkingDir" | "Labels"> {
+  const label = (name: string, value: string | undefined) =>
+    value === undefined ? {} : { [`org.opencontainers.image.${name}`]: value };
+  return {
+    User: `${user.id}:${user.id}`,
+    WorkingDir: "/var/lib/sluice",
+    Labels: {
+      ...label("title", about.title),
+      ...label("description", about.description),
+      ...label("version", about.version),
+      ...label("licenses", about.license),
+      ...label("revision", revision()),
+      ...label("source", (manifest as { repository?: string }).repository),
+    },
+  };
+}
+
+/** What decides what is in the images, besides this machine. */
+export const sources = [
+  ...["crds/model", "crds/client", "gateway", "operator", "user-api"],
+  ...["tools/images", "tools/build", "package.json", "package-lock.json", "LICENSE"],
+];
+
+/** The last commit that changed the sources, with `-dirty` behind it when they differ; none where there is no clone. */
+export function revision(): string | undefined {
+  const git = (...args: readonly string[]) =>
+    execFileSync("git", [...args, "--", ...sources], {
+      cwd: root,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+  try {
+    const commit = git("log", "-1", "--format=%H").trim();
+    return git("status", "--porcelain") === "" ? commit : `${commit}-dirty`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The name that a pod's `sluice/gateway:0.1.0` stands for. */
+export const nameOf = (name: string, tag: string = version): string => `docker.io/sluice/${name}:${tag}`;
+
+/** The image of a workload. */
+export function imageOf(workload: Workload, kit: Kit): Image {
+  const layers = rootOf(workload, kit).layers.map(kit.pack);
+  return image(nameOf(workload.name), { layers, runAs: runAsOf(workload) });
+}

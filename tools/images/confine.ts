@@ -1,0 +1,76 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Process, type StartOptions, startProcess, temporaryFolder } from "../process/index.ts";
+import { findOnPath } from "../programs/apt.ts";
+import type { Unpacked } from "./unpack.ts";
+import { user } from "./workloads.ts";
+
+/** How a container is started, as far as it matters to what is in an image. */
+export interface Container extends Pick<StartOptions, "name" | "ready"> {
+  /** In place of the image's own words. */
+  readonly words?: readonly string[];
+  /** In place of the image's entrypoint. */
+  readonly entrypoint?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Files that are mounted into it, read-only: text by path. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Paths that it may write to. Each is an empty file system in memory, or a folder of this machine. */
+  readonly volumes?: Readonly<Record<string, string | null>>;
+}
+
+/** Mounts the layers over each other, read-only, and becomes the command in them. Nothing of it is seen outside. */
+const script = `
+root="$1" layers="$2" volumes="$3"; shift 3
+mount --make-rprivate /
+mount -t overlay -o "ro,lowerdir=$layers" overlay "$root"
+mount --rbind /dev "$root/dev"
+mount --rbind /proc "$root/proc"
+echo "$volumes" | while read -r path from; do
+  if [ -z "$path" ]; then continue; fi
+  if [ -n "$from" ]; then mount --bind "$from" "$root$path"; else mount -t tmpfs -o mode=1777 tmpfs "$root$path"; fi
+done
+exec "$@"
+`;
+
+/**
+ * Starts an image's command in its own root file system alone: read-only, as the image's user, with no variable of
+ * ours. It has this machine's network, so that a suite reaches it.
+ *
+ * @throws Error when we are not root, who alone may change what a process has as its root.
+ */
+export async function startContainer(image: Unpacked, container: Container): Promise<Process & { remove(): void }> {
+  if (process.getuid?.() !== 0) throw new Error("only root can give a process another root file system; run as root");
+  const chroot = findOnPath(["chroot"], `${process.env.PATH}:/usr/sbin:/sbin`);
+  if (chroot === undefined) throw new Error("chroot is missing: it comes with coreutils");
+  const {
+    words = image.runAs.Cmd,
+    entrypoint = image.runAs.Entrypoint,
+    env = {},
+    files = {},
+    volumes = {},
+  } = container;
+  const folder = temporaryFolder("container");
+  const [root, own] = [join(folder.path, "root"), join(folder.path, "own")];
+  for (const path of [root, ...["dev", "proc", ...Object.keys(volumes)].map((name) => join(own, name))]) {
+    mkdirSync(path, { recursive: true, mode: 0o755 });
+  }
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(own, path)), { recursive: true });
+    writeFileSync(join(own, path), text);
+  }
+  const variables = [...image.runAs.Env, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+  const layers = [...image.layers, own].toReversed().join(":");
+  const mounts = Object.entries(volumes).map(([path, from]) => `${path} ${from ?? ""}`);
+  const inside = [chroot, `--userspec=${user.id}:${user.id}`, "--groups=", root, ...entrypoint, ...words];
+  try {
+    const started = await startProcess(
+      "unshare",
+      ["--mount", "sh", "-euc", script, "sh", root, layers, mounts.join("\n"), "env", "-i", ...variables, ...inside],
+      { name: container.name, ready: container.ready },
+    );
+    return { ...started, remove: folder.remove };
+  } catch (error) {
+    folder.remove();
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { root, sourcePaths } from "../check/source-files.ts";
+import { cacheFolder, keyOf } from "../programs/cache.ts";
+import { oneAtATime } from "../programs/one-at-a-time.ts";
+import { tool } from "../programs/tool.ts";
+import { imageOf, type Kit, makeKit, revision, sources } from "./build.ts";
+import { librariesOf } from "./libraries.ts";
+import { type Image, writeArchive } from "./oci.ts";
+import { postgresImage, redisImage } from "./stand-ins.ts";
+import { type WorkloadName, workloads } from "./workloads.ts";
+
+/** Our workloads, and what they talk to in a cluster that cannot pull images. */
+export type ImageName = WorkloadName | "test-postgres" | "test-redis";
+
+/** Images in a file that `ctr -n k8s.io images import` takes. */
+export interface Images {
+  /** The archive, an OCI image layout. What several images have in common is in it once. */
+  readonly tar: string;
+  readonly images: Readonly<Record<ImageName, Built>>;
+}
+
+export interface Built {
+  /** docker.io/sluice/gateway:0.1.0, which a pod may call sluice/gateway:0.1.0. */
+  readonly name: string;
+  readonly digest: string;
+}
+
+/**
+ * All images, built from the sources as they are now unless the cache has them; that takes some seconds.
+ *
+ * @param say told a line of progress before something is built.
+ */
+export async function images(
+  say: (line: string) => void = (line) => process.stderr.write(`${line}\n`),
+): Promise<Images> {
+  const redis = await tool("redis-server");
+  const folder = join(cacheFolder(), `images-${keyOfSources(redis)}`);
+  const make = async () => {
+    if (!existsSync(folder)) await build(folder, say);
+    return read(folder);
+  };
+  const cached = existsSync(folder) ? read(folder) : await oneAtATime("images", make, () => say("images: waiting"));
+  forgetOld(folder);
+  return cached;
+}
+
+/** Every image, in the order of their names here. */
+export async function buildAll(kit: Kit = makeKit()): Promise<readonly Image[]> {
+  const ours = Object.values(workloads).map((workload) => imageOf(workload, kit));
+  return [...ours, await postgresImage(kit), await redisImage()];
+}
+
+const list = "images.json";
+
+async function build(folder: string, say: (line: string) => void): Promise<void> {
+  say("images: building, about 10 s");
+  const all = await buildAll();
+  const partial = `${folder}.${process.pid}`;
+  mkdirSync(partial, { recursive: true });
+  writeArchive(join(partial, "images.tar"), all);
+  const built = all.map(({ name, digest }) => [name.replace(/^.*\/|:.*$/g, ""), { name, digest }] as const);
+  writeFileSync(join(partial, list), JSON.stringify(Object.fromEntries(built)));
+  renameSync(partial, folder);
+}
+
+const read = (folder: string): Images => ({
+  tar: join(folder, "images.tar"),
+  images: JSON.parse(readFileSync(join(folder, list), "utf8")),
+});
+
+/** Changes with whatever decides what the images hold. */
+function keyOfSources(redis: string): string {
+  const isSource = (path: string) => sources.some((source) => path === source || path.startsWith(`${source}/`));
+  const files = sourcePaths().filter((path) => isSource(path) && !path.endsWith(".test.ts"));
+  const contents = files.flatMap((path) => [path, readFileSync(join(root, path), "latin1")]);
+  const programs = [redis, process.execPath, "/bin/sh"];
+  const machine = [...programs, ...librariesOf(programs)].map(
+    (path) => `${path} ${statSync(path).size} ${statSync(path).mtimeMs}`,
+  );
+  return keyOf({ files: [], settings: [...contents, ...machine, revision() ?? "", process.arch] });
+}
+
+/** Keeps what was asked for last and two more, which suites that run beside us may have asked for. */
+function forgetOld(used: string): void {
+  utimesSync(used, new Date(), new Date());
+  const age = (name: string) => statSync(join(cacheFolder(), name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const kept = readdirSync(cacheFolder()).filter((name) => /^images-[0-9a-f]+$/.test(name));
+  const old = kept.toSorted((a, b) => age(b) - age(a)).slice(3);
+  for (const name of old) rmSync(join(cacheFolder(), name), { recursive: true, force: true });
+}

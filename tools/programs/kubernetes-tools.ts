@@ -1,0 +1,34 @@
+import { join } from "node:path";
+import { fromGo } from "./go.ts";
+import { fromModule } from "./module-file.ts";
+
+const clients = join(import.meta.dirname, "../../test/clients");
+const helmVersion = "v4.3.1";
+const kubeconformVersion = "v0.8.0";
+
+/** The command that installs charts, as its project builds it. */
+export const helm = fromGo({
+  name: "helm",
+  module: join(clients, "helm"),
+  package: "helm.sh/helm/v4/cmd/helm",
+  ldflags: [`-X helm.sh/helm/v4/internal/version.version=${helmVersion}`],
+  what: `Helm ${helmVersion} with Go, about 6 minutes the first time (two cores)`,
+});
+
+/** Checks objects against JSON schemas of their kinds. */
+export const kubeconform = fromGo({
+  name: "kubeconform",
+  module: join(clients, "kubeconform"),
+  package: "github.com/yannh/kubeconform/cmd/kubeconform",
+  ldflags: [`-X main.version=${kubeconformVersion}`],
+  what: `kubeconform ${kubeconformVersion} with Go, about 10 seconds the first time`,
+});
+
+/** The definition of the kind ServiceMonitor, by those who made it (Apache-2.0). */
+export const serviceMonitorCrd = fromModule({
+  name: "service-monitor-crd",
+  folder: join(clients, "prometheus-operator"),
+  module: "github.com/prometheus-operator/prometheus-operator",
+  path: "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
+  size: "about 4 MB",
+});

@@ -1,0 +1,60 @@
+import { mkdirSync, symlinkSync } from "node:fs";
+import { basename, join } from "node:path";
+import { cacheFolder } from "./cache.ts";
+import { fromGo } from "./go.ts";
+
+const clients = join(import.meta.dirname, "../../test/clients");
+const versions = { pulumi: "v3.230.0", kubernetes: "4.18.2" } as const;
+
+/** The command `pulumi` with the whole engine, as its project builds it. */
+const command = fromGo({
+  name: "pulumi",
+  module: join(clients, "pulumi"),
+  package: "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
+  ldflags: [`-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=${versions.pulumi}`],
+  what: `Pulumi ${versions.pulumi} with Go, about 5 minutes the first time (two cores)`,
+});
+
+/** What starts Node for the command. */
+const language = fromGo({
+  name: "pulumi-language-nodejs",
+  module: join(clients, "pulumi-language-nodejs"),
+  package: "github.com/pulumi/pulumi/sdk/v3/nodejs/cmd/pulumi-language-nodejs",
+  ldflags: ["-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v3.60.0"],
+  what: "Pulumi's host for programs of Node with Go, about a minute",
+});
+
+/** The provider of Kubernetes; see its main.go for what it lacks. */
+const kubernetes = fromGo({
+  name: "pulumi-resource-kubernetes",
+  module: join(clients, "pulumi-kubernetes"),
+  ldflags: [`-X github.com/pulumi/pulumi-kubernetes/provider/v4/pkg/version.Version=${versions.kubernetes}`],
+  what: `Pulumi's provider of Kubernetes ${versions.kubernetes} with Go, about 13 minutes the first time (two cores)`,
+});
+
+/** Pulumi finds its plugins by their plain names on PATH, beside itself. */
+const parts = { pulumi: command, "pulumi-language-nodejs": language, "pulumi-resource-kubernetes": kubernetes };
+
+/**
+ * The command `pulumi` in a folder with its plugins, which must be on PATH when it runs: it looks for them there and
+ * would fetch them from the internet otherwise.
+ */
+export async function pulumi(say: (line: string) => void): Promise<string> {
+  const built: [name: string, path: string][] = [];
+  for (const [name, build] of Object.entries(parts)) built.push([name, await build(say)]);
+  // The name of the folder says what lies in it: another build gets another folder.
+  const key = built.map(([name, path]) => basename(path).slice(name.length + 1)).join("-");
+  const folder = join(cacheFolder(), `pulumi-${key}`);
+  mkdirSync(folder, { recursive: true });
+  for (const [name, path] of built) link(path, join(folder, name));
+  return join(folder, "pulumi");
+}
+
+function link(target: string, path: string): void {
+  try {
+    symlinkSync(target, path);
+  } catch (error) {
+    // Made by an earlier call, or by another process at this moment.
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  }
+}

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Counts, failedOf, faultsOf, hasFailed, summary } from "./result.ts";
+import { chosen, suites, testFiles, toolsOf } from "./stages.ts";
+
+const paths = [
+  "crds/model/src/a.test.ts",
+  "crds/model/src/a.ts",
+  "gateway/src/b/b.test.ts",
+  "tools/check/c.test.ts",
+  "test/clusters/d.test.ts",
+  "test/cluster/e.test.ts",
+  "tools/cluster/deep/f.test.ts",
+  "test/e2e/admin/i.test.ts",
+  "test/e2e/g.test.ts",
+  "tools/programs/h.test.ts",
+];
+
+test("every test file belongs to exactly one stage, what no folder claims to unit", () => {
+  const all = suites.flatMap((stage) => testFiles(stage, paths));
+  assert.deepEqual(all.toSorted(), paths.filter((path) => path.endsWith(".test.ts")).toSorted());
+  const of = (name: string) =>
+    suites.filter((stage) => stage.name === name).flatMap((stage) => testFiles(stage, paths));
+  assert.deepEqual(of("cluster"), ["test/cluster/e.test.ts", "tools/cluster/deep/f.test.ts"]);
+  assert.deepEqual(of("unit"), [
+    "crds/model/src/a.test.ts",
+    "gateway/src/b/b.test.ts",
+    "test/clusters/d.test.ts",
+    "tools/check/c.test.ts",
+  ]);
+});
+
+test("without arguments all stages run but e2e, with arguments those, in the order of the stages", () => {
+  const all = ["check", "tools", "unit", "conformance", "cluster", "images", "product", "golden"];
+  assert.deepEqual(chosen([], paths), { names: all, unknown: [] });
+  assert.deepEqual(chosen(["golden", "check"], paths), { names: ["check", "golden"], unknown: [] });
+  assert.deepEqual(chosen(["e2e"], paths), { names: ["e2e"], unknown: [] });
+  assert.deepEqual(chosen(["units"], paths).unknown, ["units"]);
+});
+
+test("words after e2e are folders of it that have tests, and only their files run", () => {
+  const { names, folders, unknown } = chosen(["e2e", "admin"], paths);
+  assert.deepEqual({ names, unknown }, { names: ["e2e"], unknown: [] });
+  const files = suites
+    .filter(({ name }) => names.includes(name))
+    .flatMap((stage) => testFiles({ ...stage, folders }, paths));
+  assert.deepEqual(files, ["test/e2e/admin/i.test.ts"]);
+  assert.deepEqual(chosen(["e2e", "admin", "adm", "g.test.ts"], paths).unknown, ["adm", "g.test.ts"]);
+});
+
+test("a run of one folder has the tools of its stage and of that folder, and of no other", () => {
+  const stage = {
+    name: "s",
+    what: "",
+    concurrency: 1,
+    minutes: 1,
+    tools: ["kube"],
+    folderTools: { "a/b": ["helm"], "a/c": ["deck"] },
+  } as const;
+  assert.deepEqual(toolsOf(stage, ["a/b/one.test.ts", "a/two.test.ts"]), ["kube", "helm"]);
+  assert.deepEqual(toolsOf(stage, ["a/bb/one.test.ts"]), ["kube"]);
+});
+
+const counts: Counts = { tests: 2, passed: 2, cancelled: 0, skipped: 0, todo: 0 };
+test("what neither passed nor was skipped has failed", () => {
+  assert.equal(failedOf({ tests: 9, passed: 4, cancelled: 1, skipped: 2, todo: 1 }), 2);
+});
+
+const faults: readonly [what: string, counts: Counts | undefined, files: [string, number][], expected: RegExp[]][] = [
+  ["all is well", counts, [["a.test.ts", 2]], []],
+  ["there is no test file", counts, [], [/^it has no test file$/]],
+  [
+    "a file has no test",
+    counts,
+    [
+      ["a.test.ts", 2],
+      ["b.test.ts", 0],
+    ],
+    [/^b\.test\.ts reported no test$/],
+  ],
+  [
+    "a test is skipped and one is still to do",
+    { ...counts, skipped: 1, todo: 1 },
+    [["a.test.ts", 4]],
+    [/^1 skipped/, /^1 todo/],
+  ],
+  ["the runner broke", undefined, [["a.test.ts", 2]], [/no summary/]],
+];
+for (const [what, given, files, expected] of faults) {
+  test(`tells when ${what}`, () => {
+    const found = faultsOf(given, new Map(files));
+    assert.equal(found.length, expected.length, found.join());
+    for (const [index, pattern] of expected.entries()) assert.match(String(found[index]), pattern);
+  });
+}
+
+test("the summary ends with the totals, a fault counts as failed", () => {
+  const results = [
+    { stage: "check", passed: 7, failed: 0, seconds: 10, faults: [] },
+    { stage: "unit", passed: 100, failed: 2, seconds: 51.26, faults: ["1 skipped"] },
+  ];
+  assert.deepEqual(summary(results).split("\n"), [
+    "ok     check  7 passed, 0 failed, 10.0 s",
+    "FAILED unit   100 passed, 2 failed, 51.3 s",
+    "       1 skipped",
+    "in 1 min 1 s",
+    "107 passed, 3 failed",
+  ]);
+  assert.deepEqual(results.map(hasFailed), [false, true]);
+});

@@ -1,0 +1,134 @@
+import type { ToolName } from "../programs/tool.ts";
+
+/** A part of `npm test` that runs suites. */
+export interface Suites {
+  readonly name: string;
+  /** What it proves, for the line before it runs. */
+  readonly what: string;
+  /** The folders that hold its test files. Absent: every test file that no other stage has. */
+  readonly folders?: readonly string[];
+  /** How many test files run at a time. */
+  readonly concurrency: number;
+  /**
+   * Minutes until all that still runs is ended and has failed. A single test has half of it. About six times what the stage
+   * takes on two quiet cores: a virtual machine may get a third of them.
+   */
+  readonly minutes: number;
+  /** What is built or installed before its time begins, in this order. */
+  readonly tools?: readonly ToolName[];
+  /** The same for the test files below one folder, when any of them runs. */
+  readonly folderTools?: Readonly<Record<string, readonly ToolName[]>>;
+  /** Runs only when it is named. */
+  readonly onlyByName?: true;
+}
+
+/** In the order in which they run. Two cores: what starts real servers runs alone. */
+export const suites: readonly Suites[] = [
+  {
+    name: "tools",
+    what: "what the suites stand on: servers, browser, processes",
+    folders: ["tools/programs", "tools/process"],
+    concurrency: 1,
+    minutes: 10,
+    tools: ["redis-server", "chromium", "kube"],
+  },
+  { name: "unit", what: "the test files beside the sources", concurrency: 2, minutes: 20 },
+  {
+    name: "conformance",
+    what: "one suite an interface, for each implementation",
+    folders: ["test/conformance"],
+    concurrency: 2,
+    minutes: 20,
+  },
+  {
+    name: "cluster",
+    what: "a real Kubernetes control plane",
+    folders: ["tools/cluster", "test/cluster"],
+    concurrency: 1,
+    minutes: 25,
+  },
+  {
+    name: "images",
+    what: "what is in the images, and that they start from it alone",
+    folders: ["tools/images", "test/images"],
+    concurrency: 1,
+    minutes: 20,
+    tools: ["redis-server"],
+  },
+  {
+    name: "product",
+    what: "npm start and a real browser",
+    folders: ["test/product"],
+    concurrency: 1,
+    minutes: 25,
+  },
+  {
+    name: "golden",
+    what: "custom resources in, document and conditions out",
+    folders: ["test/golden"],
+    concurrency: 2,
+    minutes: 10,
+  },
+  {
+    name: "e2e",
+    what: "Kong's own clients, deployments, the operator's faults, and a clean clone",
+    folders: ["test/e2e"],
+    concurrency: 1,
+    minutes: 60,
+    tools: ["kube"],
+    folderTools: {
+      "test/e2e/admin": ["deck", "go-kong"],
+      "test/e2e/deploy": [
+        ...(["pulumi", "helm", "kubeconform", "service-monitor-crd"] as const),
+        ...(["coredns", "pause", "containerd", "nft", "cni-plugins"] as const),
+      ],
+    },
+    onlyByName: true,
+  },
+];
+
+/** The test files of a stage among all paths of the repository. Every test file belongs to exactly one stage. */
+export function testFiles(stage: Suites, paths: readonly string[]): readonly string[] {
+  const taken = suites.flatMap(({ folders = [] }) => folders);
+  const below = (folders: readonly string[], path: string) => folders.some((folder) => path.startsWith(`${folder}/`));
+  return paths
+    .filter((path) => path.endsWith(".test.ts"))
+    .filter((path) => (stage.folders === undefined ? !below(taken, path) : below(stage.folders, path)))
+    .toSorted();
+}
+
+/** What a run of these test files of a stage needs. */
+export function toolsOf({ tools = [], folderTools = {} }: Suites, files: readonly string[]): readonly ToolName[] {
+  const below = Object.entries(folderTools).filter(([folder]) => files.some((file) => file.startsWith(`${folder}/`)));
+  return [...tools, ...below.flatMap(([, names]) => names)];
+}
+
+/** What the arguments of a run choose. */
+export interface Chosen {
+  /** The stages, in their own order. */
+  readonly names: readonly string[];
+  /** The only folders whose test files run. Absent: all of the stages. */
+  readonly folders?: readonly string[];
+  /** Arguments that name nothing. */
+  readonly unknown: readonly string[];
+}
+
+/**
+ * Without arguments all stages that do not have to be named, with arguments those that they name. Words after a first
+ * `e2e` name folders below test/e2e instead: `e2e admin` runs test/e2e/admin alone.
+ *
+ * @param paths all paths of the repository.
+ */
+export function chosen(args: readonly string[], paths: readonly string[]): Chosen {
+  const [first, ...rest] = args;
+  if (first === "e2e" && rest.length > 0) {
+    const holdsTests = (name: string) =>
+      paths.some((path) => path.startsWith(`test/e2e/${name}/`) && path.endsWith(".test.ts"));
+    const unknown = rest.filter((name) => !holdsTests(name));
+    return { names: ["e2e"], folders: rest.map((name) => `test/e2e/${name}`), unknown };
+  }
+  const all = ["check", ...suites.map(({ name }) => name)];
+  const byDefault = all.filter((name) => !suites.some((stage) => stage.name === name && stage.onlyByName));
+  const unknown = args.filter((name) => !all.includes(name));
+  return { names: args.length === 0 ? byDefault : all.filter((name) => args.includes(name)), unknown };
+}
