@@ -7,7 +7,7 @@ import { workloads } from "../../tools/images/workloads.ts";
 
 /** The stages of the Dockerfile, as instruction and words, by their names. */
 const stages = new Map(
-  readFileSync(join(import.meta.dirname, "Dockerfile"), "utf8")
+  readFileSync(join(import.meta.dirname, "../../tools/images/Dockerfile"), "utf8")
     .replace(/^#.*\n/gm, "")
     .split(/^FROM /m)
     .slice(1)

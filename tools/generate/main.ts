@@ -9,6 +9,7 @@ import { dashboardFiles } from "./dashboards.ts";
 import { knownVariablesFile } from "./known-variables.ts";
 import { settingsPage } from "./settings-page.ts";
 import { speedPage } from "./speed-page.ts";
+import { thirdPartyLicenses } from "./third-party-licenses.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 // Settings and results stand where the model does not look.
@@ -17,6 +18,7 @@ const files = [
   settingsPage(),
   knownVariablesFile(),
   speedPage(),
+  thirdPartyLicenses(),
   ...chartValueFiles(),
   ...dashboardFiles(),
 ];

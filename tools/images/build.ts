@@ -71,6 +71,7 @@ export function rootOf({ name, workspace, without }: Workload, kit: Kit = makeKi
           ...workspaceFiles(closure, kit.built),
           file(sbomPlace, sbom),
           copied("sluice/LICENSE", `${root}/LICENSE`),
+          copied("sluice/THIRD_PARTY_LICENSES.md", `${root}/THIRD_PARTY_LICENSES.md`),
         ],
       },
     ],
@@ -115,7 +116,7 @@ export function runAs(about: {
 /** What decides what is in the images, besides this machine. */
 export const sources = [
   ...["crds/model", "crds/client", "gateway", "operator", "user-api"],
-  ...["tools/images", "tools/build", "package.json", "package-lock.json", "LICENSE"],
+  ...["tools/images", "tools/build", "package.json", "package-lock.json", "LICENSE", "THIRD_PARTY_LICENSES.md"],
 ];
 
 /** The last commit that changed the sources, with `-dirty` behind it when they differ; none where there is no clone. */
