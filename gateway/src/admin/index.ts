@@ -7,14 +7,14 @@ import { countConnections } from "../proxy/connection-counts.ts";
 import { createGuard } from "../proxy/upstream/guard.ts";
 import type { AdminSettings } from "../settings/admin.ts";
 import type { Opened } from "../stores/open.ts";
-import { openAccess } from "./access/open.ts";
+import { openAccess } from "./access/open-access.ts";
 import { configRoutes } from "./config/routes.ts";
-import type { SetHealth } from "./health.ts";
-import { type Facts, KONG_VERSION, type Listening } from "./information/facts.ts";
+import type { SetHealth } from "./entities/target-health.ts";
+import { KONG_VERSION, type ListenerInfo, type ProxyListener } from "./information/facts.ts";
+import { nodesMetrics } from "./information/node-metrics.ts";
 import { informationRoutes } from "./information/routes.ts";
 import { createListener } from "./listener.ts";
-import { nodesMetrics } from "./metrics.ts";
-import { createWarnings } from "./warnings.ts";
+import { createWarnings } from "./writes/warnings.ts";
 
 export interface AdminOptions {
   readonly settings: AdminSettings;
@@ -23,7 +23,7 @@ export interface AdminOptions {
   /** Absent: no node runs in this process. */
   readonly setHealth?: SetHealth;
   /** Where the node of this process takes clients' requests. Default: there is none. */
-  readonly proxies?: readonly Listening[];
+  readonly proxies?: readonly ProxyListener[];
   readonly log: Log;
   /** Of this software. */
   readonly version: string;
@@ -49,7 +49,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   // As many as there are writes that wait.
   setMaxListeners(0, closing.signal);
   let address = listen;
-  const facts: Facts = {
+  const facts: ListenerInfo = {
     node: randomUUID(),
     version,
     settings,
@@ -71,12 +71,12 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     ...(setHealth && { setHealth }),
     log,
     access,
-    doors: {
-      own: listen.host,
+    browserPolicy: {
+      listenHost: listen.host,
       scheme: access.tls ? "https" : "http",
       hosts: settings.hosts,
       origins: settings.origins,
-      anyHost: access.provesByToken,
+      anyHost: access.requiresToken,
     },
     serverName: kong ? `kong/${KONG_VERSION}` : `sluice/${version}`,
     latencyName: kong ? "X-Kong-Admin-Latency" : "X-Sluice-Admin-Latency",

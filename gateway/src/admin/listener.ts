@@ -7,28 +7,23 @@ import { Readable } from "node:stream";
 import { TLSSocket } from "node:tls";
 import type { Log } from "@sluice/crds";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { Access, Tls } from "./access/open.ts";
-import type { Answer, Received } from "./call.ts";
-import { badRequest, forbidden, type HttpError, methodNotAllowed, notFound } from "./errors.ts";
-import { httpErrorOf } from "./failure.ts";
-import { type Doors, isForeign, isListed, refusal } from "./guard.ts";
-import { type Handlers, METHODS, type Method, type Route } from "./handlers.ts";
-import { endpointsBody } from "./information/endpoints.ts";
-import type { RenderedMetrics } from "./metrics.ts";
-import { missingRoutes } from "./missing.ts";
-import { readRest } from "./read-rest.ts";
-import { type RoutesOptions, routesOf } from "./routes.ts";
-import { programmedHeaders } from "./wait.ts";
+import { type BrowserPolicy, browserRefusal, isAllowedOrigin, isForeignHost } from "./access/browser-guard.ts";
+import type { AdminAccess, AdminTls } from "./access/open-access.ts";
+import { METHODS, type Method, type MethodHandlers } from "./entities/routes.ts";
+import { drainBody } from "./http/drain-body.ts";
+import { badRequest, forbidden, type HttpError, methodNotAllowed, notFound, toHttpError } from "./http/errors.ts";
+import type { RenderedMetrics } from "./information/node-metrics.ts";
+import type { AdminRequest, AdminResponse } from "./requests.ts";
+import { adminRoutes, type RoutesOptions } from "./routes.ts";
+import { programmedHeaders } from "./writes/programmed-headers.ts";
 
 export interface ListenerOptions extends RoutesOptions {
   readonly log: Log;
-  readonly access: Pick<Access, "gate" | "tls">;
-  readonly doors: Doors;
+  readonly access: Pick<AdminAccess, "authorize" | "tls">;
+  readonly browserPolicy: BrowserPolicy;
   readonly serverName: string;
   /** Name of the header with the milliseconds that the answer took. */
   readonly latencyName: string;
-  /** URLs beside those of entities. */
-  readonly others: readonly Route[];
   readonly metrics: () => Promise<RenderedMetrics>;
   /** Milliseconds that a write waits for the nodes. */
   readonly wait: number;
@@ -42,7 +37,7 @@ const BODY_LIMIT = 10 * 1024 * 1024;
 const MAX_PARAMETER = 8192;
 
 export function createListener(options: ListenerOptions): FastifyInstance {
-  const { log, access, doors, serverName, latencyName, others, metrics, wait, closing } = options;
+  const { log, access, browserPolicy: doors, serverName, latencyName, metrics, wait, closing } = options;
   const app: FastifyInstance = Fastify({
     ...(access.tls && { https: httpsOptions(access.tls) }),
     bodyLimit: BODY_LIMIT,
@@ -66,14 +61,14 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     const { method, url, headers, raw } = request;
     const { host: asked, origin, "sec-fetch-site": fetchSite } = headers;
     const [path = ""] = url.split("?");
-    const refused = refusal(
+    const refused = browserRefusal(
       { method, path, host: asked, origin, fetchSite: Array.isArray(fetchSite) ? fetchSite[0] : fetchSite },
       doors,
     );
     if (refused !== undefined) throw forbidden(refused);
     const certified = raw.socket instanceof TLSSocket && raw.socket.authorized;
-    const proved = await access.gate({ method, url: request.routeOptions.url, headers, certified });
-    if (proved && !isForeign(asked, doors)) trusted.add(request);
+    const proved = await access.authorize({ method, url: request.routeOptions.url, headers, certified });
+    if (proved && !isForeignHost(asked, doors)) trusted.add(request);
     if (repeats(raw.rawHeaders, "content-type")) throw badRequest("Content-Type is given more than once");
   });
   app.addHook("onSend", async (request, reply) => {
@@ -82,23 +77,15 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     reply.headers(corsHeaders(request.headers.origin, doors.origins));
   });
 
-  const routes = [...routesOf(options), ...others];
-  for (const { url, handlers } of routes) serve(url, handlers);
-  // What Sluice has not is served only to say so.
-  const urls = [
-    "/endpoints",
-    "/metrics",
-    ...routes.filter((route) => !missingRoutes.includes(route)).map(({ url }) => url),
-  ];
-  serve("/endpoints", { GET: async () => ({ status: 200, body: endpointsBody(urls) }) });
+  for (const { url, handlers } of adminRoutes(options)) serve(url, handlers);
   app.get("/metrics", async (_request, reply) => {
     const { contentType, text } = await metrics();
     return reply.header("content-type", contentType).send(Readable.from(text));
   });
   app.setNotFoundHandler((request, reply) => answerError(notFound(), request, reply));
   app.setErrorHandler(async (error, request, reply) => {
-    const told = httpErrorOf(error, log);
-    if (told.status === 413) await readRest(request.raw);
+    const told = toHttpError(error, log);
+    if (told.status === 413) await drainBody(request.raw);
     return answerError(told, request, reply);
   });
   return app;
@@ -113,7 +100,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
   }
 
   /** One route for all methods, because a wrong one is answered 405 and not 404. */
-  function serve(url: string, handlers: Handlers): void {
+  function serve(url: string, handlers: MethodHandlers): void {
     const allowed = METHODS.filter((method) => method === "OPTIONS" || handlers[readAs(method)])
       .sort()
       .join(", ");
@@ -132,7 +119,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
           headers = {},
           body,
           programmed,
-        }: Answer = await handler(receivedOf(request, trusted.has(request)));
+        }: AdminResponse = await handler(receivedOf(request, trusted.has(request)));
         reply.headers(headers);
         if (programmed) {
           const from = performance.now();
@@ -146,13 +133,13 @@ export function createListener(options: ListenerOptions): FastifyInstance {
   }
 }
 
-function receivedOf({ method, url, params, headers, body }: FastifyRequest, trusted: boolean): Received {
+function receivedOf({ method, url, params, headers, body }: FastifyRequest, trusted: boolean): AdminRequest {
   const [path = "", query = ""] = url.split("?");
   return {
     method,
     path: path.length > 1 ? path.replace(/\/$/, "") : path,
     query: new URLSearchParams(query),
-    params: params as Received["params"],
+    params: params as AdminRequest["params"],
     headers,
     bytes: body as Buffer | undefined,
     trusted,
@@ -171,7 +158,7 @@ const answerError = ({ status, body, headers }: HttpError, _request: FastifyRequ
 /** Another site may read what is answered only where a setting names it (house decision 14). */
 function corsHeaders(origin: string | undefined, origins: readonly string[]): Readonly<Record<string, string>> {
   if (origins.length === 0) return {};
-  if (origin === undefined || !isListed(origin, origins)) return { vary: "Origin" };
+  if (origin === undefined || !isAllowedOrigin(origin, origins)) return { vary: "Origin" };
   return {
     vary: "Origin",
     "access-control-allow-origin": origin,
@@ -181,7 +168,7 @@ function corsHeaders(origin: string | undefined, origins: readonly string[]): Re
   };
 }
 
-const httpsOptions = ({ cert, key, ca }: Tls): ServerOptions => ({
+const httpsOptions = ({ cert, key, ca }: AdminTls): ServerOptions => ({
   cert,
   key,
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,

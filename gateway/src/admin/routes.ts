@@ -1,21 +1,53 @@
-/** All URLs of entities and of what is derived from them. */
+/** All URLs that the admin listener serves, except /metrics. */
 import type { Store } from "../stores/store.ts";
 import { batchRoutes } from "./batch/index.ts";
-import { entityRoutes, type Route } from "./handlers.ts";
-import { type HealthOptions, healthRoutes } from "./health.ts";
-import { missingRoutes } from "./missing.ts";
-import { tagRoutes } from "./tags.ts";
-import type { WarningHeaders } from "./warnings.ts";
+import { type AdminRoute, entityRoutes } from "./entities/routes.ts";
+import { tagRoutes } from "./entities/tags.ts";
+import { type HealthOptions, healthRoutes } from "./entities/target-health.ts";
+import { unsupportedRoutes } from "./information/unsupported-endpoints.ts";
+import type { WarningHeaders } from "./writes/warnings.ts";
 
 export interface RoutesOptions extends HealthOptions {
   readonly store: Store;
   readonly warnings: WarningHeaders;
+  /** URLs besides those of entities. */
+  readonly others: readonly AdminRoute[];
 }
 
-export const routesOf = (options: RoutesOptions): readonly Route[] => [
-  ...entityRoutes(options),
-  ...tagRoutes(options.store),
-  ...healthRoutes(options),
-  ...batchRoutes(options),
-  ...missingRoutes,
-];
+export function adminRoutes(options: RoutesOptions): readonly AdminRoute[] {
+  const supported = [
+    ...entityRoutes(options),
+    ...tagRoutes(options.store),
+    ...healthRoutes(options),
+    ...batchRoutes(options),
+    ...options.others,
+  ];
+  const body = endpointsBody(["/endpoints", "/metrics", ...supported.map(({ url }) => url)]);
+  const endpoints: AdminRoute = { url: "/endpoints", handlers: { GET: async () => ({ status: 200, body }) } };
+  return [...supported, ...unsupportedRoutes, endpoints];
+}
+
+/**
+ * Kong's GET /endpoints: lists all URLs. Endpoints that Sluice does not support are left out.
+ *
+ * @param urls As they are served: `/services/:entity`.
+ */
+const endpointsBody = (urls: readonly string[]): object => ({
+  data: [...new Set(urls.filter((url) => !url.endsWith("*")).map(shown))].sort(bySegments),
+});
+
+/** `/services/{services}/routes/{routes}`: a parameter is named after its list. */
+function shown(url: string): string {
+  const segments = url.split("/");
+  return segments
+    .map((segment, index) => (/^:(entity|child)$/.test(segment) ? `{${segments[index - 1]}}` : braced(segment)))
+    .join("/");
+}
+
+const braced = (segment: string): string => segment.replace(/^:(.+)$/, "{$1}");
+
+/** Sorts a URL's children right after it. */
+function bySegments(one: string, other: string): number {
+  const [a, b] = [one.replaceAll("/", "\0"), other.replaceAll("/", "\0")];
+  return a < b ? -1 : 1;
+}

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { type Rig, startRig } from "./testing.ts";
+import { type AdminRig, startAdminRig } from "./testing.ts";
 
 const curl = [
   ["User-Agent", "curl/8.5.0"],
@@ -86,9 +86,9 @@ const steps: readonly Step[] = [
 ];
 
 describe("the seed's operations", () => {
-  let rig: Rig;
+  let rig: AdminRig;
   before(async () => {
-    rig = await startRig();
+    rig = await startAdminRig();
   });
   after(() => rig.close());
 

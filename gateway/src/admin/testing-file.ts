@@ -6,11 +6,11 @@ import { temporaryFolder } from "../../../tools/process/index.ts";
 import { adminSettings } from "../settings/admin.ts";
 import { openStore } from "../stores/open.ts";
 import { type Admin, startAdmin } from "./index.ts";
-import { askAt, quiet } from "./testing.ts";
+import { requestAt, silentLog } from "./testing.ts";
 
 export interface FileRig {
   readonly admin: Admin;
-  readonly ask: ReturnType<typeof askAt>;
+  readonly ask: ReturnType<typeof requestAt>;
   /** What stands in the file. */
   text(): string;
   close(): Promise<void>;
@@ -27,11 +27,11 @@ export async function startFileRig(text: string, env: Readonly<Record<string, st
     ...env,
   });
   if (!settings) throw new Error(JSON.stringify(violations));
-  const opened = await openStore(settings, quiet);
-  const admin = await startAdmin({ settings, opened, log: quiet, version: "1.2.3" });
+  const opened = await openStore(settings, silentLog);
+  const admin = await startAdmin({ settings, opened, log: silentLog, version: "1.2.3" });
   return {
     admin,
-    ask: askAt(admin.address.port),
+    ask: requestAt(admin.address.port),
     text: () => readFileSync(file, "utf8"),
     async close() {
       await admin.close();

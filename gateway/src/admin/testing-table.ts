@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { deriveId } from "@sluice/model";
-import { type Asking, type Rig, startRig } from "./testing.ts";
+import { type AdminRig, type RequestOptions, startAdminRig } from "./testing.ts";
 
-export interface Row extends Asking {
+export interface Row extends RequestOptions {
   /** The behaviour, as a sentence. */
   readonly does: string;
   /** `POST /services` */
@@ -39,9 +39,9 @@ const fixture: readonly (readonly [string, object])[] = [
 
 export function describeTable(name: string, rows: readonly Row[]): void {
   describe(name, () => {
-    let rig: Rig;
+    let rig: AdminRig;
     before(async () => {
-      rig = await startRig();
+      rig = await startAdminRig();
       for (const [path, json] of fixture) {
         const { status, body } = await rig.ask("POST", path, { json });
         assert.equal(status, 201, JSON.stringify(body));
@@ -53,7 +53,7 @@ export function describeTable(name: string, rows: readonly Row[]): void {
   });
 }
 
-async function check(rig: Rig, { ask, status, body, has, message, sends = {}, ...asking }: Row): Promise<void> {
+async function check(rig: AdminRig, { ask, status, body, has, message, sends = {}, ...asking }: Row): Promise<void> {
   const [method = "", path = ""] = ask.split(" ");
   const reply = await rig.ask(method, path, asking);
   assert.equal(reply.status, status, JSON.stringify(reply.body));

@@ -15,7 +15,7 @@ export interface Reply {
   readonly body: unknown;
 }
 
-export interface Asking {
+export interface RequestOptions {
   /** Sent as application/x-www-form-urlencoded. */
   readonly form?: string;
   /** Sent as application/json; a text as it stands. */
@@ -25,14 +25,14 @@ export interface Asking {
   readonly headers?: readonly (readonly [string, string])[];
 }
 
-export interface Rig {
+export interface AdminRig {
   readonly admin: Admin;
   readonly directory: string;
   /** What the operator was asked to wait for. */
   readonly waits: WaitRequest[];
   /** The operator's next answers; null: it ends the connection; `never`: it takes the question and says nothing. */
   answer: Partial<WaitAnswer> | null | "never";
-  ask(method: string, path: string, asking?: Asking): Promise<Reply>;
+  ask(method: string, path: string, asking?: RequestOptions): Promise<Reply>;
   close(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export const served: WaitAnswer = {
   problems: [],
 };
 
-export const quiet: Log = { info() {}, warn() {}, error() {} };
+export const silentLog: Log = { info() {}, warn() {}, error() {} };
 
 /** Any port of this machine, and nobody to wait for. */
 export function testingSettings(env: Readonly<Record<string, string>> = {}): AdminSettings {
@@ -58,7 +58,7 @@ export function testingSettings(env: Readonly<Record<string, string>> = {}): Adm
   return value;
 }
 
-export async function startRig(env: Readonly<Record<string, string>> = {}): Promise<Rig> {
+export async function startAdminRig(env: Readonly<Record<string, string>> = {}): Promise<AdminRig> {
   const folder = temporaryFolder("admin");
   const waits: WaitRequest[] = [];
   const operator = createServer(async (incoming, outgoing) => {
@@ -81,14 +81,14 @@ export async function startRig(env: Readonly<Record<string, string>> = {}): Prom
     ...env,
   });
   if (settings.violations) throw new Error(JSON.stringify(settings.violations));
-  const opened = await openStore(settings.value, quiet);
-  const admin = await startAdmin({ settings: settings.value, opened, log: quiet, version: "1.2.3" });
-  const rig: Rig = {
+  const opened = await openStore(settings.value, silentLog);
+  const admin = await startAdmin({ settings: settings.value, opened, log: silentLog, version: "1.2.3" });
+  const rig: AdminRig = {
     admin,
     directory: folder.path,
     waits,
     answer: {},
-    ask: askAt(admin.address.port),
+    ask: requestAt(admin.address.port),
     async close() {
       await admin.close();
       await opened.close();
@@ -101,12 +101,12 @@ export async function startRig(env: Readonly<Record<string, string>> = {}): Prom
 }
 
 /** Asks the listener at a port of this machine. */
-export const askAt =
+export const requestAt =
   (port: number) =>
-  (method: string, path: string, asking: Asking = {}): Promise<Reply> =>
+  (method: string, path: string, asking: RequestOptions = {}): Promise<Reply> =>
     send(port, { method, path, ...asking });
 
-function send(port: number, asked: Asking & { method: string; path: string }): Promise<Reply> {
+function send(port: number, asked: RequestOptions & { method: string; path: string }): Promise<Reply> {
   const { method, path, form, json, bytes, headers = [] } = asked;
   const text = typeof json === "string" || json === undefined ? json : JSON.stringify(json);
   const body = bytes ?? form ?? text;

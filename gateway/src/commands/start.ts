@@ -1,6 +1,6 @@
 /** `sluice start`: a node and the admin listener in one process, over one database or one declarative file. */
 
-import type { SetHealth } from "../admin/health.ts";
+import type { SetHealth } from "../admin/entities/target-health.ts";
 import { startAdmin } from "../admin/index.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
 import type { Counters } from "../plugins/rate-limiting/counters.ts";

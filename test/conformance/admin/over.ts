@@ -1,13 +1,13 @@
 /** Admin listeners for the table. */
 import { startAdmin } from "../../../gateway/src/admin/index.ts";
-import { askAt, quiet, testingSettings } from "../../../gateway/src/admin/testing.ts";
+import { requestAt, silentLog, testingSettings } from "../../../gateway/src/admin/testing.ts";
 import { type Opened, openStore } from "../../../gateway/src/stores/open.ts";
 import type { Store } from "../../../gateway/src/stores/store.ts";
 import type { AdminHolder } from "./suite.ts";
 
 /** A store as the environment of `sluice admin` says. */
 export const openWith = (env: Readonly<Record<string, string>>): Promise<Opened> =>
-  openStore(testingSettings({ SLUICE_OPERATOR_URL: "http://127.0.0.1:1", ...env }), quiet);
+  openStore(testingSettings({ SLUICE_OPERATOR_URL: "http://127.0.0.1:1", ...env }), silentLog);
 
 /** A store of which nobody knows the nodes. */
 export const withoutNodes = (store: Store): Pick<Opened, "store" | "fleet"> => ({
@@ -17,9 +17,9 @@ export const withoutNodes = (store: Store): Pick<Opened, "store" | "fleet"> => (
 
 /** Closes the store too. */
 export async function adminOver(opened: Opened): Promise<AdminHolder> {
-  const admin = await startAdmin({ settings: testingSettings(), opened, log: quiet, version: "1.2.3" });
+  const admin = await startAdmin({ settings: testingSettings(), opened, log: silentLog, version: "1.2.3" });
   return {
-    ask: askAt(admin.address.port),
+    ask: requestAt(admin.address.port),
     async close() {
       await admin.close();
       await opened.close();

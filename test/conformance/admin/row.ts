@@ -1,7 +1,7 @@
 /** Requests and answers: what a row of the table says. */
-import type { Asking } from "../../../gateway/src/admin/testing.ts";
+import type { RequestOptions } from "../../../gateway/src/admin/testing.ts";
 
-export interface Row extends Asking {
+export interface Row extends RequestOptions {
   /** The behaviour, as a sentence. */
   readonly does: string;
   /** `POST /services`. A word in braces is what an earlier row kept under it. */

@@ -1,13 +1,13 @@
 /** The table of requests and answers, asked of an admin listener over any store. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Asking, Reply } from "../../../gateway/src/admin/testing.ts";
+import type { Reply, RequestOptions } from "../../../gateway/src/admin/testing.ts";
 import { fixture, lists } from "./fixture.ts";
 import type { Row } from "./row.ts";
 import { tables } from "./tables.ts";
 
 export interface AdminHolder {
-  ask(method: string, path: string, asking?: Asking): Promise<Reply>;
+  ask(method: string, path: string, asking?: RequestOptions): Promise<Reply>;
   close(): Promise<void>;
 }
 

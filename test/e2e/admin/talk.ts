@@ -1,15 +1,15 @@
 /** Requests to an admin listener, polite ones and others. */
 import { once } from "node:events";
 import { connect } from "node:net";
-import { type Asking, askAt, type Reply } from "../../../gateway/src/admin/testing.ts";
+import { type Reply, type RequestOptions, requestAt } from "../../../gateway/src/admin/testing.ts";
 
-export type Ask = (method: string, path: string, asking?: Asking) => Promise<Reply>;
+export type Ask = (method: string, path: string, asking?: RequestOptions) => Promise<Reply>;
 
 /** @param admin the address of the listener, http. */
-export const talkTo = (admin: string): Ask => askAt(Number(new URL(admin).port));
+export const talkTo = (admin: string): Ask => requestAt(Number(new URL(admin).port));
 
 /** Many writes as one. */
-export const batch = (writes: readonly object[]): Asking => ({ json: { writes } });
+export const batch = (writes: readonly object[]): RequestOptions => ({ json: { writes } });
 
 /** Sends a request of which the body may be shorter than it says, and ends the connection without a look at answers. */
 export async function sendAndLeave(

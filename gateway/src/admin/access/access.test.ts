@@ -10,9 +10,9 @@ import { type Authority, makeAuthority } from "../../../../tools/programs/certif
 import { first, second } from "../../../../tools/programs/pairs.ts";
 import { renegotiationError } from "../../../../tools/programs/renegotiation.ts";
 import { adminSettings } from "../../settings/admin.ts";
-import { quiet, startRig } from "../testing.ts";
+import { silentLog, startAdminRig } from "../testing.ts";
 import { type FileRig, startFileRig } from "../testing-file.ts";
-import { openAccess } from "./open.ts";
+import { openAccess } from "./open-access.ts";
 
 const empty = '_format_version: "3.0"\n';
 const token = "0123456789abcdef";
@@ -47,11 +47,11 @@ describe("settings of access", () => {
   ];
   for (const origin of ["*", "https://a.example/", "a.example", "null"]) {
     test(`refuse the origin ${origin}`, () =>
-      assert.rejects(openAccess(settingsOf({ SLUICE_ADMIN_ORIGINS: origin }), quiet), /is no origin/));
+      assert.rejects(openAccess(settingsOf({ SLUICE_ADMIN_ORIGINS: origin }), silentLog), /is no origin/));
   }
   for (const [what, env, message] of refused) {
     test(`refuse ${what}`, () =>
-      assert.rejects(openAccess(settingsOf(env), quiet), { name: "SettingsError", message }));
+      assert.rejects(openAccess(settingsOf(env), silentLog), { name: "SettingsError", message }));
   }
 
   test("refuse a certificate with another's key, by the variables that name them", async () => {
@@ -62,7 +62,7 @@ describe("settings of access", () => {
       writeFileSync(key, second.key);
       const env = { SLUICE_ADMIN_TLS_CERT: cert, SLUICE_ADMIN_TLS_KEY: key };
       const message = /^SLUICE_ADMIN_TLS_CERT, SLUICE_ADMIN_TLS_KEY cannot be used together: .*key values mismatch/;
-      await assert.rejects(openAccess(settingsOf(env), quiet), { name: "SettingsError", message });
+      await assert.rejects(openAccess(settingsOf(env), silentLog), { name: "SettingsError", message });
     } finally {
       folder.remove();
     }
@@ -70,17 +70,17 @@ describe("settings of access", () => {
 
   test("take an address that others reach with a token, or in plain words without", async () => {
     assert.equal(
-      (await openAccess(settingsOf({ ...elsewhere, SLUICE_ADMIN_TOKEN: token }), quiet)).provesByToken,
+      (await openAccess(settingsOf({ ...elsewhere, SLUICE_ADMIN_TOKEN: token }), silentLog)).requiresToken,
       true,
     );
-    const open = await openAccess(settingsOf({ ...elsewhere, SLUICE_ADMIN_ACCESS: "anyone" }), quiet);
-    assert.equal(open.provesByToken, false);
-    await open.gate({ method: "POST", url: "/services", headers: {}, certified: false });
+    const open = await openAccess(settingsOf({ ...elsewhere, SLUICE_ADMIN_ACCESS: "anyone" }), silentLog);
+    assert.equal(open.requiresToken, false);
+    await open.authorize({ method: "POST", url: "/services", headers: {}, certified: false });
   });
 });
 
 test("a token opens everything, and without it only the status is told", async () => {
-  const rig = await startRig({ SLUICE_ADMIN_TOKEN: token });
+  const rig = await startAdminRig({ SLUICE_ADMIN_TOKEN: token });
   try {
     const form = "name=a&host=a";
     const refused = await rig.ask("POST", "/services", { form });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { rightsFor } from "./rights.ts";
+import { requiredRights } from "./rights.ts";
 
 const told = (method: string, url: string): readonly string[] =>
-  rightsFor(method, url, "home").map(
+  requiredRights(method, url, "home").map(
     ({ verb, group, resource, namespace = "*" }) =>
       `${verb} ${group === "" ? "core" : "ours"}/${resource} in ${namespace}`,
   );

@@ -7,13 +7,13 @@
  */
 import type { Right } from "@sluice/crds";
 import type { Collection } from "@sluice/model";
-import { type Endpoint, endpoints } from "../endpoints.ts";
-import { missingRoutes } from "../missing.ts";
+import { type Endpoint, endpoints } from "../entities/endpoints.ts";
+import { unsupportedRoutes } from "../information/unsupported-endpoints.ts";
 
 type Verb = Right["verb"];
 
 /** In which custom resources entities stand; `secret`: a part of them is in a Secret; `inside`: they are a part of it. */
-const kept: Readonly<Record<Collection, { readonly in: string; readonly secret?: true; readonly inside?: true }>> = {
+const storage: Readonly<Record<Collection, { readonly in: string; readonly secret?: true; readonly inside?: true }>> = {
   certificates: { in: "certificates", secret: true },
   snis: { in: "certificates", inside: true },
   upstreams: { in: "upstreams" },
@@ -33,7 +33,7 @@ const verbs: Readonly<Record<string, readonly Verb[]>> = {
 };
 
 /** URLs that tell of the listener or of what it does not have: of no entity. All others need every right. */
-const telling: ReadonlySet<string> = new Set([
+const unrestrictedUrls: ReadonlySet<string> = new Set([
   "",
   "/",
   "/debug/node/log-level",
@@ -46,13 +46,13 @@ const telling: ReadonlySet<string> = new Set([
   "/schemas/plugins/validate",
   "/status",
   "/timers",
-  ...missingRoutes.map(({ url }) => url),
+  ...unsupportedRoutes.map(({ url }) => url),
 ]);
 
 const byUrl = new Map<string, Endpoint>(endpoints.map((endpoint) => [endpoint.url, endpoint]));
 
 /** @param url The route that answers: `/services/:entity`; empty when none does. */
-export function rightsFor(method: string, url: string, home: string): readonly Right[] {
+export function requiredRights(method: string, url: string, home: string): readonly Right[] {
   const reading = verbs[method] === undefined;
   const endpoint = byUrl.get(url);
   if (endpoint) {
@@ -60,7 +60,7 @@ export function rightsFor(method: string, url: string, home: string): readonly R
     const holder = endpoint.kind === "foreign" && !reading ? rightsTo(endpoint.holder.collection, ["patch"], home) : [];
     return [...rightsTo(endpoint.collection, verb, home), ...holder];
   }
-  if (telling.has(url)) return [];
+  if (unrestrictedUrls.has(url)) return [];
   if (url.startsWith("/upstreams/")) return rightsTo("upstreams", [reading ? "get" : "update"], home);
   // POST /config only tells what would change, where entities are custom resources.
   if (reading || url === "/config") return rightsToAll(["list"], home);
@@ -68,13 +68,13 @@ export function rightsFor(method: string, url: string, home: string): readonly R
 }
 
 function rightsToAll(verb: readonly Verb[], home: string): readonly Right[] {
-  return (Object.keys(kept) as Collection[])
-    .filter((collection) => !kept[collection].inside || kept[collection].secret)
+  return (Object.keys(storage) as Collection[])
+    .filter((collection) => !storage[collection].inside || storage[collection].secret)
     .flatMap((collection) => rightsTo(collection, verb, home));
 }
 
 function rightsTo(collection: Collection, wanted: readonly Verb[], home: string): readonly Right[] {
-  const { in: resource, secret = false, inside = false } = kept[collection];
+  const { in: resource, secret = false, inside = false } = storage[collection];
   const rights = wanted.flatMap((verb): readonly Right[] => {
     const reads = verb === "get" || verb === "list";
     const whole = inside && !reads ? "update" : verb;

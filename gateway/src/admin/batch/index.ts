@@ -4,38 +4,45 @@
  * Takes `{ "writes": [{ "method": "PUT", "path": "/services/x", "body": { … } }, …] }`; each sees those before it.
  * Answers what was created, changed and deleted, or with `?dry_run=1` what would be.
  */
-import { decodeJson, type Raw } from "../body.ts";
-import type { Answer, Call, Reader, Received, Step } from "../call.ts";
-import { conditionsOf } from "../conditions.ts";
-import { badRequest, HttpError, methodNotAllowed, notFound } from "../errors.ts";
-import { saysYes } from "../flag.ts";
-import { type Method, type Route, type WritingOptions, writesOf } from "../handlers.ts";
-import { perform } from "../perform.ts";
+
+import { type AdminRoute, type EntityRouteOptions, type Method, writeHandlersOf } from "../entities/routes.ts";
+import { parseBooleanOption } from "../http/boolean-option.ts";
+import { decodeJson, type RawMembers } from "../http/decode-body.ts";
+import { badRequest, HttpError, methodNotAllowed, notFound } from "../http/errors.ts";
+import { readPreconditions } from "../http/preconditions.ts";
 import { combine, planOfWrites, summaryOf } from "../plan/index.ts";
-import { matchEndpoint } from "./match.ts";
+import type { AdminRequest, AdminResponse, EntityReader, EntityRequest, PreparedWrite } from "../requests.ts";
+import { performWrites } from "../writes/perform-writes.ts";
+import { matchEndpoint } from "./match-endpoint.ts";
 import { createOverlay } from "./overlay.ts";
 
 const MAX_WRITES = 5000;
 const BOUNDS = { depth: 70, values: 500_000 };
 
-export const batchRoutes = (options: WritingOptions): readonly Route[] => [
+export const batchRoutes = (options: EntityRouteOptions): readonly AdminRoute[] => [
   { url: "/batch", handlers: { POST: (received) => answer(options, received) } },
 ];
 
-interface Item {
+interface BatchItem {
   readonly method: Method;
   readonly path: string;
-  readonly body: Raw;
+  readonly body: RawMembers;
   /** As the header If-Match of a single write. */
   readonly ifMatch: string | undefined;
 }
 
-async function answer({ store, warnings }: WritingOptions, { headers, bytes, query }: Received): Promise<Answer> {
+async function answer(
+  { store, warnings }: EntityRouteOptions,
+  { headers, bytes, query }: AdminRequest,
+): Promise<AdminResponse> {
   const items = itemsOf(decodeJson({ contentType: headers["content-type"], bytes }, BOUNDS));
-  const [plan, force] = [saysYes("dry_run", query.get("dry_run")), saysYes("force", query.get("force"))];
-  const workOut = (taken: ReadonlySet<string>) => workOutAll(store, items, taken);
-  const told = (error: HttpError, { item }: BatchStep) => placed(error, items, item);
-  const { effects, programmed } = await perform(store, workOut, { plan, force, told });
+  const [plan, force] = [
+    parseBooleanOption("dry_run", query.get("dry_run")),
+    parseBooleanOption("force", query.get("force")),
+  ];
+  const workOut = (taken: ReadonlySet<string>) => prepareAll(store, items, taken);
+  const told = (error: HttpError, { item }: BatchStep) => withWriteIndex(error, items, item);
+  const { effects, programmed } = await performWrites(store, workOut, { plan, force, told });
   const warned = await warnings(effects.flat());
   if (plan) {
     return { status: 200, headers: warned, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
@@ -44,12 +51,12 @@ async function answer({ store, warnings }: WritingOptions, { headers, bytes, que
   return { status: 200, headers: warned, body, ...(programmed && { programmed }) };
 }
 
-interface BatchStep extends Step {
+interface BatchStep extends PreparedWrite {
   /** Which of the writes it is of. */
   readonly item: number;
 }
 
-async function workOutAll(store: Reader, items: readonly Item[], taken: ReadonlySet<string>) {
+async function prepareAll(store: EntityReader, items: readonly BatchItem[], taken: ReadonlySet<string>) {
   const overlay = createOverlay(store);
   const steps: BatchStep[] = [];
   for (const [item, { method, path, body, ifMatch }] of items.entries()) {
@@ -57,31 +64,31 @@ async function workOutAll(store: Reader, items: readonly Item[], taken: Readonly
       const matched = matchEndpoint(path);
       if (!matched) throw notFound();
       const { endpoint, params } = matched;
-      const write = writesOf(endpoint)[method];
+      const write = writeHandlersOf(endpoint)[method];
       if (!write) throw methodNotAllowed();
-      const call: Call = {
+      const call: EntityRequest = {
         store: overlay,
         endpoint,
         params,
         path,
         query: new URLSearchParams(),
         body: () => body,
-        conditions: conditionsOf(ifMatch === undefined ? {} : { "if-match": ifMatch }),
-        taken,
-        faults: [],
+        preconditions: readPreconditions(ifMatch === undefined ? {} : { "if-match": ifMatch }),
+        takenIds: taken,
+        extraViolations: [],
       };
       const step = await write(call);
       await overlay.apply(step.writes);
       steps.push({ ...step, item });
     } catch (error) {
-      throw error instanceof HttpError ? placed(error, items, item) : error;
+      throw error instanceof HttpError ? withWriteIndex(error, items, item) : error;
     }
   }
   return steps;
 }
 
 /** The refusal of one write, with its place. */
-function placed({ status, body }: HttpError, items: readonly Item[], index: number): HttpError {
+function withWriteIndex({ status, body }: HttpError, items: readonly BatchItem[], index: number): HttpError {
   const { method, path } = items[index] ?? { method: "", path: "" };
   const message = `write ${index + 1} of ${items.length} (${method} ${path}): ${body.message}`;
   return new HttpError(status === 405 && body.code === undefined ? 400 : status, { ...body, message, write: index });
@@ -98,7 +105,7 @@ function pathFault(path: unknown): string | undefined {
 const methods: ReadonlySet<unknown> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
 /** @throws HttpError 400. */
-function itemsOf({ writes }: Raw): readonly Item[] {
+function itemsOf({ writes }: RawMembers): readonly BatchItem[] {
   if (!Array.isArray(writes) || writes.length === 0) throw badRequest("writes: expected a list of writes");
   if (writes.length > MAX_WRITES) throw badRequest(`writes: at most ${MAX_WRITES} at a time, not ${writes.length}`);
   const faults: string[] = [];
@@ -111,7 +118,7 @@ function itemsOf({ writes }: Raw): readonly Item[] {
     if (typeof body !== "object" || body === null || Array.isArray(body)) faults.push(`${at}.body: expected a record`);
     if (ifMatch !== undefined && typeof ifMatch !== "string") faults.push(`${at}.if_match: expected a string`);
     for (const name of Object.keys(rest)) faults.push(`${at}.${name}: unknown field`);
-    return { method, path, body, ifMatch } as Item;
+    return { method, path, body, ifMatch } as BatchItem;
   });
   if (faults.length > 0) throw badRequest(faults.slice(0, 100).join("; "));
   return items;

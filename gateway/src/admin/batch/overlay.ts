@@ -1,16 +1,16 @@
 /** A store as it will be once some writes are done, for reading. */
 import { type Collection, type Entities, type Entity, entities, references } from "@sluice/model";
 import type { ListOptions, Lookup, Page, Write } from "../../stores/store.ts";
-import type { Reader } from "../call.ts";
-import { referred } from "../place.ts";
+import { referencedId } from "../entities/resolve-url.ts";
+import type { EntityReader } from "../requests.ts";
 
-export interface Overlay extends Reader {
+export interface Overlay extends EntityReader {
   /** What is read from now on is as after these writes. */
   apply(writes: readonly Write[]): Promise<void>;
 }
 
 /** Looks only as far as what handlers ask: the store itself finds what is wrong with writes. */
-export function createOverlay(base: Reader): Overlay {
+export function createOverlay(base: EntityReader): Overlay {
   /** Null: removed. */
   const written = new Map<Collection, Map<string, Entity | null>>();
   const of = (collection: Collection): Map<string, Entity | null> => {
@@ -25,7 +25,7 @@ export function createOverlay(base: Reader): Overlay {
     of(collection).set(entity.id, entity);
     const members = entity as unknown as Readonly<Record<string, unknown>>;
     const { unique, key, within } = entities[collection];
-    const parent = within === undefined ? {} : { within: { member: within, id: referred(entity, within) ?? "" } };
+    const parent = within === undefined ? {} : { within: { member: within, id: referencedId(entity, within) ?? "" } };
     for (const member of new Set([...unique, ...(key === null ? [] : [key])])) {
       const value = members[member];
       if (typeof value === "string") names.set(nameKey(collection, { member, value, ...parent }), entity.id);
@@ -33,9 +33,9 @@ export function createOverlay(base: Reader): Overlay {
   };
 
   /** It goes along with what is removed. */
-  const goes = (collection: Collection, entity: Entity): boolean =>
+  const isCascaded = (collection: Collection, entity: Entity): boolean =>
     references[collection].some(({ member, to }) => {
-      const id = referred(entity, member);
+      const id = referencedId(entity, member);
       return id !== undefined && of(to).get(id) === null;
     });
 
@@ -43,14 +43,14 @@ export function createOverlay(base: Reader): Overlay {
     if (!entity) return null;
     const own = of(collection).get(entity.id);
     if (own !== undefined) return own;
-    return goes(collection, entity) ? null : entity;
+    return isCascaded(collection, entity) ? null : entity;
   };
 
   async function find<Name extends Collection>(collection: Name, by: Lookup): Promise<Entities[Name] | null> {
     const id = "id" in by ? by.id : names.get(nameKey(collection, by));
     const own = id === undefined ? undefined : of(collection).get(id);
-    const entity = own && isMeant(own, by) ? own : asWritten(collection, await base.find(collection, by));
-    return (entity && isMeant(entity, by) ? entity : null) as Entities[Name] | null;
+    const entity = own && matchesLookup(own, by) ? own : asWritten(collection, await base.find(collection, by));
+    return (entity && matchesLookup(entity, by) ? entity : null) as Entities[Name] | null;
   }
 
   /** Handlers list only what is below something; all of it is read. */
@@ -71,12 +71,12 @@ export function createOverlay(base: Reader): Overlay {
     }
     const own = [...of(collection).values()].filter((entity) => entity !== null);
     for (const entity of own) {
-      if (!where || referred(entity, where.member) === where.id) found.set(entity.id, entity);
+      if (!where || referencedId(entity, where.member) === where.id) found.set(entity.id, entity);
     }
     const left = [...found.values()]
       .map((entity) => asWritten(collection, entity))
       .filter((entity) => entity !== null)
-      .filter((entity) => entity.id > after && (!where || referred(entity, where.member) === where.id))
+      .filter((entity) => entity.id > after && (!where || referencedId(entity, where.member) === where.id))
       .sort((a, b) => (a.id < b.id ? -1 : 1));
     return { entities: left.slice(0, size) as unknown as readonly Entities[Name][], more: left.length > size };
   }
@@ -102,9 +102,9 @@ type ByName = Exclude<Lookup, { readonly id: string }>;
 const nameKey = (collection: Collection, { member, value, within }: ByName): string =>
   `${collection} ${within?.id ?? ""} ${member} ${value}`;
 
-function isMeant(entity: Entity, by: Lookup): boolean {
+function matchesLookup(entity: Entity, by: Lookup): boolean {
   if ("id" in by) return entity.id === by.id;
   const { member, value, within } = by;
   const members = entity as unknown as Readonly<Record<string, unknown>>;
-  return members[member] === value && (!within || referred(entity, within.member) === within.id);
+  return members[member] === value && (!within || referencedId(entity, within.member) === within.id);
 }

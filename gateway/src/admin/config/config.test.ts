@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { deriveId, readYaml } from "@sluice/model";
-import { type Asking, startRig } from "../testing.ts";
+import { type RequestOptions, startAdminRig } from "../testing.ts";
 import { type FileRig, startFileRig } from "../testing-file.ts";
 
 const first = `# somebody's file
@@ -28,10 +28,10 @@ describe("a document for a file that is only read", () => {
     rig = await startFileRig(first);
   });
   after(() => rig.close());
-  const post = (asking: Asking, query = "") => rig.ask("POST", `/config${query}`, asking);
+  const post = (asking: RequestOptions, query = "") => rig.ask("POST", `/config${query}`, asking);
   const reset = async () => assert.equal((await post({ json: document })).status, 201);
 
-  const bodies: readonly (readonly [string, (name: string) => Asking])[] = [
+  const bodies: readonly (readonly [string, (name: string) => RequestOptions])[] = [
     ["JSON", (name) => ({ json: { _format_version: "3.0", services: [{ name, host: "a" }] } })],
     [
       "text in JSON",
@@ -83,7 +83,7 @@ describe("a document for a file that is only read", () => {
   const duplicates = `{"_format_version": "3.0", "acls": [], "services": [],\n "services": [{"name": "last", "host": "a"}]}`;
   const twice = "2:2: services: duplicate key: this value replaces the one at 1:40, which is ignored";
   const empty = "acls: ignored: Sluice has no 'acls' yet, and none are given";
-  const warned: readonly (readonly [string, Asking, string])[] = [
+  const warned: readonly (readonly [string, RequestOptions, string])[] = [
     ["YAML", { bytes: Buffer.from(duplicates), headers: [["Content-Type", "text/yaml"]] }, `${twice}; 1:28: ${empty}`],
     ["text in JSON", { json: { config: duplicates } }, `${twice}; 1:28: ${empty}`],
     ["JSON", { bytes: Buffer.from(duplicates), headers: [["Content-Type", "application/json"]] }, `${twice}; ${empty}`],
@@ -203,7 +203,7 @@ describe("a document for a file that is only read", () => {
       413,
       "Payload too large",
     ],
-  ] as readonly (readonly [string, Asking, number, string])[]) {
+  ] as readonly (readonly [string, RequestOptions, number, string])[]) {
     test(`is refused as ${what}, and what was loaded stays`, async () => {
       await reset();
       const reply = await post(asking);
@@ -297,7 +297,7 @@ test("a document is written back to a file that may be written", async () => {
 });
 
 test("where entities are custom resources a document is only planned and shown", async () => {
-  const rig = await startRig();
+  const rig = await startAdminRig();
   try {
     const refused = await rig.ask("POST", "/config", { json: document });
     assert.equal(refused.status, 400);

@@ -42,7 +42,7 @@ export function flattenErrors(data: unknown, violations: readonly Violation[]): 
   const found = new Map<string, Found>();
   const rest: Violation[] = [];
   for (const violation of violations) {
-    const place = placeOf(data, violation.path);
+    const place = locateEntity(data, violation.path);
     if (!place) {
       rest.push(violation);
       continue;
@@ -52,19 +52,19 @@ export function flattenErrors(data: unknown, violations: readonly Violation[]): 
     found.set(key, known);
     known.violations.push({ ...violation, path: below });
   }
-  return { flattened_errors: [...found.values()].map(told), rest };
+  return { flattened_errors: [...found.values()].map(toEntityErrors), rest };
 }
 
-interface Place extends Omit<Found, "violations"> {
+interface EntityLocation extends Omit<Found, "violations"> {
   readonly key: string;
   /** The path from the entity on. */
   readonly below: Violation["path"];
 }
 
 /** The innermost entity on the path. */
-function placeOf(data: unknown, path: Violation["path"]): Place | undefined {
+function locateEntity(data: unknown, path: Violation["path"]): EntityLocation | undefined {
   let [holder, lists, at]: [unknown, readonly string[], number] = [data, collections, 0];
-  let place: Place | undefined;
+  let place: EntityLocation | undefined;
   for (;;) {
     const [list, index] = [path[at], path[at + 1]];
     if (typeof list !== "string" || typeof index !== "number" || !lists.includes(list)) return place;
@@ -83,7 +83,7 @@ function placeOf(data: unknown, path: Violation["path"]): Place | undefined {
   }
 }
 
-function withParent(entity: Members, collection: Collection, parent: Place | undefined): Members {
+function withParent(entity: Members, collection: Collection, parent: EntityLocation | undefined): Members {
   const inside = nestedLists[collection].map(({ child }) => child as string);
   const own = Object.fromEntries(Object.entries(entity).filter(([member]) => !inside.includes(member)));
   const member = parent && nestedLists[parent.collection].find(({ child }) => child === collection)?.member;
@@ -91,7 +91,7 @@ function withParent(entity: Members, collection: Collection, parent: Place | und
   return member === undefined || !isUuid(id) || own[member] !== undefined ? own : { ...own, [member]: { id } };
 }
 
-function told({ collection, entity, violations }: Found): EntityErrors {
+function toEntityErrors({ collection, entity, violations }: Found): EntityErrors {
   const { id, name, tags } = entity;
   return {
     entity_type: entities[collection].singular,

@@ -1,36 +1,36 @@
 /** The document that a POST /config brings, in any of the forms that Kong takes (kong-contract 1.6). */
 import { checkDocument, type Document, readYaml, type Violation } from "@sluice/model";
-import { decodeJson, readForm, typeOf } from "../body.ts";
-import type { Received } from "../call.ts";
-import { badRequest, unsupportedType } from "../errors.ts";
-import { saysYes } from "../flag.ts";
-import type { JsonBounds } from "../json.ts";
+import { parseBooleanOption } from "../http/boolean-option.ts";
+import { decodeJson, mediaTypeOf, readForm } from "../http/decode-body.ts";
+import { badRequest, unsupportedType } from "../http/errors.ts";
+import type { JsonLimits } from "../http/read-json.ts";
+import type { AdminRequest } from "../requests.ts";
 
 /** What the query or the form asks for beside the document. */
-export interface Options {
+export interface ConfigRequestOptions {
   readonly checkHash: boolean;
   readonly flattenErrors: boolean;
   readonly plan: boolean;
 }
 
-export type Brought = Loaded & { readonly options: Options };
+export type ConfigRequest = ReadDocument & { readonly options: ConfigRequestOptions };
 
-type Loaded =
+type ReadDocument =
   | { readonly document: Document; readonly warnings: readonly Violation[]; readonly violations?: undefined }
   /** `data` is the document as it was written; undefined when it is not even YAML. */
   | { readonly violations: readonly Violation[]; readonly data: unknown; readonly document?: undefined };
 
 /** A body has 10 MB at most: no record of it can have more values than this. */
-const BOUNDS: JsonBounds = { depth: 100, values: 5_000_000, duplicates: true };
+const BOUNDS: JsonLimits = { depth: 100, values: 5_000_000, duplicates: true };
 const yaml: ReadonlySet<string> = new Set(["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"]);
 const forms: ReadonlySet<string> = new Set(["application/x-www-form-urlencoded", "multipart/form-data"]);
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** @throws HttpError 400 when there is no document, 415 for another type. */
-export function readBody({ headers, bytes = Buffer.alloc(0), query }: Received): Brought {
+export function readConfigRequest({ headers, bytes = Buffer.alloc(0), query }: AdminRequest): ConfigRequest {
   const contentType = headers["content-type"];
-  const type = typeOf(contentType);
+  const type = mediaTypeOf(contentType);
   if (type === undefined && bytes.length > 0) throw unsupportedType();
   if (type !== undefined && yaml.has(type)) return { options: optionsOf({}, query), ...load(textOf(bytes)) };
   const members = membersOf(type, { contentType, bytes });
@@ -53,10 +53,10 @@ export function readBody({ headers, bytes = Buffer.alloc(0), query }: Received):
  *
  * @throws HttpError 400.
  */
-function optionsOf(members: Members, query: Received["query"]): Options {
+function optionsOf(members: Members, query: AdminRequest["query"]): ConfigRequestOptions {
   const said = (name: string): unknown => members[name] ?? query.get(name);
   const kongs = (name: string): string => String(said(name) ?? "").toLowerCase();
-  const plan = ["plan", "dry_run"].map((name) => saysYes(name, said(name))).includes(true);
+  const plan = ["plan", "dry_run"].map((name) => parseBooleanOption(name, said(name))).includes(true);
   return {
     checkHash: kongs("check_hash") === "1",
     flattenErrors: ["true", "1", "on", "yes"].includes(kongs("flatten_errors")),
@@ -81,7 +81,7 @@ function textOf(bytes: Buffer): string {
   }
 }
 
-function load(text: string): Loaded {
+function load(text: string): ReadDocument {
   if (text.trim() === "") throw badRequest("expected a declarative configuration");
   const read = readYaml(text);
   if (read.violations) return { violations: read.violations, data: undefined };
@@ -93,7 +93,7 @@ function load(text: string): Loaded {
 }
 
 /** `warnings` are those of the text that the data stands in. */
-function check(data: unknown, warnings: readonly Violation[] = []): Loaded {
+function check(data: unknown, warnings: readonly Violation[] = []): ReadDocument {
   const { value, violations } = checkDocument(data);
   return violations ? { violations, data } : { document: value.document, warnings: [...warnings, ...value.warnings] };
 }

@@ -25,15 +25,15 @@ import type { AdminSettings } from "../../settings/admin.ts";
 import { differenceOf, type EntityLists } from "../../stores/difference.ts";
 import { readAll } from "../../stores/read-all.ts";
 import type { Outcome, Store, Write } from "../../stores/store.ts";
-import type { Answer, Attempt, Received } from "../call.ts";
-import { badRequest, HttpError, refusalOf } from "../errors.ts";
-import type { Route } from "../handlers.ts";
-import { timeFor } from "../operations/check.ts";
+import { timestampFor } from "../entities/operations/check.ts";
+import type { AdminRoute } from "../entities/routes.ts";
+import { badRequest, HttpError, writeFaultError } from "../http/errors.ts";
 import { planOfWrites } from "../plan/index.ts";
-import { headerValue } from "../wait.ts";
-import { WARNING, type WarningHeaders } from "../warnings.ts";
+import type { AdminRequest, AdminResponse, WriteAttempt } from "../requests.ts";
+import { safeHeaderValue } from "../writes/programmed-headers.ts";
+import { WARNING_HEADER, type WarningHeaders } from "../writes/warnings.ts";
 import { flattenErrors } from "./flatten-errors.ts";
-import { readBody } from "./read-body.ts";
+import { readConfigRequest } from "./read-body.ts";
 
 export interface ConfigOptions {
   readonly store: Store;
@@ -54,24 +54,24 @@ const withDatabase = () =>
     "this endpoint is only available when Sluice is configured to keep entities in a declarative file (SLUICE_STORE=file)",
   );
 
-export function configRoutes({ store, warnings, settings, timeout = 30_000 }: ConfigOptions): readonly Route[] {
+export function configRoutes({ store, warnings, settings, timeout = 30_000 }: ConfigOptions): readonly AdminRoute[] {
   let loading = false;
 
-  async function post(received: Received): Promise<Answer> {
-    const { options, ...brought } = readBody(received);
+  async function post(received: AdminRequest): Promise<AdminResponse> {
+    const { options, ...brought } = readConfigRequest(received);
     if (!options.plan && settings.store !== "file") throw withDatabase();
     if (brought.violations) throw refusedDocument(brought.violations, brought.data, options.flattenErrors);
-    const after = filled(brought.document);
-    if (options.plan) return warning(brought.warnings, await plan(store, warnings, after));
-    if (loading) throw busy();
+    const after = completeEntities(brought.document);
+    if (options.plan) return withWarnings(brought.warnings, await plan(store, warnings, after));
+    if (loading) throw alreadyLoading();
     loading = true;
     const loaded = load({ store, warnings }, after, options.checkHash).finally(() => {
       loading = false;
     });
-    return warning(brought.warnings, await within(timeout, loaded));
+    return withWarnings(brought.warnings, await withTimeout(timeout, loaded));
   }
 
-  const GET = async (): Promise<Answer> => {
+  const GET = async (): Promise<AdminResponse> => {
     if (settings.store === "database") throw withDatabase();
     return { status: 200, body: { config: renderDocument({ _format_version: "3.0", ...(await readAll(store)) }) } };
   };
@@ -79,17 +79,17 @@ export function configRoutes({ store, warnings, settings, timeout = 30_000 }: Co
 }
 
 /** What the document itself gives cause for stands before what its entities do. */
-function warning(warnings: readonly Violation[], answer: Answer): Answer {
+function withWarnings(warnings: readonly Violation[], answer: AdminResponse): AdminResponse {
   if (warnings.length === 0) return answer;
-  const { [WARNING]: other, ...headers } = answer.headers ?? {};
+  const { [WARNING_HEADER]: other, ...headers } = answer.headers ?? {};
   const all = [...describeWarnings(warnings), ...(other === undefined ? [] : [other])];
-  return { ...answer, headers: { ...headers, [WARNING]: headerValue(all.join("; ")) } };
+  return { ...answer, headers: { ...headers, [WARNING_HEADER]: safeHeaderValue(all.join("; ")) } };
 }
 
-async function plan(store: Store, warnings: WarningHeaders, after: EntityLists): Promise<Answer> {
+async function plan(store: Store, warnings: WarningHeaders, after: EntityLists): Promise<AdminResponse> {
   const writes = await writesFor(store, after);
   const outcome = await store.write(writes, { plan: true });
-  if (outcome.fault) throw refusalOf(outcome.fault, attemptOf(writes[outcome.index]));
+  if (outcome.fault) throw writeFaultError(outcome.fault, attemptOf(writes[outcome.index]));
   const headers = await warnings(outcome.effects);
   return { status: 200, headers, body: { plan: true, ...(await planOfWrites(store, outcome.effects)) } };
 }
@@ -98,13 +98,13 @@ async function load(
   { store, warnings }: Pick<ConfigOptions, "store" | "warnings">,
   after: EntityLists,
   checkHash: boolean,
-): Promise<Answer> {
+): Promise<AdminResponse> {
   for (let attempt = 1; ; attempt++) {
     const writes = await writesFor(store, after);
     if (writes.length === 0 && checkHash) return { status: 304 };
     const outcome: Outcome = writes.length === 0 ? { effects: [] } : await store.write(writes, { whole: true });
     if (outcome.fault?.kind === "changed" && attempt < ATTEMPTS) continue;
-    if (outcome.fault) throw refusalOf(outcome.fault, attemptOf(writes[outcome.index]));
+    if (outcome.fault) throw writeFaultError(outcome.fault, attemptOf(writes[outcome.index]));
     const { programmed } = outcome;
     const headers = await warnings(outcome.effects);
     return { status: 201, headers, body: byId(await readAll(store)), ...(programmed && { programmed }) };
@@ -112,24 +112,24 @@ async function load(
 }
 
 /** What was begun goes on: nobody can take a write back that may have been done. */
-function within(timeout: number, loaded: Promise<Answer>): Promise<Answer> {
+function withTimeout(timeout: number, loaded: Promise<AdminResponse>): Promise<AdminResponse> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(late()), timeout);
+    const timer = setTimeout(() => reject(loadTimedOut()), timeout);
     loaded.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
 
-const attemptOf = (write: Write | undefined): Attempt => ({
+const attemptOf = (write: Write | undefined): WriteAttempt => ({
   verb: write?.op === "create" ? "create" : write?.op === "remove" ? "remove" : "update",
   collection: write?.collection ?? "entities",
   by: undefined,
 });
 
 const writesFor = async (store: Store, after: EntityLists): Promise<readonly Write[]> =>
-  differenceOf(await readAll(store), after, { now: timeFor("services") });
+  differenceOf(await readAll(store), after, { now: timestampFor("services") });
 
 /** What was found good, filled. Its times are 0 where the document tells none. */
-function filled(document: Document): EntityLists {
+function completeEntities(document: Document): EntityLists {
   const lists = collections.map((collection) => [
     collection,
     (document[collection] ?? []).flatMap((item) => withoutExtras(collection, item)),
@@ -159,10 +159,10 @@ function refusedDocument(violations: readonly Violation[], data: unknown, flatte
   return new HttpError(400, { ...declarativeViolation(rest), flattened_errors });
 }
 
-const busy = () =>
+const alreadyLoading = () =>
   new HttpError(429, { message: "Currently loading previous configuration" }, { "Retry-After": String(RETRY_AFTER) });
 
-const late = () =>
+const loadTimedOut = () =>
   new HttpError(504, {
     message:
       "Timed out while loading configuration; it goes on, and GET /status tells by configuration_hash what is served",

@@ -8,13 +8,13 @@ import type { Store } from "../../stores/store.ts";
 export const KONG_VERSION = "3.9.1";
 
 /** Where clients' requests are taken. */
-export interface Listening {
+export interface ProxyListener {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
 }
 
-export interface Facts {
+export interface ListenerInfo {
   /** Id of the admin listener. */
   readonly node: string;
   readonly version: string;
@@ -24,7 +24,7 @@ export interface Facts {
   /** Of the configuration that is served; absent where it is not one document. */
   readonly hash?: () => string | null;
   /** Of the node in this process; empty where none runs. */
-  readonly proxies: readonly Listening[];
+  readonly proxies: readonly ProxyListener[];
   readonly address: () => { readonly host: string; readonly port: number };
   /** Of the admin listener itself. */
   readonly connections: () => Connections;

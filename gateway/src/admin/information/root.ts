@@ -2,16 +2,16 @@
 import { hostname } from "node:os";
 import { type Declaration, pluginNames, plugins } from "@sluice/model";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
-import { type Facts, isWritable, KONG_VERSION, type Listening } from "./facts.ts";
+import { isWritable, KONG_VERSION, type ListenerInfo, type ProxyListener } from "./facts.ts";
 import { pluginsInUse } from "./plugins-in-use.ts";
 
 /** @param trusted Whether the caller may know of settings and addresses; all others recognise the API, no more. */
-export async function rootBody(facts: Facts, trusted: boolean): Promise<object> {
+export async function rootBody(facts: ListenerInfo, trusted: boolean): Promise<object> {
   const recognised = { tagline: "Welcome to Sluice", version: KONG_VERSION, edition: "community" };
   return trusted ? { ...recognised, ...(await detailsOf(facts)) } : recognised;
 }
 
-async function detailsOf({ node, version, settings, store, address, proxies }: Facts): Promise<object> {
+async function detailsOf({ node, version, settings, store, address, proxies }: ListenerInfo): Promise<object> {
   const { host, port } = address();
   const admin = { host, port, tls: settings.tlsCert !== null };
   return {
@@ -43,9 +43,9 @@ async function detailsOf({ node, version, settings, store, address, proxies }: F
   };
 }
 
-const listenerOf = ({ host, port, tls }: Listening) => ({ ip: host, port, ssl: tls, http2: false });
+const listenerOf = ({ host, port, tls }: ProxyListener) => ({ ip: host, port, ssl: tls, http2: false });
 
-const spelled = ({ host, port, tls }: Listening): string =>
+const spelled = ({ host, port, tls }: ProxyListener): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}${tls ? " ssl" : ""}`;
 
 /** By their variables; what is secret is masked, as Kong does. */

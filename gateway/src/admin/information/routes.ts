@@ -1,18 +1,18 @@
 /** The URLs that tell of the listener, its nodes and its schemas (kong-contract 1.6). */
-import { pluginNames } from "@sluice/model";
-import type { Received } from "../call.ts";
-import type { Route } from "../handlers.ts";
+import { emptySnapshot, pluginNames } from "@sluice/model";
+import { processMembers } from "../../status/listener.ts";
+import type { AdminRoute } from "../entities/routes.ts";
+import type { AdminRequest } from "../requests.ts";
 import { schemaRoutes } from "../schemas/routes.ts";
-import type { Facts } from "./facts.ts";
+import { isWritable, type ListenerInfo } from "./facts.ts";
 import { rootBody } from "./root.ts";
-import { statusBody } from "./status.ts";
 
-const reading = (url: string, body: (received: Received) => object | Promise<object>): Route => ({
+const reading = (url: string, body: (received: AdminRequest) => object | Promise<object>): AdminRoute => ({
   url,
   handlers: { GET: async (received) => ({ status: 200, body: await body(received) }) },
 });
 
-export const informationRoutes = (facts: Facts): readonly Route[] => [
+export const informationRoutes = (facts: ListenerInfo): readonly AdminRoute[] => [
   reading("/", ({ trusted }) => rootBody(facts, trusted)),
   reading("/status", ({ trusted }) => statusBody(facts, trusted)),
   reading("/plugins/enabled", () => ({ enabled_plugins: [...pluginNames].sort() })),
@@ -24,3 +24,27 @@ export const informationRoutes = (facts: Facts): readonly Route[] => [
   reading("/debug/node/log-level", () => ({ message: `log level: ${facts.settings.logLevel}` })),
   ...schemaRoutes(facts.store),
 ];
+
+/** Kong's word for an empty configuration; clients bring it anew then. */
+const NO_HASH = "0".repeat(32);
+
+/** @param trusted Whether the caller may know of nodes, their addresses and reasons; all others get Kong's members only. */
+async function statusBody(facts: ListenerInfo, trusted: boolean): Promise<object> {
+  const { node, version, settings, store, fleet, connections } = facts;
+  const unread = store.unready();
+  const plain = {
+    ...processMembers(connections()),
+    ...(isWritable(settings) && { database: { reachable: unread.length === 0 } }),
+    ...(facts.hash && { configuration_hash: shortHash(facts.hash()) }),
+  };
+  if (!trusted) return plain;
+  const told = await fleet.status();
+  return {
+    ...plain,
+    sluice: { node, version, store: settings.store, unread, fleet: { reachable: told !== null, ...told } },
+  };
+}
+
+/** As long as Kong's. */
+const shortHash = (hash: string | null): string =>
+  hash === null || hash === emptySnapshot.hash ? NO_HASH : hash.slice(0, NO_HASH.length);

@@ -8,5 +8,5 @@
  * | deleted | entities, with those that go along |
  * | requests | sample requests that another route would answer |
  */
-export { combine, type EntitySet, pairsBetween } from "./pairs.ts";
-export { type Plan, planBetween, planOfWrites, type Summary, summaryOf } from "./plan.ts";
+export { combineEffects as combine, type EntitySet, pairsBetween } from "./entity-pairs.ts";
+export { type Plan, type PlanSummary as Summary, planBetween, planOfWrites, summaryOf } from "./plan.ts";

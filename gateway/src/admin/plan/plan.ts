@@ -1,37 +1,37 @@
 /** Putting a plan together. */
 import { type Collection, type Entity, nameOf, type Route, type Service } from "@sluice/model";
 import type { Effect } from "../../stores/store.ts";
-import type { Reader } from "../call.ts";
-import { changesBetween, type MemberChange, setMembers } from "./members.ts";
-import { combine, type EntitySet, type Pair, pairsBetween } from "./pairs.ts";
-import { type Rerouted, reroute } from "./reroute.ts";
+import type { EntityReader } from "../requests.ts";
+import { combineEffects, type EntityPair, type EntitySet, pairsBetween } from "./entity-pairs.ts";
+import { changesBetween, type MemberChange, setMembers } from "./member-changes.ts";
+import { type ReroutedRequests, reroutedRequests } from "./rerouted-requests.ts";
 
-export interface Named {
+export interface EntityLabel {
   readonly collection: Collection;
   readonly id: string;
   /** Null: it has none, or its name is secret. */
   readonly name: string | null;
 }
 
-export interface Summary {
-  readonly created: readonly (Named & { readonly members: Readonly<Record<string, unknown>> })[];
-  readonly changed: readonly (Named & { readonly members: readonly MemberChange[] })[];
-  readonly deleted: readonly (Named & { readonly along: readonly Named[] })[];
+export interface PlanSummary {
+  readonly created: readonly (EntityLabel & { readonly members: Readonly<Record<string, unknown>> })[];
+  readonly changed: readonly (EntityLabel & { readonly members: readonly MemberChange[] })[];
+  readonly deleted: readonly (EntityLabel & { readonly along: readonly EntityLabel[] })[];
 }
 
-export interface Plan extends Summary {
+export interface Plan extends PlanSummary {
   /** Null: no route and no service changes. */
-  readonly requests: Rerouted | null;
+  readonly requests: ReroutedRequests | null;
 }
 
-const named = (collection: Collection, entity: Entity): Named => ({
+const named = (collection: Collection, entity: Entity): EntityLabel => ({
   collection,
   id: entity.id,
   name: collection === "keyauth_credentials" ? null : (nameOf(collection, entity) ?? null),
 });
 
 /** What differs; an entity that is written as it was is not told. */
-export function summaryOf(pairs: readonly Pair[]): Summary {
+export function summaryOf(pairs: readonly EntityPair[]): PlanSummary {
   const created = pairs.flatMap(({ collection, before, after }) =>
     after && !before ? [{ ...named(collection, after), members: setMembers(collection, after) }] : [],
   );
@@ -56,7 +56,9 @@ export function planBetween(before: EntitySet, after: EntitySet): Plan {
   const pairs = pairsBetween(before, after);
   const summary = summaryOf(pairs);
   const of = (set: EntitySet) => ({ routes: [...(set.routes ?? [])], services: [...(set.services ?? [])] });
-  const requests = touchesRouting(summary) ? reroute(of(before) as Routing, of(after) as Routing, pairs) : null;
+  const requests = touchesRouting(summary)
+    ? reroutedRequests(of(before) as Routing, of(after) as Routing, pairs)
+    : null;
   return { ...summary, requests };
 }
 
@@ -65,25 +67,25 @@ interface Routing {
   readonly services: readonly Service[];
 }
 
-const touchesRouting = ({ created, changed, deleted }: Summary): boolean =>
+const touchesRouting = ({ created, changed, deleted }: PlanSummary): boolean =>
   [created, changed, deleted].flat().some(({ collection }) => collection === "routes" || collection === "services");
 
 /** The plan of writes that the store has told the effects of, and has not done. */
-export async function planOfWrites(store: Reader, effects: readonly Effect[]): Promise<Plan> {
-  const pairs = combine(effects);
+export async function planOfWrites(store: EntityReader, effects: readonly Effect[]): Promise<Plan> {
+  const pairs = combineEffects(effects);
   const summary = summaryOf(pairs);
   if (!touchesRouting(summary)) return { ...summary, requests: null };
   const routes = await readAll(store, "routes");
   const services = await readAll(store, "services");
   if (!routes || !services) return { ...summary, requests: { sampled: 0, changed: [], incomplete: true } };
-  const after = { routes: applied("routes", routes, pairs), services: applied("services", services, pairs) };
-  return { ...summary, requests: reroute({ routes, services }, after, pairs) };
+  const after = { routes: applyPairs("routes", routes, pairs), services: applyPairs("services", services, pairs) };
+  return { ...summary, requests: reroutedRequests({ routes, services }, after, pairs) };
 }
 
 /** More routes than this are not sampled. */
 const MAX_READ = 20_000;
 
-async function readAll<Name extends "routes" | "services">(store: Reader, collection: Name) {
+async function readAll<Name extends "routes" | "services">(store: EntityReader, collection: Name) {
   const all: (Name extends "routes" ? Route : Service)[] = [];
   for (let after: string | undefined; all.length <= MAX_READ; after = all.at(-1)?.id) {
     const { entities, more } = await store.list(collection, { size: 1000, ...(after !== undefined && { after }) });
@@ -93,10 +95,10 @@ async function readAll<Name extends "routes" | "services">(store: Reader, collec
   return undefined;
 }
 
-function applied<One extends Entity>(
+function applyPairs<One extends Entity>(
   collection: Collection,
   all: readonly One[],
-  pairs: readonly Pair[],
+  pairs: readonly EntityPair[],
 ): readonly One[] {
   const byId = new Map<string, One>(all.map((entity) => [entity.id, entity]));
   for (const { before, after } of pairs.filter((pair) => pair.collection === collection)) {

@@ -1,10 +1,10 @@
 /** What is checked between the members of an entity, in Kong's schema language. The checks themselves are the model's. */
 import { type Collection, type PluginName, periods } from "@sluice/model";
 
-export type Check = Readonly<Record<string, unknown>>;
+export type KongCheck = Readonly<Record<string, unknown>>;
 
 const onlyOverTls = ["client_certificate", "tls_verify", "tls_verify_depth", "ca_certificates"].map(
-  (member): Check => ({
+  (member): KongCheck => ({
     conditional: {
       if_field: "protocol",
       if_match: { not_one_of: ["https", "grpcs", "tls"] },
@@ -14,7 +14,7 @@ const onlyOverTls = ["client_certificate", "tls_verify", "tls_verify_depth", "ca
   }),
 );
 
-export const entityChecks: Partial<Record<Collection, readonly Check[]>> = {
+export const entityChecks: Partial<Record<Collection, readonly KongCheck[]>> = {
   services: [
     {
       conditional: {
@@ -40,7 +40,7 @@ export const entityChecks: Partial<Record<Collection, readonly Check[]>> = {
   consumers: [{ at_least_one_of: ["custom_id", "username"] }],
 };
 
-const demands = (when: string, value: string, then: string): Check => ({
+const requiredIf = (when: string, value: string, then: string): KongCheck => ({
   conditional: {
     if_field: `config.${when}`,
     if_match: { eq: value },
@@ -49,11 +49,11 @@ const demands = (when: string, value: string, then: string): Check => ({
   },
 });
 
-export const pluginChecks: Partial<Record<PluginName, readonly Check[]>> = {
+export const pluginChecks: Partial<Record<PluginName, readonly KongCheck[]>> = {
   "rate-limiting": [
     { at_least_one_of: periods.map((period) => `config.${period}`) },
-    demands("policy", "redis", "redis.host"),
-    demands("limit_by", "header", "header_name"),
-    demands("limit_by", "path", "path"),
+    requiredIf("policy", "redis", "redis.host"),
+    requiredIf("limit_by", "header", "header_name"),
+    requiredIf("limit_by", "path", "path"),
   ],
 };

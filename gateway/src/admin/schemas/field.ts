@@ -2,12 +2,12 @@
 import type { SchemaNode } from "@sluice/model";
 
 /** What is said of one member. Clients fill in `default`s and look into `fields`, `elements` and `values`. */
-export type Field = Readonly<Record<string, unknown>>;
+export type KongField = Readonly<Record<string, unknown>>;
 
 /** One-member records in the order of the members. */
-export type Fields = readonly Readonly<Record<string, Field>>[];
+export type KongFields = readonly Readonly<Record<string, KongField>>[];
 
-export function fieldOf(node: SchemaNode): Field {
+export function fieldOf(node: SchemaNode): KongField {
   const { description, nullable = false, enum: words, rule } = node;
   const value = defaultOf(node);
   return {
@@ -21,14 +21,14 @@ export function fieldOf(node: SchemaNode): Field {
   };
 }
 
-export const fieldsOf = ({ properties = {} }: SchemaNode): Fields =>
+export const fieldsOf = ({ properties = {} }: SchemaNode): KongFields =>
   Object.entries(properties).map(([name, member]) => ({ [name]: fieldOf(member) }));
 
 /** A record's own default is told by its members. */
 const defaultOf = ({ default: value, type }: SchemaNode): unknown =>
   value === null || type === "object" ? undefined : value;
 
-function typeOf(node: SchemaNode): Field {
+function typeOf(node: SchemaNode): KongField {
   const { type, items, reference, onDelete, uniqueItems = false, additionalProperties } = node;
   if (reference) return { type: "foreign", reference, ...(onDelete === "cascade" && { on_delete: "cascade" }) };
   if (type === "array" && items) return { type: uniqueItems ? "set" : "array", elements: elementOf(items) };
@@ -38,12 +38,12 @@ function typeOf(node: SchemaNode): Field {
 }
 
 /** Items are neither set nor unset. */
-function elementOf(node: SchemaNode): Field {
+function elementOf(node: SchemaNode): KongField {
   const { required: _required, ...element } = fieldOf(node);
   return element;
 }
 
-function bounds(node: SchemaNode): Field {
+function bounds(node: SchemaNode): KongField {
   const { minimum, maximum, exclusiveMinimum, minLength, maxLength, minItems, maxItems } = node;
   // A text is not empty unless it is said that it may be.
   const [least, most] = [minLength === 1 ? minItems : (minLength ?? minItems), maxLength ?? maxItems];

@@ -9,13 +9,13 @@ import {
   type SchemaNode,
   schemaNode,
 } from "@sluice/model";
-import { type Check, entityChecks, pluginChecks } from "./checks.ts";
-import { type Field, type Fields, fieldOf, fieldsOf } from "./field.ts";
+import { entityChecks, type KongCheck, pluginChecks } from "./checks.ts";
+import { fieldOf, fieldsOf, type KongField, type KongFields } from "./field.ts";
 
-export interface Schema {
-  readonly fields: Fields;
-  readonly entity_checks: readonly Check[];
-  readonly shorthand_fields?: Fields;
+export interface KongSchema {
+  readonly fields: KongFields;
+  readonly entity_checks: readonly KongCheck[];
+  readonly shorthand_fields?: KongFields;
 }
 
 /** Members that are made up when they are not given. */
@@ -28,7 +28,7 @@ const owners: Partial<Record<Collection, string>> = {
   targets: "upstream",
 };
 
-export function entitySchema(collection: Collection): Schema {
+export function entitySchema(collection: Collection): KongSchema {
   const { schema, unique } = entities[collection];
   const { properties = {} } = schemaNode(schema);
   return {
@@ -47,12 +47,12 @@ export function entitySchema(collection: Collection): Schema {
 }
 
 /** Null: there is no plugin of that name. */
-export function pluginSchema(plugin: string): Schema | null {
+export function pluginSchema(plugin: string): KongSchema | null {
   if (!isPlugin(plugin)) return null;
   const { schema, refuses } = plugins[plugin];
   const { protocols } = schemaNode(entities.plugins.schema).properties ?? {};
   const refused = refuses.map((member) => ({ [member]: { type: "foreign", reference: `${member}s`, eq: null } }));
-  const config: Field = {
+  const config: KongField = {
     type: "record",
     required: true,
     fields: fieldsOf(schemaNode(schema)),
@@ -73,7 +73,7 @@ const isOpen = ({ type, properties, additionalProperties }: SchemaNode): boolean
   type === "object" && !properties && additionalProperties === undefined;
 
 /** decK compares the deprecated members of a file with those that answers show. */
-function deprecatedFields(plugin: PluginName): { readonly shorthand_fields?: Fields } {
+function deprecatedFields(plugin: PluginName): { readonly shorthand_fields?: KongFields } {
   const schema = schemaNode(plugins[plugin].schema);
   const fields = (schema.deprecatedMembers ?? []).map(({ name, replacedBy }) => {
     const { type, len_min } = fieldOf(nodeAt(schema, replacedBy) ?? {});

@@ -10,15 +10,15 @@ import {
   references,
 } from "@sluice/model";
 import type { Store } from "../../stores/store.ts";
-import { decodeBody, type Raw } from "../body.ts";
-import type { Answer, Received } from "../call.ts";
-import { HttpError, invalidEntity } from "../errors.ts";
-import { operations, type Route } from "../handlers.ts";
-import { timeFor } from "../operations/check.ts";
+import { timestampFor } from "../entities/operations/check.ts";
+import { type AdminRoute, operations } from "../entities/routes.ts";
+import { decodeBody, type RawMembers } from "../http/decode-body.ts";
+import { HttpError, invalidEntity } from "../http/errors.ts";
+import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { entitySchema, pluginSchema } from "./index.ts";
 
 /** @param store Says what a POST would refuse: some values stand in a database alone. */
-export const schemaRoutes = (store: Pick<Store, "database">): readonly Route[] => [
+export const schemaRoutes = (store: Pick<Store, "database">): readonly AdminRoute[] => [
   {
     url: "/schemas/:name",
     handlers: { GET: async ({ params }) => ({ status: 200, body: entitySchema(collectionNamed(params.name)) }) },
@@ -37,7 +37,7 @@ function collectionNamed(name = ""): Collection {
   return collection;
 }
 
-function showPlugin(name: string): Answer {
+function showPlugin(name: string): AdminResponse {
   const schema = pluginSchema(name);
   if (!schema) throw new HttpError(404, { message: `No plugin named '${name}'${didYouMean(name, pluginNames)}` });
   return { status: 200, body: schema };
@@ -46,20 +46,23 @@ function showPlugin(name: string): Answer {
 /** As a POST would be checked, but nothing is looked for in the store: a reference by name is as good as one by id. */
 function validate(
   collection: Collection,
-  { headers, bytes }: Received,
+  { headers, bytes }: AdminRequest,
   { database = false }: Pick<Store, "database">,
-): Answer {
+): AdminResponse {
   const body = decodeBody({ contentType: headers["content-type"], bytes }, collection);
-  const { snis, ...rest } = operations[collection].prepare(body, { before: null, keeps: false });
+  const { snis, ...rest } = operations[collection].prepare(body, { before: null, isPartial: false });
   const given = collection === "certificates" ? rest : { ...rest, ...(snis !== undefined && { snis }) };
-  const { violations } = checkEntity(collection, withIds(collection, given), { now: timeFor(collection), database });
+  const { violations } = checkEntity(collection, withIds(collection, given), {
+    now: timestampFor(collection),
+    database,
+  });
   if (violations) throw invalidEntity(violations);
   return { status: 200, body: { message: "schema validation successful" } };
 }
 
-function withIds(collection: Collection, raw: Raw): Raw {
+function withIds(collection: Collection, raw: RawMembers): RawMembers {
   const named = references[collection].flatMap(({ member, to }) => {
-    const reference = Object(raw[member]) as Raw;
+    const reference = Object(raw[member]) as RawMembers;
     const name = entities[to].unique.map((key) => reference[key]).find((value) => typeof value === "string");
     return reference.id === undefined && typeof name === "string"
       ? [[member, { id: deriveId(to, name) }] as const]

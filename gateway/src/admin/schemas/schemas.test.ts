@@ -3,34 +3,34 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Collection, checkConfig, checkEntity, collections, pluginNames } from "@sluice/model";
 import { describeTable } from "../testing-table.ts";
-import type { Field, Fields } from "./field.ts";
+import type { KongField, KongFields } from "./field.ts";
 import { entitySchema, pluginSchema } from "./index.ts";
 
 /** As go-kong flattens a schema: a record has its members, everything else its default or null. */
-const defaultsOf = (fields: Fields): Record<string, unknown> =>
+const defaultsOf = (fields: KongFields): Record<string, unknown> =>
   Object.fromEntries(
     fields.flatMap((one) =>
       Object.entries(one).map(([name, field]): [string, unknown] => [
         name,
-        field.type === "record" && field.fields ? defaultsOf(field.fields as Fields) : (field.default ?? null),
+        field.type === "record" && field.fields ? defaultsOf(field.fields as KongFields) : (field.default ?? null),
       ]),
     ),
   );
 
 /** As go-kong fills a plugin's config: a record that is neither given nor required stays unset. */
-const configDefaults = (fields: Fields): Record<string, unknown> =>
+const configDefaults = (fields: KongFields): Record<string, unknown> =>
   Object.fromEntries(
     fields.flatMap((one) =>
       Object.entries(one).map(([name, field]): [string, unknown] => [
         name,
         field.type === "record" && field.required === true
-          ? configDefaults(field.fields as Fields)
+          ? configDefaults(field.fields as KongFields)
           : (field.default ?? null),
       ]),
     ),
   );
 
-const fieldIn = (fields: Fields, name: string): Field =>
+const fieldIn = (fields: KongFields, name: string): KongField =>
   fields.find((one) => Object.hasOwn(one, name))?.[name] ?? assert.fail(`there is no ${name}`);
 
 const least: Partial<Record<Collection, object>> = {
@@ -57,25 +57,25 @@ describe("a client that fills in defaults", () => {
       const { value: stored } = checkConfig(plugin, given);
       assert.ok(stored);
       const config = fieldIn(pluginSchema(plugin)?.fields ?? [], "config");
-      assert.deepEqual({ ...configDefaults(config.fields as Fields), ...given }, stored);
+      assert.deepEqual({ ...configDefaults(config.fields as KongFields), ...given }, stored);
     });
   }
 });
 
 const types = new Set(["string", "integer", "number", "boolean", "array", "set", "map", "record", "foreign"]);
 
-function checkFields(fields: Fields): void {
+function checkFields(fields: KongFields): void {
   for (const one of fields) {
     assert.equal(Object.keys(one).length, 1);
     for (const field of Object.values(one)) checkField(field);
   }
 }
 
-function checkField(field: Field): void {
+function checkField(field: KongField): void {
   assert.ok(types.has(String(field.type)), JSON.stringify(field));
-  if (field.type === "array" || field.type === "set") checkField(field.elements as Field);
-  if (field.type === "map") checkField(field.values as Field);
-  if (field.fields) checkFields(field.fields as Fields);
+  if (field.type === "array" || field.type === "set") checkField(field.elements as KongField);
+  if (field.type === "map") checkField(field.values as KongField);
+  if (field.fields) checkFields(field.fields as KongFields);
 }
 
 test("every schema is of Kong's types alone, down to the last member", () => {

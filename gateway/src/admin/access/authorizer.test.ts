@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Caller, ClusterAccess, Right } from "@sluice/crds";
+import { HttpError } from "../http/errors.ts";
+import { type AuthorizationRequest, type AuthorizerOptions, createAuthorizer } from "./authorizer.ts";
+
+const none: AuthorizerOptions = { token: null, certificates: false, cluster: null, homeNamespace: "home" };
+const asked: AuthorizationRequest = { method: "GET", url: "/services", headers: {}, certified: false };
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+async function statusOf(options: Partial<AuthorizerOptions>, entering: Partial<AuthorizationRequest>): Promise<number> {
+  try {
+    await createAuthorizer({ ...none, ...options })({ ...asked, ...entering });
+    return 200;
+  } catch (error) {
+    assert.ok(error instanceof HttpError, String(error));
+    if (error.status === 401) assert.equal(error.headers["WWW-Authenticate"], 'Bearer realm="sluice-admin"');
+    return error.status;
+  }
+}
+
+describe("the gate", () => {
+  const token = "right";
+  const table: readonly (readonly [string, Partial<AuthorizerOptions>, Partial<AuthorizationRequest>, number])[] = [
+    ["lets all in where nothing is to be proved", {}, {}, 200],
+    ["lets nobody in without the token", { token }, {}, 401],
+    ["lets nobody in with another token", { token }, { headers: bearer("wrong") }, 401],
+    ["lets nobody in with a part of the token", { token }, { headers: bearer("righ") }, 401],
+    ["lets nobody in with an empty token", { token }, { headers: { authorization: "Bearer " } }, 401],
+    ["lets in with the token as a bearer", { token }, { headers: bearer("right") }, 200],
+    [
+      "lets in with the token whatever the case of the scheme",
+      { token },
+      { headers: { authorization: "bearer right" } },
+      200,
+    ],
+    ["lets in with the token in Kong's header", { token }, { headers: { "kong-admin-token": "right" } }, 200],
+    ["takes no token by another scheme", { token }, { headers: { authorization: "Basic right" } }, 401],
+    ["tells everybody how it fares", { token }, { url: "/status" }, 200],
+    ["lets nobody write there", { token }, { url: "/status", method: "POST" }, 401],
+    ["tells nobody its settings", { token }, { url: "/" }, 401],
+    ["tells nobody which URLs there are", { token }, { url: undefined }, 401],
+    ["tells every browser which methods there are", { token }, { method: "OPTIONS" }, 200],
+    ["lets in with a good certificate", { certificates: true }, { certified: true }, 200],
+    ["lets nobody in without one", { certificates: true }, {}, 401],
+    ["takes no certificate where none is asked for", { token }, { certified: true }, 401],
+    [
+      "lets in with the token instead of a certificate",
+      { token, certificates: true },
+      { headers: bearer("right") },
+      200,
+    ],
+  ];
+  for (const [does, options, entering, status] of table) {
+    test(does, async () => assert.equal(await statusOf(options, entering), status));
+  }
+});
+
+test("the status is open, and the gate tells who has proved something or need not", async () => {
+  const away: ClusterAccess = {
+    callerOf: () => Promise.reject(new Error("ECONNREFUSED")),
+    allows: async () => true,
+    async close() {},
+  };
+  const table: readonly (readonly [Partial<AuthorizerOptions>, Partial<AuthorizationRequest>, boolean])[] = [
+    [{}, {}, true],
+    [{ token: "right" }, {}, false],
+    [{ token: "right" }, { headers: bearer("wrong") }, false],
+    [{ token: "right" }, { headers: bearer("right") }, true],
+    [{ certificates: true }, {}, false],
+    [{ certificates: true }, { certified: true }, true],
+    [{ cluster: away }, { headers: bearer("ann's") }, false],
+  ];
+  for (const [options, entering, proved] of table) {
+    const gate = createAuthorizer({ ...none, ...options });
+    assert.equal(await gate({ ...asked, url: "/status", ...entering }), proved);
+  }
+});
+
+describe("the gate of a cluster", () => {
+  const wanted: Right[] = [];
+  const clusterOf = (caller: Caller | null, allowed: (right: Right) => boolean): ClusterAccess => ({
+    callerOf: async (token) => (token === "ann's" ? caller : null),
+    async allows(_caller, right) {
+      wanted.push(right);
+      return allowed(right);
+    },
+    async close() {},
+  });
+  const ann = { username: "ann" };
+
+  test("lets in who may do the same to the resources", async () => {
+    const cluster = clusterOf(ann, () => true);
+    assert.equal(await statusOf({ cluster }, { headers: bearer("ann's") }), 200);
+    assert.equal(await statusOf({ cluster }, { headers: bearer("bob's") }), 401);
+    assert.equal(await statusOf({ cluster }, { headers: { "kong-admin-token": "ann's" } }), 401);
+    assert.equal(await statusOf({ cluster }, {}), 401);
+  });
+
+  test("says what somebody may not do", async () => {
+    const cluster = clusterOf(ann, ({ verb }) => verb === "list");
+    const gate = createAuthorizer({ ...none, cluster });
+    await gate({ ...asked, headers: bearer("ann's") });
+    await assert.rejects(gate({ ...asked, method: "POST", headers: bearer("ann's") }), {
+      status: 403,
+      message: "ann may not create services.sluice.dev in the namespace home: RBAC of the cluster does not allow it",
+    });
+    await assert.rejects(gate({ ...asked, method: "DELETE", url: "/services/:entity", headers: bearer("ann's") }), {
+      message: /^ann may not delete services\.sluice\.dev in all namespaces:/,
+    });
+  });
+
+  test("lets nobody in while the cluster cannot be asked, except with the other token", async () => {
+    const cluster: ClusterAccess = {
+      callerOf: () => Promise.reject(new Error("ECONNREFUSED")),
+      allows: async () => true,
+      async close() {},
+    };
+    const gate = createAuthorizer({ ...none, cluster, token: "right" });
+    await assert.rejects(gate({ ...asked, headers: bearer("ann's") }), { name: "Unavailable" });
+    await gate({ ...asked, headers: bearer("right") });
+  });
+});

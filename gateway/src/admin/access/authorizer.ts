@@ -1,0 +1,105 @@
+/** Whether a request may be answered: who may use the listener, and by what that is proved. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import type { ClusterAccess, Right } from "@sluice/crds";
+import { Unavailable } from "../../stores/store.ts";
+import { forbidden, HttpError } from "../http/errors.ts";
+import { requiredRights } from "./rights.ts";
+
+export interface AuthorizerOptions {
+  /** Null: no token opens the listener. */
+  readonly token: string | null;
+  /** A client certificate opens it. */
+  readonly certificates: boolean;
+  /** Null: no Kubernetes token opens it. */
+  readonly cluster: ClusterAccess | null;
+  readonly homeNamespace: string;
+}
+
+export interface AuthorizationRequest {
+  readonly method: string;
+  /** The route that answers; undefined: none does. */
+  readonly url: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  /** The connection's client certificate was verified. */
+  readonly certified: boolean;
+}
+
+/**
+ * Whether the caller has proved who it is, or need not: false only where everybody is answered.
+ *
+ * @throws HttpError 401 or 403; Unavailable when the cluster cannot be asked.
+ */
+export type Authorizer = (entering: AuthorizationRequest) => Promise<boolean>;
+
+/** Whether the listener lives, for those who restart it. */
+const isPublic = ({ method, url }: AuthorizationRequest): boolean =>
+  (method === "GET" || method === "HEAD") && url === "/status";
+
+export function createAuthorizer({ token, certificates, cluster, homeNamespace }: AuthorizerOptions): Authorizer {
+  const opens = token === null ? () => false : tokenCheck(token);
+  if (token === null && !certificates && !cluster) return async () => true;
+
+  async function authenticate(entering: AuthorizationRequest): Promise<void> {
+    if (certificates && entering.certified) return;
+    const { bearer, all } = readTokens(entering.headers);
+    if (all.some(opens)) return;
+    const caller = cluster && bearer !== undefined ? await orUnavailable(cluster.callerOf(bearer)) : null;
+    if (!cluster || !caller) throw unauthorized();
+    const wanted = requiredRights(entering.method, entering.url ?? "", homeNamespace);
+    const allowed = await orUnavailable(Promise.all(wanted.map((right) => cluster.allows(caller, right))));
+    const refused = wanted.find((_right, index) => !allowed[index]);
+    if (refused)
+      throw forbidden(`${caller.username} may not ${describeRight(refused)}: RBAC of the cluster does not allow it`);
+  }
+
+  return async (entering) => {
+    if (entering.method === "OPTIONS") return false;
+    try {
+      await authenticate(entering);
+      return true;
+    } catch (error) {
+      if (isPublic(entering)) return false;
+      throw error;
+    }
+  };
+}
+
+const unauthorized = () =>
+  new HttpError(401, { message: "Unauthorized" }, { "WWW-Authenticate": 'Bearer realm="sluice-admin"' });
+
+async function orUnavailable<Answer>(asked: Promise<Answer>): Promise<Answer> {
+  try {
+    return await asked;
+  } catch (cause) {
+    throw new Unavailable(
+      "the cluster cannot be asked what the caller may do: the log of the admin listener says why",
+      {
+        cause,
+      },
+    );
+  }
+}
+
+const describeRight = ({ verb, group, resource, namespace }: Right): string =>
+  `${verb} ${resource}${group === "" ? "" : `.${group}`} in ${namespace === undefined ? "all namespaces" : `the namespace ${namespace}`}`;
+
+interface SentTokens {
+  readonly bearer: string | undefined;
+  /** The bearer token, and the one in Kong's own header. */
+  readonly all: readonly string[];
+}
+
+function readTokens(headers: IncomingHttpHeaders): SentTokens {
+  const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
+  const own = headers["kong-admin-token"];
+  return { bearer, all: [bearer, own].filter((token) => typeof token === "string") };
+}
+
+/** Hashes have one length and tell nothing by the time that comparing them takes. */
+function tokenCheck(expected: string): (given: string) => boolean {
+  const wanted = hashOf(expected);
+  return (given) => timingSafeEqual(hashOf(given), wanted);
+}
+
+const hashOf = (text: string): Buffer => createHash("sha256").update(text).digest();

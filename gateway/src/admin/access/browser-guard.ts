@@ -1,0 +1,70 @@
+/**
+ * What web pages may not do (house decision 14). Any of them can make a browser on this machine send forms to a
+ * loopback address, and one whose name is made to point at 127.0.0.1 could read the answers.
+ */
+import { isIP } from "node:net";
+
+export interface BrowserHeaders {
+  readonly method: string;
+  readonly path: string;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  /** The header Sec-Fetch-Site, which browsers send and pages cannot change. */
+  readonly fetchSite: string | undefined;
+}
+
+const readMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+/** They are answered under any name; what the status tells of nodes is left out then. */
+const publicPaths: ReadonlySet<string> = new Set(["/", "/status"]);
+
+/** Under which names the listener answers, and which pages may use it. */
+export interface BrowserPolicy {
+  /** The host that is listened on. */
+  readonly listenHost: string;
+  readonly scheme: "http" | "https";
+  readonly hosts: readonly string[];
+  readonly origins: readonly string[];
+  /** Callers send a token, which no page can make a browser send: the name does not matter. */
+  readonly anyHost: boolean;
+}
+
+/** Why the request is refused, as a sentence; undefined when it is not. */
+export function browserRefusal(
+  { method, path, host, origin, fetchSite }: BrowserHeaders,
+  doors: BrowserPolicy,
+): string | undefined {
+  const isReading = readMethods.has(method);
+  if (!(isReading && publicPaths.has(path)) && isForeignHost(host, doors)) {
+    return `this listener answers only for its own address, not for the host '${host ?? ""}'`;
+  }
+  if (isReading || (origin !== undefined && isAllowedOrigin(origin, doors.origins))) return undefined;
+  if (fetchSite === "cross-site") return "writes that another web site makes a browser send are refused";
+  if (origin !== undefined && !isSameOrigin(origin, host, doors))
+    return `writes from the origin '${origin}' are refused`;
+  return undefined;
+}
+
+/** Whether the name is one that a page could have made to point at this machine. */
+export const isForeignHost = (host: string | undefined, doors: BrowserPolicy): boolean =>
+  !doors.anyHost && !isOwnHost(host, doors);
+
+export const isAllowedOrigin = (origin: string, origins: readonly string[]): boolean =>
+  origins.some((one) => one.toLowerCase() === origin.toLowerCase());
+
+/** An address that others reach is asked for by its number too: no page has such a name. */
+function isOwnHost(host: string | undefined, { listenHost: own, hosts }: BrowserPolicy): boolean {
+  const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([^:]*))(?::\d+)?$/.exec(host ?? "") ?? [];
+  const name = (bracketed ?? plain ?? "").toLowerCase();
+  if (name === "" || isLoopback(name)) return name !== "";
+  if (isIP(name) !== 0 && !isLoopback(own.toLowerCase())) return true;
+  return [own, ...hosts].some((one) => one.toLowerCase() === name);
+}
+
+const isSameOrigin = (origin: string, host: string | undefined, { scheme }: BrowserPolicy): boolean =>
+  host !== undefined && origin.toLowerCase() === `${scheme}://${host.toLowerCase()}`;
+
+/** Names and addresses that only this machine reaches. */
+export function isLoopback(host: string): boolean {
+  if (host === "localhost" || host === "::1") return true;
+  return isIP(host) === 4 && host.startsWith("127.");
+}

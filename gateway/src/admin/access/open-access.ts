@@ -1,0 +1,113 @@
+/** What the settings say of who may use the listener, made ready at the start. */
+import { readFile } from "node:fs/promises";
+import { createSecureContext } from "node:tls";
+import type { ClusterAccess, Log } from "@sluice/crds";
+import type { AccessSettings } from "../../settings/access.ts";
+import { type AdminSettings, adminSettings as names } from "../../settings/admin.ts";
+import { SettingsError } from "../../settings/error.ts";
+import { type Authorizer, createAuthorizer } from "./authorizer.ts";
+import { isLoopback } from "./browser-guard.ts";
+
+export interface AdminAccess {
+  readonly authorize: Authorizer;
+  /** Null: plain HTTP. */
+  readonly tls: AdminTls | null;
+  /** Whoever gets in has sent a token: no web page can make a browser do that. */
+  readonly requiresToken: boolean;
+  close(): Promise<void>;
+}
+
+export interface AdminTls {
+  readonly cert: string;
+  readonly key: string;
+  /** With it clients are asked for certificates, and each request looks whether theirs was verified. */
+  readonly ca?: string;
+}
+
+type AccessOptions = Pick<AdminSettings, keyof AccessSettings | "listen" | "store" | "homeNamespace">;
+
+/** @throws SettingsError when others could reach the listener unasked, or settings contradict each other. */
+export async function openAccess(settings: AccessOptions, log: Log): Promise<AdminAccess> {
+  const fault = faultIn(settings);
+  if (fault !== undefined) throw new SettingsError(fault);
+  const { token, kubernetes, listen } = settings;
+  const tls = await readTls(settings);
+  const certificates = settings.tlsAuthority !== null;
+  if (isReachable(settings)) {
+    if (settings.access === "anyone")
+      log.warn({ listen }, "whoever reaches the admin listener may use it, as it was set");
+    else if (!tls) log.warn({ listen }, "tokens travel to the admin listener in clear: no TLS is set");
+  }
+  const cluster = kubernetes ? await openCluster() : null;
+  const gate = createAuthorizer({ token, certificates, cluster, homeNamespace: settings.homeNamespace });
+  const provesByToken = (token !== null || kubernetes) && !certificates;
+  return { authorize: gate, tls, requiresToken: provesByToken, close: async () => cluster?.close() };
+}
+
+/** Characters of a token that may be asked for over a network. */
+const MIN_TOKEN = 16;
+
+const isReachable = ({ listen }: AccessOptions): boolean => !isLoopback(listen.host.toLowerCase());
+
+const formatAddress = ({ host, port }: AccessOptions["listen"]): string =>
+  `${host.includes(":") ? `[${host}]` : host}:${port}`;
+
+function faultIn(settings: AccessOptions): string | undefined {
+  const { token, tlsAuthority, kubernetes, access, listen, store, origins } = settings;
+  const proofs = [names.token, names.tlsAuthority, names.kubernetes].map(({ variable }) => variable).join(", ");
+  const isProof = token !== null || tlsAuthority !== null || kubernetes;
+  if (access === "anyone" && isProof) {
+    return `${names.access.variable}=anyone contradicts ${proofs}: nobody would look at what callers prove`;
+  }
+  if (access === "proven" && !isProof && isReachable(settings)) {
+    return (
+      `${names.listen.variable} is ${formatAddress(listen)}, which other machines may reach, and nothing is set ` +
+      `by which callers prove who they are: set one of ${proofs}, or ${names.access.variable}=anyone; or listen on ` +
+      "127.0.0.1:8001"
+    );
+  }
+  if (token !== null && token.length < MIN_TOKEN && isReachable(settings)) {
+    return `${names.token.variable} is shorter than ${MIN_TOKEN} characters, which others could guess: such a token opens a loopback address only`;
+  }
+  if (kubernetes && store !== "cluster") {
+    return `${names.kubernetes.variable} needs ${names.store.variable}=cluster: RBAC knows custom resources only`;
+  }
+  const odd = origins.find((origin) => !isOrigin(origin));
+  if (odd === undefined) return undefined;
+  return `${names.origins.variable}: '${odd}' is no origin: scheme, host and port if any, such as https://console.example.com`;
+}
+
+/** As browsers write it: nothing else would ever be equal to what they send. */
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text.toLowerCase();
+}
+
+async function readTls({ tlsCert, tlsKey, tlsAuthority }: AccessOptions): Promise<AdminTls | null> {
+  if (tlsCert === null && tlsKey === null && tlsAuthority === null) return null;
+  if (tlsCert === null || tlsKey === null) {
+    const both = `${names.tlsCert.variable} and ${names.tlsKey.variable}`;
+    throw new SettingsError(
+      tlsAuthority === null ? `${both} belong together: set both` : `${names.tlsAuthority.variable} needs ${both}`,
+    );
+  }
+  const [cert, key] = await Promise.all([readFile(tlsCert, "utf8"), readFile(tlsKey, "utf8")]);
+  const tls = { cert, key, ...(tlsAuthority !== null && { ca: await readFile(tlsAuthority, "utf8") }) };
+  const used = [names.tlsCert, names.tlsKey, ...(tlsAuthority === null ? [] : [names.tlsAuthority])];
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    const variables = used.map(({ variable }) => variable).join(", ");
+    throw new SettingsError(`${variables} cannot be used together: ${(error as Error).message}`);
+  }
+  return tls;
+}
+
+// A listener without it needs no Kubernetes client.
+async function openCluster(): Promise<ClusterAccess> {
+  const { createClusterAccess, KubeconfigError } = await import("@sluice/crds");
+  try {
+    return createClusterAccess();
+  } catch (error) {
+    throw error instanceof KubeconfigError ? new SettingsError(error.message) : error;
+  }
+}

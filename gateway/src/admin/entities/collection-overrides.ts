@@ -1,0 +1,105 @@
+/** Operations of single collections that differ from the general ones. */
+import { randomInt, randomUUID } from "node:crypto";
+import {
+  type Collection,
+  type Credential,
+  type Entity,
+  type Plugin,
+  type Service,
+  withDeprecated,
+} from "@sluice/model";
+import type { RawMembers } from "../http/decode-body.ts";
+import { badRequest } from "../http/errors.ts";
+import { unstorableReason } from "../http/unstorable-text.ts";
+import { certificates } from "./certificates.ts";
+import type { EntityOperations, PrepareOptions } from "./operations/index.ts";
+import { presentAll } from "./operations/read.ts";
+import { resolveUrl } from "./resolve-url.ts";
+
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const KEY_LENGTH = 32;
+
+const randomKey = (): string => Array.from({ length: KEY_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
+
+const now = (): number => Math.floor(Date.now() / 1000);
+
+/** Credentials: a missing key is generated, and `ttl` is counted from now. */
+const credentials = (): Partial<EntityOperations> => ({
+  prepare: (raw, how) => withLife(how.isPartial ? raw : withKey(raw, how), how.before),
+
+  /** The seconds that are left; no member when the key does not end. */
+  async present(entity) {
+    const { ttl, ...members } = entity as Credential;
+    if (ttl === null) return members;
+    return { ...members, ttl: Math.max(0, members.created_at + ttl - now()) };
+  },
+});
+
+/** The id never follows from the key: ids stand in headers and logs. */
+const withKey = (raw: RawMembers, { before }: PrepareOptions): RawMembers => ({
+  ...raw,
+  key: raw.key ?? randomKey(),
+  id: raw.id ?? before?.id ?? randomUUID(),
+});
+
+/** Clients count the seconds from now, entities from when they were made. */
+function withLife(raw: RawMembers, before: Entity | null): RawMembers {
+  if (typeof raw.ttl !== "number") return raw;
+  if (!before) return { ...raw, created_at: now() };
+  return { ...raw, created_at: before.created_at, ttl: raw.ttl + now() - before.created_at };
+}
+
+/** Consumers can also be looked up by their id in another system: `?custom_id=`. */
+const consumers = (derived: EntityOperations): Partial<EntityOperations> => ({
+  async list(call) {
+    const value = call.query.get("custom_id");
+    if (value === null) return derived.list(call);
+    if (value === "" || unstorableReason(value) !== undefined) throw badRequest("custom_id must be an unempty string");
+    const found = await call.store.find("consumers", { member: "custom_id", value });
+    const data = await presentAll(derived, found ? [found] : [], call.store);
+    return { status: 200, body: { data, next: null } };
+  },
+});
+
+/** Kong's clients compare what they sent with the answer, and files that were dumped from Kong have both spellings. */
+const plugins = (): Partial<EntityOperations> => ({
+  async present(entity) {
+    const { config, ...members } = entity as Plugin;
+    return { ...members, config: withDeprecated(members.name, config) };
+  },
+});
+
+/**
+ * Kong's clients replace a whole service and know nothing of `upstream_headers`: one that does not name the member
+ * leaves it as it is. Null and [] take the headers away.
+ */
+const services = ({ prepare }: EntityOperations): Partial<EntityOperations> => ({
+  prepare(raw, how) {
+    const prepared = prepare(raw, how);
+    const before = how.before as Service | null;
+    if (how.isPartial || !before || Object.hasOwn(prepared, "upstream_headers")) return prepared;
+    return { ...prepared, upstream_headers: before.upstream_headers };
+  },
+});
+
+/** As in Kong, PUT merges into an existing target, and creates a missing one. */
+const targets = (derived: EntityOperations): Partial<EntityOperations> => ({
+  async upsert(call) {
+    const { entity, hasOtherParent: foreign } = await resolveUrl(call);
+    return entity && !foreign && call.preconditions.noneMatch === undefined
+      ? derived.change(call)
+      : derived.upsert(call);
+  },
+});
+
+/** By collection: replaces members of the general operations. */
+export const collectionOverrides: Partial<
+  Record<Collection, (derived: EntityOperations) => Partial<EntityOperations>>
+> = {
+  certificates,
+  consumers,
+  keyauth_credentials: credentials,
+  plugins,
+  services,
+  targets,
+};

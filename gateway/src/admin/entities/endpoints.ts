@@ -1,0 +1,74 @@
+/** The URLs of the admin API, derived from the table of entities (kong-contract 1.1). */
+import { type Collection, collections, entities, nestedLists, references } from "@sluice/model";
+
+/** With the parameters `:entity` (the entity, the parent or the holder) and `:child`. */
+export type Endpoint = ListEndpoint | EntityEndpoint | ReferenceEndpoint;
+
+/** Entities of a collection, all or those of a parent. */
+export interface ListEndpoint {
+  readonly kind: "list";
+  readonly url: string;
+  readonly collection: Collection;
+  readonly parent?: ParentReference;
+}
+
+/** One entity. */
+export interface EntityEndpoint {
+  readonly kind: "one";
+  readonly url: string;
+  readonly collection: Collection;
+  readonly parent?: ParentReference;
+}
+
+/** The entity that another one refers to: `/routes/:entity/service`. */
+export interface ReferenceEndpoint {
+  readonly kind: "foreign";
+  readonly url: string;
+  readonly collection: Collection;
+  readonly holder: { readonly collection: Collection; readonly member: string };
+}
+
+/** What entities of the collection refer to by `member`. */
+export interface ParentReference {
+  readonly collection: Collection;
+  readonly member: string;
+}
+
+/** Where a collection's URLs differ from its name. */
+const segments: Partial<Record<Collection, { readonly top: string; readonly nested: string }>> = {
+  keyauth_credentials: { top: "key-auths", nested: "key-auth" },
+};
+
+export const topSegment = (collection: Collection): string => segments[collection]?.top ?? collection;
+const nestedSegment = (collection: Collection): string => segments[collection]?.nested ?? collection;
+
+/** Kong has none: certificates are found by server name as `/certificates/:entity`. */
+const withoutForeign: ReadonlySet<Collection> = new Set(["snis"]);
+
+export const endpoints: readonly Endpoint[] = collections.flatMap((collection): readonly Endpoint[] => {
+  const top = `/${topSegment(collection)}`;
+  const nested = nestedLists[collection].flatMap(({ child, member }): readonly Endpoint[] => {
+    const url = `${top}/:entity/${nestedSegment(child)}`;
+    const parent = { collection, member };
+    return [
+      { kind: "list", url, collection: child, parent },
+      { kind: "one", url: `${url}/:child`, collection: child, parent },
+    ];
+  });
+  // Unique within a parent only: a name alone says nothing.
+  if (entities[collection].within !== undefined) return nested;
+  const foreign = references[collection].map(
+    ({ member, to }): ReferenceEndpoint => ({
+      kind: "foreign",
+      url: `${top}/:entity/${member}`,
+      collection: to,
+      holder: { collection, member },
+    }),
+  );
+  return [
+    { kind: "list", url: top, collection },
+    { kind: "one", url: `${top}/:entity`, collection },
+    ...nested,
+    ...(withoutForeign.has(collection) ? [] : foreign),
+  ];
+});

@@ -1,0 +1,35 @@
+/** DELETE: what is not there is gone at the top, and not found below a parent (kong-contract 1.1). */
+import { etagOf } from "../../../stores/etag.ts";
+import { methodNotAllowed, notFound } from "../../http/errors.ts";
+import { requirePreconditions } from "../../http/preconditions.ts";
+import type { EntityRequest, PreparedWrite } from "../../requests.ts";
+import { lookupForSegment, resolveUrl } from "../resolve-url.ts";
+import type { EntityOperations } from "./index.ts";
+import { memberOf, tagOf } from "./upsert.ts";
+
+export async function remove(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
+  const { endpoint, preconditions: conditions, store, params } = call;
+  const { collection } = endpoint;
+  const isConditional = conditions.match !== undefined || conditions.noneMatch !== undefined;
+  // Looked for only when it matters: what is too faulty to be found can be removed all the same.
+  if (endpoint.kind === "one" && !endpoint.parent && !isConditional) {
+    const by = await lookupForSegment(store, collection, params.entity ?? "");
+    return removal({ op: "remove", collection, by }, memberOf(by));
+  }
+  const { entity, hasOtherParent: foreign, by } = await resolveUrl(call);
+  if (endpoint.kind === "foreign") throw entity ? methodNotAllowed() : notFound();
+  if (endpoint.parent && (!entity || foreign)) throw notFound();
+  await requirePreconditions(conditions, () => entity && tagOf(operations, call, entity));
+  const etag = isConditional && entity ? { etag: etagOf(entity) } : {};
+  return removal({ op: "remove", collection, by: entity ? { id: entity.id } : by, ...etag }, memberOf(by));
+}
+
+const removal = (
+  write: Extract<PreparedWrite["writes"][number], { op: "remove" }>,
+  by: string | undefined,
+): PreparedWrite => ({
+  writes: [write],
+  respond: async () => ({ status: 204 }),
+  attempt: { verb: "remove", collection: write.collection, by },
+  isRetryable: async ({ kind }) => kind === "changed",
+});

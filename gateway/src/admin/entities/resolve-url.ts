@@ -1,0 +1,120 @@
+/** Where a URL leads: to an entity, or to the place where there would be one. */
+import { randomUUID } from "node:crypto";
+import { type Collection, checkEntity, type Entity, entities, type Sni } from "@sluice/model";
+import type { Lookup, Referring } from "../../stores/store.ts";
+import type { RawMembers } from "../http/decode-body.ts";
+import { invalidUnique, notFound, serverNameNotFound } from "../http/errors.ts";
+import { unstorableReason } from "../http/unstorable-text.ts";
+import type { EntityReader, EntityRequest } from "../requests.ts";
+import type { Endpoint, ReferenceEndpoint } from "./endpoints.ts";
+
+export interface UrlTarget {
+  readonly entity: Entity | null;
+  /** What the URL says of the entity: its id or its name, and its parent. */
+  readonly members: RawMembers;
+  readonly by: Lookup;
+  /** The entity is not the parent's that the URL names. */
+  readonly hasOtherParent: boolean;
+  /** Who shall refer to the entity once there is one. */
+  readonly holder?: { readonly collection: Collection; readonly member: string; readonly entity: Entity };
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export const isId = (segment: string): boolean => UUID.test(segment);
+
+/**
+ * A segment that is no UUID is looked up by the collection's naming member; a certificate by a server name.
+ *
+ * @throws HttpError 400 when nothing can have such a name; 404 when no certificate has such a server name.
+ */
+export async function lookupForSegment(store: EntityReader, collection: Collection, segment: string): Promise<Lookup> {
+  if (isId(segment)) return { id: segment.toLowerCase() };
+  if (collection === "certificates") {
+    const sni = await findServerName(store, segment);
+    if (!sni?.certificate) throw serverNameNotFound();
+    return { id: sni.certificate.id };
+  }
+  return nameLookup(collection, segment);
+}
+
+/** @throws HttpError 400 when it is none. */
+export const findServerName = (store: EntityReader, name: string): Promise<Sni | null> =>
+  store.find("snis", nameLookup("snis", name));
+
+/** @throws HttpError 400. */
+function nameLookup(collection: Collection, name: string): Lookup {
+  const { key, within } = entities[collection];
+  const member = key ?? "id";
+  const unkeepable = unstorableReason(name);
+  if (unkeepable !== undefined) throw invalidUnique(member, unkeepable);
+  const faults = within === undefined ? (checkEntity(collection, { [member]: name }).violations ?? []) : [];
+  const fault = faults.find(({ path }) => path.length === 1 && path[0] === member);
+  if (fault) throw invalidUnique(member, fault.message);
+  return { member, value: name };
+}
+
+/** The parent that the URL names, as the reference that the entities below it have. @throws HttpError 404. */
+export async function resolveParent(call: EntityRequest): Promise<Referring | undefined> {
+  const { store, endpoint, params } = call;
+  if (endpoint.kind === "foreign" || !endpoint.parent) return undefined;
+  const { collection, member } = endpoint.parent;
+  const found: Entity | null = await store.find(
+    collection,
+    await lookupForSegment(store, collection, params.entity ?? ""),
+  );
+  if (!found) throw notFound();
+  return { member, id: found.id };
+}
+
+/** @throws HttpError 404 when the parent or the holder is not there. */
+export const resolveUrl = (call: EntityRequest): Promise<UrlTarget> =>
+  call.endpoint.kind === "foreign" ? resolveReferenceUrl(call, call.endpoint) : resolveEntityUrl(call, call.endpoint);
+
+async function resolveEntityUrl(
+  call: EntityRequest,
+  { collection }: Exclude<Endpoint, ReferenceEndpoint>,
+): Promise<UrlTarget> {
+  const { store, params } = call;
+  const parent = await resolveParent(call);
+  const lookup = await lookupForSegment(store, collection, (parent ? params.child : params.entity) ?? "");
+  const within = parent && entities[collection].within === parent.member && !("id" in lookup) ? { within: parent } : {};
+  const by = { ...lookup, ...within };
+  const entity: Entity | null = await store.find(collection, by);
+  const says = {
+    ...("id" in lookup ? { id: lookup.id } : { [lookup.member]: lookup.value }),
+    ...(parent && { [parent.member]: { id: parent.id } }),
+  };
+  return {
+    entity,
+    members: says,
+    by,
+    hasOtherParent: entity !== null && parent !== undefined && referencedId(entity, parent.member) !== parent.id,
+  };
+}
+
+async function resolveReferenceUrl(
+  { store, params }: EntityRequest,
+  { collection, holder }: ReferenceEndpoint,
+): Promise<UrlTarget> {
+  const found: Entity | null = await store.find(
+    holder.collection,
+    await lookupForSegment(store, holder.collection, params.entity ?? ""),
+  );
+  if (!found) throw notFound();
+  const id = referencedId(found, holder.member);
+  if (id === undefined) {
+    return {
+      entity: null,
+      members: {},
+      by: { id: randomUUID() },
+      hasOtherParent: false,
+      holder: { ...holder, entity: found },
+    };
+  }
+  return { entity: await store.find(collection, { id }), members: { id }, by: { id }, hasOtherParent: false };
+}
+
+/** The id that a member refers to. */
+export const referencedId = (entity: Entity, member: string): string | undefined =>
+  (entity as unknown as Readonly<Record<string, { readonly id: string } | null>>)[member]?.id;

@@ -1,0 +1,96 @@
+/** Which operation answers which method of an endpoint. */
+import { type Collection, collections } from "@sluice/model";
+import type { Store } from "../../stores/store.ts";
+import { parseBooleanOption } from "../http/boolean-option.ts";
+import { decodeBody } from "../http/decode-body.ts";
+import { readPreconditions } from "../http/preconditions.ts";
+import { planOfWrites } from "../plan/index.ts";
+import type { AdminRequest, AdminResponse, EntityReader, EntityRequest, PreparedWrite } from "../requests.ts";
+import { performWrites } from "../writes/perform-writes.ts";
+import type { WarningHeaders } from "../writes/warnings.ts";
+import { collectionOverrides } from "./collection-overrides.ts";
+import { type Endpoint, endpoints } from "./endpoints.ts";
+import { deriveOperations, type EntityOperations } from "./operations/index.ts";
+
+export const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
+export type Method = (typeof METHODS)[number];
+
+/** A method without a handler is answered 405; HEAD is GET, and OPTIONS is the same everywhere. */
+export type MethodHandlers = Partial<Record<Method, (received: AdminRequest) => Promise<AdminResponse>>>;
+
+/** An URL of the admin listener; parameters as in `/services/:entity`. */
+export interface AdminRoute {
+  readonly url: string;
+  readonly handlers: MethodHandlers;
+}
+
+export const operations = Object.fromEntries(
+  collections.map((collection) => [collection, deriveOperations(collectionOverrides[collection])]),
+) as Record<Collection, EntityOperations>;
+
+type ReadHandler = (call: EntityRequest) => Promise<AdminResponse>;
+export type WriteHandler = (call: EntityRequest) => Promise<PreparedWrite>;
+
+export function writeHandlersOf({ kind, collection }: Endpoint): Partial<Record<Method, WriteHandler>> {
+  const { create, upsert, change, remove } = operations[collection];
+  return kind === "list" ? { POST: create } : { PUT: upsert, PATCH: change, DELETE: remove };
+}
+
+const readHandlerOf = ({ kind, collection }: Endpoint): ReadHandler =>
+  operations[collection][kind === "list" ? "list" : "show"];
+
+export interface EntityRouteOptions {
+  readonly store: Store;
+  readonly warnings: WarningHeaders;
+}
+
+/** The URLs of all collections. */
+export const entityRoutes = (options: EntityRouteOptions): readonly AdminRoute[] =>
+  endpoints.map((endpoint) => {
+    const { store } = options;
+    const read = readHandlerOf(endpoint);
+    const writes = Object.entries(writeHandlersOf(endpoint)).map(([method, write]) => [
+      method,
+      (received: AdminRequest) => answerWrite(options, endpoint, { write, received }),
+    ]);
+    const GET = (received: AdminRequest) => read(callOf(received, { endpoint, store, taken: new Set() }));
+    return { url: endpoint.url, handlers: { GET, ...Object.fromEntries(writes) } };
+  });
+
+async function answerWrite(
+  { store, warnings }: EntityRouteOptions,
+  endpoint: Endpoint,
+  { write, received }: { readonly write: WriteHandler; readonly received: AdminRequest },
+): Promise<AdminResponse> {
+  const plan = parseBooleanOption("dry_run", received.query.get("dry_run"));
+  const force = parseBooleanOption("force", received.query.get("force"));
+  const workOut = async (taken: ReadonlySet<string>) => [await write(callOf(received, { endpoint, store, taken }))];
+  const { steps, effects, programmed } = await performWrites(store, workOut, { plan, force });
+  const headers = await warnings(effects.flat());
+  if (plan) return { status: 200, headers, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
+  const [[step], [own = []]] = [steps, effects];
+  const answer: AdminResponse = (await step?.respond(own)) ?? { status: 204 };
+  return { ...answer, headers: { ...answer.headers, ...headers }, ...(programmed && { programmed }) };
+}
+
+interface CallOptions {
+  readonly endpoint: Endpoint;
+  readonly store: EntityReader;
+  readonly taken: ReadonlySet<string>;
+}
+
+function callOf(received: AdminRequest, { endpoint, store, taken }: CallOptions): EntityRequest {
+  const { params, path, query, headers, bytes } = received;
+  const body = { contentType: headers["content-type"], bytes };
+  return {
+    store,
+    endpoint,
+    params,
+    path,
+    query,
+    body: (hint) => decodeBody(body, endpoint.collection, hint),
+    preconditions: readPreconditions(headers),
+    takenIds: taken,
+    extraViolations: [],
+  };
+}

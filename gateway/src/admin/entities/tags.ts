@@ -1,0 +1,96 @@
+/** GET /tags and /tags/:tag: which entity has which tag (kong-contract 1.2). */
+import { type Collection, checkEntity, collections, type Entity } from "@sluice/model";
+import { invalidOffset, invalidUnique } from "../http/errors.ts";
+import { decodeOffset, encodeOffset, rangeOf } from "../http/paging.ts";
+import type { AdminRequest, AdminResponse, EntityReader } from "../requests.ts";
+import type { AdminRoute } from "./routes.ts";
+
+export const tagRoutes = (store: EntityReader): readonly AdminRoute[] => [
+  { url: "/tags", handlers: { GET: (received) => answer(store, received) } },
+  { url: "/tags/:tag", handlers: { GET: (received) => answer(store, received, received.params.tag) } },
+];
+
+interface Tagged {
+  readonly tag: string;
+  readonly entity_name: Collection;
+  readonly entity_id: string;
+}
+
+/** Where a page ends: inside an entity, when it has several tags. */
+interface TagPosition {
+  readonly collection: Collection;
+  readonly id: string;
+  readonly tag: string;
+}
+
+async function answer(store: EntityReader, { path, query }: AdminRequest, tag?: string): Promise<AdminResponse> {
+  if (tag !== undefined) demandTag(tag);
+  const { size, offset } = rangeOf(query);
+  const from = offset === null ? undefined : readPlace(offset);
+  const data: Tagged[] = [];
+  for await (const tagged of allAfter(store, from, tag)) {
+    if (data.push(tagged) > size) break;
+  }
+  if (data.length <= size) return { status: 200, body: { data, next: null } };
+  data.pop();
+  const { entity_name: collection, entity_id: id, tag: last } = data.at(-1) as Tagged;
+  const next = encodeOffset({ collection, id, tag: last });
+  const asked = query.has("size") ? `&size=${size}` : "";
+  return { status: 200, body: { data, next: `${path}?offset=${encodeURIComponent(next)}${asked}`, offset: next } };
+}
+
+/** @throws HttpError 400. */
+function demandTag(tag: string): void {
+  const fault = checkEntity("consumers", { username: "x", tags: [tag] }).violations?.[0];
+  if (fault) throw invalidUnique("tag", fault.message);
+}
+
+/** By collection, by id, by tag: an order that writes in between do not disturb. */
+async function* allAfter(
+  store: EntityReader,
+  from: TagPosition | undefined,
+  tag: string | undefined,
+): AsyncGenerator<Tagged> {
+  const start = from ? collections.indexOf(from.collection) : 0;
+  for (const collection of collections.slice(start)) {
+    const within = from?.collection === collection ? from : undefined;
+    for await (const entity of entitiesFrom(store, collection, { from: within?.id, tag })) {
+      for (const one of [...(entity.tags ?? [])].sort()) {
+        if (tag !== undefined && one !== tag) continue;
+        if (within?.id === entity.id && one <= within.tag) continue;
+        yield { tag: one, entity_name: collection, entity_id: entity.id };
+      }
+    }
+  }
+}
+
+/** The entity of that id too: not all of its tags may have been told. */
+async function* entitiesFrom(
+  store: EntityReader,
+  collection: Collection,
+  { from, tag }: { readonly from: string | undefined; readonly tag: string | undefined },
+): AsyncGenerator<Entity> {
+  const first: Entity | null = from === undefined ? null : await store.find(collection, { id: from });
+  if (first) yield first;
+  const tags = tag === undefined ? {} : ({ tags: { tags: [tag], match: "every" } } as const);
+  for (let after = from; ; ) {
+    const { entities, more } = await store.list(collection, {
+      size: 1000,
+      ...tags,
+      ...(after !== undefined && { after }),
+    });
+    yield* entities;
+    after = entities.at(-1)?.id;
+    if (!more) return;
+  }
+}
+
+/** @throws HttpError 400. */
+function readPlace(offset: string): TagPosition {
+  const { collection, id, tag } = decodeOffset(offset);
+  const known = collections.find((name) => name === collection);
+  if (known && typeof id === "string" && /^[0-9a-f-]{36}$/.test(id) && typeof tag === "string") {
+    return { collection: known, id, tag };
+  }
+  throw invalidOffset(offset, "bad value");
+}

@@ -1,0 +1,137 @@
+/** Health of an upstream's targets, as the nodes see it (kong-contract 1.4). */
+import type { Entity, Target, Upstream } from "@sluice/model";
+import type { Fleet } from "../../stores/open.ts";
+import { badRequest, notFound } from "../http/errors.ts";
+import { pageOf, writeOffset } from "../http/paging.ts";
+import type { AdminRequest, AdminResponse, EntityReader } from "../requests.ts";
+import { isId, lookupForSegment } from "./resolve-url.ts";
+import type { AdminRoute, MethodHandlers } from "./routes.ts";
+
+export interface HealthChange {
+  readonly upstream: Upstream;
+  readonly target: Target;
+  /** One of the target's addresses (`10.0.0.1:80`); undefined: all. */
+  readonly address: string | undefined;
+  readonly healthy: boolean;
+}
+
+/** Tells the node of this process; answers what is wrong, undefined when it is done. */
+export type SetHealth = (change: HealthChange) => Promise<string | undefined>;
+
+export interface HealthOptions {
+  readonly store: EntityReader;
+  readonly fleet: Pick<Fleet, "nodes">;
+  /** Of this process. */
+  readonly node: string;
+  /** Absent: no node runs in this process. */
+  readonly setHealth?: SetHealth;
+}
+
+const PARAMS = "/upstreams/:entity/targets/:child";
+
+export function healthRoutes(options: HealthOptions): readonly AdminRoute[] {
+  const put = (healthy: boolean): MethodHandlers => ({ PUT: (received) => setTarget(options, received, healthy) });
+  const all = { GET: (received: AdminRequest) => listTargets(options, received) };
+  return [
+    { url: "/upstreams/:entity/health", handlers: { GET: (received) => answerHealth(options, received) } },
+    { url: "/upstreams/:entity/targets/all", handlers: all },
+    { url: `${PARAMS}/healthy`, handlers: put(true) },
+    { url: `${PARAMS}/unhealthy`, handlers: put(false) },
+    { url: `${PARAMS}/:address/healthy`, handlers: put(true) },
+    { url: `${PARAMS}/:address/unhealthy`, handlers: put(false) },
+  ];
+}
+
+/** As `/upstreams/:entity/targets`: those of weight 0 stand there too. */
+async function listTargets({ store }: HealthOptions, received: AdminRequest): Promise<AdminResponse> {
+  const { targets, next } = await targetsOf(store, received);
+  return { status: 200, body: { data: targets, ...next } };
+}
+
+async function upstreamOf(store: EntityReader, segment = ""): Promise<Upstream> {
+  const found = await store.find("upstreams", await lookupForSegment(store, "upstreams", segment));
+  if (!found) throw notFound();
+  return found;
+}
+
+async function targetsOf(store: EntityReader, { params, query, path }: AdminRequest) {
+  const upstream = await upstreamOf(store, params.entity);
+  const where = { member: "upstream", id: upstream.id };
+  const { entities: targets, more } = await store.list("targets", { ...pageOf(query), where });
+  const last: Entity | undefined = targets.at(-1);
+  if (!more || !last) return { upstream, targets, next: { next: null } };
+  const offset = writeOffset(last.id);
+  return { upstream, targets, next: { next: `${path}?offset=${encodeURIComponent(offset)}`, offset } };
+}
+
+/** What a node's status listener tells of a target at `GET /upstreams/health`. */
+interface TargetHealth {
+  readonly health: string;
+  readonly addresses: readonly object[];
+}
+
+type NodeHealth = Readonly<Record<string, Readonly<Record<string, TargetHealth>>>>;
+
+/** The first that any node tells is the target's: one node that cannot reach it is worth knowing. */
+const WORST_FIRST = ["DNS_ERROR", "UNHEALTHY", "HEALTHY", "HEALTHCHECKS_OFF"];
+
+async function answerHealth({ store, fleet, node }: HealthOptions, received: AdminRequest): Promise<AdminResponse> {
+  const { upstream, targets, next } = await targetsOf(store, received);
+  const told = await askNodes(await fleet.nodes());
+  const of = (target: Target) => told.flatMap(({ body }) => body[upstream.id]?.[target.id] ?? []);
+  if (received.query.get("balancer_health") === "1") {
+    const each = targets.map((target) => worstOf(of(target)));
+    const health = ["HEALTHY", "UNHEALTHY", "DNS_ERROR"].find((word) => each.includes(word)) ?? "HEALTHCHECKS_OFF";
+    return { status: 200, body: { data: { id: upstream.id, health }, next: null, node_id: node } };
+  }
+  const data = targets.map((target) => {
+    const [first] = of(target);
+    // Where no node tells anything, neither is it said here.
+    return first ? { ...target, health: worstOf(of(target)), data: { addresses: first.addresses } } : target;
+  });
+  return { status: 200, body: { data, ...next, node_id: node } };
+}
+
+const worstOf = (told: readonly TargetHealth[]): string | undefined =>
+  WORST_FIRST.find((word) => told.some(({ health }) => health === word));
+
+const TIMEOUT = 2000;
+
+/** Nodes that do not answer are left out. */
+async function askNodes(nodes: readonly { readonly status: string | null }[]) {
+  const answers = await Promise.all(nodes.map(({ status }) => (status === null ? undefined : ask(status))));
+  return answers.filter((answer) => answer !== undefined);
+}
+
+async function ask(status: string): Promise<{ readonly body: NodeHealth } | undefined> {
+  try {
+    const url = new URL("/upstreams/health", status);
+    const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT) });
+    const body: unknown = response.ok ? await response.json() : undefined;
+    return typeof body === "object" && body !== null ? { body: body as NodeHealth } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function setTarget(
+  { store, setHealth }: HealthOptions,
+  { params }: AdminRequest,
+  healthy: boolean,
+): Promise<AdminResponse> {
+  const upstream = await upstreamOf(store, params.entity);
+  const segment = params.child ?? "";
+  const within = { member: "upstream", id: upstream.id };
+  const by = isId(segment) ? { id: segment.toLowerCase() } : { member: "target", value: segment, within };
+  const target = await store.find("targets", by);
+  if (target?.upstream?.id !== upstream.id) throw notFound();
+  if (!setHealth) {
+    throw badRequest(
+      "no node runs in this process, so nobody here can be told how a target is: health is set by a node's own " +
+        "checks, or where sluice start runs node and admin listener in one process",
+    );
+  }
+  const fault = await setHealth({ upstream, target, address: params.address, healthy });
+  if (fault !== undefined) throw badRequest(fault);
+  return { status: 204 };
+}

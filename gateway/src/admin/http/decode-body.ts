@@ -1,0 +1,87 @@
+/** Request bodies as plain data that nobody has checked yet (kong-contract 1.3). */
+import { type Collection, decodeForm, type FormParts } from "@sluice/model";
+import { badRequest, invalidEntity, unparsable, unsupportedType } from "./errors.ts";
+import { readMultipart } from "./multipart-form.ts";
+import { type JsonLimits, type JsonResult, readJson } from "./read-json.ts";
+import { unstorableTexts } from "./unstorable-text.ts";
+
+export type RawMembers = Readonly<Record<string, unknown>>;
+
+export interface ReceivedBody {
+  readonly contentType: string | undefined;
+  readonly bytes: Buffer | undefined;
+}
+
+/** Deeper and larger than any entity: every value may be a fault, and all faults are told. */
+const ENTITY_LIMITS: JsonLimits = { depth: 64, values: 10_000 };
+
+/**
+ * `plugin` is whose config a form changes when it does not say so.
+ *
+ * @throws HttpError 400 or 415.
+ */
+export function decodeBody(
+  { contentType, bytes = Buffer.alloc(0) }: ReceivedBody,
+  collection: Collection,
+  hint: { readonly plugin?: string } = {},
+): RawMembers {
+  const type = mediaTypeOf(contentType);
+  if (type === undefined && bytes.length === 0) return {};
+  if (type === "application/json") return parseJson(bytes);
+  const form = decodeForm(readForm(type, { contentType, bytes }), collection, hint);
+  if (form.violations) throw invalidEntity(form.violations);
+  return requireStorable(form.value);
+}
+
+export const mediaTypeOf = (contentType: string | undefined): string | undefined =>
+  contentType?.split(";")[0]?.trim().toLowerCase();
+
+export function readForm(type: string | undefined, { contentType = "", bytes = Buffer.alloc(0) }: ReceivedBody) {
+  if (type === "multipart/form-data") {
+    if (bytes.length === 0) return "";
+    const parts: FormParts | undefined = readMultipart(contentType, bytes);
+    if (!parts) throw badRequest("the body is not a form of the type multipart/form-data in UTF-8");
+    return parts;
+  }
+  if (type !== "application/x-www-form-urlencoded") throw unsupportedType();
+  const text = decodeUtf8(bytes);
+  if (text === undefined) throw invalidEntity([{ path: ["@entity"], message: "the body is not UTF-8" }]);
+  return text;
+}
+
+/**
+ * A record in JSON.
+ *
+ * @throws HttpError 400, or 415 for another type.
+ */
+export function decodeJson({ contentType, bytes = Buffer.alloc(0) }: ReceivedBody, bounds: JsonLimits): RawMembers {
+  if (mediaTypeOf(contentType) !== "application/json") throw unsupportedType();
+  return parseJson(bytes, bounds);
+}
+
+function parseJson(bytes: Buffer, bounds: JsonLimits = ENTITY_LIMITS): RawMembers {
+  const { value, fault } = { value: undefined, ...readJson(decodeUtf8(bytes) ?? "", bounds) };
+  if (typeof fault === "object") throw badRequest(`the body ${describeJsonFault(fault)}`);
+  if (fault !== undefined || typeof value !== "object" || value === null || Array.isArray(value)) throw unparsable();
+  return requireStorable(value as RawMembers);
+}
+
+function describeJsonFault(fault: Exclude<JsonResult["fault"], string | undefined>): string {
+  if ("twice" in fault) return `has the member '${fault.twice.slice(0, 256)}' twice in one record`;
+  return "depth" in fault ? `is nested deeper than ${fault.depth} levels` : `holds more than ${fault.values} values`;
+}
+
+/** @throws HttpError 400. */
+function requireStorable(value: RawMembers): RawMembers {
+  const violations = unstorableTexts(value);
+  if (violations.length > 0) throw invalidEntity(violations);
+  return value;
+}
+
+function decodeUtf8(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

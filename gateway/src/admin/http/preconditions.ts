@@ -1,0 +1,55 @@
+/** Conditions of requests on what is there: If-Match and If-None-Match (RFC 9110 section 13). */
+import type { IncomingHttpHeaders } from "node:http";
+import { preconditionFailed } from "./errors.ts";
+
+/** Tags without their quotes; `*`: any. */
+type EntityTags = readonly string[] | "*";
+
+export interface Preconditions {
+  readonly match?: EntityTags;
+  readonly noneMatch?: EntityTags;
+}
+
+export function readPreconditions(headers: IncomingHttpHeaders): Preconditions {
+  const [match, noneMatch] = [headers["if-match"], headers["if-none-match"]];
+  return {
+    ...(match !== undefined && { match: tagsOf(match) }),
+    ...(noneMatch !== undefined && { noneMatch: tagsOf(noneMatch) }),
+  };
+}
+
+/** Also without quotes, as people type them. */
+function tagsOf(header: string): EntityTags {
+  if (header.trim() === "*") return "*";
+  return header.split(",").map((tag) => tag.trim().replace(/^(?:W\/)?"(.*)"$/, "$1"));
+}
+
+const includes = (tags: EntityTags, tag: string | null): boolean =>
+  tag !== null && (tags === "*" || tags.includes(tag));
+
+/**
+ * For writes.
+ *
+ * @param tagOf of what is there; null: nothing. Asked only when there is a condition.
+ * @throws HttpError 412.
+ */
+export async function requirePreconditions(
+  { match, noneMatch }: Preconditions,
+  tagOf: () => Promise<string | null> | null,
+): Promise<void> {
+  if (match === undefined && noneMatch === undefined) return;
+  const tag = await tagOf();
+  if (match !== undefined && !includes(match, tag)) {
+    const is = tag === null ? "there is no such entity" : `its ETag is "${tag}"`;
+    throw preconditionFailed(`the entity is not the one that If-Match asks for: ${is}`);
+  }
+  if (noneMatch !== undefined && includes(noneMatch, tag)) {
+    throw preconditionFailed(`If-None-Match asks for no such entity, and there is one: its ETag is "${tag}"`);
+  }
+}
+
+/** For reads: the client has it already. */
+export const isNotModified = ({ noneMatch }: Preconditions, tag: string): boolean =>
+  noneMatch !== undefined && includes(noneMatch, tag);
+
+export const etagHeader = (tag: string): { readonly ETag: string } => ({ ETag: `"${tag}"` });

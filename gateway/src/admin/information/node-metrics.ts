@@ -1,0 +1,70 @@
+/** GET /metrics of the admin listener: the metrics of all nodes in one (kong-contract 3.5). */
+import { AggregatorRegistry, Gauge, type MetricObject, Registry } from "prom-client";
+import { DATA_LINES, readData } from "../../plugins/prometheus/data-lines.ts";
+import { type Part, Sum, textOf } from "../../plugins/prometheus/slices.ts";
+import type { Fleet, FleetNode } from "../../stores/open.ts";
+
+export interface RenderedMetrics {
+  readonly contentType: string;
+  readonly text: AsyncIterable<string>;
+}
+
+/** Milliseconds that a node may take; one that takes longer is left out and named. */
+const NODE_TIMEOUT = 2000;
+
+interface Scraped {
+  readonly gauges: readonly MetricObject[];
+  readonly parts: readonly Part[];
+}
+
+async function scrape({ status }: FleetNode): Promise<Scraped | null> {
+  if (status === null) return null;
+  try {
+    const response = await fetch(`${status}/metrics`, {
+      headers: { accept: DATA_LINES },
+      redirect: "error",
+      signal: AbortSignal.timeout(NODE_TIMEOUT),
+    });
+    if (!response.ok || response.body === null) return null;
+    const gauges: MetricObject[] = [];
+    const parts: Part[] = [];
+    for await (const datum of readData(response.body)) {
+      if ("gauges" in datum) gauges.push(...datum.gauges);
+      else parts.push(datum.part);
+    }
+    return { gauges, parts };
+  } catch {
+    // That it gave no answer is what the gauge says.
+    return null;
+  }
+}
+
+/**
+ * Counters and histograms are the sums over the nodes; gauges carry the node's id. `sluice_node_scraped` tells whose
+ * metrics are in it; it is 0 for a node that gave none.
+ */
+export async function nodesMetrics(fleet: Fleet): Promise<RenderedMetrics> {
+  const nodes = await fleet.nodes();
+  const scraped = await Promise.all(nodes.map(scrape));
+  const own = new Registry();
+  const gauge = new Gauge({
+    name: "sluice_node_scraped",
+    help: "Whether the metrics of the node are among these",
+    labelNames: ["node"],
+    registers: [own],
+  });
+  for (const [index, { address }] of nodes.entries()) gauge.set({ node: address }, scraped[index] ? 1 : 0);
+  const answered = scraped.filter((metrics) => metrics !== null);
+  const gauges = AggregatorRegistry.aggregate([
+    ...answered.map((metrics) => [...metrics.gauges]),
+    await own.getMetricsAsJSON(),
+  ]);
+  const sum = new Sum();
+  for (const { parts } of answered) await sum.addAll(parts);
+  return { contentType: own.contentType, text: textOfAll(sum, () => gauges.metrics()) };
+}
+
+async function* textOfAll({ tables }: Sum, gauges: () => Promise<string>): AsyncGenerator<string> {
+  yield* textOf(tables);
+  yield `${tables.length > 0 ? "\n" : ""}${await gauges()}`;
+}

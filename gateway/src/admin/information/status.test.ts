@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { renameSync } from "node:fs";
+import { connect } from "node:net";
+import { after, test } from "node:test";
+import { waitFor } from "../../../../tools/process/index.ts";
+import { startAdminRig } from "../testing.ts";
+
+test("a connection on which nothing is asked counts as waiting, not as writing", async () => {
+  const rig = await startAdminRig();
+  after(() => rig.close());
+  const idle = connect(rig.admin.address.port, "127.0.0.1");
+  after(() => idle.destroy());
+  await once(idle, "connect");
+  const { body } = await rig.ask("GET", "/status");
+  const { server } = body as { server: Record<string, number> };
+  assert.equal(server.connections_active, 2);
+  assert.equal(server.connections_writing, 1);
+  assert.equal(server.connections_waiting, 1);
+});
+
+test("a folder that is moved away cannot be reached, with the reason, until it is back", async () => {
+  const rig = await startAdminRig();
+  after(() => rig.close());
+  const status = async () => (await rig.ask("GET", "/status")).body as Told;
+  const write = (name: string) => rig.ask("POST", "/services", { form: `name=${name}&host=a` });
+  assert.equal((await write("a")).status, 201);
+  assert.deepEqual((await status()).database, { reachable: true });
+  const away = `${rig.directory}-away`;
+  renameSync(rig.directory, away);
+  try {
+    await waitFor(async () => !(await status()).database.reachable, { what: "a status that says so" });
+    assert.match(
+      (await status()).sluice.unread.join(),
+      /resources cannot be read for now: .*no such file or directory/,
+    );
+    const { status: refused, body } = await write("b");
+    assert.equal(refused, 500);
+    assert.match((body as { message: string }).message, /the resources cannot be read or written: ENOENT: /);
+    assert.equal((await rig.ask("GET", "/services/a")).status, 200);
+  } finally {
+    renameSync(away, rig.directory);
+  }
+  await waitFor(async () => (await status()).database.reachable, { what: "a status that says that it is back" });
+  assert.deepEqual((await status()).sluice.unread, []);
+  assert.equal((await write("b")).status, 201);
+});
+
+const plain = ["database", "memory", "server"];
+const recognised = ["edition", "tagline", "version"];
+
+test("GET / tells settings, addresses and the process under the listener's own name only", async () => {
+  const rig = await startAdminRig();
+  after(() => rig.close());
+  const told = async (host: string) => (await rig.ask("GET", "/", { headers: [["Host", host]] })).body as object;
+  assert.deepEqual(Object.keys(await told("evil.example")).sort(), recognised);
+  assert.partialDeepStrictEqual(await told("localhost:8001"), { configuration: { role: "traditional" } });
+});
+
+test("nodes, addresses and reasons are told under the listener's own name only", async () => {
+  const rig = await startAdminRig();
+  after(() => rig.close());
+  const members = async (host: string) => {
+    const { status, body } = await rig.ask("GET", "/status", { headers: [["Host", host]] });
+    assert.equal(status, 200);
+    return Object.keys(body as Told).sort();
+  };
+  assert.deepEqual(await members("evil.example"), plain);
+  assert.deepEqual(await members("localhost:8001"), [...plain, "sluice"]);
+});
+
+test("nodes, addresses and reasons are told to those who prove who they are, where a proof is asked for", async () => {
+  const token = "0123456789abcdef0123456789abcdef";
+  const rig = await startAdminRig({ SLUICE_ADMIN_TOKEN: token });
+  after(() => rig.close());
+  const members = async (headers: readonly (readonly [string, string])[]) => {
+    const { status, body } = await rig.ask("GET", "/status", { headers });
+    assert.equal(status, 200);
+    return Object.keys(body as Told).sort();
+  };
+  assert.deepEqual(await members([]), plain);
+  assert.deepEqual(await members([["Kong-Admin-Token", "wrong"]]), plain);
+  assert.deepEqual(
+    await members([
+      ["Kong-Admin-Token", token],
+      ["Host", "admin.example"],
+    ]),
+    [...plain, "sluice"],
+  );
+});
+
+interface Told {
+  readonly database: { readonly reachable: boolean };
+  readonly sluice: { readonly unread: readonly string[] };
+}

@@ -1,0 +1,59 @@
+/** What Kong has and Sluice has not: clients that look for it are told that there is none, writers what is missing (kong-contract 1.7). */
+
+import type { AdminRoute, MethodHandlers } from "../entities/routes.ts";
+import { HttpError } from "../http/errors.ts";
+
+/** By the first segment of their URLs: what a writer would need. */
+const top: Readonly<Record<string, string>> = {
+  ca_certificates: "CA certificates: upstreams are verified with those that the gateway's machine trusts",
+  "hmac-auths": "the plugin hmac-auth",
+  jwts: "the plugin jwt",
+  "basic-auths": "the plugin basic-auth",
+  oauth2: "the plugin oauth2",
+  oauth2_tokens: "the plugin oauth2",
+  acls: "the plugin acl",
+  "mtls-auths": "the plugin mtls-auth",
+  consumer_groups: "consumer groups",
+  vaults: "vaults: config takes secrets from Kubernetes Secrets",
+  partials: "partials",
+  keys: "keys and key sets",
+  "key-sets": "keys and key sets",
+  "filter-chains": "WebAssembly filters",
+  "cloned-plugins": "cloned plugins",
+  "custom-plugins": "plugins that are uploaded",
+  degraphql_routes: "the plugin degraphql",
+  "graphql-rate-limiting-advanced": "the plugin graphql-rate-limiting-advanced",
+};
+
+/** Below one of our own. */
+const nested: readonly (readonly [parent: string, segment: string, what: string])[] = [
+  ["consumers", "hmac-auth", "the plugin hmac-auth"],
+  ["consumers", "jwt", "the plugin jwt"],
+  ["consumers", "basic-auth", "the plugin basic-auth"],
+  ["consumers", "oauth2", "the plugin oauth2"],
+  ["consumers", "acls", "the plugin acl"],
+  ["consumers", "mtls-auth", "the plugin mtls-auth"],
+  ["consumers", "consumer_groups", "consumer groups"],
+  ["services", "filter-chains", "WebAssembly filters"],
+  ["routes", "filter-chains", "WebAssembly filters"],
+];
+
+/** Kong's clients take 404 for an answer to GET, and go on without. */
+function refuse(what: string): MethodHandlers {
+  const message = `Sluice does not have ${what}`;
+  const read = async () => {
+    throw new HttpError(404, { message: "Not found", reason: message });
+  };
+  const write = async () => {
+    throw new HttpError(400, { message });
+  };
+  return { GET: read, POST: write, PUT: write, PATCH: write, DELETE: write };
+}
+
+const routesAt = (url: string, what: string): readonly AdminRoute[] =>
+  [url, `${url}/*`].map((at) => ({ url: at, handlers: refuse(what) }));
+
+export const unsupportedRoutes: readonly AdminRoute[] = [
+  ...Object.entries(top).flatMap(([segment, what]) => routesAt(`/${segment}`, what)),
+  ...nested.flatMap(([parent, segment, what]) => routesAt(`/${parent}/:entity/${segment}`, what)),
+];

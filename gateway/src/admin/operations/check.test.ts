@@ -1,9 +1,0 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-import { collections } from "@sluice/model";
-import { changedNow } from "./check.ts";
-
-test("every kind of entity tells when it was changed, except credentials, which have no such member", () => {
-  const silent = collections.filter((collection) => !("updated_at" in changedNow(collection)));
-  assert.deepEqual(silent, ["keyauth_credentials"]);
-});

@@ -1,0 +1,86 @@
+/** Which members of an entity differ. */
+import {
+  type Collection,
+  canonical,
+  entities,
+  type PluginName,
+  plugins,
+  type SchemaNode,
+  schemaNode,
+} from "@sluice/model";
+
+export interface MemberChange {
+  /** With dots between the members of records: `config.minute`. */
+  readonly member: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** They follow from other changes, or from the clock. */
+const derivedMembers: ReadonlySet<string> = new Set(["updated_at", "_sluice"]);
+
+const SECRET = "[redacted]";
+const secrets: { readonly [Name in Collection]?: readonly string[] } = {
+  keyauth_credentials: ["key"],
+  certificates: ["key", "key_alt"],
+  plugins: ["config.redis.password"],
+  services: ["upstream_headers"],
+};
+
+/** Both filled: a default is never a change. */
+export const changesBetween = (collection: Collection, before: object, after: object): readonly MemberChange[] =>
+  difference(before as Members, after as Members, "")
+    .filter(({ member }) => !derivedMembers.has(member))
+    .map((change) => (secrets[collection]?.includes(change.member) ? redact(change) : change));
+
+/** A set secret is told to be one, an unset one to be unset. */
+const redact = ({ member, before, after }: MemberChange): MemberChange => ({
+  member,
+  before: before === null ? null : SECRET,
+  after: after === null ? null : SECRET,
+});
+
+function difference(before: Members, after: Members, prefix: string): readonly MemberChange[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return names.flatMap((name) => {
+    const [old, fresh] = [own(before, name), own(after, name)];
+    if (canonical(old) === canonical(fresh)) return [];
+    const member = `${prefix}${name}`;
+    return isPlain(old) && isPlain(fresh)
+      ? difference(old, fresh, `${member}.`)
+      : [{ member, before: old, after: fresh }];
+  });
+}
+
+const own = (members: Members, name: string): unknown =>
+  Object.hasOwn(members, name) ? (members[name] ?? null) : null;
+
+const isPlain = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const identity: ReadonlySet<string> = new Set(["id", "created_at", "name", "username"]);
+
+/** What is not a default: names to values, records flat. The id and the name are told beside them. */
+export function setMembers(collection: Collection, entity: object): Members {
+  const defaults = defaultsOf(schemaNode(entities[collection].schema));
+  const { name } = entity as { readonly name?: unknown };
+  const known = collection === "plugins" && typeof name === "string" && Object.hasOwn(plugins, name);
+  const config = known ? { config: defaultsOf(schemaNode(plugins[name as PluginName].schema)) } : {};
+  const set = changesBetween(collection, { ...defaults, ...config }, entity);
+  const said = collection === "plugins" ? ["id", "created_at"] : [...identity];
+  return Object.fromEntries(
+    set.filter(({ member }) => !said.includes(member)).map(({ member, after }) => [member, after]),
+  );
+}
+
+function defaultsOf(schema: SchemaNode): Members {
+  return Object.fromEntries(
+    Object.entries(schema.properties ?? {}).map(([name, member]) => {
+      const isRecord =
+        member.properties !== undefined && member.reference === undefined && member.default !== undefined;
+      return [name, isRecord && member.nullable !== true ? defaultsOf(member) : (member.default ?? null)];
+    }),
+  );
+}

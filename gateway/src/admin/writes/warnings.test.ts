@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type AdminRig, type Reply, startAdminRig } from "../testing.ts";
+
+let rig: AdminRig;
+let allowing: AdminRig;
+before(async () => {
+  [rig, allowing] = await Promise.all([startAdminRig(), startAdminRig({ SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8" })]);
+});
+after(() => Promise.all([rig.close(), allowing.close()]));
+
+const warningOf = ({ headers }: Reply) => headers["x-sluice-warning"];
+const service = (host: string, port = 80) => ({ host, port });
+
+const warned: readonly (readonly [what: string, method: string, path: string, json: object, warning: RegExp])[] = [
+  [
+    "a service on loopback",
+    "PUT",
+    "/services/a",
+    service("127.0.0.1", 4000),
+    /^nodes refuse to connect to the service a: 127\.0\.0\.1:4000 is a loopback address, which no entry of SLUICE_ALLOWED_UPSTREAMS allows$/,
+  ],
+  [
+    "a service on localhost",
+    "PUT",
+    "/services/b",
+    service("localhost"),
+    /localhost is this machine: 127\.0\.0\.1:80 is a l/,
+  ],
+  ["a service on a name below localhost", "PUT", "/services/c", service("api.localhost"), /SLUICE_ALLOWED_UPSTREAMS/],
+  ["a service by its url", "PUT", "/services/d", { url: "http://169.254.169.254/latest" }, /a link-local address/],
+  ["a change of a service", "PATCH", "/services/a", service("127.0.0.2"), /127\.0\.0\.2:80/],
+  ["a plan", "PATCH", "/services/a?dry_run=1", service("127.0.0.3"), /127\.0\.0\.3:80/],
+  [
+    "a target",
+    "POST",
+    "/upstreams/pool/targets",
+    { target: "127.0.0.1:8080" },
+    /^nodes refuse .* target 127\.0\.0\.1:8080: /,
+  ],
+  [
+    "the Redis of a plugin",
+    "POST",
+    "/plugins",
+    { name: "rate-limiting", config: { minute: 1, policy: "redis", redis: { host: "127.0.0.1" } } },
+    /^nodes refuse to connect to the Redis of the plugin rate-limiting: 127\.0\.0\.1:6379 /,
+  ],
+  [
+    "several in a batch",
+    "POST",
+    "/batch",
+    {
+      writes: ["x", "y", "z"].map((name) => ({ method: "PUT", path: `/services/${name}`, body: service("127.0.0.1") })),
+    },
+    /service x: .*; and 2 more$/,
+  ],
+];
+
+const silent: readonly (readonly [what: string, method: string, path: string, json: object])[] = [
+  ["a service elsewhere", "PUT", "/services/e", service("10.0.0.1")],
+  ["a name that only DNS can tell", "PUT", "/services/f", service("localhost.example")],
+  ["a service whose host is the name of an upstream", "PUT", "/services/g", service("localhost")],
+  ["a target elsewhere", "POST", "/upstreams/pool/targets", { target: "10.0.0.1:8080" }],
+  [
+    "a Redis that is not used",
+    "POST",
+    "/services/e/plugins",
+    { name: "rate-limiting", config: { minute: 1, policy: "local", redis: { host: "127.0.0.1" } } },
+  ],
+  ["a route", "PUT", "/routes/r", { hosts: ["localhost"] }],
+];
+
+describe("the answer to a write", () => {
+  before(() => rig.ask("PUT", "/upstreams/pool", { json: {} }));
+
+  for (const [what, method, path, json, warning] of warned) {
+    test(`warns of ${what} that nodes will refuse to connect to, and names the setting`, async () => {
+      const reply = await rig.ask(method, path, { json });
+      assert.ok(reply.status === 200 || reply.status === 201, JSON.stringify(reply.body));
+      assert.match(String(warningOf(reply)), warning);
+    });
+  }
+
+  test("warns of nothing that the setting allows", async () => {
+    for (const host of ["127.0.0.1", "localhost"]) {
+      const reply = await allowing.ask("PUT", "/services/a", { json: service(host) });
+      assert.deepEqual([reply.status, warningOf(reply)], [200, undefined]);
+    }
+  });
+
+  describe("of what nodes connect to", () => {
+    before(() => rig.ask("PUT", "/upstreams/localhost", { json: {} }));
+
+    for (const [what, method, path, json] of silent) {
+      test(`does not warn of ${what}`, async () => {
+        const reply = await rig.ask(method, path, { json });
+        assert.ok(reply.status === 200 || reply.status === 201, JSON.stringify(reply.body));
+        assert.equal(warningOf(reply), undefined);
+      });
+    }
+  });
+
+  test("does not warn of what is removed", async () => {
+    const reply = await rig.ask("DELETE", "/services/a");
+    assert.deepEqual([reply.status, warningOf(reply)], [204, undefined]);
+  });
+});

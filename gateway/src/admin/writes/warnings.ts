@@ -1,0 +1,71 @@
+/** What a writer should know of entities that are written although requests to them will fail. */
+import type { Collection, Entity, Plugin, Service, Target } from "@sluice/model";
+import { parseAddress } from "../../balance/member.ts";
+import type { ReasonToRefuse } from "../../balance/report.ts";
+import type { Effect } from "../../stores/store.ts";
+import type { EntityReader } from "../requests.ts";
+import { safeHeaderValue } from "./programmed-headers.ts";
+
+/** Its value is a sentence, or several. */
+export const WARNING_HEADER = "X-Sluice-Warning";
+
+/** The headers of an answer to a write. */
+export type WarningHeaders = (effects: readonly Effect[]) => Promise<Readonly<Record<string, string>>>;
+
+export interface WarningsOptions {
+  readonly store: EntityReader;
+  readonly reasonToRefuse: ReasonToRefuse;
+}
+
+/**
+ * `X-Sluice-Warning` when nodes refuse to connect where an entity leads. A header, because Kong's clients take no
+ * members that they do not know.
+ */
+export function createWarnings({ store, reasonToRefuse }: WarningsOptions): WarningHeaders {
+  async function warningOf({ collection, after }: Effect): Promise<string | null> {
+    const destination = after && destinationOf(collection, after);
+    if (!destination) return null;
+    const { what, host, port } = destination;
+    const reason = reasonToRefuse(host, port);
+    if (reason === null) return null;
+    // The host of a service may be the name of an upstream.
+    if (collection === "services" && (await store.find("upstreams", { member: "name", value: host }))) return null;
+    return `nodes refuse to connect to the ${what}: ${reason}`;
+  }
+
+  return async (effects) => {
+    const all = (await Promise.all(effects.map(warningOf))).filter((warning) => warning !== null);
+    const [first] = all;
+    if (first === undefined) return noHeaders;
+    return { [WARNING_HEADER]: safeHeaderValue(all.length === 1 ? first : `${first}; and ${all.length - 1} more`) };
+  };
+}
+
+const noHeaders: Readonly<Record<string, string>> = {};
+
+interface Destination {
+  readonly what: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+function destinationOf(collection: Collection, entity: Entity): Destination | null {
+  if (collection === "services") {
+    const { name, id, host, port } = entity as Service;
+    return { what: `service ${name ?? id}`, host, port };
+  }
+  if (collection === "targets") {
+    const { target } = entity as Target;
+    return { what: `target ${target}`, ...parseAddress(target) };
+  }
+  if (collection === "plugins") return redisOf(entity as Plugin);
+  return null;
+}
+
+/** Plugins that count in Redis have it in the member of that name. */
+function redisOf({ name, config }: Plugin): Destination | null {
+  const { policy, redis } = config as { readonly policy?: unknown; readonly redis?: Partial<Record<string, unknown>> };
+  const { host, port } = redis ?? {};
+  if (policy !== "redis" || typeof host !== "string" || typeof port !== "number") return null;
+  return { what: `Redis of the plugin ${name}`, host, port };
+}
