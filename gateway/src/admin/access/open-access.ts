@@ -39,9 +39,9 @@ export async function openAccess(settings: AccessOptions, log: Log): Promise<Adm
     else if (!tls) log.warn({ listen }, "tokens travel to the admin listener in clear: no TLS is set");
   }
   const cluster = kubernetes ? await openCluster() : null;
-  const gate = createAuthorizer({ token, certificates, cluster, homeNamespace: settings.homeNamespace });
-  const provesByToken = (token !== null || kubernetes) && !certificates;
-  return { authorize: gate, tls, requiresToken: provesByToken, close: async () => cluster?.close() };
+  const authorize = createAuthorizer({ token, certificates, cluster, homeNamespace: settings.homeNamespace });
+  const requiresToken = (token !== null || kubernetes) && !certificates;
+  return { authorize, tls, requiresToken, close: async () => cluster?.close() };
 }
 
 /** Characters of a token that may be asked for over a network. */
