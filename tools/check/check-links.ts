@@ -54,7 +54,7 @@ function withoutCode(text: string): readonly string[] {
 }
 
 /** As GitHub makes anchors of headings. */
-const headingsOf = (text: string): ReadonlySet<string> =>
+export const headingsOf = (text: string): ReadonlySet<string> =>
   new Set(
     withoutCode(text).flatMap((line) => {
       const [, words] = /^#+ +(.*?) *$/.exec(line) ?? [];

@@ -1,4 +1,4 @@
-/** What the gateway answers by itself (kong-contract 2.1 and 2.4). */
+/** Responses that the gateway makes itself, with Kong's statuses and texts. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { send, sendRaw } from "./client.ts";

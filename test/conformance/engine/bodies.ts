@@ -1,4 +1,4 @@
-/** Bodies stream both ways without being gathered (kong-contract 2.4). */
+/** Bodies stream in both directions without being buffered. */
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";

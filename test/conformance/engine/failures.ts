@@ -1,4 +1,4 @@
-/** Upstreams that fail: what the client is told, and what is tried again (kong-contract 2.4, house decision 13). */
+/** Failing upstreams: responses to the client, retries, refused addresses and TLS (docs/decisions/0024). */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { RequestListener } from "node:http";

@@ -1,4 +1,4 @@
-/** Headers on both ways (kong-contract 2.3, house decision 13). */
+/** Headers to the upstream and to the client (docs/reference/kong-compatibility.md#headers). */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { send, sendRaw } from "./client.ts";

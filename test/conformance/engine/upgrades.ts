@@ -1,4 +1,4 @@
-/** WebSocket upgrades: the same pipeline, then a tunnel (kong-contract 2.4). */
+/** WebSocket upgrades: the same pipeline, then a tunnel. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-/** What the listener tells of itself and its schemas, and what it does not have (kong-contract 1.6 and 1.7). */
+/** Information endpoints and schemas, and the endpoints of Kong that Sluice lacks (docs/reference/kong-compatibility.md). */
 import { ids } from "../fixture.ts";
 import type { Row, Table } from "../row.ts";
 
