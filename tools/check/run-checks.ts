@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { checkArchitecture, checkIndex } from "./check-architecture.ts";
 import { checkConnections } from "./check-connections.ts";
 import { checkDependencies, type Manifest } from "./check-dependencies.ts";
 import { checkImports } from "./check-imports.ts";
@@ -33,6 +34,8 @@ function checks(): Readonly<Record<string, Check>> {
     "length of files": () => lines(checkLength(files)),
     "hosts and paths": () => lines(checkWords(files)),
     "links of pages": () => lines(checkLinks(files, sourcePaths())),
+    "index of pages": () => lines(checkIndex(files)),
+    architecture: () => lines(checkArchitecture(files, sourcePaths())),
   };
 }
 
