@@ -1,4 +1,4 @@
-/** The README's three doors, to the letter: kubectl, curl and decK on one store, a real control plane. */
+/** The README's section with three clients, run as printed: kubectl, curl and decK on one real control plane. */
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -11,9 +11,9 @@ import { refuseTakenPorts } from "../../../tools/start/ports.ts";
 import { standardAddresses } from "../../../tools/start/processes.ts";
 import { stepsOf } from "../readme.ts";
 
-const steps = stepsOf(readFileSync(join(root, "README.md"), "utf8"), "Three doors to one store");
+const steps = stepsOf(readFileSync(join(root, "README.md"), "utf8"), "One configuration, three clients");
 
-describe("the README's three doors", () => {
+describe("the README's three clients", () => {
   const work = temporaryFolder("doors");
   let product: ClusterProduct;
   let env: Record<string, string>;
@@ -39,7 +39,7 @@ describe("the README's three doors", () => {
     work.remove();
   });
 
-  test("the page has the doors", () => assert.equal(steps.length, 4));
+  test("the section has four steps", () => assert.equal(steps.length, 4));
 
   for (const [index, { commands, output }] of steps.entries()) {
     test(`step ${index + 1} prints what the page says`, async () => {
