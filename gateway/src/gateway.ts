@@ -9,9 +9,9 @@ import {
   type Snapshot,
 } from "@sluice/model/serving";
 import type { Logger } from "pino";
-import type { Turn } from "./balance/balancer.ts";
-import { reportOf, shownTargets } from "./balance/report.ts";
-import { HealthWatch } from "./balance/watch.ts";
+import { ActiveHealthChecks } from "./balance/active-checks.ts";
+import type { HealthTransition } from "./balance/balancer.ts";
+import { healthReportOf, targetHealthSamples } from "./balance/health-report.ts";
 import { CertificateExpiries } from "./compile/certificate-expiries.ts";
 import { createMetrics, createRuntimeMetrics } from "./plugins/index.ts";
 import type { Counters } from "./plugins/rate-limiting/counters.ts";
@@ -122,14 +122,14 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     metricsOptions,
     workerTimeout: settings.workerTimeout,
     ...(clusterCounters && { clusterCounters }),
-    onTurn: ({ healthy, ...turn }: Turn) =>
+    onHealthTransition: ({ healthy, ...turn }: HealthTransition) =>
       log.warn(turn, healthy ? "a target is healthy again" : "a target is unhealthy"),
   });
   const guard = createGuard({
     allowedUpstreams: settings.allowedUpstreams,
     ownListeners: [...own, workers.address, workers.tlsAddress].filter((address) => address !== null),
   });
-  const watch = new HealthWatch({
+  const watch = new ActiveHealthChecks({
     probe: createProbe({ connect: connectBehind(guard), version }),
     onRefused: (check) => log.warn(check, "a target cannot be checked: connections to its address are refused"),
   });
@@ -163,7 +163,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const refused = async () => mergeRefused([guard.refused(), (await report()).refused]);
   metrics.readConnections(() => reported.connections);
   metrics.readHeap(() => reported.heap);
-  metrics.readTargets(() => (showsTargets(served) ? shownTargets(workers.balancers()) : []));
+  metrics.readTargets(() => (showsTargets(served) ? targetHealthSamples(workers.balancers()) : []));
   metrics.readDatastore(() => source.trouble() === null);
   metrics.readCertificates(() => expiries.served());
   metrics.readReloads(() => {
@@ -190,7 +190,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       refused,
       upstreams: async () => {
         const byName = new Map((await refused()).map(({ host, port, reason }) => [`${port} ${host}`, reason]));
-        return reportOf(
+        return healthReportOf(
           workers.balancers(),
           (host, port) => guard.reasonToRefuse(host, port) ?? byName.get(`${port} ${host}`) ?? null,
         );

@@ -8,7 +8,7 @@ import { compile } from "../../gateway/src/compile/compile.ts";
 import { createCounters, createMetrics, handlers } from "../../gateway/src/plugins/index.ts";
 import { connectBehind } from "../../gateway/src/proxy/upstream/connect.ts";
 import { createGuard } from "../../gateway/src/proxy/upstream/guard.ts";
-import type { MatchRequest, Runtime } from "../../gateway/src/runtime/runtime.ts";
+import type { RoutableRequest, Runtime } from "../../gateway/src/runtime/runtime.ts";
 import type { BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
 
@@ -104,7 +104,7 @@ const kinds: Readonly<Record<string, (turn: number, services: number) => Change>
   "a target's weight": (turn) => put("targets", target(0, 1, { weight: 1 + (turn % 1000) })),
 };
 
-const requestTo = (at: number): MatchRequest => ({
+const requestTo = (at: number): RoutableRequest => ({
   method: "GET",
   path: `/path/${at}`,
   scheme: "http",
@@ -122,7 +122,7 @@ function applied(previous: Snapshot, change: Change): Snapshot {
 /** What a request needs of a runtime before its first plugin runs and its upstream is called. */
 function serve(runtime: Runtime, at: number): unknown {
   const match = runtime.match(requestTo(at));
-  return match?.part.upstream?.targets.length ?? match?.part.chains.http.anonymous;
+  return match?.compiledRoute.upstream?.targets.length ?? match?.compiledRoute.chains.http.anonymous;
 }
 
 /** Microseconds. */

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { Log } from "@sluice/crds";
-import { countConnections } from "../proxy/connection-counts.ts";
+import { countConnections } from "../proxy/observability/connection-counts.ts";
 import { createGuard } from "../proxy/upstream/guard.ts";
 import type { AdminSettings } from "../settings/admin.ts";
 import type { Opened } from "../stores/open.ts";

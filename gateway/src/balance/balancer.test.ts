@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Balancer, HealthNews, Turn } from "./balancer.ts";
-import { parseAddress } from "./member.ts";
-import { reportOf } from "./report.ts";
+import type { Balancer, HealthTransition, HealthUpdate } from "./balancer.ts";
+import { healthReportOf } from "./health-report.ts";
+import { parseTargetAddress } from "./target-state.ts";
 import { attemptsOf, balancerOf } from "./testing.ts";
 
 const passive = (unhealthy: object, more: object = {}) => ({ healthchecks: { passive: { unhealthy }, ...more } });
@@ -19,10 +19,10 @@ const inFlight = (balancer: Balancer) => balancer.entries.map(({ member }) => me
 test("a retry goes to a target that was not tried, and to the last one only when there is no other", () => {
   const attempts = attemptsOf(balancerOf({ targets: three }));
   const tried = [attempts.next(), attempts.next()];
-  assert.equal(attempts.elsewhere, true);
+  assert.equal(attempts.hasOtherTarget, true);
   tried.push(attempts.next());
   assert.deepEqual(tried.toSorted(), ["a:1", "b:1", "c:1"]);
-  assert.equal(attempts.elsewhere, false);
+  assert.equal(attempts.hasOtherTarget, false);
   for (let count = 0; count < 10; count++) {
     const last = tried.at(-1);
     tried.push(attempts.next());
@@ -48,8 +48,8 @@ test("requests under way are counted once, and released however they end", () =>
 });
 
 test("a target that clients' requests show to be unfit gets no more, and its turn is told", () => {
-  const turns: Turn[] = [];
-  const balancer = balancerOf({ upstream: strict, targets: three, onTurn: (turn) => turns.push(turn) });
+  const turns: HealthTransition[] = [];
+  const balancer = balancerOf({ upstream: strict, targets: three, onHealthTransition: (turn) => turns.push(turn) });
   const attempts = attemptsOf(balancer);
   assert.equal(attempts.next(), "a:1");
   attempts.answered(500);
@@ -114,14 +114,14 @@ test("the report has every target by its ids", () => {
   const [a, six] = [memberOf(balancer, "a:1"), memberOf(balancer, "[::1]:2")];
   balancer.setHealth(a.id, null, false);
   const address = (ip: string, port: number, weight: number, health: string) => ({ ip, port, weight, health });
-  assert.deepEqual(reportOf(new Map([["u", balancer]])), {
+  assert.deepEqual(healthReportOf(new Map([["u", balancer]])), {
     u: {
       [a.id]: { health: "UNHEALTHY", weight: 5, addresses: [address("a", 1, 5, "UNHEALTHY")] },
       [six.id]: { health: "HEALTHY", weight: 0, addresses: [address("::1", 2, 0, "HEALTHY")] },
     },
   });
   const off = balancerOf({ targets: { "a:1": 5 } });
-  assert.equal(reportOf(new Map([["u", off]])).u?.[a.id]?.health, "HEALTHCHECKS_OFF");
+  assert.equal(healthReportOf(new Map([["u", off]])).u?.[a.id]?.health, "HEALTHCHECKS_OFF");
 });
 
 const addresses: readonly (readonly [string, string, number])[] = [
@@ -132,14 +132,18 @@ const addresses: readonly (readonly [string, string, number])[] = [
   ["name", "name", 8000],
 ];
 for (const [target, host, port] of addresses) {
-  test(`${target} is ${host} on port ${port}`, () => assert.deepEqual(parseAddress(target), { host, port }));
+  test(`${target} is ${host} on port ${port}`, () => assert.deepEqual(parseTargetAddress(target), { host, port }));
 }
 
 test("every sign that counts is told with the state, one that changes nothing is not; another thread's is taken over", () => {
-  const news: HealthNews[] = [];
+  const news: HealthUpdate[] = [];
   const upstream = passive({ tcp_failures: 2 });
-  const balancer = balancerOf({ upstream, targets: { "a:1": 1 }, onHealth: (change) => news.push(change) });
-  const other = balancerOf({ upstream, targets: { "a:1": 1 }, onHealth: () => assert.fail("nothing was found here") });
+  const balancer = balancerOf({ upstream, targets: { "a:1": 1 }, onHealthUpdate: (change) => news.push(change) });
+  const other = balancerOf({
+    upstream,
+    targets: { "a:1": 1 },
+    onHealthUpdate: () => assert.fail("nothing was found here"),
+  });
   const attempts = attemptsOf(balancer);
   attempts.next();
   attempts.answered(200);

@@ -1,21 +1,21 @@
 /** The balancer of one upstream: its targets, which of them are fit, and whose turn it is. */
 import type { Certificate, Target, Upstream } from "@sluice/model";
-import type { Algorithm, Entry, Fit } from "./algorithm.ts";
-import { byConnections, byLatency, Cheapest } from "./cheapest.ts";
+import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithm.ts";
+import { HashRing } from "./hash-ring.ts";
 import {
+  type HealthRules,
+  type HealthSignal,
   type HealthState,
+  hasHealthChecks,
+  healthRulesOf,
   healthy,
-  isWatched,
-  judge,
-  known,
-  type Rules,
-  rulesOf,
-  type Sign,
+  nextHealthState,
   unhealthy,
+  withSharedState,
 } from "./health.ts";
-import { Member } from "./member.ts";
-import { Ring } from "./ring.ts";
-import { Turns } from "./turns.ts";
+import { byConnections, byLatency, LeastCost } from "./least-cost.ts";
+import { RoundRobin } from "./round-robin.ts";
+import { TargetState } from "./target-state.ts";
 
 export interface BalancerOptions {
   readonly upstream: Upstream;
@@ -28,28 +28,28 @@ export interface BalancerOptions {
   /** Milliseconds by a clock that only goes forward. */
   readonly now: () => number;
   /** Told when a target turns. */
-  readonly onTurn?: (turn: Turn) => void;
+  readonly onHealthTransition?: (turn: HealthTransition) => void;
   /** Told of every sign that counted, and of orders. */
-  readonly onHealth?: (news: HealthNews) => void;
+  readonly onHealthUpdate?: (news: HealthUpdate) => void;
 }
 
-export interface Turn {
+export interface HealthTransition {
   readonly upstream: string;
   readonly target: string;
   readonly healthy: boolean;
   /** What tipped the scales; null: somebody's order. */
-  readonly sign: Sign | null;
+  readonly sign: HealthSignal | null;
 }
 
 /** The state of a target after a sign that counted. */
-export interface HealthNews {
+export interface HealthUpdate {
   readonly upstreamId: string;
   readonly targetId: string;
   /** `host:port` */
   readonly address: string;
   readonly state: HealthState;
   /** Null: somebody's order. */
-  readonly sign: Sign | null;
+  readonly sign: HealthSignal | null;
 }
 
 export class Balancer {
@@ -58,67 +58,67 @@ export class Balancer {
   readonly targets: readonly Target[];
   readonly certificate: Certificate | null;
   /** One for each target, in order of their addresses, those with weight 0 included. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly WeightedTarget[];
   /** Whether health is looked at. Without it every target counts as fit. */
-  readonly watched: boolean;
-  readonly active: Rules;
-  readonly passive: Rules;
+  readonly checksHealth: boolean;
+  readonly active: HealthRules;
+  readonly passive: HealthRules;
   readonly now: () => number;
-  readonly #algorithm: Algorithm;
+  readonly #algorithm: BalancingAlgorithm;
   readonly #total: number;
-  readonly #onTurn: BalancerOptions["onTurn"];
-  readonly #onHealth: BalancerOptions["onHealth"];
+  readonly #onHealthTransition: BalancerOptions["onHealthTransition"];
+  readonly #onHealthUpdate: BalancerOptions["onHealthUpdate"];
 
-  constructor({ upstream, targets, certificate, previous, now, onTurn, onHealth }: BalancerOptions) {
+  constructor({ upstream, targets, certificate, previous, now, onHealthTransition, onHealthUpdate }: BalancerOptions) {
     const { healthchecks } = upstream;
     this.upstream = upstream;
     this.targets = targets;
     this.certificate = certificate;
-    this.watched = isWatched(healthchecks);
-    this.active = rulesOf(healthchecks.active);
-    this.passive = rulesOf(healthchecks.passive);
+    this.checksHealth = hasHealthChecks(healthchecks);
+    this.active = healthRulesOf(healthchecks.active);
+    this.passive = healthRulesOf(healthchecks.passive);
     this.now = now;
-    this.#onTurn = onTurn;
-    this.#onHealth = onHealth;
+    this.#onHealthTransition = onHealthTransition;
+    this.#onHealthUpdate = onHealthUpdate;
     const members = new Map(previous?.entries.map(({ member }) => [`${member.id} ${member.address}`, member]));
     this.entries = targets
       .toSorted((a, b) => (a.target < b.target ? -1 : a.target > b.target ? 1 : 0))
       .map((target) => ({
-        member: members.get(`${target.id} ${target.target}`) ?? new Member(target),
+        member: members.get(`${target.id} ${target.target}`) ?? new TargetState(target),
         weight: target.weight,
       }));
     // What was counted under other rules must not count when health is looked at again.
-    if (!this.watched) for (const { member } of this.entries) member.health = healthy;
+    if (!this.checksHealth) for (const { member } of this.entries) member.health = healthy;
     this.#total = this.entries.reduce((sum, { weight }) => sum + weight, 0);
     this.#algorithm = algorithmOf(this);
   }
 
   /** Whether it needs a hash to pick. */
-  get hashes(): boolean {
+  get needsHash(): boolean {
     return this.upstream.algorithm === "consistent-hashing";
   }
 
   /** False: the upstream as a whole answers 503. As in Kong the fit weight must be more than the threshold. */
   get isUp(): boolean {
     if (this.#total === 0) return false;
-    if (!this.watched) return true;
+    if (!this.checksHealth) return true;
     let fit = 0;
     for (const { member, weight } of this.entries) if (member.health.healthy) fit += weight;
     return (fit / this.#total) * 100 > this.upstream.healthchecks.threshold;
   }
 
   /** Whether the entry may get requests. */
-  isFit(index: number): boolean {
+  isEligible(index: number): boolean {
     const entry = this.entries[index];
-    return entry !== undefined && entry.weight > 0 && (!this.watched || entry.member.health.healthy);
+    return entry !== undefined && entry.weight > 0 && (!this.checksHealth || entry.member.health.healthy);
   }
 
-  pick(fit: Fit, hash: number | null): number {
+  pick(fit: EligibleTargets, hash: number | null): number {
     return this.#algorithm.pick(fit, hash);
   }
 
-  report(member: Member, sign: Sign, rules: Rules): void {
-    if (this.watched) this.#turn(member, judge(member.health, sign, rules.limits), sign);
+  applySignal(member: TargetState, sign: HealthSignal, rules: HealthRules): void {
+    if (this.checksHealth) this.#turn(member, nextHealthState(member.health, sign, rules.thresholds), sign);
   }
 
   /**
@@ -129,46 +129,46 @@ export class Balancer {
    */
   setHealth(targetId: string, address: string | null, isHealthy: boolean): boolean {
     const entry = this.entries.find(({ member }) => member.id === targetId);
-    if (!this.watched || entry === undefined) return false;
+    if (!this.checksHealth || entry === undefined) return false;
     if (address !== null && address !== entry.member.address) return false;
     this.#turn(entry.member, isHealthy ? healthy : unhealthy, null);
     return true;
   }
 
   /** The target of this id, if it is at this address. */
-  member(targetId: string, address: string): Member | undefined {
+  member(targetId: string, address: string): TargetState | undefined {
     return this.entries.find(({ member }) => member.id === targetId && member.address === address)?.member;
   }
 
   /** Takes over what another thread has found. */
-  adoptHealth({ targetId, address, state }: Omit<HealthNews, "upstreamId" | "sign">): void {
+  adoptHealth({ targetId, address, state }: Omit<HealthUpdate, "upstreamId" | "sign">): void {
     const member = this.member(targetId, address);
-    if (this.watched && member !== undefined) member.health = known(state);
+    if (this.checksHealth && member !== undefined) member.health = withSharedState(state);
   }
 
-  #turn(member: Member, next: HealthState, sign: Sign | null): void {
+  #turn(member: TargetState, next: HealthState, sign: HealthSignal | null): void {
     const turned = member.health.healthy !== next.healthy;
     const changed = member.health !== next;
     member.health = next;
     if (changed) {
       const { id: targetId, address } = member;
-      this.#onHealth?.({ upstreamId: this.upstream.id, targetId, address, state: next, sign });
+      this.#onHealthUpdate?.({ upstreamId: this.upstream.id, targetId, address, state: next, sign });
     }
     if (turned) {
-      this.#onTurn?.({ upstream: this.upstream.name, target: member.address, healthy: next.healthy, sign });
+      this.#onHealthTransition?.({ upstream: this.upstream.name, target: member.address, healthy: next.healthy, sign });
     }
   }
 }
 
-function algorithmOf({ upstream, entries, now }: Balancer): Algorithm {
+function algorithmOf({ upstream, entries, now }: Balancer): BalancingAlgorithm {
   switch (upstream.algorithm) {
     case "round-robin":
-      return new Turns(entries);
+      return new RoundRobin(entries);
     case "least-connections":
-      return new Cheapest(entries, byConnections);
+      return new LeastCost(entries, byConnections);
     case "latency":
-      return new Cheapest(entries, byLatency(now));
+      return new LeastCost(entries, byLatency(now));
     case "consistent-hashing":
-      return new Ring(entries, upstream.slots);
+      return new HashRing(entries, upstream.slots);
   }
 }

@@ -1,11 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type HealthState, healthy, isWatched, judge, rulesOf, type Sign } from "./health.ts";
+import {
+  type HealthSignal,
+  type HealthState,
+  hasHealthChecks,
+  healthRulesOf,
+  healthy,
+  nextHealthState,
+} from "./health.ts";
 import { upstreamNamed } from "./testing.ts";
 
 const limits = { successes: 2, tcp_failures: 2, timeouts: 3, http_failures: 2 };
 const off = { successes: 0, tcp_failures: 0, timeouts: 0, http_failures: 0 };
-const letters: Readonly<Record<string, Sign>> = {
+const letters: Readonly<Record<string, HealthSignal>> = {
   s: "successes",
   c: "tcp_failures",
   t: "timeouts",
@@ -13,7 +20,7 @@ const letters: Readonly<Record<string, Sign>> = {
 };
 /** One letter for a sign, in the order in which they come. */
 const after = (signs: string, rules = limits, state: HealthState = healthy): HealthState =>
-  [...signs].reduce((before, letter) => judge(before, letters[letter] ?? "successes", rules), state);
+  [...signs].reduce((before, letter) => nextHealthState(before, letters[letter] ?? "successes", rules), state);
 
 const runs: readonly (readonly [signs: string, fit: boolean, what: string])[] = [
   ["", true, "is fit at first"],
@@ -53,7 +60,7 @@ test("any row of signs leaves a target fit or not, by its last row alone", () =>
   }
 });
 
-const statuses: readonly (readonly [status: number, sign: Sign | null])[] = [
+const statuses: readonly (readonly [status: number, sign: HealthSignal | null])[] = [
   [200, "successes"],
   [302, "successes"],
   [404, null],
@@ -62,8 +69,8 @@ const statuses: readonly (readonly [status: number, sign: Sign | null])[] = [
 test("a status is a success, a failure or nothing; a look at the connection alone takes any", () => {
   const { passive } = upstreamNamed("u").healthchecks;
   for (const [status, sign] of statuses) {
-    assert.equal(rulesOf(passive).signOf(status), sign, String(status));
-    assert.equal(rulesOf({ ...passive, type: "tcp" }).signOf(status), "successes", String(status));
+    assert.equal(healthRulesOf(passive).signalFor(status), sign, String(status));
+    assert.equal(healthRulesOf({ ...passive, type: "tcp" }).signalFor(status), "successes", String(status));
   }
 });
 
@@ -77,6 +84,6 @@ const watches: readonly (readonly [healthchecks: object, boolean])[] = [
 ];
 for (const [healthchecks, watched] of watches) {
   test(`health is ${watched ? "" : "not "}looked at with ${JSON.stringify(healthchecks)}`, () => {
-    assert.equal(isWatched(upstreamNamed("u", { healthchecks }).healthchecks), watched);
+    assert.equal(hasHealthChecks(upstreamNamed("u", { healthchecks }).healthchecks), watched);
   });
 }

@@ -3,9 +3,9 @@
 /** Milliseconds in which a sample loses about two thirds of its weight. */
 const FADE = 10_000;
 /** What a failed try counts as, in milliseconds: else a target that refuses at once would seem the fastest. */
-export const FAILED = 1000;
+export const FAILED_TRY_LATENCY = 1000;
 
-export class Latency {
+export class LatencyAverage {
   #average = 0;
   #at = 0;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { BalancedAttempts } from "./attempts.ts";
+import type { BalancedAttempts } from "./target-attempts.ts";
 import { attemptsOf, balancerOf, request } from "./testing.ts";
 
 /** Numbers from 0 to below the limit, the same in every run. */
@@ -51,7 +51,9 @@ for (const algorithm of algorithms) {
         if (known === undefined) open.push(attempts);
         const move = below(5);
         if (move < 2) {
-          const fit = balancer.entries.filter((_, index) => balancer.isFit(index)).map(({ member }) => member.address);
+          const fit = balancer.entries
+            .filter((_, index) => balancer.isEligible(index))
+            .map(({ member }) => member.address);
           const place = attempts.next();
           assert.equal(place === null, fit.length === 0);
           assert.ok(place === null || fit.includes(place), `${place} of ${fit}`);

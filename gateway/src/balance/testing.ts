@@ -1,8 +1,8 @@
 /** Filled upstreams and targets for tests, and requests as a choice sees them. */
 import { type Certificate, checkEntity, type Target, type Upstream } from "@sluice/model";
-import { BalancedAttempts } from "./attempts.ts";
 import { Balancer, type BalancerOptions } from "./balancer.ts";
-import type { RequestView } from "./source.ts";
+import type { BalancingRequest } from "./hash-source.ts";
+import { BalancedAttempts } from "./target-attempts.ts";
 
 /** With the model's defaults; healthchecks may be told in part. */
 export function upstreamNamed(name: string, members: object = {}): Upstream {
@@ -18,7 +18,7 @@ export function targetOf(upstream: Upstream, target: string, members: Partial<Ta
   return value;
 }
 
-export interface Rotation extends Partial<Omit<BalancerOptions, "upstream" | "targets">> {
+export interface TestBalancerOptions extends Partial<Omit<BalancerOptions, "upstream" | "targets">> {
   /** Members of the upstream. */
   readonly upstream?: object;
   /** Weights by address. */
@@ -26,7 +26,7 @@ export interface Rotation extends Partial<Omit<BalancerOptions, "upstream" | "ta
   readonly certificate?: Certificate | null;
 }
 
-export function balancerOf({ upstream: members, targets, ...options }: Rotation): Balancer {
+export function balancerOf({ upstream: members, targets, ...options }: TestBalancerOptions): Balancer {
   const upstream = upstreamNamed("pool", members);
   return new Balancer({
     upstream,
@@ -39,7 +39,7 @@ export function balancerOf({ upstream: members, targets, ...options }: Rotation)
 }
 
 /** A request's way through the balancer; the places are the targets' addresses. */
-export function attemptsOf(balancer: Balancer, view: RequestView = request()): BalancedAttempts<string> {
+export function attemptsOf(balancer: Balancer, view: BalancingRequest = request()): BalancedAttempts<string> {
   return new BalancedAttempts(
     balancer,
     balancer.entries.map(({ member }) => member.address),
@@ -47,7 +47,7 @@ export function attemptsOf(balancer: Balancer, view: RequestView = request()): B
   );
 }
 
-export interface Shown {
+export interface TestRequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly path?: string;
   readonly query?: string;
@@ -57,13 +57,13 @@ export interface Shown {
 }
 
 /** `cookies` are those that the response sets. */
-export function request(shown: Shown = {}): RequestView & { readonly cookies: readonly string[] } {
+export function request(shown: TestRequestOptions = {}): BalancingRequest & { readonly cookies: readonly string[] } {
   const cookies: string[] = [];
   const { headers = {}, path = "/", query = "", address = "10.9.9.9", consumer, captures = null } = shown;
   return {
     request: { clientAddress: address, path, query, header: (name) => headers[name] },
     match: { captures },
-    consumer: consumer === undefined ? null : ({ id: consumer } as RequestView["consumer"]),
+    consumer: consumer === undefined ? null : ({ id: consumer } as BalancingRequest["consumer"]),
     credential: null,
     responseHeaders: {
       set() {},

@@ -9,32 +9,32 @@ import {
   type Target,
   type Upstream,
 } from "@sluice/model/serving";
-import { Balancer, type HealthNews, type Turn } from "../balance/balancer.ts";
-import { Groups } from "./groups.ts";
+import { Balancer, type HealthTransition, type HealthUpdate } from "../balance/balancer.ts";
+import { GroupIndex } from "./group-index.ts";
 
 export interface BalancerTools {
   /** Told when a target becomes unhealthy or healthy. */
-  readonly onTurn?: (turn: Turn) => void;
+  readonly onHealthTransition?: (turn: HealthTransition) => void;
   /** Told of every sign that counted. */
-  readonly onHealth?: (news: HealthNews) => void;
+  readonly onHealthUpdate?: (news: HealthUpdate) => void;
 }
 
 type Sections = Pick<Snapshot, "upstreams" | "targets" | "certificates">;
 
-interface Parts {
+interface BalancerIndexes {
   readonly sections: Sections;
   readonly byId: BucketMap<Balancer>;
   readonly byName: BucketMap<Balancer>;
   /** By their upstream. */
-  readonly targets: Groups<Target>;
+  readonly targets: GroupIndex<Target>;
   /** Those that show a certificate, by it. */
-  readonly showing: Groups<Upstream>;
+  readonly showing: GroupIndex<Upstream>;
 }
 
 export class Balancers {
-  readonly #parts: Parts;
+  readonly #parts: BalancerIndexes;
 
-  private constructor(parts: Parts) {
+  private constructor(parts: BalancerIndexes) {
     this.#parts = parts;
   }
 
@@ -42,8 +42,8 @@ export class Balancers {
     sections: emptySnapshot,
     byId: new BucketMap(byId),
     byName: new BucketMap(byHash),
-    targets: new Groups(({ upstream }) => upstream?.id),
-    showing: new Groups(({ client_certificate }) => client_certificate?.id),
+    targets: new GroupIndex(({ upstream }) => upstream?.id),
+    showing: new GroupIndex(({ client_certificate }) => client_certificate?.id),
   });
 
   /** By upstream id. */
@@ -57,7 +57,10 @@ export class Balancers {
   }
 
   /** These when nothing of upstreams, targets and certificates has changed. */
-  with({ upstreams, targets, certificates }: Sections, { onTurn, onHealth }: BalancerTools): Balancers {
+  with(
+    { upstreams, targets, certificates }: Sections,
+    { onHealthTransition, onHealthUpdate }: BalancerTools,
+  ): Balancers {
     const { sections, ...before } = this.#parts;
     const changed = {
       upstreams: differences(sections.upstreams, upstreams),
@@ -82,7 +85,18 @@ export class Balancers {
       const own = groups.targets.of(id);
       const certificate = certificates.get(upstream.client_certificate?.id ?? "") ?? null;
       const previous = before.byId.get(id) ?? null;
-      return [id, new Balancer({ upstream, targets: own, certificate, previous, now: monotonic, onTurn, onHealth })];
+      return [
+        id,
+        new Balancer({
+          upstream,
+          targets: own,
+          certificate,
+          previous,
+          now: monotonic,
+          onHealthTransition,
+          onHealthUpdate,
+        }),
+      ];
     });
     const gone = remade.flatMap(([id]) => before.byId.get(id)?.upstream.name ?? []);
     const come = remade.flatMap(([, balancer]) => balancer ?? []);

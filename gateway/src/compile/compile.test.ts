@@ -31,7 +31,7 @@ const request = (path: string) => ({
   serverName: null,
   headerValues: () => [],
 });
-const matched = (runtime: Runtime, path: string) => runtime.match(request(path))?.part.route.name ?? null;
+const matched = (runtime: Runtime, path: string) => runtime.match(request(path))?.compiledRoute.route.name ?? null;
 const with_ = (snapshot: Snapshot, members: Partial<Snapshot>): Snapshot => ({ ...snapshot, ...members });
 
 test("what did not change is shared with the runtime before: upstreams, routes and plugin instances", () => {
@@ -40,9 +40,9 @@ test("what did not change is shared with the runtime before: upstreams, routes a
   const changed = { ...second, paths: ["/moved"] };
   const next = compile(old, with_(before, { routes: new Map(before.routes).set(second.id, changed) }), tools);
   assert.equal(next.upstreams.get(service.id), old.upstreams.get(service.id));
-  assert.equal(next.part(first.id), old.part(first.id));
-  assert.notEqual(next.part(second.id), old.part(second.id));
-  const step = (runtime: Runtime) => runtime.part(second.id)?.chains.http.anonymous[0]?.instance;
+  assert.equal(next.compiledRoute(first.id), old.compiledRoute(first.id));
+  assert.notEqual(next.compiledRoute(second.id), old.compiledRoute(second.id));
+  const step = (runtime: Runtime) => runtime.compiledRoute(second.id)?.chains.http.anonymous[0]?.instance;
   assert.equal(step(next), step(old));
   assert.deepEqual([matched(old, "/second"), matched(old, "/moved")], ["second", null]);
   assert.deepEqual([matched(next, "/second"), matched(next, "/moved")], [null, "second"]);
@@ -53,7 +53,8 @@ test("a plugin that changed is made anew, and only that one", () => {
   const old = compile(null, before, tools);
   const changed = pluginNamed("cors", { config: { max_age: 1 } });
   const next = compile(old, with_(before, { plugins: new Map(before.plugins).set(changed.id, changed) }), tools);
-  const instances = (runtime: Runtime) => runtime.part(first.id)?.chains.http.anonymous.map((step) => step.instance);
+  const instances = (runtime: Runtime) =>
+    runtime.compiledRoute(first.id)?.chains.http.anonymous.map((step) => step.instance);
   assert.notEqual(instances(next)?.[0], instances(old)?.[0]);
   assert.equal(instances(next)?.[1], instances(old)?.[1]);
 });
@@ -63,7 +64,7 @@ test("a service that changed is what its routes go to", () => {
   const old = compile(null, before, tools);
   const moved = { ...service, port: 9090 };
   const next = compile(old, with_(before, { services: new Map([[service.id, moved]]) }), tools);
-  assert.equal(next.match(request("/first"))?.part.upstream?.service, moved);
+  assert.equal(next.match(request("/first"))?.compiledRoute.upstream?.service, moved);
 });
 
 test("routes of a disabled service do not exist until it is enabled; routes without a service do", () => {

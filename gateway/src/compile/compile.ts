@@ -4,14 +4,14 @@
  */
 import { differences, type Snapshot } from "@sluice/model/serving";
 import type { Balancer } from "../balance/balancer.ts";
-import type { Match, MatchRequest, RoutePart, Runtime } from "../runtime/runtime.ts";
+import type { CompiledRoute, RoutableRequest, RouteMatch, Runtime } from "../runtime/runtime.ts";
 import { Balancers, type BalancerTools } from "./balancers.ts";
 import { Certificates } from "./certificates.ts";
-import { PluginTable, type PluginTools } from "./chains.ts";
+import { CompiledRoutes } from "./compiled-routes.ts";
 import { Identities } from "./identities.ts";
-import { Parts } from "./parts.ts";
+import { PluginTable, type PluginTools } from "./plugin-chains.ts";
 import { Router } from "./router/router.ts";
-import { Upstreams } from "./upstreams.ts";
+import { CompiledUpstreams } from "./upstream-index.ts";
 
 /** What the node offers to what is compiled. */
 export interface CompileTools extends PluginTools, BalancerTools {}
@@ -30,9 +30,9 @@ class CompiledRuntime implements Runtime {
   readonly identities: Identities;
   readonly certificates: Certificates;
   readonly #balancers: Balancers;
-  readonly upstreams: Upstreams;
+  readonly upstreams: CompiledUpstreams;
   readonly #plugins: PluginTable;
-  readonly #parts: Parts;
+  readonly #parts: CompiledRoutes;
   readonly #router: Router;
 
   constructor(previous: CompiledRuntime | null, snapshot: Snapshot, tools: CompileTools) {
@@ -53,9 +53,13 @@ class CompiledRuntime implements Runtime {
       added: routes.flatMap((route) => route.after ?? []),
     });
     this.upstreams =
-      previous === null ? Upstreams.of(snapshot, this.#balancers) : previous.upstreams.with(snapshot, this.#balancers);
+      previous === null
+        ? CompiledUpstreams.of(snapshot, this.#balancers)
+        : previous.upstreams.with(snapshot, this.#balancers);
     this.#parts =
-      previous === null ? Parts.of(this.upstreams, this.#plugins) : previous.#parts.with(this.upstreams, this.#plugins);
+      previous === null
+        ? CompiledRoutes.of(this.upstreams, this.#plugins)
+        : previous.#parts.with(this.upstreams, this.#plugins);
     // Nothing throws from here on: what is forgotten here is known to the runtime before too.
     for (const { key, after } of routes) if (after === undefined) this.#parts.forget(key);
     for (const { key, after } of changed((of) => of.services)) if (after === undefined) this.upstreams.forget(key);
@@ -65,13 +69,13 @@ class CompiledRuntime implements Runtime {
     return this.#balancers.all;
   }
 
-  part(routeId: string): RoutePart | null {
+  compiledRoute(routeId: string): CompiledRoute | null {
     const route = this.snapshot.routes.get(routeId);
     return route === undefined ? null : this.#parts.get(route);
   }
 
-  match(request: MatchRequest): Match | null {
-    const { part, length, captures } = this.#router.match(request, this.#parts);
-    return part && { part, matchedPath: length, captures };
+  match(request: RoutableRequest): RouteMatch | null {
+    const { compiledRoute, length, captures } = this.#router.match(request, this.#parts);
+    return compiledRoute && { compiledRoute, matchedPath: length, captures };
   }
 }

@@ -74,9 +74,9 @@ for (const [what, change, plugins] of changes) {
       serverName: null,
       headerValues: () => [],
     });
-    assert.equal(match?.part.route.name, "r2");
-    assert.equal(match.part.upstream?.attempts(request()).next()?.service, service(2).id);
-    assert.ok(match.part.chains.http.anonymous.length > 0);
+    assert.equal(match?.compiledRoute.route.name, "r2");
+    assert.equal(match.compiledRoute.upstream?.attempts(request()).next()?.service, service(2).id);
+    assert.ok(match.compiledRoute.chains.http.anonymous.length > 0);
     assert.equal(made, plugins);
   });
 }

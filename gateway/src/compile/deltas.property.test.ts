@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Snapshot } from "@sluice/model";
 import fc from "fast-check";
 import type { PluginHandlers, PluginInstance, PluginScope, PluginServices } from "../plugins/plugin.ts";
-import type { Chain, MatchRequest, RoutePart, Runtime, Target } from "../runtime/runtime.ts";
+import type { CompiledRoute, PluginChain, RoutableRequest, Runtime, UpstreamTarget } from "../runtime/runtime.ts";
 import { compile } from "./compile.ts";
 import { beginning, changes, names, stepped } from "./testing-changes.ts";
 import { consumerNamed, idOf } from "./testing-entities.ts";
@@ -18,7 +18,7 @@ const handler = (config: unknown, { id }: PluginScope): Made => ({ made: `${id} 
 const handlers: PluginHandlers = { cors: handler, "key-auth": handler, "rate-limiting": handler, prometheus: handler };
 const tools = { handlers, services: { now: () => 0 } as PluginServices };
 
-const requests: readonly MatchRequest[] = ["a.test", "c.test", "b.test:80", ""].flatMap((host) =>
+const requests: readonly RoutableRequest[] = ["a.test", "c.test", "b.test:80", ""].flatMap((host) =>
   ["/", "/a", "/a/b/c", "/b"].map((path) => ({
     method: "GET",
     path,
@@ -30,10 +30,11 @@ const requests: readonly MatchRequest[] = ["a.test", "c.test", "b.test:80", ""].
 );
 const consumers = names.consumers.map(consumerNamed);
 
-const toldChain = (chain: Chain) => chain.map(({ priority, instance }) => `${priority} ${(instance as Made).made}`);
-const toldTarget = ({ certificate, ...target }: Target) => ({ ...target, certificate: certificate?.key });
+const toldChain = (chain: PluginChain) =>
+  chain.map(({ priority, instance }) => `${priority} ${(instance as Made).made}`);
+const toldTarget = ({ certificate, ...target }: UpstreamTarget) => ({ ...target, certificate: certificate?.key });
 
-function toldPart({ route, upstream, chains }: RoutePart) {
+function toldPart({ route, upstream, chains }: CompiledRoute) {
   return {
     route,
     host: upstream?.host,
@@ -52,9 +53,9 @@ function told(runtime: Runtime) {
   return {
     matches: requests.map((request) => {
       const match = runtime.match(request);
-      return match && [toldPart(match.part), match.matchedPath];
+      return match && [toldPart(match.compiledRoute), match.matchedPath];
     }),
-    parts: [...snapshot.routes.keys()].map((id) => runtime.part(id)).map((part) => part && toldPart(part)),
+    parts: [...snapshot.routes.keys()].map((id) => runtime.compiledRoute(id)).map((part) => part && toldPart(part)),
     upstreams: names.services.map((name) => upstreams.get(idOf(`service ${name}`))?.targets.map(toldTarget)),
     balancers: [...balancers].map(([id, { upstream, certificate, entries }]) => [
       id,
@@ -95,7 +96,7 @@ test("after any changes a target is served when it is one of its service's, and 
     fc.property(changes, (all) => {
       let snapshot: Snapshot = beginning;
       let runtime = compile(null, snapshot, tools);
-      const seen = new Map<string, Target>();
+      const seen = new Map<string, UpstreamTarget>();
       const targetsOf = () =>
         names.services.flatMap((name) => runtime.upstreams.get(idOf(`service ${name}`))?.targets ?? []);
       for (const change of all) {

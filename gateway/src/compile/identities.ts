@@ -11,20 +11,20 @@ import {
   type SnapshotRoute,
 } from "@sluice/model/serving";
 import type { IdentityIndex } from "../runtime/runtime.ts";
-import { Groups } from "./groups.ts";
+import { GroupIndex } from "./group-index.ts";
 
 interface Indexes {
   readonly snapshot: Pick<Snapshot, "consumers" | "keyauth_credentials">;
   /** By the hash of their keys. One key may belong to several, each for namespaces of its own. */
-  readonly credentials: Groups<SnapshotCredential>;
-  readonly usernames: Groups<Consumer>;
+  readonly credentials: GroupIndex<SnapshotCredential>;
+  readonly usernames: GroupIndex<Consumer>;
 }
 
 const nothing: Indexes = {
   snapshot: emptySnapshot,
   // A hash is in hex: its first digits spread it.
-  credentials: new Groups(({ _sluice }) => _sluice.key_hash, new BucketMap(byId)),
-  usernames: new Groups(({ username }) => username ?? undefined),
+  credentials: new GroupIndex(({ _sluice }) => _sluice.key_hash, new BucketMap(byId)),
+  usernames: new GroupIndex(({ username }) => username ?? undefined),
 };
 
 export class Identities implements IdentityIndex {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { applyChange, emptySnapshot } from "@sluice/model";
 import { handlers } from "../plugins/index.ts";
 import { fakeExchange, fakeServices } from "../plugins/testing.ts";
-import type { Step } from "../runtime/runtime.ts";
+import type { PluginStep } from "../runtime/runtime.ts";
 import { compile } from "./compile.ts";
 import { consumerNamed } from "./testing-entities.ts";
 
@@ -39,7 +39,7 @@ test("an invalid rate limit answers 503 with its reason wherever it would act, a
       headerValues: () => [],
     });
     assert.ok(match);
-    const [step] = match.part.chains.http.anonymous;
+    const [step] = match.compiledRoute.chains.http.anonymous;
     return step?.instance.access?.(fakeExchange());
   };
   assert.deepEqual(await answerOf("/closed"), { ...CLOSED, reason: "no minute" });
@@ -97,15 +97,17 @@ for (const [what, attached, closed] of scopes)
       remove: {},
     });
     const { http } =
-      compile(null, applied.value ?? emptySnapshot, { handlers, services: fakeServices() }).part(id(2))?.chains ??
-      assert.fail(JSON.stringify(applied.violations));
-    const other = compile(null, applied.value ?? emptySnapshot, { handlers, services: fakeServices() }).part(id(3));
+      compile(null, applied.value ?? emptySnapshot, { handlers, services: fakeServices() }).compiledRoute(id(2))
+        ?.chains ?? assert.fail(JSON.stringify(applied.violations));
+    const other = compile(null, applied.value ?? emptySnapshot, { handlers, services: fakeServices() }).compiledRoute(
+      id(3),
+    );
     const found: [string, string][] = [];
     for (const [path, chains] of [
       ["/r", http],
       ["/other", other?.chains.http],
     ] as const) {
-      const isClosed = (step: Step | undefined) =>
+      const isClosed = (step: PluginStep | undefined) =>
         JSON.stringify(step?.instance.access?.(fakeExchange()) ?? null) ===
         JSON.stringify({ ...CLOSED, reason: "jwt is not there" });
       if (isClosed(chains?.anonymous[0])) found.push([path, "anonymous"]);

@@ -1,6 +1,6 @@
 /** What a plugin is to the gateway. Its config schema stands in @sluice/model under the same name. */
 import type { PluginConfigs, PluginName } from "@sluice/model";
-import type { Answer, Exchange } from "../proxy/exchange.ts";
+import type { DirectResponse, Exchange } from "../proxy/exchange/exchange.ts";
 import type { Metrics } from "./prometheus/metrics.ts";
 import type { Counters } from "./rate-limiting/counters.ts";
 
@@ -23,7 +23,7 @@ export interface PluginScope {
 /** One use of a plugin with its config. Every method is optional in effect; a plugin has the ones it needs. */
 export interface PluginInstance {
   /** Before forwarding, in order of priority. An answer ends the exchange. */
-  access?(exchange: Exchange): Answer | undefined | Promise<Answer | undefined>;
+  access?(exchange: Exchange): DirectResponse | undefined | Promise<DirectResponse | undefined>;
   /** The response's status is known and its head has not been sent. Runs also for answers of the gateway's own. */
   respond?(exchange: Exchange): void;
   /** The exchange is over; runs always, also after an answer of the gateway's own. */

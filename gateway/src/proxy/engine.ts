@@ -1,9 +1,9 @@
 /** What an HTTP engine is to the gateway: one function. Every engine runs the suite in test/conformance/engine. */
 import type { Connections } from "../plugins/prometheus/metrics.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { FaultName } from "./faults.ts";
-import type { Observer } from "./observer.ts";
+import type { Observer } from "./observability/observer.ts";
 import type { ProxyLog } from "./pipeline.ts";
+import type { GatewayErrorName } from "./response/gateway-errors.ts";
 import type { ListenAddress, ProxySettings } from "./settings.ts";
 import type { Guard } from "./upstream/guard.ts";
 
@@ -14,7 +14,7 @@ export interface ProxyOptions {
   /** Whether other threads listen on the same addresses: the system shares the connections out among them. Default false. */
   readonly reusePort?: boolean;
   /** Places for connections of clients. Default: this listener's own, as many as the settings say. */
-  readonly places?: Places;
+  readonly connectionSlots?: ConnectionSlots;
   readonly settings: ProxySettings;
   /** Default: one of this listener's own, as the settings say. It learns the addresses that are listened on. */
   readonly guard?: Guard;
@@ -22,17 +22,17 @@ export interface ProxyOptions {
   /** Default null: nobody looks on. */
   readonly observer?: Observer | null;
   /** Told of every request that is answered before it has a route. */
-  readonly onUnrouted?: (fault: FaultName) => void;
+  readonly onUnrouted?: (fault: GatewayErrorName) => void;
   /** The runtime that a new request begins with. */
   readonly runtime: () => Runtime;
 }
 
 /** How many connections of clients there may be, together and of one address, over all who share the places. */
-export interface Places {
+export interface ConnectionSlots {
   /** False: there are none left, or the address has as many as it may have. */
-  take(address: string): boolean;
+  acquire(address: string): boolean;
   /** Gives one back that was taken. */
-  leave(address: string): void;
+  release(address: string): void;
 }
 
 export interface ProxyListener {

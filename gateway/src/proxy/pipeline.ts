@@ -5,24 +5,24 @@
  *
  * It is synchronous as long as no plugin is asynchronous.
  */
-import type { Runtime, Step, Upstream } from "../runtime/runtime.ts";
-import { clientHeaders, type RawHeaders } from "./client-headers.ts";
-import type { Answer } from "./exchange.ts";
-import { type FaultName, faultFor, faults } from "./faults.ts";
-import { type HeaderStyle, headerStyle } from "./header-names.ts";
-import { LineLimit } from "./line-limit.ts";
-import { LiveExchange, type Traffic } from "./live-exchange.ts";
-import type { Observer } from "./observer.ts";
-import { type OwnResponse, ownResponse } from "./own-response.ts";
-import { escapePath } from "./path.ts";
-import { protocolFault } from "./protocol.ts";
-import { IncomingRequest, type RequestHead } from "./request.ts";
-import { BodyLostError } from "./request-body.ts";
-import { newRequestId } from "./request-id.ts";
+import type { PluginStep, Runtime, ServiceUpstream } from "../runtime/runtime.ts";
+import { checkProtocol } from "./exchange/check-protocol.ts";
+import type { DirectResponse } from "./exchange/exchange.ts";
+import { LiveExchange, type TrafficCounters } from "./exchange/live-exchange.ts";
+import { IncomingRequest, type RequestHead } from "./exchange/request.ts";
+import { BodyLostError } from "./exchange/request-body.ts";
+import { newRequestId } from "./exchange/request-id.ts";
+import { escapePath } from "./exchange/request-target.ts";
+import { createTrustedProxies } from "./exchange/trusted-proxies.ts";
+import { upstreamPath } from "./exchange/upstream-path.ts";
+import { clientHeaders, type RawHeaders } from "./headers/client-headers.ts";
+import { type HeaderStyle, headerStyle } from "./headers/header-names.ts";
+import { upstreamHeaders } from "./headers/upstream-headers.ts";
+import { LogLimiter } from "./observability/log-limiter.ts";
+import type { Observer } from "./observability/observer.ts";
+import { errorAnswer, type GatewayErrorName, gatewayErrors } from "./response/gateway-errors.ts";
+import { createGatewayResponse, type GatewayResponse } from "./response/gateway-response.ts";
 import type { ProxySettings } from "./settings.ts";
-import { createTrust } from "./trust.ts";
-import { upstreamHeaders } from "./upstream-headers.ts";
-import { upstreamPath } from "./upstream-path.ts";
 
 /** The part of a logger that the proxy uses; pino's is one. */
 export interface ProxyLog {
@@ -31,34 +31,34 @@ export interface ProxyLog {
 }
 
 /** What to send to an upstream. */
-export interface Forward {
-  readonly upstream: Upstream;
+export interface ForwardPlan {
+  readonly upstream: ServiceUpstream;
   readonly method: string;
   /** Path and query as they go on the wire. */
   readonly path: string;
 }
 
 /** A request that matched no route is no exchange: no plugin sees it. */
-export type Opened =
+export type OpenResult =
   | { readonly exchange: LiveExchange; readonly refusal?: undefined }
   | {
       readonly exchange?: undefined;
-      readonly refusal: OwnResponse;
+      readonly refusal: GatewayResponse;
       /** True when the head is faulty: then nothing that follows on its connection can be trusted. */
       readonly last: boolean;
     };
 
-export type Outcome =
-  | { readonly forward: Forward; readonly answer?: undefined }
-  | { readonly forward?: undefined; readonly answer: Answer | FaultName };
+export type AccessResult =
+  | { readonly forward: ForwardPlan; readonly answer?: undefined }
+  | { readonly forward?: undefined; readonly answer: DirectResponse | GatewayErrorName };
 
 export class Pipeline {
   readonly #runtime: () => Runtime;
   readonly #log: ProxyLog;
-  readonly #trust: ReturnType<typeof createTrust>;
+  readonly #trust: ReturnType<typeof createTrustedProxies>;
   readonly #observer: Observer | null;
-  readonly #lines = new LineLimit();
-  readonly #onUnrouted: (fault: FaultName) => void;
+  readonly #lines = new LogLimiter();
+  readonly #onUnrouted: (fault: GatewayErrorName) => void;
   readonly style: HeaderStyle;
 
   constructor(options: {
@@ -68,19 +68,19 @@ export class Pipeline {
     /** Default null: nobody looks on. */
     readonly observer?: Observer | null;
     /** Told of every request that is answered before it has a route. */
-    readonly onUnrouted?: (fault: FaultName) => void;
+    readonly onUnrouted?: (fault: GatewayErrorName) => void;
   }) {
     const { settings, observer = null, onUnrouted = () => {} } = options;
     this.#observer = observer;
     this.#onUnrouted = onUnrouted;
     this.#runtime = options.runtime;
     this.#log = options.log;
-    this.#trust = createTrust(settings.trustedIps, settings.realIpHeader);
+    this.#trust = createTrustedProxies(settings.trustedIps, settings.realIpHeader);
     this.style = headerStyle(settings);
   }
 
   /** Finds the route of a request whose head has arrived. */
-  open(head: RequestHead, traffic: Traffic): Opened {
+  open(head: RequestHead, traffic: TrafficCounters): OpenResult {
     const started = performance.now();
     const request = IncomingRequest.of(head, this.#trust);
     if (typeof request === "string") {
@@ -98,25 +98,25 @@ export class Pipeline {
   }
 
   /** Runs checks and plugins. Never throws nor rejects: a bug answers 500 and is logged with its cause. */
-  access(exchange: LiveExchange): Outcome | Promise<Outcome> {
+  access(exchange: LiveExchange): AccessResult | Promise<AccessResult> {
     const { route } = exchange;
     const unavailable = route._sluice?.unavailable;
-    if (unavailable !== undefined) return { answer: faultFor("closed", unavailable) };
-    const fault = protocolFault(exchange);
+    if (unavailable !== undefined) return { answer: errorAnswer("closed", unavailable) };
+    const fault = checkProtocol(exchange);
     if (fault !== null) return { answer: fault };
     return this.#runFrom(0, exchange);
   }
 
   /** The answer as it goes to the client; the response phase runs. */
-  answer(exchange: LiveExchange, answer: Answer | FaultName): OwnResponse {
+  answer(exchange: LiveExchange, answer: DirectResponse | GatewayErrorName): GatewayResponse {
     const { request } = exchange;
-    const response: Answer = typeof answer === "string" ? faults[answer] : answer;
+    const response: DirectResponse = typeof answer === "string" ? gatewayErrors[answer] : answer;
     if (response.reason !== undefined) this.#tellReason(exchange, response.status, response.reason);
     exchange.source = "gateway";
     this.#respond(exchange, response.status);
     const { started } = exchange.timings;
-    const own = ownResponse(response, { style: this.style, id: exchange.id, request, started });
-    return { ...own, headers: exchange.editResponse(own.headers) };
+    const own = createGatewayResponse(response, { style: this.style, id: exchange.id, request, started });
+    return { ...own, headers: exchange.applyResponseEdits(own.headers) };
   }
 
   /** What the upstream gets, flat: name, value, name, value. Connection headers are the engine's. */
@@ -151,7 +151,7 @@ export class Pipeline {
     if (this.#observer !== null) this.#observer.finished?.(exchange);
   }
 
-  #runFrom(first: number, exchange: LiveExchange): Outcome | Promise<Outcome> {
+  #runFrom(first: number, exchange: LiveExchange): AccessResult | Promise<AccessResult> {
     try {
       for (let at = first; at < exchange.chain.length; at++) {
         const step = exchange.chain[at];
@@ -171,12 +171,12 @@ export class Pipeline {
   async #resume(
     at: number,
     options: {
-      readonly answer: Promise<Answer | undefined>;
-      readonly step: Step;
+      readonly answer: Promise<DirectResponse | undefined>;
+      readonly step: PluginStep;
       readonly known: LiveExchange["consumer"];
       readonly exchange: LiveExchange;
     },
-  ): Promise<Outcome> {
+  ): Promise<AccessResult> {
     const { exchange, step, known } = options;
     try {
       const answer = await options.answer;
@@ -187,9 +187,9 @@ export class Pipeline {
     }
   }
 
-  #forward(exchange: LiveExchange): Outcome {
-    const { request, part, match } = exchange;
-    const { upstream, route } = part;
+  #forward(exchange: LiveExchange): AccessResult {
+    const { request, compiledRoute, match } = exchange;
+    const { upstream, route } = compiledRoute;
     if (upstream === null) return { answer: "noService" };
     if (upstream.headers !== null) for (const edit of upstream.headers) exchange.upstreamHeaders.apply(edit);
     const joined = upstreamPath({
@@ -203,7 +203,7 @@ export class Pipeline {
     return { forward: { upstream, method: request.method, path: path + exchange.forwardedQuery } };
   }
 
-  #failed(exchange: LiveExchange, error: unknown): Outcome {
+  #failed(exchange: LiveExchange, error: unknown): AccessResult {
     // Anybody could fill the log with what anybody can do.
     if (error instanceof BodyLostError) return { answer: "clientGone" };
     const { id, route } = exchange;
@@ -237,20 +237,20 @@ export class Pipeline {
 
   /** A fault of a request that is no exchange. `request` is null when not even its head could be read. */
   #refuse(
-    name: FaultName,
+    name: GatewayErrorName,
     {
       request,
       started,
       peerAddress,
     }: { readonly request: IncomingRequest | null; readonly started: number; readonly peerAddress: string },
-  ): OwnResponse {
+  ): GatewayResponse {
     this.#onUnrouted(name);
     const id = newRequestId();
-    const { status } = faults[name];
+    const { status } = gatewayErrors[name];
     if (this.#observer !== null) {
-      this.#observer.refused?.({ id, status, request, peerAddress, duration: performance.now() - started });
+      this.#observer.rejected?.({ id, status, request, peerAddress, duration: performance.now() - started });
     }
-    return ownResponse(faults[name], { style: this.style, id, request, started });
+    return createGatewayResponse(gatewayErrors[name], { style: this.style, id, request, started });
   }
 
   /**
@@ -258,12 +258,12 @@ export class Pipeline {
    *
    * @param peerAddress Of the connection
    */
-  refuse(name: FaultName, peerAddress: string): OwnResponse {
+  refuse(name: GatewayErrorName, peerAddress: string): GatewayResponse {
     return this.#refuse(name, { request: null, started: performance.now(), peerAddress });
   }
 }
 
 /** From here on the consumer's own plugins apply. */
-function identify(exchange: LiveExchange, { priority }: Step): void {
+function identify(exchange: LiveExchange, { priority }: PluginStep): void {
   if (exchange.consumer !== null) exchange.chain = exchange.chains.identified(exchange.consumer, priority);
 }

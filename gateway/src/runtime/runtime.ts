@@ -8,16 +8,16 @@ import type {
   SnapshotCredential,
   SnapshotRoute,
 } from "@sluice/model";
-import type { Attempts } from "../balance/attempts.ts";
 import type { Balancer } from "../balance/balancer.ts";
-import type { RequestView } from "../balance/source.ts";
+import type { BalancingRequest } from "../balance/hash-source.ts";
+import type { TargetAttempts } from "../balance/target-attempts.ts";
 import type { PluginInstance } from "../plugins/plugin.ts";
-import type { HeaderEdit } from "../proxy/exchange.ts";
+import type { HeaderEdit } from "../proxy/exchange/exchange.ts";
 
 export type Scheme = "http" | "https";
 
 /** What the router looks at. `ExchangeRequest` is one. */
-export interface MatchRequest {
+export interface RoutableRequest {
   readonly method: string;
   /** Normalised path without query. */
   readonly path: string;
@@ -28,8 +28,8 @@ export interface MatchRequest {
   headerValues(name: Lowercase<string>): readonly string[];
 }
 
-export interface Match {
-  readonly part: RoutePart;
+export interface RouteMatch {
+  readonly compiledRoute: CompiledRoute;
   /** Length of the part of the path that the route's path matched; 0 when the route has no paths. */
   readonly matchedPath: number;
   /** Named groups of a regular-expression path. */
@@ -37,7 +37,7 @@ export interface Match {
 }
 
 /** One address that requests of a service may go to. */
-export interface Target {
+export interface UpstreamTarget {
   /** Equal keys may share connections. Everything that a connection depends on is in it. */
   readonly key: string;
   /** The id of the service whose requests go there. */
@@ -59,7 +59,7 @@ export interface Target {
 }
 
 /** What an upstream is made of. As long as they are the same, it is. */
-export interface UpstreamParts {
+export interface UpstreamInputs {
   readonly service: Service;
   /** Of the core Service that the service stands for; null: it stands for none. */
   readonly endpoints: readonly Endpoint[] | null;
@@ -70,8 +70,8 @@ export interface UpstreamParts {
 }
 
 /** Where the requests of a service go. */
-export interface Upstream {
-  readonly parts: UpstreamParts;
+export interface ServiceUpstream {
+  readonly parts: UpstreamInputs;
   readonly service: Service;
   /** The service's path, at least `/`. */
   readonly basePath: string;
@@ -79,45 +79,45 @@ export interface Upstream {
   readonly headers: readonly HeaderEdit[] | null;
   /** Value of the Host header, with the port when it is not the protocol's own. */
   readonly host: string;
-  readonly targets: readonly Target[];
+  readonly targets: readonly UpstreamTarget[];
   /** The keys of the targets. */
   readonly keys: ReadonlySet<string>;
   /** A request's way through the targets. */
-  attempts(view: RequestView): Attempts<Target>;
+  attempts(view: BalancingRequest): TargetAttempts<UpstreamTarget>;
 }
 
 /** Upstreams, made at first use. */
 export interface UpstreamIndex {
   /** Where the requests of a service go; null: there is no such service. */
-  get(serviceId: string): Upstream | null;
+  get(serviceId: string): ServiceUpstream | null;
   /** Whether requests may still go to this target, which may be an earlier runtime's. */
-  serves(target: Target): boolean;
+  serves(target: UpstreamTarget): boolean;
 }
 
 /** One plugin in a chain. */
-export interface Step {
+export interface PluginStep {
   readonly priority: number;
   readonly instance: PluginInstance;
 }
 
 /** Plugins that run for a request, high priority first. */
-export type Chain = readonly Step[];
+export type PluginChain = readonly PluginStep[];
 
 /** Chains of one route. */
 export interface RouteChains {
   /** While no consumer is known. */
-  readonly anonymous: Chain;
+  readonly anonymous: PluginChain;
   /**
    * After the step with this priority found the consumer: the steps that ran stay, the ones below are chosen anew
    * (kong-contract 3.1: the consumer is known only after authentication ran).
    */
-  identified(consumer: Consumer, after: number): Chain;
+  identified(consumer: Consumer, after: number): PluginChain;
 }
 
-export interface RoutePart {
+export interface CompiledRoute {
   readonly route: SnapshotRoute;
   /** Null when the route has no service. */
-  readonly upstream: Upstream | null;
+  readonly upstream: ServiceUpstream | null;
   /** By the request's scheme, because a plugin may act on one of them only. */
   readonly chains: Readonly<Record<Scheme, RouteChains>>;
 }
@@ -144,7 +144,7 @@ export interface Runtime {
   /** Of upstream entities, by id. */
   readonly balancers: ReadonlyMap<string, Balancer>;
   /** What requests of a route meet; null: there is no such route, or its service is disabled. */
-  part(routeId: string): RoutePart | null;
+  compiledRoute(routeId: string): CompiledRoute | null;
   /** The route that wins by the rules of kong-contract 2.1. */
-  match(request: MatchRequest): Match | null;
+  match(request: RoutableRequest): RouteMatch | null;
 }

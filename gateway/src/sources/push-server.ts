@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import type { PemTexts } from "@sluice/model";
 
-/** Not by an import; see proxy/status-texts.ts. */
+/** Not by an import; see proxy/response/reason-phrases.ts. */
 const { createServer } = process.getBuiltinModule("node:http");
 
 export type PushMethod = "GET" | "PUT" | "PATCH";

@@ -3,7 +3,7 @@
  * It tells nothing that is secret and changes nothing.
  */
 import type { NodeState } from "@sluice/model";
-import type { UpstreamsReport } from "../balance/report.ts";
+import type { UpstreamsHealthReport } from "../balance/health-report.ts";
 import { DATA_LINES } from "../plugins/prometheus/data-lines.ts";
 import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
 import type { RefusedDestination } from "../proxy/upstream/refused-destinations.ts";
@@ -22,7 +22,7 @@ export interface StatusFacts {
   readonly unserved?: () => string | null;
   readonly metrics: NodeMetrics;
   /** How the targets of upstreams fare, as this node sees them. */
-  readonly upstreams: () => UpstreamsReport | Promise<UpstreamsReport>;
+  readonly upstreams: () => UpstreamsHealthReport | Promise<UpstreamsHealthReport>;
   /** Destinations to which the node made no connection lately, because their addresses may not be reached. */
   readonly refused: () => Promise<readonly RefusedDestination[]>;
 }

@@ -6,7 +6,13 @@ import type { StartOptions } from "./start.ts";
 import { startWorker } from "./worker.ts";
 import type { Workers } from "./workers.ts";
 
-export async function startAlone({ plan, log, metrics, clusterCounters, onTurn }: StartOptions): Promise<Workers> {
+export async function startAlone({
+  plan,
+  log,
+  metrics,
+  clusterCounters,
+  onHealthTransition,
+}: StartOptions): Promise<Workers> {
   const guard = createGuard(plan.settings);
   const counters = createCounters({
     connect: connectBehind(guard, plan.authorities),
@@ -19,7 +25,7 @@ export async function startAlone({ plan, log, metrics, clusterCounters, onTurn }
     guard,
     log,
     services: { counters, metrics, now: Date.now },
-    onTurn,
+    onHealthTransition,
   });
   return {
     address: proxy.address,

@@ -4,7 +4,7 @@
  * worker finds out about a target it tells the control thread, which tells the others.
  */
 import { changeBetween, emptySnapshot, type Snapshot } from "@sluice/model/serving";
-import type { HealthNews } from "../balance/balancer.ts";
+import type { HealthUpdate } from "../balance/balancer.ts";
 import { healthy } from "../balance/health.ts";
 import { Balancers } from "../compile/balancers.ts";
 import type { Part } from "../plugins/prometheus/slices.ts";
@@ -101,8 +101,8 @@ class ThreadCrew implements Crew {
     const [before, balancers] = [this.#wanted, this.#balancers];
     this.#wanted = snapshot;
     this.#balancers = balancers.with(snapshot, {
-      onTurn: this.#options.onTurn,
-      onHealth: (news) => {
+      onHealthTransition: this.#options.onHealthTransition,
+      onHealthUpdate: (news) => {
         for (const thread of this.threads()) thread.adopt(news);
       },
     });
@@ -184,7 +184,7 @@ class ThreadCrew implements Crew {
         health: this.#health(),
       },
       snapshot: this.#wanted,
-      onHealth: (news) => this.#judge(news),
+      onHealthUpdate: (news) => this.#judge(news),
       clusterCounters: this.#options.clusterCounters,
     });
     this.#threads.set(number, thread);
@@ -225,13 +225,13 @@ class ThreadCrew implements Crew {
   }
 
   /** A sign that a worker has seen counts for all. */
-  #judge({ upstreamId, targetId, address, sign }: HealthNews): void {
+  #judge({ upstreamId, targetId, address, sign }: HealthUpdate): void {
     const balancer = this.#balancers.all.get(upstreamId);
     const member = balancer?.member(targetId, address);
-    if (balancer && member && sign !== null) balancer.report(member, sign, balancer.passive);
+    if (balancer && member && sign !== null) balancer.applySignal(member, sign, balancer.passive);
   }
 
-  #health(): readonly HealthNews[] {
+  #health(): readonly HealthUpdate[] {
     return this.#balancers.all
       .values()
       .flatMap(({ upstream, entries }) =>

@@ -1,7 +1,7 @@
 /** What the control thread and the thread of a worker tell each other. Everything is plain data. */
 import type { Change, RateLimitingConfig } from "@sluice/model";
 import type { MetricObject } from "prom-client";
-import type { HealthNews } from "../balance/balancer.ts";
+import type { HealthUpdate } from "../balance/balancer.ts";
 import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
 import type { Part } from "../plugins/prometheus/slices.ts";
 import type { Counter, Taken } from "../plugins/rate-limiting/counters.ts";
@@ -26,7 +26,7 @@ export interface ThreadStart {
   readonly countsInCluster: boolean;
   readonly document: Step;
   /** Of the targets that are not simply healthy. */
-  readonly health: readonly HealthNews[];
+  readonly health: readonly HealthUpdate[];
 }
 
 /** From the snapshot that the thread serves to the next. */
@@ -38,7 +38,7 @@ export interface Step {
 /** To a worker. */
 export type Order =
   | { readonly kind: "serve"; readonly step: Step }
-  | { readonly kind: "health"; readonly news: HealthNews }
+  | { readonly kind: "health"; readonly news: HealthUpdate }
   | { readonly kind: "report" }
   | { readonly kind: "count" }
   | { readonly kind: "reopen" }
@@ -52,7 +52,7 @@ export type Word =
   | { readonly kind: "refused"; readonly error: Refusal }
   | { readonly kind: "served" }
   | { readonly kind: "failed"; readonly error: Refusal }
-  | { readonly kind: "health"; readonly news: HealthNews }
+  | { readonly kind: "health"; readonly news: HealthUpdate }
   | { readonly kind: "report"; readonly report: ThreadReport }
   /** Some of what was counted; `counted` comes after the last. */
   | { readonly kind: "part"; readonly part: Part }

@@ -1,9 +1,9 @@
 /** Who looks on while a worker serves. What is switched off is not even loaded. */
 import type { Snapshot } from "@sluice/model";
-import type { AccessLogPlan } from "../proxy/access-log/access-log.ts";
-import { type Observer, together } from "../proxy/observer.ts";
+import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
+import { combineObservers, type Observer } from "../proxy/observability/observer.ts";
+import type { TracingPlan } from "../proxy/observability/tracing/tracing.ts";
 import type { ProxyLog } from "../proxy/pipeline.ts";
-import type { TracingPlan } from "../proxy/tracing/tracing.ts";
 
 /** Null: off. */
 export interface ObserversPlan {
@@ -18,10 +18,11 @@ export async function openObservers(
 ): Promise<Observer | null> {
   const observers: Observer[] = [];
   // First, so that the access log knows the traces that it has begun.
-  if (tracing !== null) observers.push((await import("../proxy/tracing/tracing.ts")).openTracing(tracing, options.log));
+  if (tracing !== null)
+    observers.push((await import("../proxy/observability/tracing/tracing.ts")).openTracing(tracing, options.log));
   if (accessLog !== null) {
-    const { openAccessLog } = await import("../proxy/access-log/access-log.ts");
+    const { openAccessLog } = await import("../proxy/observability/access-log/access-log.ts");
     observers.push(await openAccessLog({ plan: accessLog, ...options }));
   }
-  return together(observers);
+  return combineObservers(observers);
 }

@@ -9,25 +9,28 @@ function twoWorkers(limits: Partial<PlaceLimits>) {
 
 test("workers share the places, and those of one that died are free again", () => {
   const { memory, one, two } = twoWorkers({ maxConnections: 3 });
-  const taken = [one, two, one, two, one].map((places) => places.take("::1"));
+  const taken = [one, two, one, two, one].map((places) => places.acquire("::1"));
   assert.deepEqual(taken, [true, true, true, false, false]);
-  two.leave("::1");
-  assert.deepEqual([one.take("::1"), two.take("::1")], [true, false]);
+  two.release("::1");
+  assert.deepEqual([one.acquire("::1"), two.acquire("::1")], [true, false]);
   leaveAll(memory, 1);
   assert.deepEqual(
-    [two, two, two, two].map((places) => places.take("::1")),
+    [two, two, two, two].map((places) => places.acquire("::1")),
     [true, true, true, false],
   );
 });
 
 test("workers share the places of an address too, and what is refused takes none of all", () => {
   const { memory, one, two } = twoWorkers({ maxConnections: 5, maxConnectionsPerAddress: 2 });
-  assert.deepEqual([one.take("a"), two.take("a"), one.take("a"), two.take("a")], [true, true, false, false]);
-  assert.deepEqual([two.take("b"), two.take("b"), one.take("b")], [true, true, false]);
-  one.leave("a");
-  assert.deepEqual([two.take("a"), one.take("a")], [true, false]);
+  assert.deepEqual(
+    [one.acquire("a"), two.acquire("a"), one.acquire("a"), two.acquire("a")],
+    [true, true, false, false],
+  );
+  assert.deepEqual([two.acquire("b"), two.acquire("b"), one.acquire("b")], [true, true, false]);
+  one.release("a");
+  assert.deepEqual([two.acquire("a"), one.acquire("a")], [true, false]);
   leaveAll(memory, 2);
-  assert.deepEqual([one.take("b"), one.take("b"), one.take("b")], [true, true, false]);
+  assert.deepEqual([one.acquire("b"), one.acquire("b"), one.acquire("b")], [true, true, false]);
 });
 
 test("addresses come and go by the thousand, in tables that are no larger than the connections need", () => {
@@ -35,9 +38,9 @@ test("addresses come and go by the thousand, in tables that are no larger than t
   for (let turn = 0; turn < 200; turn++) {
     const addresses = Array.from({ length: 100 }, (_, at) => `10.0.${turn}.${at}`);
     for (const address of addresses) {
-      assert.ok(one.take(address), address);
-      assert.ok(!two.take(address), address);
+      assert.ok(one.acquire(address), address);
+      assert.ok(!two.acquire(address), address);
     }
-    for (const address of addresses) one.leave(address);
+    for (const address of addresses) one.release(address);
   }
 });

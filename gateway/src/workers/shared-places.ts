@@ -4,7 +4,7 @@
  */
 import { getRandomValues } from "node:crypto";
 import { HASH_KEY_WORDS } from "../plugins/rate-limiting/keyed-hash.ts";
-import type { Places } from "../proxy/engine.ts";
+import type { ConnectionSlots } from "../proxy/engine.ts";
 import type { ProxySettings } from "../proxy/settings.ts";
 import { addressBytes, forgetAddresses, SharedAddresses } from "./shared-addresses.ts";
 
@@ -38,7 +38,7 @@ export function createPlacesMemory(workers: number, limits: PlaceLimits): Places
 }
 
 /** Never more than the limits; of several that come at once for the last place it may be that none gets it. */
-export function sharedPlaces({ workers, limits, counts, addresses }: PlacesMemory, owner: number): Places {
+export function sharedPlaces({ workers, limits, counts, addresses }: PlacesMemory, owner: number): ConnectionSlots {
   const words = new Int32Array(counts);
   const ofAddress =
     addresses && new SharedAddresses({ ...addresses, workers, owner, limit: limits.maxConnectionsPerAddress });
@@ -53,13 +53,13 @@ export function sharedPlaces({ workers, limits, counts, addresses }: PlacesMemor
     return false;
   };
   return {
-    take(address) {
+    acquire(address) {
       if (!take()) return false;
       if (ofAddress === null || ofAddress.enter(address)) return true;
       leave();
       return false;
     },
-    leave(address) {
+    release(address) {
       leave();
       ofAddress?.leave(address);
     },

@@ -8,7 +8,7 @@ import { gatewaySettings as names } from "../settings/gateway.ts";
 import type { WorkerPlan } from "./worker.ts";
 import type { Workers } from "./workers.ts";
 
-export interface StartOptions extends Pick<BalancerTools, "onTurn"> {
+export interface StartOptions extends Pick<BalancerTools, "onHealthTransition"> {
   readonly plan: WorkerPlan;
   readonly log: Logger;
   /** Of the node: what one worker in this thread counts, it counts here. */

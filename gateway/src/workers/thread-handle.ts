@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
 import type { MetricObject } from "prom-client";
-import type { HealthNews } from "../balance/balancer.ts";
+import type { HealthUpdate } from "../balance/balancer.ts";
 import type { Part } from "../plugins/prometheus/slices.ts";
 import type { Counter, Counters } from "../plugins/rate-limiting/counters.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
@@ -14,7 +14,7 @@ export interface ThreadOptions {
   readonly start: ThreadStart;
   /** What the thread begins with. */
   readonly snapshot: Snapshot;
-  readonly onHealth: (news: HealthNews) => void;
+  readonly onHealthUpdate: (news: HealthUpdate) => void;
   readonly clusterCounters: Counters | undefined;
 }
 
@@ -44,7 +44,7 @@ export class ThreadHandle {
   /** What it had counted when it was last asked. */
   parts: readonly Part[] = [];
   #counted: Part[] = [];
-  readonly #options: Pick<ThreadOptions, "onHealth" | "clusterCounters">;
+  readonly #options: Pick<ThreadOptions, "onHealthUpdate" | "clusterCounters">;
   readonly #worker: Worker;
   readonly #began = Promise.withResolvers<Addresses>();
   readonly #closed = Promise.withResolvers<void>();
@@ -102,7 +102,7 @@ export class ThreadHandle {
     return error;
   }
 
-  adopt(news: HealthNews): void {
+  adopt(news: HealthUpdate): void {
     this.#tell({ kind: "health", news });
   }
 
@@ -154,7 +154,7 @@ export class ThreadHandle {
         this.#served?.(errorOf(word.error));
         return;
       case "health":
-        this.#options.onHealth(word.news);
+        this.#options.onHealthUpdate(word.news);
         return;
       case "report":
         this.report = word.report;

@@ -100,11 +100,11 @@ try {
     plan: start.plan,
     reusePort: true,
     guard,
-    places: sharedPlaces(start.places, start.number),
+    connectionSlots: sharedPlaces(start.places, start.number),
     log,
     services: { counters, metrics, now: Date.now },
     snapshot,
-    onHealth: (news) => tell({ kind: "health", news }),
+    onHealthUpdate: (news) => tell({ kind: "health", news }),
   });
   for (const news of start.health) worker.runtime().balancers.get(news.upstreamId)?.adoptHealth(news);
   startBeating(start.heart, start.number);

@@ -3,7 +3,7 @@ import { emptySnapshot, type Snapshot } from "@sluice/model/serving";
 import type { BalancerTools } from "../compile/balancers.ts";
 import { compile } from "../compile/compile.ts";
 import { handlers, type PluginServices } from "../plugins/index.ts";
-import type { CreateProxy, Places, ProxyListener } from "../proxy/engine.ts";
+import type { ConnectionSlots, CreateProxy, ProxyListener } from "../proxy/engine.ts";
 import type { ProxyLog } from "../proxy/pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
 import type { Guard } from "../proxy/upstream/guard.ts";
@@ -30,7 +30,7 @@ export interface WorkerOptions extends BalancerTools {
   /** In front of every connection that the worker makes. */
   readonly guard: Guard;
   /** Those of the node; absent: this worker has them all. */
-  readonly places?: Places;
+  readonly connectionSlots?: ConnectionSlots;
   readonly log: ProxyLog;
   readonly services: PluginServices;
   /** Served from the beginning. */
@@ -56,8 +56,18 @@ const engines: Readonly<Record<WorkerPlan["engine"], () => Promise<CreateProxy>>
 
 /** Rejects when an address cannot be listened on. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { plan, reusePort, guard, places, log, services, snapshot = emptySnapshot, onTurn, onHealth } = options;
-  const tools = { handlers, services, onTurn, onHealth };
+  const {
+    plan,
+    reusePort,
+    guard,
+    connectionSlots,
+    log,
+    services,
+    snapshot = emptySnapshot,
+    onHealthTransition,
+    onHealthUpdate,
+  } = options;
+  const tools = { handlers, services, onHealthTransition, onHealthUpdate };
   const holder = holdRuntime(compile(null, snapshot, tools));
   const observer = await openObservers(plan.observers, { snapshot: () => holder.current.snapshot, log });
   const createProxy = await engines[plan.engine]();
@@ -66,7 +76,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     ...(plan.listenTls && { listenTls: plan.listenTls }),
     reusePort,
     guard,
-    ...(places && { places }),
+    ...(connectionSlots && { connectionSlots }),
     settings: plan.settings,
     log,
     observer,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { fault, faultOf } from "../../../gateway/src/proxy/http1/parse/faults.ts";
+import { fault, parseErrorOf } from "../../../gateway/src/proxy/http1/parse/faults.ts";
 import type { Case } from "../http1/cases/case.ts";
 import { chunks, extensions, trailers } from "../http1/cases/chunks.ts";
 import { codings, connections, lengths } from "../http1/cases/framing.ts";
@@ -131,7 +131,7 @@ const refused = (rows: readonly Case[]) =>
     const { expect, asked } = row;
     // No client of a reverse proxy gets as far as CONNECT.
     if (typeof expect !== "string" || expect === "more" || asked === "CONNECT") return [];
-    return [{ ...row, status: faultOf(fault[expect]).status }];
+    return [{ ...row, status: parseErrorOf(fault[expect]).status }];
   });
 
 /** Of the last answer. */

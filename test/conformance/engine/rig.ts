@@ -3,9 +3,9 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TestContext } from "node:test";
 import type { Endpoint, PluginName, Service, SnapshotRoute } from "@sluice/model";
+import { ActiveHealthChecks } from "../../../gateway/src/balance/active-checks.ts";
 import type { Balancer } from "../../../gateway/src/balance/balancer.ts";
 import { targetOf, upstreamNamed } from "../../../gateway/src/balance/testing.ts";
-import { HealthWatch } from "../../../gateway/src/balance/watch.ts";
 import { compile } from "../../../gateway/src/compile/compile.ts";
 import {
   certificateNamed,
@@ -95,7 +95,7 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
   test.after(() => proxy.close({ deadline: 0 }));
   const { allowedUpstreams = ["127.0.0.0/8"] } = options.settings ?? {};
   const guard = createGuard({ allowedUpstreams, ownListeners: [proxy.address] });
-  const watch = new HealthWatch({ probe: createProbe({ connect: connectBehind(guard), version: "1.2.3" }) });
+  const watch = new ActiveHealthChecks({ probe: createProbe({ connect: connectBehind(guard), version: "1.2.3" }) });
   watch.follow(holder.current.balancers);
   test.after(() => watch.close());
   return {

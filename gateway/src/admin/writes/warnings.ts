@@ -1,7 +1,7 @@
 /** What a writer should know of entities that are written although requests to them will fail. */
 import type { Collection, Entity, Plugin, Service, Target } from "@sluice/model";
-import { parseAddress } from "../../balance/member.ts";
-import type { ReasonToRefuse } from "../../balance/report.ts";
+import type { ReasonToRefuse } from "../../balance/health-report.ts";
+import { parseTargetAddress } from "../../balance/target-state.ts";
 import type { Effect } from "../../stores/store.ts";
 import type { EntityReader } from "../requests.ts";
 import { safeHeaderValue } from "./programmed-headers.ts";
@@ -56,7 +56,7 @@ function destinationOf(collection: Collection, entity: Entity): Destination | nu
   }
   if (collection === "targets") {
     const { target } = entity as Target;
-    return { what: `target ${target}`, ...parseAddress(target) };
+    return { what: `target ${target}`, ...parseTargetAddress(target) };
   }
   if (collection === "plugins") return redisOf(entity as Plugin);
   return null;

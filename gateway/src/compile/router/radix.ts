@@ -5,43 +5,43 @@
  */
 
 /** The right to change nodes in place: held only while a new tree is built. */
-export type Edit = symbol;
+export type EditToken = symbol;
 
-export interface Node<Item> {
-  readonly edit: Edit;
+export interface RadixNode<Item> {
+  readonly edit: EditToken;
   /** The characters between the parent and this node. */
   prefix: string;
   /** By the first UTF-16 code unit of their prefix. */
-  children: Map<number, Node<Item>> | null;
+  children: Map<number, RadixNode<Item>> | null;
   /** What stands at the end of this node's text, in the order of `compare`. */
   items: readonly Item[];
 }
 
 export type Compare<Item> = (a: Item, b: Item) => number;
 
-const nodeOf = <Item>(edit: Edit, prefix: string, items: readonly Item[] = []): Node<Item> => ({
+const nodeOf = <Item>(edit: EditToken, prefix: string, items: readonly Item[] = []): RadixNode<Item> => ({
   edit,
   prefix,
   children: null,
   items,
 });
 
-export const emptyTree = <Item>(edit: Edit): Node<Item> => nodeOf(edit, "");
+export const emptyTree = <Item>(edit: EditToken): RadixNode<Item> => nodeOf(edit, "");
 
-const own = <Item>(node: Node<Item>, edit: Edit): Node<Item> =>
+const own = <Item>(node: RadixNode<Item>, edit: EditToken): RadixNode<Item> =>
   node.edit === edit
     ? node
     : { edit, prefix: node.prefix, children: node.children && new Map(node.children), items: node.items };
 
-export interface Change<Item> {
+export interface RadixChange<Item> {
   readonly text: string;
   readonly item: Item;
-  readonly edit: Edit;
+  readonly edit: EditToken;
   readonly compare: Compare<Item>;
 }
 
 /** Puts the item at the end of the text. */
-export function insert<Item>(root: Node<Item>, change: Change<Item>, from = 0): Node<Item> {
+export function insert<Item>(root: RadixNode<Item>, change: RadixChange<Item>, from = 0): RadixNode<Item> {
   const node = own(root, change.edit);
   const { text, item, edit } = change;
   if (from === text.length) {
@@ -69,7 +69,11 @@ export function insert<Item>(root: Node<Item>, change: Change<Item>, from = 0): 
 }
 
 /** Takes the item away from the end of the text. Nodes that hold nothing any more go with it. */
-export function remove<Item>(root: Node<Item>, change: Omit<Change<Item>, "compare">, from = 0): Node<Item> {
+export function remove<Item>(
+  root: RadixNode<Item>,
+  change: Omit<RadixChange<Item>, "compare">,
+  from = 0,
+): RadixNode<Item> {
   const { text, item, edit } = change;
   const node = own(root, edit);
   if (from === text.length) {
@@ -91,8 +95,8 @@ export interface ItemsVisitor<Item> {
 }
 
 /** Visits the items of every text that the given one begins with, the shortest first, with the text's length. */
-export function visitPrefixes<Item>(root: Node<Item>, text: string, visitor: ItemsVisitor<Item>): void {
-  let node: Node<Item> | undefined = root;
+export function visitPrefixes<Item>(root: RadixNode<Item>, text: string, visitor: ItemsVisitor<Item>): void {
+  let node: RadixNode<Item> | undefined = root;
   let position = 0;
   while (node) {
     if (!text.startsWith(node.prefix, position)) return;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SnapshotRoute } from "@sluice/model";
 import fc from "fast-check";
-import type { MatchRequest } from "../../runtime/runtime.ts";
+import type { RoutableRequest } from "../../runtime/runtime.ts";
 import { routeNamed } from "../testing-entities.ts";
 import { Router } from "./router.ts";
 import { naiveMatch } from "./testing-naive.ts";
@@ -66,9 +66,9 @@ const requests = fc
       fc.array(fc.constantFrom("one", "Once", "two"), { maxLength: 2 }),
     ),
   })
-  .map(({ headers, ...request }): MatchRequest => ({ ...request, headerValues: (name) => headers[name] ?? [] }));
+  .map(({ headers, ...request }): RoutableRequest => ({ ...request, headerValues: (name) => headers[name] ?? [] }));
 
-const winner = (router: Router, request: MatchRequest): string | null =>
+const winner = (router: Router, request: RoutableRequest): string | null =>
   router.match(request).winner?.route.name ?? null;
 
 const build = (added: readonly SnapshotRoute[]) => Router.empty.with({ removed: [], added });

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SnapshotRoute } from "@sluice/model";
-import type { MatchRequest } from "../../runtime/runtime.ts";
+import type { RoutableRequest } from "../../runtime/runtime.ts";
 import { routeNamed } from "../testing-entities.ts";
 import { Router } from "./router.ts";
 
 type Members = Partial<SnapshotRoute>;
 
-const request = (members: Partial<MatchRequest> & { readonly headers?: Record<string, readonly string[]> }) => {
+const request = (members: Partial<RoutableRequest> & { readonly headers?: Record<string, readonly string[]> }) => {
   const { headers = {}, ...rest } = members;
   const plain = { method: "GET", path: "/", scheme: "http" as const, host: "a.com", serverName: null };
   return { ...plain, headerValues: (name: string) => headers[name] ?? [], ...rest };

@@ -6,12 +6,12 @@
  * one. A new version of the router shares the tables and tree nodes that a change did not touch.
  */
 import { BucketMap, byHash, byId, type SnapshotRoute } from "@sluice/model/serving";
-import type { MatchRequest } from "../../runtime/runtime.ts";
-import { type Entry, entriesOf } from "./entry.ts";
-import { type HostKinds, parseHostPattern, visitHostKeys } from "./host.ts";
-import type { Edit } from "./radix.ts";
-import { everyRoute, type PartSource, Search } from "./search.ts";
-import { emptyTable, isEmpty, type Table, withEntry, withoutEntry } from "./table.ts";
+import type { RoutableRequest } from "../../runtime/runtime.ts";
+import { type HostKinds, parseHostPattern, visitHostKeys } from "./host-pattern.ts";
+import { emptyTable, type HostTable, isEmpty, withEntry, withoutEntry } from "./host-table.ts";
+import type { EditToken } from "./radix.ts";
+import { entriesOf, type RouteEntry } from "./route-entry.ts";
+import { type CompiledRouteSource, everyRouteServed, RouteSearch } from "./route-search.ts";
 
 /** What differs from the router before. A route that changed is in both lists. */
 export interface RouterChange {
@@ -27,17 +27,17 @@ interface Counts {
 
 interface Indexes {
   /** By host pattern; "" has the entries without hosts. */
-  readonly tables: BucketMap<Table>;
+  readonly tables: BucketMap<HostTable>;
   /** By route id. */
-  readonly entries: BucketMap<readonly Entry[]>;
+  readonly entries: BucketMap<readonly RouteEntry[]>;
   readonly counts: Counts;
 }
 
 export class Router {
   readonly #indexes: Indexes;
-  readonly #tables: ReadonlyMap<string, Table>;
+  readonly #tables: ReadonlyMap<string, HostTable>;
   readonly #kinds: HostKinds;
-  readonly #hostless: Table | undefined;
+  readonly #hostless: HostTable | undefined;
   /** Whether any entry has hosts. */
   readonly #hasHosts: boolean;
 
@@ -59,9 +59,9 @@ export class Router {
   with({ removed, added }: RouterChange): Router {
     if (removed.length === 0 && added.length === 0) return this;
     const before = this.#indexes;
-    const edit: Edit = Symbol("edit");
-    const tables = new Map<string, Table>();
-    const entries = new Map<string, readonly Entry[] | undefined>();
+    const edit: EditToken = Symbol("edit");
+    const tables = new Map<string, HostTable>();
+    const entries = new Map<string, readonly RouteEntry[] | undefined>();
     const tableOf = (key: string) => tables.get(key) ?? before.tables.get(key) ?? emptyTable(edit);
     for (const { id } of removed) {
       for (const entry of before.entries.get(id) ?? [])
@@ -82,19 +82,19 @@ export class Router {
   }
 
   /** The search's winner is null when no route matches. */
-  match(request: MatchRequest, parts: PartSource = everyRoute): Search {
-    const search = new Search(request, this.#tables, parts);
+  match(request: RoutableRequest, parts: CompiledRouteSource = everyRouteServed): RouteSearch {
+    const search = new RouteSearch(request, this.#tables, parts);
     if (this.#hasHosts) visitHostKeys(request, this.#kinds, search);
     if (this.#hostless !== undefined) search.visitTable(this.#hostless);
     return search;
   }
 }
 
-const keysOf = (entry: Entry): Iterable<string> => (entry.hosts.length > 0 ? new Set(entry.hosts) : [""]);
+const keysOf = (entry: RouteEntry): Iterable<string> => (entry.hosts.length > 0 ? new Set(entry.hosts) : [""]);
 
 function countsAfter(
   { tables, counts }: Indexes,
-  changed: readonly (readonly [key: string, table: Table | undefined])[],
+  changed: readonly (readonly [key: string, table: HostTable | undefined])[],
 ): Counts {
   let { ports, wildcards } = counts;
   for (const [key, table] of changed) {

@@ -3,15 +3,15 @@
  * by one. For tests only; it shares no code with the router.
  */
 import type { SnapshotRoute } from "@sluice/model";
-import { lowerCase } from "../../proxy/header-name.ts";
-import type { MatchRequest } from "../../runtime/runtime.ts";
+import { lowerCase } from "../../proxy/headers/header-name.ts";
+import type { RoutableRequest } from "../../runtime/runtime.ts";
 
 interface Candidate {
   readonly route: SnapshotRoute;
   readonly path: string | null;
 }
 
-export function naiveMatch(routes: readonly SnapshotRoute[], request: MatchRequest): SnapshotRoute | null {
+export function naiveMatch(routes: readonly SnapshotRoute[], request: RoutableRequest): SnapshotRoute | null {
   const candidates = routes.flatMap((route): Candidate[] =>
     has(route.paths) ? route.paths.map((path) => ({ route, path })) : [{ route, path: null }],
   );
@@ -31,7 +31,7 @@ const kinds = ({ route }: Candidate): readonly boolean[] => [
 
 const headerNames = (route: SnapshotRoute) => Object.keys(route.headers ?? {});
 
-function matches(candidate: Candidate, request: MatchRequest): boolean {
+function matches(candidate: Candidate, request: RoutableRequest): boolean {
   const { route, path } = candidate;
   return (
     kinds(candidate).includes(true) &&
@@ -48,7 +48,7 @@ function matches(candidate: Candidate, request: MatchRequest): boolean {
 const matchesPath = (path: string, sent: string): boolean =>
   path.startsWith("~") ? new RegExp(`^(?:${path.slice(1)})`).test(sent) : sent.startsWith(path);
 
-function matchesHost(pattern: string, { host, scheme }: MatchRequest): boolean {
+function matchesHost(pattern: string, { host, scheme }: RoutableRequest): boolean {
   const [, name = "", sent] = /^(.*?)(?::(\d+))?$/.exec(host) ?? [];
   const port = sent ?? (scheme === "https" ? "443" : "80");
   const [, wantedName = "", wantedPort] = /^(.*?)(?::(\d+))?$/.exec(pattern.toLowerCase()) ?? [];

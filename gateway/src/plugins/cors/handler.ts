@@ -1,7 +1,7 @@
 /** cors: which other origins' pages may call (kong-contract 3.4; Fetch standard, CORS protocol). */
 import type { CorsConfig } from "@sluice/model";
-import type { Exchange, HeaderEdits } from "../../proxy/exchange.ts";
-import { removingHeader, settingHeader } from "../../proxy/header-edits.ts";
+import type { Exchange, HeaderEdits } from "../../proxy/exchange/exchange.ts";
+import { removeHeaderEdit, setHeaderEdit } from "../../proxy/headers/header-edits.ts";
 import { headerValue } from "../header-value.ts";
 import type { PluginHandler } from "../plugin.ts";
 import { type OriginRule, originRule } from "./origins.ts";
@@ -14,9 +14,9 @@ const isPreflight = (exchange: Exchange) =>
   exchange.request.header("access-control-request-method") !== undefined;
 
 const ALLOW_ORIGIN = "Access-Control-Allow-Origin";
-const everybody = settingHeader(ALLOW_ORIGIN, "*");
-const nobody = removingHeader(ALLOW_ORIGIN);
-const withCredentials = settingHeader("Access-Control-Allow-Credentials", "true");
+const everybody = setHeaderEdit(ALLOW_ORIGIN, "*");
+const nobody = removeHeaderEdit(ALLOW_ORIGIN);
+const withCredentials = setHeaderEdit("Access-Control-Allow-Credentials", "true");
 
 /** Access-Control-Allow-Origin, -Credentials and Vary, which preflights and other responses have in common. */
 function allowOrigin(
@@ -67,7 +67,7 @@ export const cors: PluginHandler<"cors"> = (config) => {
   const exposed =
     config.exposed_headers === null || config.exposed_headers.length === 0
       ? null
-      : settingHeader("Access-Control-Expose-Headers", headerValue(config.exposed_headers.join(",")));
+      : setHeaderEdit("Access-Control-Expose-Headers", headerValue(config.exposed_headers.join(",")));
   return {
     access(exchange) {
       if (config.preflight_continue || !isPreflight(exchange)) return undefined;

@@ -1,5 +1,5 @@
 /** Members of a request's body where a key may be: a form, a JSON object or a multipart form. */
-import type { ExchangeRequest } from "../../proxy/exchange.ts";
+import type { ExchangeRequest } from "../../proxy/exchange/exchange.ts";
 import { jsonMembers, withoutMembers } from "./json-members.ts";
 import { boundaryOf, multipartParts, withoutParts } from "./multipart.ts";
 import { pairValues, withoutPairs } from "./pairs.ts";

@@ -1,7 +1,7 @@
 /** Where a request carries its key: per name the header, then the query, then the body (kong-contract 3.3). */
 import type { KeyAuthConfig } from "@sluice/model";
-import type { Exchange } from "../../proxy/exchange.ts";
-import { lowerCase } from "../../proxy/header-name.ts";
+import type { Exchange } from "../../proxy/exchange/exchange.ts";
+import { lowerCase } from "../../proxy/headers/header-name.ts";
 import type { BodyMembers } from "./body.ts";
 import { pairValues } from "./pairs.ts";
 

@@ -1,7 +1,7 @@
 /** key-auth: requests need a consumer's key (kong-contract 3.3). */
 import { hash } from "node:crypto";
-import type { Answer, Exchange } from "../../proxy/exchange.ts";
-import { faultFor } from "../../proxy/faults.ts";
+import type { DirectResponse, Exchange } from "../../proxy/exchange/exchange.ts";
+import { errorAnswer } from "../../proxy/response/gateway-errors.ts";
 import { headerValue } from "../header-value.ts";
 import type { PluginHandler } from "../plugin.ts";
 import { Recent } from "../recent.ts";
@@ -35,17 +35,17 @@ function ownerOf({ identities }: Exchange, key: string): Identity | undefined {
 export const keyAuth: PluginHandler<"key-auth"> = (config) => {
   const challenge = { "WWW-Authenticate": challengeOf(config.realm) };
 
-  function refuse(exchange: Exchange, fault: Fault): Answer | undefined {
+  function refuse(exchange: Exchange, fault: Fault): DirectResponse | undefined {
     if (config.anonymous === null) return { status: 401, message: messages[fault], headers: challenge };
     const consumer = exchange.identities.consumer(config.anonymous);
     if (consumer === undefined) {
-      return faultFor("unexpected", `key-auth: the consumer ${config.anonymous} of \`anonymous\` does not exist`);
+      return errorAnswer("unexpected", `key-auth: the consumer ${config.anonymous} of \`anonymous\` does not exist`);
     }
     identify(exchange, { consumer, credential: null });
     return undefined;
   }
 
-  function decide(exchange: Exchange, { key, fault }: FoundKey, body: BodyMembers | null): Answer | undefined {
+  function decide(exchange: Exchange, { key, fault }: FoundKey, body: BodyMembers | null): DirectResponse | undefined {
     // Also what is no good as a key: the request may go on as the anonymous consumer's.
     if (config.hide_credentials) hideKey(exchange, config, body);
     if (key === undefined) return refuse(exchange, fault);
@@ -55,7 +55,7 @@ export const keyAuth: PluginHandler<"key-auth"> = (config) => {
     return undefined;
   }
 
-  async function decideByBody(exchange: Exchange): Promise<Answer | undefined> {
+  async function decideByBody(exchange: Exchange): Promise<DirectResponse | undefined> {
     const members = await readMembers(exchange.request);
     return decide(exchange, findKey(exchange, config, members) ?? { fault: "absent" }, members);
   }

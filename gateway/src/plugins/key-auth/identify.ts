@@ -1,7 +1,7 @@
 /** Tells the rest of the gateway and the upstream whose request it is (kong-contract 3.3). */
 import type { Consumer, SnapshotCredential } from "@sluice/model";
-import type { Exchange, HeaderEdit, HeaderEditGroup } from "../../proxy/exchange.ts";
-import { editGroup, removingHeader, settingHeader } from "../../proxy/header-edits.ts";
+import type { Exchange, HeaderEdit, HeaderEditGroup } from "../../proxy/exchange/exchange.ts";
+import { editGroup, removeHeaderEdit, setHeaderEdit } from "../../proxy/headers/header-edits.ts";
 import { headerValue } from "../header-value.ts";
 
 export interface Identity {
@@ -12,14 +12,14 @@ export interface Identity {
 
 /** What is not known is removed: a client may have sent it. */
 const edit = (name: string, value: string | null | undefined): HeaderEdit =>
-  value === null || value === undefined ? removingHeader(name) : settingHeader(name, headerValue(value));
+  value === null || value === undefined ? removeHeaderEdit(name) : setHeaderEdit(name, headerValue(value));
 
 /** Those of one consumer or credential are the same for each of its requests. */
 const ofConsumers = new WeakMap<Consumer, readonly HeaderEdit[]>();
 const ofCredentials = new WeakMap<SnapshotCredential, Made>();
 const ANONYMOUS = "X-Anonymous-Consumer";
 const CREDENTIAL = "X-Credential-Identifier";
-const ofNobody = [removingHeader(CREDENTIAL), settingHeader(ANONYMOUS, "true")];
+const ofNobody = [removeHeaderEdit(CREDENTIAL), setHeaderEdit(ANONYMOUS, "true")];
 
 /** What was made for a credential, and for whom: a consumer may change and its credential stay. */
 interface Made {
@@ -46,7 +46,7 @@ function groupOf({ consumer, credential }: Identity): HeaderEditGroup {
   if (credential === null) return editGroup([...consumerEdits(consumer), ...ofNobody]);
   let made = ofCredentials.get(credential);
   if (made?.consumer !== consumer) {
-    const own = [edit(CREDENTIAL, credential.id), removingHeader(ANONYMOUS)];
+    const own = [edit(CREDENTIAL, credential.id), removeHeaderEdit(ANONYMOUS)];
     made = { consumer, group: editGroup([...consumerEdits(consumer), ...own]) };
     ofCredentials.set(credential, made);
   }

@@ -1,6 +1,6 @@
 /** prometheus: what its config asks for is counted when an exchange is over (kong-contract 3.5). */
 import type { Consumer, Route, Service } from "@sluice/model";
-import type { Exchange, Timings } from "../../proxy/exchange.ts";
+import type { Exchange, Timings } from "../../proxy/exchange/exchange.ts";
 import type { PluginHandler } from "../plugin.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Recorder } from "./recorder.ts";

@@ -1,6 +1,6 @@
 /** The metrics of a node (kong-contract 3.5), in Prometheus' text format. One per node; nothing is global. */
 import { Gauge, type MetricObject, Registry } from "prom-client";
-import type { ShownTarget } from "../../balance/report.ts";
+import type { TargetHealthSample } from "../../balance/health-report.ts";
 import type { ServedCertificate } from "../../compile/certificate-expiries.ts";
 import type { CountCell } from "./cells.ts";
 import { naming } from "./names.ts";
@@ -52,7 +52,7 @@ export interface Metrics {
   /** Where to read at every scrape what other threads and clients take; none is added when nobody asked for it. */
   readHeap(read: () => Heap): void;
   /** Where to read the health of upstreams' targets from at every scrape; none are shown when nobody asked for them. */
-  readTargets(read: () => Iterable<ShownTarget>): void;
+  readTargets(read: () => Iterable<TargetHealthSample>): void;
   /** Where to ask at every scrape whether documents can be read from where the node reads them. */
   readDatastore(read: () => boolean): void;
   /** Where to read at every scrape how many entities are served, by collection. */
@@ -206,7 +206,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     },
   });
 
-  let targets: () => Iterable<ShownTarget> = () => [];
+  let targets: () => Iterable<TargetHealthSample> = () => [];
   const health = new ReadTable(
     {
       type: "gauge",

@@ -1,6 +1,6 @@
 /** rate-limiting: so many requests a period (kong-contract 3.2). */
-import type { Answer, Exchange } from "../../proxy/exchange.ts";
-import { faultFor } from "../../proxy/faults.ts";
+import type { DirectResponse, Exchange } from "../../proxy/exchange/exchange.ts";
+import { errorAnswer } from "../../proxy/response/gateway-errors.ts";
 import type { PluginHandler } from "../plugin.ts";
 import type { Counter, Taken } from "./counters.ts";
 import { tellLimits } from "./headers.ts";
@@ -20,7 +20,7 @@ export const rateLimiting: PluginHandler<"rate-limiting"> = (config, scope, { co
     });
   }
 
-  function decide(exchange: Exchange, { admitted, counts }: Taken, at: number): Answer | undefined {
+  function decide(exchange: Exchange, { admitted, counts }: Taken, at: number): DirectResponse | undefined {
     const headers = config.hide_client_headers ? null : exchange.responseHeaders;
     const reset = tellLimits(headers, { limits, counts, now: at });
     if (admitted) return undefined;
@@ -31,8 +31,8 @@ export const rateLimiting: PluginHandler<"rate-limiting"> = (config, scope, { co
     };
   }
 
-  const unreachable = (error: unknown): Answer | undefined =>
-    config.fault_tolerant ? undefined : faultFor("unexpected", `rate-limiting: ${(error as Error).message}`);
+  const unreachable = (error: unknown): DirectResponse | undefined =>
+    config.fault_tolerant ? undefined : errorAnswer("unexpected", `rate-limiting: ${(error as Error).message}`);
 
   return {
     access(exchange) {

@@ -1,8 +1,8 @@
 /** Who or what a request is counted for (kong-contract 3.2, limit_by). */
 import { hash } from "node:crypto";
 import type { RateLimitingConfig } from "@sluice/model";
-import type { Exchange } from "../../proxy/exchange.ts";
-import { lowerCase } from "../../proxy/header-name.ts";
+import type { Exchange } from "../../proxy/exchange/exchange.ts";
+import { lowerCase } from "../../proxy/headers/header-name.ts";
 import type { PluginScope } from "../plugin.ts";
 import { Recent } from "../recent.ts";
 

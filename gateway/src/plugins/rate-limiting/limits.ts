@@ -1,8 +1,8 @@
 /** The limits of a config, with all that is the same for each request. */
 import { type Period, periods, type RateLimitingConfig } from "@sluice/model/serving";
-import type { HeaderEdit } from "../../proxy/exchange.ts";
-import { settingHeader } from "../../proxy/header-edits.ts";
-import { HeaderName } from "../../proxy/header-name.ts";
+import type { HeaderEdit } from "../../proxy/exchange/exchange.ts";
+import { setHeaderEdit } from "../../proxy/headers/header-edits.ts";
+import { HeaderName } from "../../proxy/headers/header-name.ts";
 import { type Window, windowOf } from "./windows.ts";
 
 export class Limit {
@@ -21,9 +21,9 @@ export class Limit {
     const title = period.charAt(0).toUpperCase() + period.slice(1);
     this.period = period;
     this.limit = limit;
-    this.told = settingHeader(`X-RateLimit-Limit-${title}`, String(limit));
+    this.told = setHeaderEdit(`X-RateLimit-Limit-${title}`, String(limit));
     this.remaining = new HeaderName(`X-RateLimit-Remaining-${title}`);
-    this.toldAsTightest = settingHeader("RateLimit-Limit", String(limit));
+    this.toldAsTightest = setHeaderEdit("RateLimit-Limit", String(limit));
   }
 
   /** The window that `now` (Unix milliseconds) falls into; most requests fall into that of the one before. */

@@ -2,7 +2,7 @@
  * The body of one request while its client sends it. Nothing is read from the client before somebody wants it, and no
  * faster than it is taken: the connection asks `wanted` and is told when that changes.
  */
-import { BodyLostError, type RequestBody } from "../request-body.ts";
+import { BodyLostError, type RequestBody } from "../exchange/request-body.ts";
 import type { Slab } from "./slab.ts";
 
 /** Where the body goes. */

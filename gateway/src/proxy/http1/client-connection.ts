@@ -1,27 +1,27 @@
 /** One client's connection: heads and bodies as they come, one exchange after the other. */
 import type { Socket } from "node:net";
-import type { FaultName } from "../faults.ts";
-import type { LiveExchange, Traffic } from "../live-exchange.ts";
-import type { OwnResponse } from "../own-response.ts";
-import { inletOf, tellByData } from "./accepted.ts";
+import type { LiveExchange, TrafficCounters } from "../exchange/live-exchange.ts";
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
+import type { GatewayResponse } from "../response/gateway-response.ts";
+import { attachReadBuffer, emitAsData } from "./accepted-socket.ts";
+import { ClientBackpressure } from "./client-backpressure.ts";
 import { ClientBody } from "./client-body.ts";
-import { ClientHead, isWebSocket, type Peer } from "./client-head.ts";
+import { ClientHead, type ConnectionPeer, isWebSocket } from "./client-head.ts";
 import { ClientInput } from "./client-input.ts";
 import type { ConnectionContext } from "./connection-context.ts";
-import { type ClientSide, Delivery } from "./delivery.ts";
-import { headFault } from "./head-fault.ts";
+import { gatewayErrorOfHead } from "./head-fault.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
-import type { Inlet } from "./inlet.ts";
-import { Outbox } from "./outbox.ts";
-import { Pace } from "./pace.ts";
+import { type Http1ClientSide, Http1Exchange } from "./http1-exchange.ts";
+import { IdleTimer } from "./idle-timer.ts";
+import { MinRateTimer } from "./min-rate-timer.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
 import { RequestHead } from "./parse/request-head.ts";
-import { ownResponseText } from "./response-text.ts";
+import type { ReadBuffer } from "./read-buffer.ts";
+import { gatewayResponseText } from "./response-text.ts";
 import { type Slab, WORTHWHILE } from "./slab.ts";
-import { Taking } from "./taking.ts";
 import { joinSockets, type Tunnel, type TunnelOptions } from "./tunnel.ts";
-import { Watchdog } from "./watchdog.ts";
+import { WriteQueue } from "./write-queue.ts";
 
 /** Between requests, or in the middle of a head. */
 const HEAD = 0;
@@ -40,26 +40,26 @@ const LINGER = 30_000;
 const CLOSING_LINGER = 2000;
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 
-export class ClientConnection implements ClientSide, Traffic {
-  readonly out: Outbox;
+export class ClientConnection implements Http1ClientSide, TrafficCounters {
+  readonly out: WriteQueue;
   readonly #context: ConnectionContext;
   readonly #socket: Socket;
-  readonly #peer: Peer;
+  readonly #peer: ConnectionPeer;
   readonly #parsed: RequestHead;
   /** Runs while the client owes us something. */
-  readonly #watchdog = new Watchdog(() => this.#late());
-  readonly #sending: Pace;
-  readonly #taking: Taking;
+  readonly #watchdog = new IdleTimer(() => this.#late());
+  readonly #sending: MinRateTimer;
+  readonly #taking: ClientBackpressure;
   #state = HEAD;
   /** Null: the socket tells by "data" alone. */
-  readonly #inlet: Inlet | null;
+  readonly #inlet: ReadBuffer | null;
   /** What has come and was not used. */
   readonly #input = new ClientInput();
   #chunks: ChunkedScanner | null = null;
   /** Bytes of the body that are missing; below zero: it is chunked. */
   #left = 0;
   #body: ClientBody | null = null;
-  #delivery: Delivery | null = null;
+  #delivery: Http1Exchange | null = null;
   #tunnel: Tunnel | null = null;
   #awaitsContinue = false;
   /** While a head is served that has just been read. */
@@ -69,18 +69,18 @@ export class ClientConnection implements ClientSide, Traffic {
   bytesIn = 0;
   #writtenBefore = 0;
 
-  constructor(context: ConnectionContext, socket: Socket, peer: Peer) {
+  constructor(context: ConnectionContext, socket: Socket, peer: ConnectionPeer) {
     this.#context = context;
     this.#socket = socket;
     this.#peer = peer;
     this.#parsed = new RequestHead(context.limits);
-    this.out = new Outbox(socket);
-    this.#sending = new Pace(this.#watchdog, context.bodyPace);
-    this.#taking = new Taking(socket, {
+    this.out = new WriteQueue(socket);
+    this.#sending = new MinRateTimer(this.#watchdog, context.bodyPace);
+    this.#taking = new ClientBackpressure(socket, {
       ...{ out: this.out, limits: context.sendPace, memory: context.memory },
       onLate: () => this.destroy(),
     });
-    this.#inlet = peer.scheme === "http" ? inletOf(socket) : null;
+    this.#inlet = peer.scheme === "http" ? attachReadBuffer(socket) : null;
     if (this.#inlet !== null) this.#inlet.read = this.#onRead;
     socket.on("data", this.#onData);
     socket.on("drain", this.#onDrain);
@@ -144,7 +144,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.#state = TUNNEL;
     this.#watchdog.close();
     this.#taking.close();
-    if (this.#inlet !== null) tellByData(this.#inlet, socket);
+    if (this.#inlet !== null) emitAsData(this.#inlet, socket);
     socket.off("data", this.#onData).off("drain", this.#onDrain).off("end", this.#onGone);
     if (this.#input.length > 0) tunnel.upstream.write(this.#input.bytes);
     this.#input.clear();
@@ -193,7 +193,7 @@ export class ClientConnection implements ClientSide, Traffic {
     if (this.#state === BODY || this.#state === RESPONSE) this.#taking.ahead(this.#input.length);
     // Behind an early answer one time is given for all that still comes.
     if (this.#state !== BODY || this.#delivery === null) return;
-    if (this.#body?.wanted) this.#sending.run(this.bytesIn);
+    if (this.#body?.wanted) this.#sending.resume(this.bytesIn);
     else this.#sending.pause(this.bytesIn);
   }
 
@@ -210,7 +210,7 @@ export class ClientConnection implements ClientSide, Traffic {
       return false;
     }
     if (behind < 0) {
-      this.#reject(headFault(behind));
+      this.#reject(gatewayErrorOfHead(behind));
       return false;
     }
     input.skipHead(behind);
@@ -232,7 +232,7 @@ export class ClientConnection implements ClientSide, Traffic {
       this.#chunks ??= new ChunkedScanner();
       this.#chunks.reset();
     }
-    if (bodyKind !== NO_BODY) this.#sending.begin(this.bytesIn);
+    if (bodyKind !== NO_BODY) this.#sending.reset(this.bytesIn);
     this.#awaitsContinue = parsed.expectContinue && bodyKind !== NO_BODY;
     const body = bodyKind === NO_BODY ? null : new ClientBody(bodyKind === LENGTH_BODY ? this.#left : null, this.#read);
     this.#body = body;
@@ -251,7 +251,7 @@ export class ClientConnection implements ClientSide, Traffic {
 
   #deliver(exchange: LiveExchange, head: ClientHead): void {
     const protocol = this.#parsed.upgrade && isWebSocket(head) ? (head.header("upgrade") ?? null) : null;
-    this.#delivery = new Delivery(this.#context, { exchange, head, protocol, client: this });
+    this.#delivery = new Http1Exchange(this.#context, { exchange, head, protocol, client: this });
     this.#delivery.run();
   }
 
@@ -277,7 +277,7 @@ export class ClientConnection implements ClientSide, Traffic {
     this.bytesIn += size;
     const used = this.#input.skip(size);
     body.take(size === bytes.length ? bytes : bytes.subarray(0, size), slab);
-    used?.letGo();
+    used?.release();
     if (this.#left === 0 && this.#body === body) this.#bodyEnded(body, "");
     return true;
   }
@@ -296,7 +296,7 @@ export class ClientConnection implements ClientSide, Traffic {
     const used = this.#input.skip(at);
     if (what === CHUNK_DATA) body.take(bytes.subarray(chunks.dataStart, chunks.dataEnd), slab);
     else if (what === CHUNK_END) this.#bodyEnded(body, passedLines(chunks.trailers, NONE_DROPPED, null));
-    used?.letGo();
+    used?.release();
     return true;
   }
 
@@ -324,11 +324,11 @@ export class ClientConnection implements ClientSide, Traffic {
   }
 
   /** Nothing that follows on the connection can be trusted. */
-  #reject(fault: FaultName, bodiless = false): void {
+  #reject(fault: GatewayErrorName, bodiless = false): void {
     this.#refuse(this.#context.pipeline.refuse(fault, this.#peer.peerAddress), { isLast: true, bodiless });
   }
 
-  #rejectBody(fault: FaultName): void {
+  #rejectBody(fault: GatewayErrorName): void {
     if (this.#delivery === null) this.destroy();
     else {
       this.#state = RESPONSE;
@@ -338,10 +338,13 @@ export class ClientConnection implements ClientSide, Traffic {
   }
 
   /** An answer to what is no exchange. */
-  #refuse(response: OwnResponse, { isLast, bodiless }: { readonly isLast: boolean; readonly bodiless: boolean }): void {
+  #refuse(
+    response: GatewayResponse,
+    { isLast, bodiless }: { readonly isLast: boolean; readonly bodiless: boolean },
+  ): void {
     const last = isLast || !this.mayGoOn || this.#context.draining();
     const connection = last ? "Connection: close\r\n" : "Connection: keep-alive\r\n";
-    this.out.text(ownResponseText(response, { connection, bodiless }));
+    this.out.text(gatewayResponseText(response, { connection, bodiless }));
     this.out.flush();
     this.answered(last);
   }

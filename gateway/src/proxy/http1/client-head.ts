@@ -1,5 +1,5 @@
 /** A request's head as the pipeline sees it. It reads from the connection's parser, which keeps still while it is served. */
-import type { RequestHead } from "../request.ts";
+import type { RequestHead } from "../exchange/request.ts";
 import type { ClientBody } from "./client-body.ts";
 import { headerOf, headerValues, rawHeaders } from "./parse/access.ts";
 import type { FieldSection } from "./parse/fields.ts";
@@ -7,7 +7,7 @@ import { methodNames } from "./parse/methods.ts";
 import type { RequestHead as ParsedHead } from "./parse/request-head.ts";
 
 /** What is the same for all requests of a connection. */
-export interface Peer {
+export interface ConnectionPeer {
   readonly peerAddress: string;
   /** The listener's port. */
   readonly port: number;
@@ -33,7 +33,7 @@ export class ClientHead implements RequestHead {
   readonly declaresEmpty: boolean;
   readonly fields: FieldSection;
 
-  constructor(parsed: ParsedHead, peer: Peer, body: ClientBody | null) {
+  constructor(parsed: ParsedHead, peer: ConnectionPeer, body: ClientBody | null) {
     const { fields, methodStart, methodEnd, targetEnd } = parsed;
     const { bytes } = fields;
     this.method =

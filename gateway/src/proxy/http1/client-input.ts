@@ -1,6 +1,6 @@
 /** What a client has sent and nobody has used yet. */
 import { CR, LF } from "./parse/bytes.ts";
-import { type Slab, shared, slabOf } from "./slab.ts";
+import { type Slab, sharedSlab, slabOf } from "./slab.ts";
 
 const NOTHING = Buffer.alloc(0);
 
@@ -18,7 +18,7 @@ export class ClientInput {
   /** What has been read into a slab. Of the shared one it is copied: the next connection reads into it. */
   read(slab: Slab, size: number): void {
     if (this.bytes.length > 0) this.add(slab.bytes.subarray(0, size), null);
-    else if (slab === shared) {
+    else if (slab === sharedSlab) {
       const chunk = Buffer.allocUnsafe(size);
       slab.bytes.copy(chunk, 0, 0, size);
       this.add(chunk);
@@ -43,11 +43,11 @@ export class ClientInput {
   skipHead(size: number): void {
     this.#slab?.hold();
     this.#headSlab = this.#slab;
-    this.skip(size)?.letGo();
+    this.skip(size)?.release();
   }
 
   releaseHead(): void {
-    this.#headSlab?.letGo();
+    this.#headSlab?.release();
     this.#headSlab = null;
   }
 
@@ -78,7 +78,7 @@ export class ClientInput {
     if (bytes[0] !== CR) return;
     let size = 0;
     while (bytes[size] === CR && bytes[size + 1] === LF) size += 2;
-    if (size > 0) this.skip(size)?.letGo();
+    if (size > 0) this.skip(size)?.release();
   }
 
   /** Nobody wants them. */

@@ -1,20 +1,20 @@
 /** What all clients' connections of a listener share. */
-import type { ClientMemory } from "../client-memory.ts";
+import type { ClientMemory } from "../listener/client-memory.ts";
 import type { ClientConnection } from "./client-connection.ts";
-import type { DeliveryContext } from "./delivery.ts";
-import type { PaceLimits } from "./pace.ts";
+import type { Http1ExchangeContext } from "./http1-exchange.ts";
+import type { MinRateLimits } from "./min-rate-timer.ts";
 import type { HeadLimits } from "./parse/request-head.ts";
 
 /** What a client's connection is held to, whatever it speaks. */
-export interface ConnectionTerms {
+export interface ClientConnectionLimits {
   /** Milliseconds in which a head, or the first request of HTTP/2, must have come. */
   readonly headersTimeout: number;
   /** Milliseconds that an idle connection is kept. */
   readonly keepAliveTimeout: number;
   /** In which a client must send its bodies. */
-  readonly bodyPace: PaceLimits;
+  readonly bodyPace: MinRateLimits;
   /** In which a client must take what was written to it. */
-  readonly sendPace: PaceLimits;
+  readonly sendPace: MinRateLimits;
   /** Milliseconds of silence after which a client is asked whether it is still there. */
   readonly probeInterval: number;
   /** Requests that one connection carries. */
@@ -23,7 +23,7 @@ export interface ConnectionTerms {
   readonly onRequest: () => void;
 }
 
-export interface ConnectionContext extends DeliveryContext, ConnectionTerms {
+export interface ConnectionContext extends Http1ExchangeContext, ClientConnectionLimits {
   readonly limits: HeadLimits;
   readonly memory: ClientMemory;
   readonly onClose: (connection: ClientConnection) => void;

@@ -1,8 +1,8 @@
 /** What a client is told whose head cannot be read. */
-import type { FaultName } from "../faults.ts";
-import { faultOf } from "./parse/faults.ts";
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
+import { parseErrorOf } from "./parse/faults.ts";
 
-const names: Readonly<Record<number, FaultName>> = {
+const names: Readonly<Record<number, GatewayErrorName>> = {
   400: "badRequest",
   414: "targetTooLong",
   431: "headTooLarge",
@@ -11,4 +11,5 @@ const names: Readonly<Record<number, FaultName>> = {
 };
 
 /** @param result Of the parser, below zero */
-export const headFault = (result: number): FaultName => names[faultOf(result).status] ?? "badRequest";
+export const gatewayErrorOfHead = (result: number): GatewayErrorName =>
+  names[parseErrorOf(result).status] ?? "badRequest";

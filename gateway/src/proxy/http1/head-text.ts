@@ -1,7 +1,7 @@
 /** Heads as text on their way out: a field that passes is copied from the bytes that came, whole runs of lines at once. */
-import type { HeaderEditList } from "../header-edits.ts";
-import type { HeaderName } from "../header-name.ts";
-import type { HeaderSink } from "../header-sink.ts";
+import type { HeaderEditList } from "../headers/header-edits.ts";
+import type { HeaderName } from "../headers/header-name.ts";
+import type { HeaderSink } from "../headers/header-sink.ts";
 import { nameAt, valueAt } from "./parse/access.ts";
 import { DROP, type FieldSection, ID, PLAIN, STRIDE } from "./parse/fields.ts";
 

@@ -1,23 +1,23 @@
 /** The proxy listener on bare sockets: HTTP/1.1, and HTTP/2 where a client chooses it. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import { ClientMemory } from "../client-memory.ts";
 import type { CreateProxy } from "../engine.ts";
+import { peerAddressOf } from "../exchange/trusted-proxies.ts";
 import { ClientSession, type SessionContext } from "../http2/client-session.ts";
 import { FirstBytes } from "../http2/first-bytes.ts";
 import { CHECK_INTERVAL } from "../http2/session-check.ts";
 import { UpstreamSessions } from "../http2/upstream-sessions.ts";
 import { createUpstreamTexts } from "../http2/upstream-text.ts";
-import { ownPlaces } from "../own-places.ts";
+import { ClientMemory } from "../listener/client-memory.ts";
+import { createLocalConnectionSlots } from "../listener/local-connection-slots.ts";
+import { startTlsListener, type TlsListener } from "../listener/tls-listener.ts";
+import { UnacknowledgedClients } from "../listener/unacknowledged-clients.ts";
 import { Pipeline } from "../pipeline.ts";
 import { clientSockets, type ListenAddress } from "../settings.ts";
-import { startTls, type TlsListener } from "../tls.ts";
-import { peerAddressOf } from "../trust.ts";
-import { UnacknowledgedClients } from "../unacknowledged.ts";
 import { connectBehind } from "../upstream/connect.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { ClientConnection } from "./client-connection.ts";
-import type { Peer } from "./client-head.ts";
+import type { ConnectionPeer } from "./client-head.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import { defaultHeadLimits } from "./parse/request-head.ts";
 import { createResponseHeads } from "./response-text.ts";
@@ -35,7 +35,14 @@ interface Held {
 }
 
 export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
-  const { settings, log, runtime, observer, onUnrouted, places = ownPlaces(settings) } = options;
+  const {
+    settings,
+    log,
+    runtime,
+    observer,
+    onUnrouted,
+    connectionSlots = createLocalConnectionSlots(settings),
+  } = options;
   const { guard = createGuard(settings) } = options;
   const connect = connectBehind(guard);
   const pool = new UpstreamPool({ connect, keepAlive: settings.upstreamKeepAlive });
@@ -84,12 +91,12 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   function admit(socket: Socket): boolean {
     accepted++;
     const address = peerAddressOf(socket);
-    if (draining || !places.take(address)) {
+    if (draining || !connectionSlots.acquire(address)) {
       dropped++;
       socket.on("error", () => {}).resetAndDestroy();
       return false;
     }
-    socket.once("close", () => places.leave(address));
+    socket.once("close", () => connectionSlots.release(address));
     unacknowledged.add(socket);
     return true;
   }
@@ -101,7 +108,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     else carry(socket, peer, false);
   }
 
-  function tellApart(socket: Socket, peer: Peer): void {
+  function tellApart(socket: Socket, peer: ConnectionPeer): void {
     const first = new FirstBytes(socket, {
       timeout: settings.headersTimeout,
       onKnown(isHttp2) {
@@ -113,7 +120,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     connections.add(first);
   }
 
-  function carry(socket: Socket, peer: Peer, isHttp2: boolean): void {
+  function carry(socket: Socket, peer: ConnectionPeer, isHttp2: boolean): void {
     if (socket.destroyed) return;
     connections.add(isHttp2 ? new ClientSession(streams, socket, peer) : new ClientConnection(context, socket, peer));
   }
@@ -173,7 +180,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   /** Rejects when the address cannot be listened on; nothing stays open then. */
   async function openTls(address: ListenAddress): Promise<TlsListener> {
     try {
-      return await startTls({
+      return await startTlsListener({
         listen: address,
         reusePort,
         sockets: clientSockets(settings),
@@ -192,7 +199,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   }
 };
 
-function peerOf(socket: Socket): Peer {
+function peerOf(socket: Socket): ConnectionPeer {
   const address = { peerAddress: peerAddressOf(socket), port: socket.localPort ?? 0 };
   if (!(socket instanceof TLSSocket)) return { ...address, scheme: "http", serverName: null, tlsVersion: null };
   // False when the client named none; the types know of the name on the server's side only by `any`.

@@ -1,9 +1,10 @@
 /** Heads of responses on their way to the client. */
-import { tellClient } from "../client-headers.ts";
-import { type HeaderStyle, hopByHop } from "../header-names.ts";
-import type { LiveExchange } from "../live-exchange.ts";
-import type { OwnResponse } from "../own-response.ts";
-import { STATUS_CODES } from "../status-texts.ts";
+
+import type { LiveExchange } from "../exchange/live-exchange.ts";
+import { addGatewayClientHeaders } from "../headers/client-headers.ts";
+import { type HeaderStyle, hopByHop } from "../headers/header-names.ts";
+import type { GatewayResponse } from "../response/gateway-response.ts";
+import { STATUS_CODES } from "../response/reason-phrases.ts";
 import { dateLine } from "./date.ts";
 import { type DropTable, HeadText, passedLines } from "./head-text.ts";
 import { headerOf, indexOf } from "./parse/access.ts";
@@ -42,7 +43,7 @@ export function createResponseHeads(style: HeaderStyle) {
     const edits = exchange.responseEdits;
     const table = status === NO_CONTENT || chunked ? droppedWithLength : dropped;
     lines.begin(statusLine(status, fields.bytes.toString("latin1", head.reasonStart, head.reasonEnd)), edits);
-    tellClient(lines, exchange, { hops: headerOf(fields, "via"), style });
+    addGatewayClientHeaders(lines, exchange, { hops: headerOf(fields, "via"), style });
     let text = lines.end(passedLines(fields, table, edits));
     if (indexOf(fields, "date") < 0) text += dateLine();
     if (trailers) text += trailerLine(head);
@@ -70,8 +71,8 @@ const statusLine = (status: number, reason: string): string =>
   `HTTP/1.1 ${status} ${reason === "" ? (STATUS_CODES[status] ?? "") : reason}`;
 
 /** A whole response of the gateway's own; `bodiless`: an answer to HEAD. */
-export function ownResponseText(
-  { status, headers, body }: OwnResponse,
+export function gatewayResponseText(
+  { status, headers, body }: GatewayResponse,
   { connection, bodiless }: { readonly connection: Framing; readonly bodiless: boolean },
 ): string {
   let text = statusLine(status, "");

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { after, test } from "node:test";
 import fc from "fast-check";
-import { Outbox } from "./outbox.ts";
 import { type Slab, slabOf, takeSlab, WORTHWHILE } from "./slab.ts";
+import { WriteQueue } from "./write-queue.ts";
 
 /** More than are kept free. */
 const MANY = 40;
@@ -22,17 +22,17 @@ test("two who hold memory never hold the same, however it is held and let go of"
           entry.slab.hold();
           entry.holders++;
         } else if (what === "let go") {
-          entry.slab.letGo();
+          entry.slab.release();
           if (--entry.holders > 0) continue;
           held.splice(held.indexOf(entry), 1);
           over.push(entry.slab);
-        } else for (const slab of over) assert.throws(slab.letGo);
+        } else for (const slab of over) assert.throws(slab.release);
         assert.equal(new Set(held.map(({ slab }) => slab.bytes)).size, held.length);
       }
-      for (const { slab, holders } of held) for (let left = holders; left > 0; left--) slab.letGo();
+      for (const { slab, holders } of held) for (let left = holders; left > 0; left--) slab.release();
       const all = Array.from({ length: MANY }, takeSlab);
       assert.equal(new Set(all.map(({ bytes }) => bytes)).size, MANY);
-      for (const slab of all) slab.letGo();
+      for (const slab of all) slab.release();
     }),
     { numRuns: 300 },
   );
@@ -65,7 +65,7 @@ test("a socket lets go of each slab once, also when it is destroyed in the middl
       const [other]: Socket[] = await accepting;
       await (socket.connecting ? once(socket, "connect") : null);
       if (reads) other?.resume();
-      const outbox = new Outbox(socket);
+      const outbox = new WriteQueue(socket);
       const slabs: Slab[] = [];
       for (const [index, { size, isPooled, flushes, text }] of pieces.entries()) {
         if (index === at && end === "is destroyed") socket.destroy();
@@ -75,7 +75,7 @@ test("a socket lets go of each slab once, also when it is destroyed in the middl
         assert.ok(slab !== null);
         slabs.push(slab);
         outbox.bytes(slab.bytes.subarray(0, size), slab);
-        slab.letGo();
+        slab.release();
         if (flushes) outbox.flush();
         if (waits) await new Promise(setImmediate);
       }
@@ -89,7 +89,7 @@ test("a socket lets go of each slab once, also when it is destroyed in the middl
       // Whatever is told later than "close" is told by then.
       await new Promise(setImmediate);
       await new Promise(setImmediate);
-      for (const slab of slabs) assert.throws(slab.letGo, /over/, "it is held yet");
+      for (const slab of slabs) assert.throws(slab.release, /over/, "it is held yet");
     }),
     { numRuns: 150 },
   );

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Inlet } from "./inlet.ts";
-import { shared, slabOf, takeSlab, WORTHWHILE } from "./slab.ts";
+import { ReadBuffer } from "./read-buffer.ts";
+import { sharedSlab, slabOf, takeSlab, WORTHWHILE } from "./slab.ts";
 
 test("frees what Node has read when the last one lets go", () => {
   const chunk = Buffer.allocUnsafeSlow(65_536);
   const slab = slabOf(chunk.subarray(0, 60_000));
   slab?.hold();
-  slab?.letGo();
+  slab?.release();
   assert.equal(chunk.buffer.byteLength, 65_536);
-  slab?.letGo();
+  slab?.release();
   assert.equal(chunk.buffer.byteLength, 0);
 });
 
@@ -23,32 +23,32 @@ test("leaves alone what is small, or lies in memory of others", () => {
 test("gives memory to the next one who wants some, and not while somebody holds it", () => {
   const slab = takeSlab();
   slab.hold();
-  slab.letGo();
+  slab.release();
   assert.notEqual(takeSlab().bytes, slab.bytes);
-  slab.letGo();
+  slab.release();
   assert.equal(takeSlab().bytes, slab.bytes);
 });
 
 test("lets nobody hold or let go of what is over, whoever has its memory now", () => {
   const slab = takeSlab();
-  slab.letGo();
-  assert.throws(slab.letGo, /over/);
+  slab.release();
+  assert.throws(slab.release, /over/);
   assert.throws(() => slab.hold(), /over/);
   const next = takeSlab();
   assert.equal(next.bytes, slab.bytes);
-  assert.throws(slab.letGo, /over/);
+  assert.throws(slab.release, /over/);
   assert.notEqual(takeSlab().bytes, next.bytes);
-  next.letGo();
+  next.release();
 });
 
 test("never gives away what all read into", () => {
-  for (let time = 0; time < 3; time++) shared.letGo();
-  assert.notEqual(takeSlab().bytes, shared.bytes);
-  assert.ok(shared.bytes.length > 0);
+  for (let time = 0; time < 3; time++) sharedSlab.release();
+  assert.notEqual(takeSlab().bytes, sharedSlab.bytes);
+  assert.ok(sharedSlab.bytes.length > 0);
 });
 
 /** Node's side of it: asks for a buffer, and again after every read. */
-function reading(inlet: Inlet): (size: number) => Uint8Array {
+function reading(inlet: ReadBuffer): (size: number) => Uint8Array {
   const { buffer, callback } = inlet.onread;
   const next = () => (buffer instanceof Uint8Array ? buffer : buffer());
   let current = next();
@@ -60,22 +60,22 @@ function reading(inlet: Inlet): (size: number) => Uint8Array {
 }
 
 test("reads where all read unless much is to come, and never into what somebody still holds", () => {
-  const inlet = new Inlet();
+  const inlet = new ReadBuffer();
   const read = reading(inlet);
   let held = takeSlab();
   inlet.read = (slab) => {
     held = slab;
   };
-  assert.equal(read(100), shared.bytes);
+  assert.equal(read(100), sharedSlab.bytes);
   inlet.isLong = true;
   const own = read(WORTHWHILE);
-  assert.notEqual(own, shared.bytes);
+  assert.notEqual(own, sharedSlab.bytes);
   assert.equal(read(WORTHWHILE), own);
   held.hold();
   assert.equal(held.bytes, own);
   const second = read(WORTHWHILE);
   assert.notEqual(second, own);
   inlet.isLong = false;
-  assert.equal(read(100), shared.bytes);
+  assert.equal(read(100), sharedSlab.bytes);
   assert.equal(takeSlab().bytes, second, "what nobody holds is free again");
 });

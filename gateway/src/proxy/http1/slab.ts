@@ -45,7 +45,7 @@ export class Slab {
    * For each `hold`, and once for the owner. Whoever never lets go leaves the slab to the garbage collector; whoever does
    * so once too often may have given away what another holds: that throws, for bodies of two clients may be mixed.
    */
-  readonly letGo = (): void => {
+  readonly release = (): void => {
     if (this.#holders === 0) throw new SlabOverError();
     this.#holders--;
     if (this.#holders > 0) return;
@@ -76,4 +76,7 @@ export function slabOf(chunk: Buffer): Slab | null {
 }
 
 /** What everybody reads into who awaits nothing long: what is kept of it is copied. */
-export const shared = new Slab(Buffer.allocUnsafeSlow(SIZE), { isPooled: false, holders: Number.POSITIVE_INFINITY });
+export const sharedSlab = new Slab(Buffer.allocUnsafeSlow(SIZE), {
+  isPooled: false,
+  holders: Number.POSITIVE_INFINITY,
+});

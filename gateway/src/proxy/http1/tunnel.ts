@@ -4,7 +4,7 @@
  * connections for ever. What means to be silent for longer pings.
  */
 import type { Socket } from "node:net";
-import type { MemoryAccount } from "../client-memory.ts";
+import type { MemoryAccount } from "../listener/client-memory.ts";
 
 export interface Tunnel {
   destroy(): void;

@@ -1,19 +1,19 @@
 /** One connection to a target: a request and its response at a time, both as bytes. */
 import type { Socket } from "node:net";
-import type { Target } from "../../runtime/runtime.ts";
-import { InterimLimit } from "../upstream/interims.ts";
-import type { Inlet } from "./inlet.ts";
-import { Outbox } from "./outbox.ts";
+import type { UpstreamTarget } from "../../runtime/runtime.ts";
+import { InterimResponseLimit } from "../upstream/interim-limit.ts";
+import { closedEarly, tooManyInterims, unaskedProtocol, unreadable } from "../upstream/upstream-errors.ts";
+import { IdleTimer } from "./idle-timer.ts";
 import { headerOf } from "./parse/access.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
-import { faultOf } from "./parse/faults.ts";
+import { parseErrorOf } from "./parse/faults.ts";
 import type { FieldSection } from "./parse/fields.ts";
 import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
 import { methodId } from "./parse/methods.ts";
 import { ResponseHead } from "./parse/response-head.ts";
+import type { ReadBuffer } from "./read-buffer.ts";
 import { type Slab, slabOf, WORTHWHILE } from "./slab.ts";
-import { closedEarly, tooManyInterims, unaskedProtocol, unreadable } from "./upstream-errors.ts";
-import { Watchdog } from "./watchdog.ts";
+import { WriteQueue } from "./write-queue.ts";
 
 /** Who gets the response. Heads and fields hold only during the call. */
 export interface ResponseListener {
@@ -64,19 +64,19 @@ const GONE = 5;
 const NOTHING = Buffer.alloc(0);
 
 export class UpstreamConnection {
-  readonly target: Target;
+  readonly target: UpstreamTarget;
   readonly socket: Socket;
   /** Requests that it has been given. */
   requests = 0;
   /** Since when it is idle, by `performance.now()`. */
   idleSince = 0;
   /** The listener's to start. They outlive requests, for making a timer costs more than a request may. */
-  readonly silence = new Watchdog(() => this.#listener?.silent());
-  readonly stall = new Watchdog(() => this.#listener?.stalled());
+  readonly silence = new IdleTimer(() => this.#listener?.silent());
+  readonly stall = new IdleTimer(() => this.#listener?.stalled());
   readonly #owner: ConnectionOwner;
-  readonly #outbox: Outbox;
+  readonly #outbox: WriteQueue;
   readonly #head = new ResponseHead();
-  readonly #interims = new InterimLimit();
+  readonly #interims = new InterimResponseLimit();
   #chunks: ChunkedScanner | null = null;
   #listener: ResponseListener | null = null;
   #phase = IDLE;
@@ -89,7 +89,7 @@ export class UpstreamConnection {
   /** Whether the request has been written whole. */
   #sent = false;
   #error: Error | null = null;
-  readonly #inlet: Inlet | null;
+  readonly #inlet: ReadBuffer | null;
   /** Where lies what is being read; null: it lasts. */
   #slab: Slab | null = null;
 
@@ -97,12 +97,16 @@ export class UpstreamConnection {
    * @param socket Connected
    * @param inlet Where the socket reads to; null: it tells by "data"
    */
-  constructor(target: Target, socket: Socket, { owner, inlet }: { owner: ConnectionOwner; inlet: Inlet | null }) {
+  constructor(
+    target: UpstreamTarget,
+    socket: Socket,
+    { owner, inlet }: { owner: ConnectionOwner; inlet: ReadBuffer | null },
+  ) {
     this.target = target;
     this.socket = socket;
     this.#owner = owner;
     this.#inlet = inlet;
-    this.#outbox = new Outbox(socket);
+    this.#outbox = new WriteQueue(socket);
     if (inlet === null) socket.on("data", this.#onData);
     else inlet.read = (slab, end) => this.#read(slab.bytes, end, slab);
     socket.on("drain", this.#onDrain);
@@ -167,7 +171,7 @@ export class UpstreamConnection {
   readonly #onData = (chunk: Buffer): void => {
     const slab = slabOf(chunk);
     this.#read(chunk, chunk.length, slab);
-    slab?.letGo();
+    slab?.release();
   };
 
   #read(chunk: Buffer, size: number, slab: Slab | null): void {
@@ -221,7 +225,7 @@ export class UpstreamConnection {
     const head = this.#head;
     const next = head.parse(bytes, at, end);
     if (next < 0) {
-      this.#fail(unreadable(faultOf(next).reason));
+      this.#fail(unreadable(parseErrorOf(next).reason));
       return 0;
     }
     if (next === 0) {
@@ -284,7 +288,7 @@ export class UpstreamConnection {
         this.#ended(listener, chunks.trailers.count > 0 ? chunks.trailers : null, at === end);
         return;
       } else {
-        if (what < 0) this.#fail(unreadable(faultOf(what).reason));
+        if (what < 0) this.#fail(unreadable(parseErrorOf(what).reason));
         return;
       }
     }

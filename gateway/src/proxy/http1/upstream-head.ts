@@ -1,10 +1,10 @@
 /** The head of a request on its way to the upstream. */
-import type { Target } from "../../runtime/runtime.ts";
-import { UsualHeaderName } from "../header-name.ts";
-import type { HeaderStyle } from "../header-names.ts";
-import type { LiveExchange } from "../live-exchange.ts";
-import type { Forward } from "../pipeline.ts";
-import { hostFor, isReplaced, tellUpstream } from "../upstream-headers.ts";
+import type { UpstreamTarget } from "../../runtime/runtime.ts";
+import type { LiveExchange } from "../exchange/live-exchange.ts";
+import { CachedLineHeaderName } from "../headers/header-name.ts";
+import type { HeaderStyle } from "../headers/header-names.ts";
+import { addGatewayUpstreamHeaders, isStrippedHeader, upstreamHostFor } from "../headers/upstream-headers.ts";
+import type { ForwardPlan } from "../pipeline.ts";
 import type { ClientHead } from "./client-head.ts";
 import { type DropTable, HeadText, passedLines } from "./head-text.ts";
 import { known } from "./parse/names.ts";
@@ -12,7 +12,7 @@ import { known } from "./parse/names.ts";
 export function createUpstreamHeads(style: HeaderStyle): UpstreamHeads<ClientHead> {
   const dropped: DropTable = new Uint8Array(256);
   for (const [name, id] of Object.entries(known)) {
-    if (isReplaced(name) || style.names.all.has(name)) dropped[id] = 1;
+    if (isStrippedHeader(name) || style.names.all.has(name)) dropped[id] = 1;
   }
 
   /** Heads are written one at a time. */
@@ -22,8 +22,8 @@ export function createUpstreamHeads(style: HeaderStyle): UpstreamHeads<ClientHea
   return function upstreamHead(exchange: LiveExchange, { forward, head, target, protocol }: Parts): string {
     const edits = exchange.upstreamEdits;
     lines.begin(`${forward.method} ${forward.path} HTTP/1.1`, edits);
-    lines.add(HOST, hostFor(exchange, target));
-    tellUpstream(lines, exchange, style);
+    lines.add(HOST, upstreamHostFor(exchange, target));
+    addGatewayUpstreamHeaders(lines, exchange, style);
     let text = lines.end(passedLines(head.fields, dropped, edits));
     if (protocol !== null) return `${text}Connection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
     const { body } = exchange;
@@ -35,16 +35,16 @@ export function createUpstreamHeads(style: HeaderStyle): UpstreamHeads<ClientHea
   };
 }
 
-const HOST = new UsualHeaderName("Host");
+const HOST = new CachedLineHeaderName("Host");
 
 /** TE is about this connection alone, which Connection has to say (RFC 9110 section 10.1.4). */
 const WITH_TRAILERS = "TE: trailers\r\nConnection: keep-alive, TE\r\n";
 
 /** @typeParam Head the client's */
 export interface HeadParts<Head> {
-  readonly forward: Forward;
+  readonly forward: ForwardPlan;
   readonly head: Head;
-  readonly target: Target;
+  readonly target: UpstreamTarget;
   readonly protocol: string | null;
 }
 

@@ -1,11 +1,11 @@
 /** Connections to upstreams, kept between requests: the one that was used last is used first, so that the others age. */
 import type { Socket } from "node:net";
-import type { Runtime, Target } from "../../runtime/runtime.ts";
+import type { Runtime, UpstreamTarget } from "../../runtime/runtime.ts";
 import type { Connect } from "../upstream/connect.ts";
-import { dial } from "../upstream/dial.ts";
-import { Retirement } from "../upstream/retirement.ts";
-import { TlsSessions } from "../upstream/tls-sessions.ts";
-import { Inlet } from "./inlet.ts";
+import { dialTarget } from "../upstream/dial.ts";
+import { TargetSweeper } from "../upstream/target-sweeper.ts";
+import { TlsSessionCache } from "../upstream/tls-sessions.ts";
+import { ReadBuffer } from "./read-buffer.ts";
 import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.ts";
 
 export interface UpstreamPoolOptions {
@@ -15,14 +15,14 @@ export interface UpstreamPoolOptions {
 }
 
 /** Who wants a connection. */
-export interface Waiter {
+export interface ConnectionWaiter {
   connected(connection: UpstreamConnection): void;
-  refused(error: Error): void;
+  connectFailed(error: Error): void;
 }
 
 /** Idle connections to one target. */
-interface Shelf {
-  readonly target: Target;
+interface IdleConnections {
+  readonly target: UpstreamTarget;
   readonly connections: UpstreamConnection[];
 }
 
@@ -35,8 +35,8 @@ export class UpstreamPool implements ConnectionOwner {
   readonly #connect: Connect;
   readonly #keepAlive: number;
   /** By the target's key. */
-  readonly #idle = new Map<string, Shelf>();
-  readonly #retirement = new Retirement<Shelf>({
+  readonly #idle = new Map<string, IdleConnections>();
+  readonly #retirement = new TargetSweeper<IdleConnections>({
     kept: this.#idle,
     drop: (key, { connections }) => {
       this.#idle.delete(key);
@@ -44,7 +44,7 @@ export class UpstreamPool implements ConnectionOwner {
     },
   });
   readonly #open = new Set<UpstreamConnection>();
-  readonly #sessions = new TlsSessions();
+  readonly #sessions = new TlsSessionCache();
   readonly #sweeper: NodeJS.Timeout;
   #closed = false;
 
@@ -55,7 +55,7 @@ export class UpstreamPool implements ConnectionOwner {
   }
 
   /** An idle connection to the target; null when there is none. */
-  take({ key }: Target): UpstreamConnection | null {
+  take({ key }: UpstreamTarget): UpstreamConnection | null {
     return this.#idle.get(key)?.connections.pop() ?? null;
   }
 
@@ -64,10 +64,10 @@ export class UpstreamPool implements ConnectionOwner {
    *
    * @param isGivenAway Whether its socket may become somebody else's
    */
-  connect(target: Target, waiter: Waiter, isGivenAway: boolean): () => void {
+  connect(target: UpstreamTarget, waiter: ConnectionWaiter, isGivenAway: boolean): () => void {
     const connect = this.#connect;
-    const inlet = isGivenAway || target.scheme === "https" ? null : new Inlet();
-    const dialler = {
+    const inlet = isGivenAway || target.scheme === "https" ? null : new ReadBuffer();
+    const dialListener = {
       connected: (socket: Socket) => {
         if (this.#closed) {
           socket.destroy();
@@ -77,9 +77,9 @@ export class UpstreamPool implements ConnectionOwner {
         this.#open.add(connection);
         waiter.connected(connection);
       },
-      refused: (error: Error) => waiter.refused(error),
+      failed: (error: Error) => waiter.connectFailed(error),
     };
-    return dial(target, dialler, {
+    return dialTarget(target, dialListener, {
       connect,
       sessions: this.#sessions,
       protocol: "http/1.1",
@@ -118,11 +118,11 @@ export class UpstreamPool implements ConnectionOwner {
   }
 
   /** Null: no request will go to the target any more. Nobody asks where others wait already: they are looked at after a swap. */
-  #shelfFor(target: Target): Shelf | null {
+  #shelfFor(target: UpstreamTarget): IdleConnections | null {
     const known = this.#idle.get(target.key);
     if (known !== undefined) return known;
     if (!this.#retirement.serves(target)) return null;
-    const shelf: Shelf = { target, connections: [] };
+    const shelf: IdleConnections = { target, connections: [] };
     this.#idle.set(target.key, shelf);
     return shelf;
   }

@@ -1,17 +1,17 @@
 /** One client's connection of HTTP/2: many requests at a time, each on a stream of its own. */
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import type { ClientMemory, MemoryAccount } from "../client-memory.ts";
-import type { Peer } from "../http1/client-head.ts";
-import type { ConnectionTerms } from "../http1/connection-context.ts";
-import { Watchdog } from "../http1/watchdog.ts";
+import type { ConnectionPeer } from "../http1/client-head.ts";
+import type { ClientConnectionLimits } from "../http1/connection-context.ts";
+import { IdleTimer } from "../http1/idle-timer.ts";
+import type { ClientMemory, MemoryAccount } from "../listener/client-memory.ts";
 import { ClientStream, type StreamContext } from "./client-stream.ts";
 import { sizeOf } from "./fields.ts";
 import { CONNECTION_BYTES, clientSessionOptions, MOST_STREAMS, STREAM_BYTES, WINDOW_OF_CONNECTION } from "./limits.ts";
 import { SessionCheck } from "./session-check.ts";
 import { Turns } from "./stream-pace.ts";
 
-export interface SessionContext extends StreamContext, ConnectionTerms {
+export interface SessionContext extends StreamContext, ClientConnectionLimits {
   readonly memory: ClientMemory;
   readonly onClose: (session: ClientSession) => void;
 }
@@ -22,7 +22,7 @@ const CLOSING_LINGER = 2000;
 export class ClientSession {
   readonly #context: SessionContext;
   readonly #socket: Socket;
-  readonly #peer: Peer;
+  readonly #peer: ConnectionPeer;
   readonly #session: ServerHttp2Session;
   readonly #streams = new Set<ServerHttp2Stream>();
   readonly #sending: Turns;
@@ -30,13 +30,13 @@ export class ClientSession {
   readonly #account: MemoryAccount;
   readonly #check: SessionCheck;
   /** Runs while no request is under way. */
-  readonly #idle = new Watchdog(() => this.#idled());
+  readonly #idle = new IdleTimer(() => this.#idled());
   #requests = 0;
   /** Whether the client was told to ask for less at a time. */
   #isNarrow = false;
 
   /** @param socket Of which nothing was read, or all was put back */
-  constructor(context: SessionContext, socket: Socket, peer: Peer) {
+  constructor(context: SessionContext, socket: Socket, peer: ConnectionPeer) {
     this.#context = context;
     this.#socket = socket;
     this.#peer = peer;

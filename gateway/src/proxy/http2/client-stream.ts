@@ -1,20 +1,20 @@
 /** One request of a client's connection of HTTP/2: its head, its body as it comes, and its delivery. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { foldedName } from "../header-names.ts";
+import type { TrafficCounters } from "../exchange/live-exchange.ts";
+import { foldedName } from "../headers/header-names.ts";
 import { ClientBody } from "../http1/client-body.ts";
-import type { Peer } from "../http1/client-head.ts";
+import type { ConnectionPeer } from "../http1/client-head.ts";
+import { IdleTimer } from "../http1/idle-timer.ts";
 import { knownId } from "../http1/parse/names.ts";
 import type { HeadLimits } from "../http1/parse/request-head.ts";
-import { Watchdog } from "../http1/watchdog.ts";
-import type { Traffic } from "../live-exchange.ts";
-import { StreamDelivery, type StreamDeliveryContext } from "./delivery.ts";
 import { linesOf, passedTrailers } from "./fields.ts";
+import { Http2Exchange, type Http2ExchangeContext } from "./http2-exchange.ts";
 import type { SessionCheck } from "./session-check.ts";
 import { StreamHead } from "./stream-head.ts";
 import { StreamPace, type Turns } from "./stream-pace.ts";
 import { type StreamMemory, StreamWriter } from "./stream-writer.ts";
 
-export interface StreamContext extends StreamDeliveryContext {
+export interface StreamContext extends Http2ExchangeContext {
   readonly limits: HeadLimits;
 }
 
@@ -26,7 +26,7 @@ export interface StreamFacts {
   readonly size: number;
   /** No body follows. */
   readonly ended: boolean;
-  readonly peer: Peer;
+  readonly peer: ConnectionPeer;
   /** Of the bodies that the connection's client has to send. */
   readonly sending: Turns;
   /** Of the responses that it has to take. */
@@ -39,17 +39,17 @@ export interface StreamFacts {
 /** Milliseconds that a client may go on sending what nobody reads. */
 const LINGER = 30_000;
 
-export class ClientStream implements Traffic {
+export class ClientStream implements TrafficCounters {
   bytesIn: number;
   readonly #stream: ServerHttp2Stream;
   readonly #check: SessionCheck;
   readonly #writer: StreamWriter;
   readonly #body: ClientBody | null;
-  readonly #delivery: StreamDelivery | null;
+  readonly #delivery: Http2Exchange | null;
   /** Runs while the client owes us of its body; null when there is none. */
   readonly #sending: StreamPace | null;
   /** Runs behind an early answer. */
-  readonly #linger = new Watchdog(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
+  readonly #linger = new IdleTimer(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
   #awaitsContinue: boolean;
   #isRead = false;
   /** An empty body ends before anybody has read it. */
@@ -84,7 +84,7 @@ export class ClientStream implements Traffic {
       this.#letGo();
       return;
     }
-    this.#delivery = new StreamDelivery(context, {
+    this.#delivery = new Http2Exchange(context, {
       ...{ exchange: opened.exchange, head, writer: this.#writer },
       onOver: () => this.#letGo(),
     });

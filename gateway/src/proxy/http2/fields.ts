@@ -1,6 +1,6 @@
 /** Fields of HTTP/2 messages: flat lists (name, value, name, value), with names in lower case and pseudo-fields first. */
 import type { OutgoingHttpHeaders } from "node:http2";
-import { isReplaced } from "../upstream-headers.ts";
+import { isStrippedHeader } from "../headers/upstream-headers.ts";
 
 /** About one connection: HTTP/2 has no such fields (RFC 9113 section 8.2.2). */
 export const connectionSpecific: ReadonlySet<string> = new Set([
@@ -42,7 +42,7 @@ export function passedTrailers(flat: readonly string[]): OutgoingHttpHeaders {
   const trailers: Record<string, string[]> = Object.create(null);
   for (let at = 0; at < flat.length; at += 2) {
     const lower = (flat[at] ?? "").toLowerCase();
-    if (isPseudo(lower) || isReplaced(lower)) continue;
+    if (isPseudo(lower) || isStrippedHeader(lower)) continue;
     trailers[lower] ??= [];
     trailers[lower].push(flat[at + 1] ?? "");
   }

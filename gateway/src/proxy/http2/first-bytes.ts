@@ -4,8 +4,8 @@
  * stream, so that a client would open all its streams before one could be refused.
  */
 import type { Socket } from "node:net";
-import { readInto } from "../http1/accepted.ts";
-import { Watchdog } from "../http1/watchdog.ts";
+import { readInto } from "../http1/accepted-socket.ts";
+import { IdleTimer } from "../http1/idle-timer.ts";
 
 export interface FirstBytesOptions {
   /** Milliseconds in which they must have come. */
@@ -23,7 +23,7 @@ export class FirstBytes {
   readonly isAnswering = false;
   readonly #socket: Socket;
   readonly #options: FirstBytesOptions;
-  readonly #watchdog = new Watchdog(() => this.destroy());
+  readonly #watchdog = new IdleTimer(() => this.destroy());
   #bytes: Buffer = NOTHING;
   /** Where the next ones are read to. */
   #room = NOTHING;

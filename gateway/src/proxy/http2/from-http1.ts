@@ -1,14 +1,15 @@
 /** Responses of HTTP/1.1 for a client of HTTP/2. */
-import type { FaultName } from "../faults.ts";
-import type { CallListener } from "../http1/call.ts";
+
 import { nameAt, valueAt } from "../http1/parse/access.ts";
 import { DROP, type FieldSection } from "../http1/parse/fields.ts";
 import { CHUNKED_BODY, NO_BODY } from "../http1/parse/framing.ts";
 import type { ResponseHead } from "../http1/parse/response-head.ts";
 import type { Slab } from "../http1/slab.ts";
+import type { UpstreamCallListener } from "../http1/upstream-call.ts";
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import type { ResponseListener } from "./response-listener.ts";
 
-export class FromHttp1 implements CallListener {
+export class FromHttp1 implements UpstreamCallListener {
   readonly #listener: ResponseListener;
 
   constructor(listener: ResponseListener) {
@@ -40,7 +41,7 @@ export class FromHttp1 implements CallListener {
   /** No request of HTTP/2 asks for another protocol. */
   upgraded(): void {}
 
-  failed(fault: FaultName, error: Error | null): void {
+  failed(fault: GatewayErrorName, error: Error | null): void {
     this.#listener.failed(fault, error);
   }
 

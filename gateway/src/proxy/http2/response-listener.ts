@@ -1,5 +1,5 @@
 /** What a delivery hears of an upstream's response, whatever the upstream speaks. */
-import type { FaultName } from "../faults.ts";
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
 
 /** Lists are flat: name, value, name, value. */
 export interface UpstreamHead {
@@ -20,13 +20,13 @@ export interface ResponseListener {
   /** Everything that came at once has been told. False: no more until `resume` is called. */
   flush(): boolean;
   /** No response will come. */
-  failed(fault: FaultName, error: Error | null): void;
+  failed(fault: GatewayErrorName, error: Error | null): void;
   /** The response broke off after its head. */
   broken(error: Error): void;
 }
 
 /** An exchange's way to the upstream. */
-export interface Call {
+export interface UpstreamCallHandle {
   start(): void;
   /** The client takes more again. */
   resume(): void;

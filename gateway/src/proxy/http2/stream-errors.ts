@@ -1,7 +1,7 @@
 /** Why a stream to an upstream ended before its response did. */
 import { constants } from "node:http2";
-import { closedEarly, UpstreamError } from "../http1/upstream-errors.ts";
-import { codeOf } from "../upstream/failure.ts";
+import { errorCodeOf } from "../upstream/failure.ts";
+import { closedEarly, UpstreamError } from "../upstream/upstream-errors.ts";
 
 /** By their codes (RFC 9113 section 7). */
 const names = [
@@ -18,7 +18,7 @@ export const isUnprocessed = (rstCode: number): boolean => rstCode === constants
  * @param error The stream's own
  */
 export function streamError(rstCode: number, error: Error | null): Error {
-  if (error !== null && !codeOf(error).startsWith("ERR_HTTP2_")) return error;
+  if (error !== null && !errorCodeOf(error).startsWith("ERR_HTTP2_")) return error;
   if (rstCode === constants.NGHTTP2_NO_ERROR || rstCode === constants.NGHTTP2_CANCEL) return closedEarly();
   return new UpstreamError("SLUICE_STREAM_RESET", `the upstream ended the stream: ${names[rstCode] ?? rstCode}`);
 }

@@ -1,14 +1,15 @@
 /** The head of a request that came as a stream of HTTP/2, checked and in the shape that the pipeline takes (RFC 9113 section 8.3). */
-import type { FaultName } from "../faults.ts";
+
+import { HOST, type RequestHead } from "../exchange/request.ts";
 import type { ClientBody } from "../http1/client-body.ts";
-import type { Peer } from "../http1/client-head.ts";
+import type { ConnectionPeer } from "../http1/client-head.ts";
 import { onlyFirst } from "../http1/parse/access.ts";
 import type { HeadLimits } from "../http1/parse/request-head.ts";
-import { HOST, type RequestHead } from "../request.ts";
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import { connectionSpecific, isPseudo } from "./fields.ts";
 
 export interface StreamHeadOptions {
-  readonly peer: Peer;
+  readonly peer: ConnectionPeer;
   readonly limits: HeadLimits;
   /** Makes the body; null: the request has none. The length is null when it is not declared. */
   readonly body: ((declared: number | null) => ClientBody) | null;
@@ -27,7 +28,7 @@ export class StreamHead implements RequestHead {
   readonly method: string;
   readonly target: string;
   readonly httpVersion = "2";
-  readonly fault: FaultName | null;
+  readonly fault: GatewayErrorName | null;
   /** Begins with the host; crumbs of a cookie are one (RFC 9113 section 8.2.3). */
   readonly rawHeaders: readonly string[];
   readonly peerAddress: string;
@@ -95,14 +96,14 @@ interface RegularFields {
   /** Flat, without Host. */
   readonly headers: readonly string[];
   readonly hosts: readonly string[];
-  readonly fault: FaultName | null;
+  readonly fault: GatewayErrorName | null;
 }
 
 function regular(flat: readonly string[]): RegularFields {
   const headers: string[] = [];
   const hosts: string[] = [];
   let cookieAt = -1;
-  let fault: FaultName | null = null;
+  let fault: GatewayErrorName | null = null;
   for (let at = 0; at < flat.length; at += 2) {
     const name = flat[at] ?? "";
     const value = flat[at + 1] ?? "";
@@ -122,7 +123,10 @@ const maySend = (name: string, value: string): boolean =>
   !connectionSpecific.has(name) && (name !== "te" || value.toLowerCase() === "trailers");
 
 /** CONNECT and `OPTIONS *` are not for a reverse proxy. */
-function pseudoFault({ method, scheme, authority, path }: PseudoFields, hosts: readonly string[]): FaultName | null {
+function pseudoFault(
+  { method, scheme, authority, path }: PseudoFields,
+  hosts: readonly string[],
+): GatewayErrorName | null {
   if (method === undefined || !METHOD.test(method) || method === "CONNECT") return "badRequest";
   if (scheme !== "http" && scheme !== "https") return "badRequest";
   if (path === undefined || !path.startsWith("/") || BAD_PATH.test(path)) return "badRequest";
@@ -133,14 +137,14 @@ function pseudoFault({ method, scheme, authority, path }: PseudoFields, hosts: r
 }
 
 /** That it is the body's length is looked after by nghttp2. */
-const lengthFault = (length: string | undefined): FaultName | null =>
+const lengthFault = (length: string | undefined): GatewayErrorName | null =>
   length === undefined || /^\d{1,15}$/.test(length) ? null : "badRequest";
 
 /** There is only one (RFC 9110 section 10.1.1). */
-const expectationFault = (expectation: string | undefined): FaultName | null =>
+const expectationFault = (expectation: string | undefined): GatewayErrorName | null =>
   expectation === undefined || expectation.toLowerCase() === "100-continue" ? null : "unknownExpectation";
 
-function sizeFault(flat: readonly string[], { line, fields, count }: HeadLimits): FaultName | null {
+function sizeFault(flat: readonly string[], { line, fields, count }: HeadLimits): GatewayErrorName | null {
   let size = 0;
   let fieldCount = 0;
   for (let at = 0; at < flat.length; at += 2) {

@@ -5,19 +5,19 @@
  * limited, and that runs while no other one moves that owes the same.
  */
 import type { Socket } from "node:net";
-import { Pace, type PaceLimits } from "../http1/pace.ts";
-import { Watchdog } from "../http1/watchdog.ts";
+import { IdleTimer } from "../http1/idle-timer.ts";
+import { type MinRateLimits, MinRateTimer } from "../http1/min-rate-timer.ts";
 
 /** The streams of one connection that owe the same. */
 export class Turns {
-  readonly limits: PaceLimits;
+  readonly limits: MinRateLimits;
   /** Milliseconds in which one of them was on its way so far. */
   moving = 0;
   readonly #line: Pick<Socket, "bytesRead" | "bytesWritten">;
   /** Until when that is counted. */
   #counted = 0;
 
-  constructor(limits: PaceLimits, line: Pick<Socket, "bytesRead" | "bytesWritten">) {
+  constructor(limits: MinRateLimits, line: Pick<Socket, "bytesRead" | "bytesWritten">) {
     this.limits = limits;
     this.#line = line;
   }
@@ -45,8 +45,8 @@ export class StreamPace {
   readonly #turns: Turns;
   readonly #bytes: () => number;
   readonly #onLate: () => void;
-  readonly #watchdog = new Watchdog(() => this.#look());
-  readonly #pace: Pace;
+  readonly #watchdog = new IdleTimer(() => this.#look());
+  readonly #pace: MinRateTimer;
   #owes = false;
   #seen = 0;
   /** By `performance.now()`. */
@@ -58,15 +58,15 @@ export class StreamPace {
     this.#turns = turns;
     this.#bytes = bytes;
     this.#onLate = onLate;
-    this.#pace = new Pace(this.#watchdog, turns.limits);
-    this.#pace.begin(turns.passed);
+    this.#pace = new MinRateTimer(this.#watchdog, turns.limits);
+    this.#pace.reset(turns.passed);
   }
 
   /** More is owed. */
   run(): void {
     this.#settle(performance.now());
     this.#owes = true;
-    this.#pace.run(this.#turns.passed);
+    this.#pace.resume(this.#turns.passed);
   }
 
   /** Nothing is owed for now. */
@@ -101,7 +101,7 @@ export class StreamPace {
     this.#settle(now);
     const silence = now - this.#movedAt - (turns.moving - this.#moving);
     const left = turns.limits.silence - silence;
-    if (left > 0 && this.#pace.run(turns.passed, left) > 0) return;
+    if (left > 0 && this.#pace.resume(turns.passed, left) > 0) return;
     this.close();
     this.#onLate();
   }

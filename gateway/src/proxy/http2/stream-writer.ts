@@ -1,7 +1,7 @@
 /** The response on a client's stream, no faster than the client takes it. */
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
-import type { MemoryAccount } from "../client-memory.ts";
-import type { OwnResponse } from "../own-response.ts";
+import type { MemoryAccount } from "../listener/client-memory.ts";
+import type { GatewayResponse } from "../response/gateway-response.ts";
 import { passedTrailers, responseFields, sizeOf } from "./fields.ts";
 import { StreamPace, type Turns } from "./stream-pace.ts";
 
@@ -106,7 +106,7 @@ export class StreamWriter {
   }
 
   /** A response of the gateway's own. For gRPC it is a head that is the end too ("Trailers-Only"), and 200 of it is the transport's. */
-  own({ status, headers, body }: OwnResponse, method: string): void {
+  own({ status, headers, body }: GatewayResponse, method: string): void {
     if (headers.includes("grpc-status") && body === "") {
       this.head(OK, withoutLength(headers), { ended: true, trailers: false });
     } else {

@@ -2,13 +2,13 @@
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { Runtime, Target } from "../../runtime/runtime.ts";
-import { unreadable } from "../http1/upstream-errors.ts";
-import { Watchdog } from "../http1/watchdog.ts";
+import type { Runtime, UpstreamTarget } from "../../runtime/runtime.ts";
+import { IdleTimer } from "../http1/idle-timer.ts";
 import type { Connect } from "../upstream/connect.ts";
-import { dial } from "../upstream/dial.ts";
-import { Retirement } from "../upstream/retirement.ts";
-import { TlsSessions } from "../upstream/tls-sessions.ts";
+import { dialTarget } from "../upstream/dial.ts";
+import { TargetSweeper } from "../upstream/target-sweeper.ts";
+import { TlsSessionCache } from "../upstream/tls-sessions.ts";
+import { unreadable } from "../upstream/upstream-errors.ts";
 import { upstreamSessionOptions, WINDOW_OF_CONNECTION } from "./limits.ts";
 
 /** Who wants a connection. */
@@ -23,20 +23,20 @@ const MOST_STREAMS = 128;
 const MOST_REQUESTS = 10_000;
 
 export class UpstreamSession {
-  readonly target: Target;
+  readonly target: UpstreamTarget;
   readonly session: ClientHttp2Session;
   /** Requests that it has been given. */
   requests = 0;
   #streams = 0;
   #isRetired = false;
-  readonly #idle: Watchdog;
+  readonly #idle: IdleTimer;
   readonly #keepAlive: number;
 
-  constructor(target: Target, session: ClientHttp2Session, keepAlive: number) {
+  constructor(target: UpstreamTarget, session: ClientHttp2Session, keepAlive: number) {
     this.target = target;
     this.session = session;
     this.#keepAlive = keepAlive;
-    this.#idle = new Watchdog(() => this.retire());
+    this.#idle = new IdleTimer(() => this.retire());
     session.setLocalWindowSize(WINDOW_OF_CONNECTION);
     session.once("close", () => this.#idle.close());
   }
@@ -79,7 +79,7 @@ export class UpstreamSession {
 
 /** The connections to one target. */
 interface Place {
-  readonly target: Target;
+  readonly target: UpstreamTarget;
   readonly open: Set<UpstreamSession>;
   /** Those that wait for a connection that is being made. */
   readonly waiters: Set<SessionWaiter>;
@@ -96,13 +96,13 @@ export class UpstreamSessions {
   readonly #options: UpstreamSessionsOptions;
   /** By the target's key. */
   readonly #places = new Map<string, Place>();
-  readonly #retirement = new Retirement<Place>({
+  readonly #retirement = new TargetSweeper<Place>({
     kept: this.#places,
     drop: (_key, { open }) => {
       for (const session of open) session.retire();
     },
   });
-  readonly #tlsSessions = new TlsSessions();
+  readonly #tlsSessions = new TlsSessionCache();
   #closed = false;
 
   constructor(options: UpstreamSessionsOptions) {
@@ -110,7 +110,7 @@ export class UpstreamSessions {
   }
 
   /** Gives a connection, at once if one has room. Returns how to give up. */
-  open(target: Target, waiter: SessionWaiter): () => void {
+  open(target: UpstreamTarget, waiter: SessionWaiter): () => void {
     const place = this.#placeOf(target);
     for (const session of place.open) {
       if (!session.hasRoom) continue;
@@ -142,7 +142,7 @@ export class UpstreamSessions {
     }
   }
 
-  #placeOf(target: Target): Place {
+  #placeOf(target: UpstreamTarget): Place {
     const known = this.#places.get(target.key);
     if (known !== undefined) return known;
     const place: Place = { target, open: new Set(), waiters: new Set(), giveUp: null };
@@ -166,9 +166,9 @@ export class UpstreamSessions {
         refuse(unreadable("it does not speak HTTP/2"));
       } else this.#greet(place, socket, refuse);
     };
-    place.giveUp = dial(
+    place.giveUp = dialTarget(
       place.target,
-      { connected, refused: refuse },
+      { connected, failed: refuse },
       { connect, sessions: this.#tlsSessions, protocol: "h2" },
     );
   }

@@ -1,8 +1,9 @@
 /** The head of a request of HTTP/2 on its way to an upstream that speaks HTTP/1.1. */
+
+import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { HeadParts, UpstreamHeads } from "../http1/upstream-head.ts";
-import type { LiveExchange } from "../live-exchange.ts";
 import type { Pipeline } from "../pipeline.ts";
-import { headersFor } from "../upstream/host.ts";
+import { withTargetHost } from "../upstream/host.ts";
 import type { StreamHead } from "./stream-head.ts";
 
 /** Methods that have a length even of an empty body (RFC 9110 section 8.6). */
@@ -13,7 +14,7 @@ export const createUpstreamTexts =
   (exchange, parts) => {
     const { method, path } = parts.forward;
     let text = `${method} ${path} HTTP/1.1\r\n`;
-    const headers = headersFor(parts.target, pipeline.upstreamHeaders(exchange), exchange);
+    const headers = withTargetHost(parts.target, pipeline.upstreamHeaders(exchange), exchange);
     for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;
     // TE stands among the headers.
     const connection = exchange.request.takesTrailers ? "keep-alive, TE" : "keep-alive";

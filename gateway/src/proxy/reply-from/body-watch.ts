@@ -1,27 +1,27 @@
 /** Whether a client sends its body, as long as somebody reads it: looked at from time to time, and not with every piece. */
 import type { IncomingMessage } from "node:http";
-import { Pace, type PaceLimits } from "../http1/pace.ts";
-import { Watchdog } from "../http1/watchdog.ts";
+import { IdleTimer } from "../http1/idle-timer.ts";
+import { type MinRateLimits, MinRateTimer } from "../http1/min-rate-timer.ts";
 
 export class BodyWatch {
   readonly #incoming: IncomingMessage;
   readonly #onLate: () => void;
-  readonly #watchdog = new Watchdog(() => this.#look());
-  readonly #pace: Pace;
+  readonly #watchdog = new IdleTimer(() => this.#look());
+  readonly #pace: MinRateTimer;
   /** Bytes at the last look. */
   #seen: number;
 
   /** @param onLate Told once, when the body has not come in time */
-  constructor(incoming: IncomingMessage, limits: PaceLimits, onLate: () => void) {
+  constructor(incoming: IncomingMessage, limits: MinRateLimits, onLate: () => void) {
     this.#incoming = incoming;
     this.#onLate = onLate;
-    this.#pace = new Pace(this.#watchdog, limits);
+    this.#pace = new MinRateTimer(this.#watchdog, limits);
     this.#seen = incoming.socket.bytesRead;
-    this.#pace.begin(this.#seen);
+    this.#pace.reset(this.#seen);
     const close = () => this.#watchdog.close();
     incoming
       .on("resume", () => {
-        if (!incoming.readableEnded) this.#pace.run(this.#bytes);
+        if (!incoming.readableEnded) this.#pace.resume(this.#bytes);
       })
       .on("pause", () => this.#pace.pause(this.#bytes))
       .once("end", close)
@@ -36,7 +36,7 @@ export class BodyWatch {
     const bytes = this.#bytes;
     const isSilent = bytes === this.#seen;
     this.#seen = bytes;
-    if (!isSilent && this.#pace.run(bytes) > 0) return;
+    if (!isSilent && this.#pace.resume(bytes) > 0) return;
     this.#watchdog.close();
     this.#onLate();
   }

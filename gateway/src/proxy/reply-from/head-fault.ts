@@ -1,9 +1,9 @@
 /** What Node's parser lets through in a request's head and the http1 engine refuses, as far as Node shows it. */
 import type { IncomingMessage } from "node:http";
-import type { FaultName } from "../faults.ts";
-import { connectionNames } from "../header-names.ts";
+import { HOST } from "../exchange/request.ts";
+import { connectionNames } from "../headers/header-names.ts";
 import { defaultHeadLimits } from "../http1/parse/request-head.ts";
-import { HOST } from "../request.ts";
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
 
 /** As in the http1 engine: `keep-alive`, `close` and `upgrade` do not count there. */
 const MOST_CONNECTION_OPTIONS = 32;
@@ -12,7 +12,7 @@ const MOST_CONNECTION_OPTIONS = 32;
 const LENGTH = /^(?:0|[1-9]\d{0,15})$/;
 
 /** Null when there is none. */
-export function headFault(incoming: IncomingMessage, target: string): FaultName | null {
+export function gatewayErrorInHead(incoming: IncomingMessage, target: string): GatewayErrorName | null {
   const { httpVersion, headers, rawHeaders, method = "" } = incoming;
   if (`${method} ${target} HTTP/1.1\r\n`.length > defaultHeadLimits.line) return "targetTooLong";
   if (rawHeaders.length / 2 > defaultHeadLimits.count) return "headTooLarge";
@@ -25,7 +25,7 @@ export function headFault(incoming: IncomingMessage, target: string): FaultName 
   return bodyFault(incoming) ?? expectationFault(incoming);
 }
 
-function bodyFault({ httpVersion, headers }: IncomingMessage): FaultName | null {
+function bodyFault({ httpVersion, headers }: IncomingMessage): GatewayErrorName | null {
   const length = headers["content-length"];
   if (length !== undefined && !(LENGTH.test(length) && Number.isSafeInteger(Number(length)))) return "badRequest";
   const coding = headers["transfer-encoding"]?.toLowerCase();
@@ -38,7 +38,7 @@ function bodyFault({ httpVersion, headers }: IncomingMessage): FaultName | null 
 const UNKNOWN_CODING = /^(?:(?!chunked[\t ]*,)[!#$%&'*+\-.^_`|~\da-z]+[\t ]*,[\t ]*)+chunked$/;
 
 /** There is only one expectation; HTTP/1.0 has none (RFC 9110 section 10.1.1). */
-function expectationFault({ httpVersion, headers: { expect } }: IncomingMessage): FaultName | null {
+function expectationFault({ httpVersion, headers: { expect } }: IncomingMessage): GatewayErrorName | null {
   return expect === undefined || httpVersion === "1.0" || expect.toLowerCase() === "100-continue"
     ? null
     : "unknownExpectation";

@@ -2,11 +2,11 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { Traffic } from "../live-exchange.ts";
-import type { RequestHead } from "../request.ts";
-import { StreamedBody } from "../streamed-body.ts";
-import { peerAddressOf } from "../trust.ts";
-import { headFault } from "./head-fault.ts";
+import type { TrafficCounters } from "../exchange/live-exchange.ts";
+import type { RequestHead } from "../exchange/request.ts";
+import { peerAddressOf } from "../exchange/trusted-proxies.ts";
+import { gatewayErrorInHead } from "./head-fault.ts";
+import { StreamedBody } from "./streamed-body.ts";
 
 /** Fastify keeps the request target here when it is told to route by another. */
 type Rewritten = IncomingMessage & { readonly originalUrl?: string };
@@ -20,7 +20,7 @@ export function headOf(incoming: Rewritten): RequestHead {
     method: incoming.method ?? "",
     target,
     httpVersion: incoming.httpVersion,
-    fault: headFault(incoming, target),
+    fault: gatewayErrorInHead(incoming, target),
     rawHeaders,
     peerAddress: peerAddressOf(socket),
     port: socket.localPort ?? 0,
@@ -58,7 +58,7 @@ const plain = { scheme: "http", serverName: null, tlsVersion: null } as const;
 const readBefore = new WeakMap<Socket, number>();
 
 /** Bytes of one exchange on a connection that carries several, one after the other. */
-export class SocketTraffic implements Traffic {
+export class SocketTraffic implements TrafficCounters {
   readonly #socket: Socket;
   readonly #readFrom: number;
   readonly #writtenFrom: number;

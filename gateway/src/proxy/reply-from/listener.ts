@@ -5,43 +5,50 @@ import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import replyFrom from "@fastify/reply-from";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
-import { ClientMemory } from "../client-memory.ts";
-import { countConnections } from "../connection-counts.ts";
 import type { CreateProxy } from "../engine.ts";
-import type { FaultName } from "../faults.ts";
+import { peerAddressOf } from "../exchange/trusted-proxies.ts";
 import { defaultHeadLimits } from "../http1/parse/request-head.ts";
-import { ownPlaces } from "../own-places.ts";
-import { type Opened, Pipeline } from "../pipeline.ts";
+import { ClientMemory } from "../listener/client-memory.ts";
+import { createLocalConnectionSlots } from "../listener/local-connection-slots.ts";
+import { startTlsListener, type TlsListener } from "../listener/tls-listener.ts";
+import { UnacknowledgedClients } from "../listener/unacknowledged-clients.ts";
+import { countConnections } from "../observability/connection-counts.ts";
+import { type OpenResult, Pipeline } from "../pipeline.ts";
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import { clientSockets, type ListenAddress, type ProxySettings } from "../settings.ts";
-import { startTls, type TlsListener } from "../tls.ts";
-import { peerAddressOf } from "../trust.ts";
-import { UnacknowledgedClients } from "../unacknowledged.ts";
 import { connectBehind } from "../upstream/connect.ts";
 import { createGuard } from "../upstream/guard.ts";
-import { Pools } from "../upstream/pools.ts";
-import { type Answered, Delivery, type DeliveryContext } from "./delivery.ts";
 import { headOf, SocketTraffic } from "./head.ts";
 import { linger, writeOwn } from "./node-response.ts";
 import { rejectHead, writeRejection } from "./rejection.ts";
+import { type Answered, ReplyFromExchange, type ReplyFromExchangeContext } from "./reply-from-exchange.ts";
+import { UndiciPools } from "./undici-pools.ts";
 import { serveUpgrade, wantsWebSocket } from "./upgrade.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    delivery: Delivery | null;
+    delivery: ReplyFromExchange | null;
   }
 }
 
 /** reply-from wants a URL; where the request really goes stands in the delivery. */
 const UPSTREAM = "http://upstream/";
-type Refused = Extract<Opened, { readonly exchange?: undefined }>;
+type Refused = Extract<OpenResult, { readonly exchange?: undefined }>;
 const DELIVERY = Symbol("delivery");
-type Marked = { readonly [DELIVERY]?: Delivery };
+type Marked = { readonly [DELIVERY]?: ReplyFromExchange };
 
 export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
-  const { settings, log, runtime, observer, onUnrouted, places = ownPlaces(settings) } = options;
+  const {
+    settings,
+    log,
+    runtime,
+    observer,
+    onUnrouted,
+    connectionSlots = createLocalConnectionSlots(settings),
+  } = options;
   const { guard = createGuard(settings) } = options;
   const connect = connectBehind(guard);
-  const pools = new Pools({ connect, keepAlive: settings.upstreamKeepAlive });
+  const pools = new UndiciPools({ connect, keepAlive: settings.upstreamKeepAlive });
   const pipeline = new Pipeline({ runtime, settings, log, observer, onUnrouted });
   const tunnels = new Set<Duplex>();
   const lingering = new Set<IncomingMessage>();
@@ -49,7 +56,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   const distrusted = new WeakSet<Socket>();
   let draining = false;
 
-  const refuseOn = (socket: Socket) => (fault: FaultName) => pipeline.refuse(fault, peerAddressOf(socket));
+  const refuseOn = (socket: Socket) => (fault: GatewayErrorName) => pipeline.refuse(fault, peerAddressOf(socket));
   const app = createApp(settings, (error, socket) => rejectHead(error, socket, refuseOn(socket)));
   const { server } = app;
   const connections = countConnections(server);
@@ -59,8 +66,8 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   const admit = (socket: Socket): boolean => {
     accepted++;
     const address = peerAddressOf(socket);
-    if (places.take(address)) {
-      socket.once("close", () => places.leave(address));
+    if (connectionSlots.acquire(address)) {
+      socket.once("close", () => connectionSlots.release(address));
       unacknowledged.add(socket);
       return true;
     }
@@ -73,7 +80,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     if (!(socket instanceof TLSSocket)) admit(socket);
   });
   const memory = new ClientMemory(settings.clientMemory, log);
-  const context: DeliveryContext = {
+  const context: ReplyFromExchangeContext = {
     pipeline,
     pools,
     log,
@@ -105,7 +112,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     const traffic = new SocketTraffic(incoming.socket);
     const opened = pipeline.open(headOf(incoming), traffic);
     if (opened.exchange === undefined) return refuse(reply, opened, traffic);
-    const delivery = new Delivery(context, { exchange: opened.exchange, traffic, reply });
+    const delivery = new ReplyFromExchange(context, { exchange: opened.exchange, traffic, reply });
     request.delivery = delivery;
     delivery.run(send);
   });
@@ -165,7 +172,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   /** Rejects when the address cannot be listened on; nothing stays open then. */
   async function openTls(address: ListenAddress): Promise<TlsListener> {
     try {
-      return await startTls({
+      return await startTlsListener({
         listen: address,
         reusePort,
         sockets: clientSockets(settings),

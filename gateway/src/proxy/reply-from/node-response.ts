@@ -1,6 +1,6 @@
 /** Writing responses on Node's own response object, with header names in the case in which they were set. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { OwnResponse } from "../own-response.ts";
+import type { GatewayResponse } from "../response/gateway-response.ts";
 
 /** Milliseconds that a client may go on sending a body that nobody reads. */
 const LINGER = 30_000;
@@ -22,7 +22,7 @@ export function writeHead(raw: ServerResponse, { status, statusText, headers, la
 
 const PRINTABLE = /^[\t\x20-\x7e]+$/;
 
-export function writeOwn(raw: ServerResponse, response: OwnResponse, last: boolean): void {
+export function writeOwn(raw: ServerResponse, response: GatewayResponse, last: boolean): void {
   writeHead(raw, { status: response.status, statusText: "", headers: response.headers, last });
   raw.end(response.body);
 }

@@ -1,27 +1,27 @@
 /** Requests that Node's parser gave up on: there is no request object, only a socket. */
 
 import type { Socket } from "node:net";
-import type { FaultName } from "../faults.ts";
-import type { OwnResponse } from "../own-response.ts";
-import { STATUS_CODES } from "../status-texts.ts";
-import { codeOf } from "../upstream/failure.ts";
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
+import type { GatewayResponse } from "../response/gateway-response.ts";
+import { STATUS_CODES } from "../response/reason-phrases.ts";
+import { errorCodeOf } from "../upstream/failure.ts";
 
-const faultNames: Readonly<Record<string, FaultName>> = {
+const faultNames: Readonly<Record<string, GatewayErrorName>> = {
   HPE_HEADER_OVERFLOW: "headTooLarge",
   ERR_HTTP_REQUEST_TIMEOUT: "requestTimeout",
 };
 
 /** Answers by hand and closes: nothing on this connection can be trusted any more. */
-export function rejectHead(error: Error, socket: Socket, refuse: (fault: FaultName) => OwnResponse): void {
+export function rejectHead(error: Error, socket: Socket, refuse: (fault: GatewayErrorName) => GatewayResponse): void {
   if (!socket.writable || isAnswering(socket)) {
     socket.destroy();
     return;
   }
-  writeRejection(socket, refuse(faultNames[codeOf(error)] ?? "badRequest"));
+  writeRejection(socket, refuse(faultNames[errorCodeOf(error)] ?? "badRequest"));
 }
 
 /** Writes the response on a bare socket and ends it. */
-export function writeRejection(socket: Socket, { status, headers, body }: OwnResponse): void {
+export function writeRejection(socket: Socket, { status, headers, body }: GatewayResponse): void {
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n`;
   for (let at = 0; at < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`;
   socket.end(`${head}\r\n${body}`);

@@ -2,16 +2,16 @@
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Answer } from "../exchange.ts";
-import type { FaultName } from "../faults.ts";
-import type { LiveExchange } from "../live-exchange.ts";
-import type { OwnResponse } from "../own-response.ts";
-import type { Forward, Outcome, Pipeline, ProxyLog } from "../pipeline.ts";
+import type { DirectResponse } from "../exchange/exchange.ts";
+import type { LiveExchange } from "../exchange/live-exchange.ts";
+import type { AccessResult, ForwardPlan, Pipeline, ProxyLog } from "../pipeline.ts";
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
+import type { GatewayResponse } from "../response/gateway-response.ts";
 import type { Connect } from "../upstream/connect.ts";
-import { reportFailure } from "../upstream/failure-report.ts";
-import { openTunnel } from "../upstream/tunnel.ts";
+import { logUpstreamFailure } from "../upstream/log-upstream-failure.ts";
 import { headOf, SocketTraffic } from "./head.ts";
 import { writeHead, writeOwn } from "./node-response.ts";
+import { openTunnel } from "./upstream-tunnel.ts";
 
 export interface UpgradeContext {
   readonly pipeline: Pipeline;
@@ -48,10 +48,10 @@ export function serveUpgrade(context: UpgradeContext, incoming: IncomingMessage,
     if (exchange.status === 0) exchange.status = CLIENT_CLOSED;
     pipeline.finish(exchange);
   });
-  const answer = (own: Answer | FaultName) => {
+  const answer = (own: DirectResponse | GatewayErrorName) => {
     if (!socket.destroyed) respond(incoming, pipeline.answer(exchange, own));
   };
-  const take = (outcome: Outcome) => {
+  const take = (outcome: AccessResult) => {
     if (socket.destroyed) return;
     if (outcome.forward === undefined) answer(outcome.answer);
     else tunnel(context, { exchange, incoming, first, forward: outcome.forward, answer });
@@ -72,8 +72,8 @@ interface Upgrade {
   readonly incoming: IncomingMessage;
   /** What the client sent behind its request. */
   readonly first: Buffer;
-  readonly forward: Forward;
-  readonly answer: (own: Answer | FaultName) => void;
+  readonly forward: ForwardPlan;
+  readonly answer: (own: DirectResponse | GatewayErrorName) => void;
 }
 
 function tunnel(context: UpgradeContext, { exchange, incoming, first, forward, answer }: Upgrade): void {
@@ -105,7 +105,7 @@ function tunnel(context: UpgradeContext, { exchange, incoming, first, forward, a
         socket.once("close", () => response.destroy());
       },
       failed(fault, error) {
-        reportFailure(log, { exchange, error, what: "failed" });
+        logUpstreamFailure(log, { exchange, error, what: "failed" });
         answer(fault);
       },
     },
@@ -145,7 +145,7 @@ function switchingHead(headers: readonly string[], protocol: string): string {
   return `${head}Connection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
 }
 
-function respond(incoming: IncomingMessage, response: OwnResponse): void {
+function respond(incoming: IncomingMessage, response: GatewayResponse): void {
   writeOwn(responseOn(incoming), response, true);
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { isIP } from "node:net";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import { canonicalAddress } from "../trust.ts";
+import { canonicalAddress } from "../exchange/trusted-proxies.ts";
 import { embeddedAddresses, refusedRange } from "./address-ranges.ts";
 
 const refused: readonly (readonly [what: string, addresses: readonly string[]])[] = [

@@ -3,7 +3,7 @@
  * services of clouds, also where an IPv6 address carries one of them.
  */
 import { type BlockList, isIP } from "node:net";
-import { addressSet, canonicalAddress, inSet } from "../trust.ts";
+import { addressSet, canonicalAddress, isInAddressSet } from "../exchange/trusted-proxies.ts";
 
 interface Range {
   readonly what: string;
@@ -43,7 +43,7 @@ export function refusedRange(address: string): string | null {
 }
 
 const rangeOf = (address: string): string | null =>
-  ranges.find(({ addresses }) => inSet(addresses, address))?.what ?? null;
+  ranges.find(({ addresses }) => isInAddressSet(addresses, address))?.what ?? null;
 
 /** The IPv4 addresses that routers or the kernel take out of an IPv6 address. */
 export function embeddedAddresses(address: string): readonly string[] {

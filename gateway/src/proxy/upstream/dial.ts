@@ -1,15 +1,15 @@
 /** Connections to targets: behind the guard, within the time given, and with TLS where the target wants it. */
 import type { OnReadOpts, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Target } from "../../runtime/runtime.ts";
-import { closedEarly, connectTimeout } from "../http1/upstream-errors.ts";
+import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import type { Connect } from "./connect.ts";
-import type { TlsSessions } from "./tls-sessions.ts";
+import type { TlsSessionCache } from "./tls-sessions.ts";
+import { closedEarly, connectTimeout } from "./upstream-errors.ts";
 
 /** Who wants a connection. Told once, and never before `dial` has returned. */
-export interface Dialler {
+export interface DialListener {
   connected(socket: Socket | TLSSocket): void;
-  refused(error: Error): void;
+  failed(error: Error): void;
 }
 
 export interface DialOptions {
@@ -17,13 +17,13 @@ export interface DialOptions {
   /** What an https target is asked to speak (ALPN). */
   readonly protocol: "http/1.1" | "h2";
   /** Of targets that are asked to speak that. */
-  readonly sessions: TlsSessions;
+  readonly sessions: TlsSessionCache;
   /** Where a connection without TLS reads to. Default: it tells by "data". */
   readonly onread?: OnReadOpts;
 }
 
 /** Makes a connection. Returns how to give up. */
-export function dial(target: Target, dialler: Dialler, options: DialOptions): () => void {
+export function dialTarget(target: UpstreamTarget, dialListener: DialListener, options: DialOptions): () => void {
   const { connect, sessions, onread } = options;
   const { host, port, scheme, key } = target;
   let over = false;
@@ -33,9 +33,9 @@ export function dial(target: Target, dialler: Dialler, options: DialOptions): ()
     over = true;
     clearTimeout(timer);
     if (error === null) return;
-    sessions.forget(key);
+    sessions.delete(key);
     socket?.destroy();
-    dialler.refused(error);
+    dialListener.failed(error);
   };
   const timer = setTimeout(() => end(connectTimeout()), target.connectTimeout);
   socket =
@@ -54,7 +54,7 @@ export function dial(target: Target, dialler: Dialler, options: DialOptions): ()
     over = true;
     clearTimeout(timer);
     opened.off("error", failed).off("close", closed);
-    dialler.connected(opened);
+    dialListener.connected(opened);
   });
   return () => {
     over = true;
@@ -63,9 +63,9 @@ export function dial(target: Target, dialler: Dialler, options: DialOptions): ()
   };
 }
 
-function dialTls(target: Target, { connect, protocol, sessions }: DialOptions): Socket | TLSSocket {
+function dialTls(target: UpstreamTarget, { connect, protocol, sessions }: DialOptions): Socket | TLSSocket {
   const { host, port, certificate, serverName, key } = target;
-  const session = sessions.of(key);
+  const session = sessions.get(key);
   const socket = connect({
     host,
     port,
@@ -78,6 +78,6 @@ function dialTls(target: Target, { connect, protocol, sessions }: DialOptions): 
       ...(session !== undefined && { session }),
     },
   });
-  sessions.learn(key, socket);
+  sessions.saveFrom(key, socket);
   return socket;
 }

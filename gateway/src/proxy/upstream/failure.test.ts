@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type FailedTry, faultOf, mayRetry, signOf } from "./failure.ts";
+import { type FailedTry, failureSignalOf, gatewayErrorFor, mayRetry } from "./failure.ts";
 
 const errorWith = (code: string) => Object.assign(new Error(code), { code });
 const refused = errorWith("ECONNREFUSED");
 const broken = errorWith("UND_ERR_SOCKET");
 
-const failed: FailedTry = { error: refused, connected: false, method: "GET", bodyBegun: false, elsewhere: false };
+const failed: FailedTry = { error: refused, connected: false, method: "GET", bodyBegun: false, hasOtherTarget: false };
 
 const tries: readonly (readonly [when: string, Partial<FailedTry>, boolean])[] = [
   ["there was no connection", {}, true],
@@ -14,7 +14,11 @@ const tries: readonly (readonly [when: string, Partial<FailedTry>, boolean])[] =
   ["no connection came in time", { error: errorWith("ETIMEDOUT") }, true],
   ["the name did not resolve", { error: errorWith("ENOTFOUND") }, false],
   ["the address is no upstream", { error: errorWith("SLUICE_FORBIDDEN_ADDRESS") }, false],
-  ["the name did not resolve and another target is left", { error: errorWith("ENOTFOUND"), elsewhere: true }, true],
+  [
+    "the name did not resolve and another target is left",
+    { error: errorWith("ENOTFOUND"), hasOtherTarget: true },
+    true,
+  ],
   ["a byte of the body may have left", { bodyBegun: true }, false],
   ["the connection broke under an idempotent request", { error: broken, connected: true }, true],
   ["the connection broke under another request", { error: broken, connected: true, method: "POST" }, false],
@@ -28,11 +32,11 @@ for (const [when, members, expected] of tries) {
 }
 
 test("an error that nobody knows is a bad upstream", () => {
-  assert.equal(faultOf(new Error("strange")), "badUpstream");
-  assert.equal(faultOf(errorWith("EAI_AGAIN")), "nameResolution");
+  assert.equal(gatewayErrorFor(new Error("strange")), "badUpstream");
+  assert.equal(gatewayErrorFor(errorWith("EAI_AGAIN")), "nameResolution");
 });
 
-const signs: readonly (readonly [code: string, on: "none" | "fresh" | "kept", ReturnType<typeof signOf>])[] = [
+const signs: readonly (readonly [code: string, on: "none" | "fresh" | "kept", ReturnType<typeof failureSignalOf>])[] = [
   ["ECONNREFUSED", "none", "tcp_failures"],
   ["ENOTFOUND", "none", "tcp_failures"],
   ["ETIMEDOUT", "none", "timeouts"],
@@ -44,6 +48,9 @@ const signs: readonly (readonly [code: string, on: "none" | "fresh" | "kept", Re
 ];
 for (const [code, on, expected] of signs) {
   test(`${code} with a ${on} connection tells ${expected ?? "nothing"} of the target's health`, () => {
-    assert.equal(signOf({ error: errorWith(code), connected: on !== "none", fresh: on === "fresh" }), expected);
+    assert.equal(
+      failureSignalOf({ error: errorWith(code), connected: on !== "none", fresh: on === "fresh" }),
+      expected,
+    );
   });
 }

@@ -1,11 +1,12 @@
 /** What an error of an upstream connection means to the client, and whether another try may help. */
-import type { Failure } from "../../balance/health.ts";
-import type { FaultName } from "../faults.ts";
+import type { FailureSignal } from "../../balance/health.ts";
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
 
-export const codeOf = (error: Error): string => ("code" in error && typeof error.code === "string" ? error.code : "");
+export const errorCodeOf = (error: Error): string =>
+  "code" in error && typeof error.code === "string" ? error.code : "";
 
 /** Node and undici names of errors, by what the client is told (kong-contract 2.4). The rest is `badUpstream`. */
-const meanings: Readonly<Record<string, FaultName>> = {
+const meanings: Readonly<Record<string, GatewayErrorName>> = {
   ENOTFOUND: "nameResolution",
   EAI_AGAIN: "nameResolution",
   EAI_FAIL: "nameResolution",
@@ -18,10 +19,10 @@ const meanings: Readonly<Record<string, FaultName>> = {
   ETIMEDOUT: "upstreamTimeout",
 };
 
-export const faultOf = (error: Error): FaultName => meanings[codeOf(error)] ?? "badUpstream";
+export const gatewayErrorFor = (error: Error): GatewayErrorName => meanings[errorCodeOf(error)] ?? "badUpstream";
 
 /** Errors before a connection was there that the next try would meet again at the same target. */
-const FINAL: ReadonlySet<FaultName> = new Set<FaultName>(["nameResolution", "upstreamDown"]);
+const FINAL: ReadonlySet<GatewayErrorName> = new Set<GatewayErrorName>(["nameResolution", "upstreamDown"]);
 
 /** A connection that broke under a request: an upstream that closed an idle one at the moment it was taken. */
 const BROKEN: ReadonlySet<string> = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
@@ -36,13 +37,13 @@ export interface FailedTry {
   /** Whether a byte of the body may have left. */
   readonly bodyBegun: boolean;
   /** Whether the next try goes to another target. */
-  readonly elsewhere: boolean;
+  readonly hasOtherTarget: boolean;
 }
 
-export function mayRetry({ error, connected, method, bodyBegun, elsewhere }: FailedTry): boolean {
+export function mayRetry({ error, connected, method, bodyBegun, hasOtherTarget }: FailedTry): boolean {
   if (bodyBegun) return false;
-  if (!connected) return elsewhere || !FINAL.has(faultOf(error));
-  return BROKEN.has(codeOf(error)) && IDEMPOTENT.has(method);
+  if (!connected) return hasOtherTarget || !FINAL.has(gatewayErrorFor(error));
+  return BROKEN.has(errorCodeOf(error)) && IDEMPOTENT.has(method);
 }
 
 /**
@@ -59,7 +60,7 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
 ]);
 
 export const isUnreachable = ({ error, connected }: Pick<FailedTry, "error" | "connected">): boolean =>
-  !connected && UNREACHABLE.has(codeOf(error));
+  !connected && UNREACHABLE.has(errorCodeOf(error));
 
 export interface BrokenTry {
   readonly error: Error;
@@ -73,9 +74,9 @@ export interface BrokenTry {
  * What a failed try tells of its target's health; null: nothing, because the client may have been the cause, or the
  * target may have closed an idle connection, as anyone may at any time.
  */
-export function signOf({ error, connected, fresh }: BrokenTry): Failure | null {
-  if (faultOf(error) === "upstreamTimeout") return "timeouts";
-  const code = codeOf(error);
+export function failureSignalOf({ error, connected, fresh }: BrokenTry): FailureSignal | null {
+  if (gatewayErrorFor(error) === "upstreamTimeout") return "timeouts";
+  const code = errorCodeOf(error);
   if (!connected || code.startsWith("HPE_")) return "tcp_failures";
   return fresh && BROKEN.has(code) ? "tcp_failures" : null;
 }

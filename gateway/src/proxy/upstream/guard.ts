@@ -6,8 +6,8 @@
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
+import { addressSet, canonicalAddress, isInAddressSet } from "../exchange/trusted-proxies.ts";
 import type { ListenAddress } from "../settings.ts";
-import { addressSet, canonicalAddress, inSet } from "../trust.ts";
 import { embeddedAddresses, refusedRange } from "./address-ranges.ts";
 import { type RefusedDestination, RefusedDestinations } from "./refused-destinations.ts";
 
@@ -51,7 +51,7 @@ export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): G
       return `${withPort} is a listener of the gateway's own`;
     }
     const range = refusedRange(address);
-    if (range === null || inSet(allowed, address)) return null;
+    if (range === null || isInAddressSet(allowed, address)) return null;
     return `${withPort} is ${range}, which no entry of SLUICE_ALLOWED_UPSTREAMS allows`;
   }
 
@@ -112,7 +112,7 @@ function isReached(listener: ListenAddress, address: string, port: number): bool
   if (listener.port !== port) return false;
   if (listener.host === "localhost") return address === "127.0.0.1" || address === "::1";
   if (listener.host !== "0.0.0.0" && listener.host !== "::") return listener.host === address;
-  return inSet(everyLoopback, address) || machineAddresses().has(address);
+  return isInAddressSet(everyLoopback, address) || machineAddresses().has(address);
 }
 
 const everyLoopback = addressSet(["127.0.0.0/8", "::1", "0.0.0.0", "::"]);

@@ -1,12 +1,12 @@
 /** One active health check over the network, behind the guard that stands in front of every upstream connection. */
 import { request as requestHttps } from "node:https";
 import { isIP, type Socket } from "node:net";
+import type { HealthProbe, ProbeRequest, ProbeResult } from "../../balance/active-checks.ts";
 import { hostHeader } from "../../balance/host-header.ts";
-import type { Probe, ProbeRequest, ProbeResult } from "../../balance/watch.ts";
 import type { Connect } from "./connect.ts";
 import { ForbiddenAddressError } from "./guard.ts";
 
-/** Not by an import; see status-texts.ts. */
+/** Not by an import; see response/reason-phrases.ts. */
 const { request: requestHttp } = process.getBuiltinModule("node:http");
 
 /** What can be stopped, be it a bare connection or a request. */
@@ -21,7 +21,7 @@ export interface ProbesOptions {
   readonly version: string;
 }
 
-export function createProbe({ connect, version }: ProbesOptions): Probe {
+export function createProbe({ connect, version }: ProbesOptions): HealthProbe {
   return (asked, signal) => {
     const { checks } = asked;
     const { promise, resolve } = Promise.withResolvers<ProbeResult>();

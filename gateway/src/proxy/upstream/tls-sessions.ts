@@ -7,17 +7,17 @@ import type { Socket } from "node:net";
 /** Targets of which one is kept, those of the last handshakes. */
 const MOST = 1024;
 
-export class TlsSessions {
+export class TlsSessionCache {
   /** By the target's key, the newest last. */
   readonly #sessions = new Map<string, Buffer>();
 
   /** To resume; undefined: a whole handshake is needed. */
-  of(key: string): Buffer | undefined {
+  get(key: string): Buffer | undefined {
     return this.#sessions.get(key);
   }
 
   /** Keeps what the other side of the connection gives, as long as it is open. */
-  learn(key: string, socket: Socket): void {
+  saveFrom(key: string, socket: Socket): void {
     socket.on("session", (session: Buffer) => {
       this.#sessions.delete(key);
       this.#sessions.set(key, session);
@@ -30,7 +30,7 @@ export class TlsSessions {
   }
 
   /** It did not help. */
-  forget(key: string): void {
+  delete(key: string): void {
     this.#sessions.delete(key);
   }
 }

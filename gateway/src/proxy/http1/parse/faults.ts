@@ -89,7 +89,7 @@ const byCode: readonly ParseFault[] = (Object.keys(fault) as FaultName[])
   .map((name) => described[name]);
 
 /** What a result below zero means. */
-export function faultOf(result: number): ParseFault {
+export function parseErrorOf(result: number): ParseFault {
   const found = byCode[-result - 1];
   if (found === undefined) throw new RangeError(`${result} is no fault of a message`);
   return found;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { valueAt } from "./access.ts";
-import { faultOf } from "./faults.ts";
+import { parseErrorOf } from "./faults.ts";
 import { DROP, PLAIN } from "./fields.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./framing.ts";
 import { method, methodNames } from "./methods.ts";
@@ -10,7 +10,7 @@ import { RequestHead } from "./request-head.ts";
 function parsed(text: string, head = new RequestHead()): RequestHead {
   const bytes = Buffer.from(text, "latin1");
   const result = head.parse(bytes, 0, bytes.length);
-  assert.equal(result, bytes.length, result < 0 ? faultOf(result).reason : "incomplete");
+  assert.equal(result, bytes.length, result < 0 ? parseErrorOf(result).reason : "incomplete");
   return head;
 }
 
@@ -161,7 +161,7 @@ test("limits are those that were given", () => {
     "GET / HTTP/1.1\r\nA:\r\nB:\r\nC:",
   ].map((text) => {
     const head = new RequestHead({ line: 20, fields: 20, count: 2 });
-    return faultOf(head.parse(Buffer.from(text), 0, text.length)).status;
+    return parseErrorOf(head.parse(Buffer.from(text), 0, text.length)).status;
   });
   assert.deepEqual(results, [414, 431, 431]);
 });

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ActiveHealthChecks, type CheckClock, type HealthProbe, type ProbeResult } from "./active-checks.ts";
+import type { Balancer } from "./balancer.ts";
+import { balancerOf } from "./testing.ts";
+
+/** A clock that goes when it is told. */
+class FakeClock implements CheckClock {
+  #now = 0;
+  readonly #due = new Set<{ readonly at: number; readonly run: () => void }>();
+
+  get waiting(): number {
+    return this.#due.size;
+  }
+
+  after(milliseconds: number, run: () => void): () => void {
+    const entry = { at: this.#now + milliseconds, run };
+    this.#due.add(entry);
+    return () => this.#due.delete(entry);
+  }
+
+  /** Lets everything that is due happen, and what follows from it. */
+  async pass(milliseconds: number): Promise<void> {
+    const end = this.#now + milliseconds;
+    for (;;) {
+      const [next] = [...this.#due].filter(({ at }) => at <= end).toSorted((a, b) => a.at - b.at);
+      if (next === undefined) break;
+      this.#due.delete(next);
+      this.#now = next.at;
+      next.run();
+      await new Promise(setImmediate);
+    }
+    this.#now = end;
+  }
+}
+
+interface Check {
+  readonly host: string;
+  readonly answer: (result: ProbeResult) => Promise<unknown>;
+}
+
+/** Checks that wait for the test's answer. */
+function handChecks() {
+  const open: Check[] = [];
+  const signals: AbortSignal[] = [];
+  const probe: HealthProbe = ({ host }, signal) => {
+    const { promise, resolve } = Promise.withResolvers<ProbeResult>();
+    signals.push(signal);
+    const answer = (result: ProbeResult) => {
+      resolve(result);
+      return new Promise(setImmediate);
+    };
+    open.push({ host, answer });
+    return promise;
+  };
+  return { probe, open, signals };
+}
+
+const active = (healthy: object, unhealthy: object, more: object = {}) => ({
+  healthchecks: { active: { healthy, unhealthy, ...more } },
+});
+const every = { upstream: active({ interval: 1, successes: 1 }, { interval: 1, tcp_failures: 1 }) };
+const fitOf = (balancer: Balancer) => balancer.entries.map(({ member }) => member.health.healthy);
+const byId = (...balancers: readonly Balancer[]) => new Map(balancers.map((one) => [one.upstream.id, one]));
+
+test("healthy and unhealthy targets are checked at paces of their own, and turn by what the checks tell", async () => {
+  const clock = new FakeClock();
+  const results: Record<string, ProbeResult> = { a: 200, b: "failed" };
+  const checked: string[] = [];
+  const probe: HealthProbe = async ({ host }) => {
+    checked.push(host);
+    return results[host] ?? "failed";
+  };
+  const watch = new ActiveHealthChecks({ probe, clock });
+  const upstream = active({ interval: 10, successes: 1 }, { interval: 1, tcp_failures: 2 });
+  const balancer = balancerOf({ upstream, targets: { "a:1": 1, "b:1": 1, "out:1": 0 } });
+  watch.follow(byId(balancer));
+  await clock.pass(10_000);
+  assert.deepEqual([checked.join(""), fitOf(balancer)], ["ab", [true, true, true]]);
+  await clock.pass(10_000);
+  assert.deepEqual([checked.join(""), fitOf(balancer)], ["ababb", [true, false, true]]);
+  results.b = 302;
+  await clock.pass(1000);
+  assert.deepEqual([checked.join(""), fitOf(balancer)], ["ababbb", [true, true, true]]);
+  watch.close();
+  assert.equal(clock.waiting, 0);
+});
+
+const outcomes: readonly (readonly [ProbeResult, unhealthy: object, turns: boolean])[] = [
+  ["failed", { tcp_failures: 1 }, true],
+  ["timeout", { timeouts: 1 }, true],
+  [500, { http_failures: 1 }, true],
+  [418, { http_failures: 1, tcp_failures: 1, timeouts: 1 }, false],
+  [500, { tcp_failures: 1, timeouts: 1 }, false],
+];
+for (const [result, unhealthy, turns] of outcomes) {
+  test(`${result} ${turns ? "turns" : "leaves"} a target by ${JSON.stringify(unhealthy)}`, async () => {
+    const clock = new FakeClock();
+    const balancer = balancerOf({ upstream: active({ interval: 1 }, unhealthy), targets: { "a:1": 1 } });
+    const watch = new ActiveHealthChecks({ probe: async () => result, clock });
+    watch.follow(byId(balancer));
+    await clock.pass(1000);
+    assert.deepEqual(fitOf(balancer), [!turns]);
+    watch.close();
+  });
+}
+
+test("no more checks than the concurrency are under way, and a round is not overtaken by the next", async () => {
+  const clock = new FakeClock();
+  const { probe, open } = handChecks();
+  const upstream = active({ interval: 1 }, {}, { concurrency: 2 });
+  const watch = new ActiveHealthChecks({ probe, clock });
+  watch.follow(byId(balancerOf({ upstream, targets: { "a:1": 1, "b:1": 1, "c:1": 1 } })));
+  await clock.pass(5000);
+  assert.deepEqual(open.map(({ host }) => host).join(""), "ab");
+  await open[0]?.answer(200);
+  assert.deepEqual(open.map(({ host }) => host).join(""), "abc");
+  await open[1]?.answer(200);
+  await open[2]?.answer(200);
+  await clock.pass(1000);
+  assert.deepEqual(open.map(({ host }) => host).join(""), "abcab");
+  watch.close();
+});
+
+test("a target that turns while it is checked is not checked a second time at once", async () => {
+  const clock = new FakeClock();
+  const { probe, open } = handChecks();
+  const balancer = balancerOf({ ...every, targets: { "a:1": 1 } });
+  const watch = new ActiveHealthChecks({ probe, clock });
+  watch.follow(byId(balancer));
+  await clock.pass(1000);
+  balancer.setHealth(balancer.entries[0]?.member.id ?? "", null, false);
+  await clock.pass(3000);
+  assert.equal(open.length, 1);
+  watch.close();
+});
+
+test("a pace that stays is kept over a change, and the new targets are checked", async () => {
+  const clock = new FakeClock();
+  const checked: string[] = [];
+  const probe: HealthProbe = async ({ host }) => {
+    checked.push(host);
+    return 200;
+  };
+  const watch = new ActiveHealthChecks({ probe, clock });
+  for (const names of ["a", "b", "bc"]) {
+    const targets = Object.fromEntries([...names].map((name) => [`${name}:1`, 1]));
+    watch.follow(byId(balancerOf({ ...every, targets })));
+    await clock.pass(400);
+  }
+  assert.deepEqual(checked.join(""), "bc");
+  watch.follow(new Map());
+  assert.equal(clock.waiting, 0);
+  await clock.pass(5000);
+  assert.deepEqual(checked.join(""), "bc");
+});
+
+test("closing cuts the checks under way, and what they still tell counts for nothing", async () => {
+  const clock = new FakeClock();
+  const { probe, open, signals } = handChecks();
+  const balancer = balancerOf({ ...every, targets: { "a:1": 1 } });
+  const watch = new ActiveHealthChecks({ probe, clock });
+  watch.follow(byId(balancer));
+  await clock.pass(1000);
+  watch.close();
+  assert.deepEqual([clock.waiting, signals.map(({ aborted }) => aborted)], [0, [true]]);
+  await open[0]?.answer("failed");
+  assert.deepEqual(fitOf(balancer), [true]);
+});

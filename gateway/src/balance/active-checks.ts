@@ -1,0 +1,177 @@
+/**
+ * Active health checks: a node's own requests to targets, at the pace that the upstream asks for. Healthy and unhealthy
+ * targets have each a pace of their own. What carries a check, and the clock, come from outside.
+ */
+import { type Certificate, differences, type Upstream } from "@sluice/model/serving";
+import type { Balancer } from "./balancer.ts";
+import type { HealthSignal } from "./health.ts";
+import type { TargetState } from "./target-state.ts";
+
+export interface ProbeRequest {
+  readonly host: string;
+  readonly port: number;
+  readonly checks: Upstream["healthchecks"]["active"];
+  /** The upstream's `host_header`. */
+  readonly hostHeader: string | null;
+  readonly certificate: Certificate | null;
+}
+
+/** A status; `connected` where none is asked for; else how it failed, or why the address may not be reached. */
+export type ProbeResult = number | "connected" | "timeout" | "failed" | { readonly refused: string };
+
+/** A target that cannot be checked, because its address may not be reached. */
+export interface RefusedHealthCheck {
+  readonly upstream: string;
+  readonly target: string;
+  readonly reason: string;
+}
+
+/** Never rejects. Ends at once with `failed` when the signal is aborted. */
+export type HealthProbe = (request: ProbeRequest, signal: AbortSignal) => Promise<ProbeResult>;
+
+export interface CheckClock {
+  /** Runs something after so many milliseconds, unless the returned function is called before. */
+  after(milliseconds: number, run: () => void): () => void;
+}
+
+/** Node's; it keeps no process alive. */
+export const realClock: CheckClock = {
+  after(milliseconds, run) {
+    const timer = setTimeout(run, milliseconds).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+export interface ActiveHealthCheckOptions {
+  readonly probe: HealthProbe;
+  readonly clock?: CheckClock;
+  /** Told once for each target and reason. */
+  readonly onRefused?: (check: RefusedHealthCheck) => void;
+}
+
+export class ActiveHealthChecks {
+  readonly #tools: Required<ActiveHealthCheckOptions>;
+  /** By upstream id and the kind of targets. */
+  readonly #rounds = new Map<string, CheckLoop>();
+  #balancers: ReadonlyMap<string, Balancer> = new Map();
+
+  constructor({ probe, clock = realClock, onRefused = () => {} }: ActiveHealthCheckOptions) {
+    this.#tools = { probe, clock, onRefused };
+  }
+
+  /** From now on the targets of these balancers are checked, and no others. A pace that stays does not start anew. */
+  follow(balancers: ReadonlyMap<string, Balancer>): void {
+    for (const { key, after } of differences(this.#balancers, balancers))
+      for (const kind of ["healthy", "unhealthy"] as const) this.#turnTo(`${key} ${kind}`, kind, after);
+    this.#balancers = balancers;
+  }
+
+  #turnTo(key: string, kind: Kind, balancer: Balancer | undefined): void {
+    const interval = balancer?.upstream.healthchecks.active[kind].interval ?? 0;
+    const known = this.#rounds.get(key);
+    if (known !== undefined && known.interval === interval && balancer !== undefined) {
+      known.balancer = balancer;
+      return;
+    }
+    known?.stop();
+    this.#rounds.delete(key);
+    if (balancer !== undefined && interval > 0) this.#rounds.set(key, this.#start(balancer, { kind, interval }));
+  }
+
+  /** Stops all timers and cuts the checks under way. */
+  close(): void {
+    this.follow(new Map());
+  }
+
+  #start(balancer: Balancer, { kind, interval }: { readonly kind: Kind; readonly interval: number }): CheckLoop {
+    return new CheckLoop({ balancer, kind, interval, ...this.#tools });
+  }
+}
+
+/** Milliseconds between two rounds, however short an interval somebody wishes for. */
+const SHORTEST = 10;
+
+type Kind = "healthy" | "unhealthy";
+
+interface CheckLoopOptions extends Required<ActiveHealthCheckOptions> {
+  readonly balancer: Balancer;
+  readonly kind: Kind;
+  /** Seconds. */
+  readonly interval: number;
+}
+
+class CheckLoop {
+  balancer: Balancer;
+  readonly interval: number;
+  readonly #options: CheckLoopOptions;
+  readonly #stopped = new AbortController();
+  #cancel: () => void;
+  #running = false;
+
+  constructor(options: CheckLoopOptions) {
+    this.balancer = options.balancer;
+    this.interval = options.interval;
+    this.#options = options;
+    this.#cancel = this.#schedule();
+  }
+
+  stop(): void {
+    this.#cancel();
+    this.#stopped.abort();
+  }
+
+  #schedule(): () => void {
+    return this.#options.clock.after(Math.max(this.#options.interval * 1000, SHORTEST), () => {
+      this.#cancel = this.#schedule();
+      // A round that takes longer than its interval is not overtaken by the next.
+      if (!this.#running) void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    const due = this.balancer.entries
+      .filter(({ member, weight }) => weight > 0 && member.health.healthy === (this.#options.kind === "healthy"))
+      .map(({ member }) => member)
+      .values();
+    const inTurn = async () => {
+      for (const member of due) await this.#check(member);
+    };
+    const { concurrency } = this.balancer.upstream.healthchecks.active;
+    const lanes = Math.min(concurrency, this.balancer.entries.length);
+    await Promise.all(Array.from({ length: lanes }, inTurn));
+    this.#running = false;
+  }
+
+  /** A target that turned while it was checked may be due in the other kind's round too: one check is enough. */
+  async #check(member: TargetState): Promise<void> {
+    const { signal } = this.#stopped;
+    if (member.checking || signal.aborted) return;
+    member.checking = true;
+    const { upstream, certificate } = this.balancer;
+    const { host, port } = member;
+    const checks = upstream.healthchecks.active;
+    const request = { host, port, checks, hostHeader: upstream.host_header, certificate };
+    const result = await this.#options.probe(request, signal);
+    member.checking = false;
+    if (signal.aborted) return;
+    this.#note(member, typeof result === "object" ? result.refused : null);
+    const { active } = this.balancer;
+    const outcome = typeof result === "object" ? "failed" : result;
+    const sign = signs[String(outcome)] ?? active.signalFor(Number(outcome));
+    if (sign !== null) this.balancer.applySignal(member, sign, active);
+  }
+
+  #note(member: TargetState, reason: string | null): void {
+    if (reason !== null && reason !== member.refusal) {
+      this.#options.onRefused({ upstream: this.balancer.upstream.name, target: member.address, reason });
+    }
+    member.refusal = reason;
+  }
+}
+
+const signs: Readonly<Record<string, HealthSignal>> = {
+  connected: "successes",
+  timeout: "timeouts",
+  failed: "tcp_failures",
+};

@@ -1,0 +1,76 @@
+/** What consistent hashing hashes: the value that the request shows for `hash_on`, else for `hash_fallback`. */
+import { randomUUID } from "node:crypto";
+import type { Upstream } from "@sluice/model";
+import type { Exchange } from "../proxy/exchange/exchange.ts";
+import { lowerCase } from "../proxy/headers/header-name.ts";
+
+/** What a choice may look at. An exchange is one. */
+export interface BalancingRequest extends Pick<Exchange, "consumer" | "credential" | "responseHeaders"> {
+  readonly request: Pick<Exchange["request"], "clientAddress" | "path" | "query" | "header">;
+  readonly match: { readonly captures: Readonly<Record<string, string>> | null };
+}
+
+/** Null when there is nothing to hash. A client without the cookie to hash on gets one with the response. */
+export function hashInputOf(upstream: Upstream, view: BalancingRequest): string | null {
+  const { hash_on, hash_on_header, hash_on_query_arg, hash_on_uri_capture } = upstream;
+  const first = { header: hash_on_header, query_arg: hash_on_query_arg, uri_capture: hash_on_uri_capture };
+  const found = shown(hash_on, { names: first, upstream, view });
+  if (found !== null || hash_on === "none") return found;
+  const { hash_fallback, hash_fallback_header, hash_fallback_query_arg, hash_fallback_uri_capture } = upstream;
+  const second = {
+    header: hash_fallback_header,
+    query_arg: hash_fallback_query_arg,
+    uri_capture: hash_fallback_uri_capture,
+  };
+  return shown(hash_fallback, { names: second, upstream, view });
+}
+
+interface Place {
+  /** The names that belong to the source. */
+  readonly names: Readonly<Record<"header" | "query_arg" | "uri_capture", string | null>>;
+  readonly upstream: Upstream;
+  readonly view: BalancingRequest;
+}
+
+function shown(source: Upstream["hash_on"], { names, upstream, view }: Place): string | null {
+  const { request, match, consumer, credential } = view;
+  switch (source) {
+    case "none":
+      return null;
+    case "consumer":
+      return consumer?.id ?? credential?.id ?? null;
+    case "ip":
+      return request.clientAddress;
+    case "header":
+      return request.header(lowerCase(names.header ?? "")) ?? null;
+    case "cookie":
+      return cookieOf(upstream, view);
+    case "path":
+      return request.path;
+    case "query_arg":
+      return argumentsNamed(names.query_arg ?? "", request.query);
+    case "uri_capture":
+      return match.captures?.[names.uri_capture ?? ""] ?? null;
+  }
+}
+
+function cookieOf(
+  { hash_on_cookie: name, hash_on_cookie_path: path }: Upstream,
+  { request, responseHeaders }: BalancingRequest,
+): string | null {
+  if (name === null) return null;
+  for (const pair of request.header("cookie")?.split(";") ?? []) {
+    const [sent = "", ...rest] = pair.split("=");
+    const value = rest.join("=").trim();
+    if (sent.trim() === name && value !== "") return value;
+  }
+  const given = randomUUID();
+  responseHeaders.append("Set-Cookie", `${name}=${given}; Path=${path}; HttpOnly; SameSite=Lax`);
+  return given;
+}
+
+/** Several of one name count in one order, whatever the order in which they came. */
+function argumentsNamed(name: string, query: string): string | null {
+  const values = new URLSearchParams(query).getAll(name);
+  return values.length === 0 ? null : values.sort().join(",");
+}

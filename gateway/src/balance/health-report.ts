@@ -1,0 +1,68 @@
+/** What a node tells of its upstreams' targets: on the status listener and in the metrics. */
+import type { Balancer } from "./balancer.ts";
+import type { TargetState } from "./target-state.ts";
+
+/** Kong's words (GET /upstreams/{upstream}/health). */
+export type TargetHealth = "HEALTHY" | "UNHEALTHY" | "HEALTHCHECKS_OFF";
+
+export interface TargetHealthReport {
+  readonly health: TargetHealth;
+  readonly weight: number;
+  /** One: a name is looked up when it is connected to, so `ip` may be a name. */
+  readonly addresses: readonly {
+    readonly ip: string;
+    readonly port: number;
+    readonly weight: number;
+    readonly health: TargetHealth;
+    /** Why the node does not connect to it: the address may not be reached. */
+    readonly reason?: string;
+  }[];
+}
+
+/** By upstream id, then by target id. */
+export type UpstreamsHealthReport = Readonly<Record<string, Readonly<Record<string, TargetHealthReport>>>>;
+
+/** Why connections to the host and port are refused; null: nothing is known. */
+export type ReasonToRefuse = (host: string, port: number) => string | null;
+
+export function healthReportOf(
+  balancers: ReadonlyMap<string, Balancer>,
+  reasonToRefuse: ReasonToRefuse = () => null,
+): UpstreamsHealthReport {
+  return Object.fromEntries(
+    [...balancers].map(([id, { entries, checksHealth }]) => [
+      id,
+      Object.fromEntries(
+        entries.map(({ member, weight }) => {
+          const health = healthOf(member, checksHealth);
+          const { host: ip, port } = member;
+          const reason = reasonToRefuse(ip, port) ?? member.refusal;
+          const address = { ip, port, weight, health, ...(reason !== null && { reason }) };
+          return [member.id, { health, weight, addresses: [address] }];
+        }),
+      ),
+    ]),
+  );
+}
+
+/** A target for the metric of targets' health. */
+export interface TargetHealthSample {
+  /** The upstream's name. */
+  readonly upstream: string;
+  readonly target: string;
+  /** `host:port`. */
+  readonly address: string;
+  readonly health: TargetHealth;
+}
+
+/** Of several targets of an upstream that have one address the last one. */
+export function* targetHealthSamples(balancers: ReadonlyMap<string, Balancer>): Generator<TargetHealthSample> {
+  for (const { upstream, entries, checksHealth } of balancers.values()) {
+    const byAddress = new Map(entries.map(({ member }) => [member.address, member]));
+    for (const [address, member] of byAddress)
+      yield { upstream: upstream.name, target: address, address, health: healthOf(member, checksHealth) };
+  }
+}
+
+const healthOf = ({ health }: TargetState, checksHealth: boolean): TargetHealth =>
+  checksHealth ? (health.healthy ? "HEALTHY" : "UNHEALTHY") : "HEALTHCHECKS_OFF";

@@ -1,0 +1,26 @@
+/** Weighted round-robin, smooth: a heavy target's turns are spread between those of the others. */
+import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithm.ts";
+
+/** Each round every fit entry gains its weight; the richest has its turn and pays for all (nginx does the same). */
+export class RoundRobin implements BalancingAlgorithm {
+  readonly #entries: readonly WeightedTarget[];
+  readonly #credit: number[];
+
+  constructor(entries: readonly WeightedTarget[]) {
+    this.#entries = entries;
+    this.#credit = entries.map(() => 0);
+  }
+
+  pick(fit: EligibleTargets): number {
+    let [total, richest, most] = [0, -1, Number.NEGATIVE_INFINITY];
+    for (const [at, { weight }] of this.#entries.entries()) {
+      if (!fit.isEligible(at)) continue;
+      total += weight;
+      const credit = (this.#credit[at] ?? 0) + weight;
+      this.#credit[at] = credit;
+      if (credit > most) [richest, most] = [at, credit];
+    }
+    if (richest >= 0) this.#credit[richest] = most - total;
+    return richest;
+  }
+}

@@ -1,0 +1,109 @@
+/** One request's way through the targets of an upstream: which to try, and what its tries tell of them. */
+import type { EligibleTargets } from "./algorithm.ts";
+import type { Balancer } from "./balancer.ts";
+import { hashOf } from "./hash.ts";
+import { type BalancingRequest, hashInputOf } from "./hash-source.ts";
+import type { FailureSignal } from "./health.ts";
+import { FAILED_TRY_LATENCY } from "./latency.ts";
+import type { TargetState } from "./target-state.ts";
+
+/** @typeParam Place where a try goes */
+export interface TargetAttempts<Place> {
+  /** The next place to try; null when there is none. The try before it is over. */
+  next(): Place | null;
+  /** Whether the next try would go somewhere else than the last. */
+  readonly hasOtherTarget: boolean;
+  /** The head of a response came from the place, which was tried last. */
+  answered(status: number, place: Place | null): void;
+  /** No connection to the place, which was tried last, could be made. */
+  unreachable(place: Place | null): void;
+  /** The try failed by the fault of the place. */
+  failed(sign: FailureSignal): void;
+  /** The request is over, however it ended. Harmless when it was over before. */
+  done(): void;
+}
+
+export class BalancedAttempts<Place> implements TargetAttempts<Place>, EligibleTargets {
+  readonly #balancer: Balancer;
+  /** In the order of the balancer's entries. */
+  readonly #places: readonly Place[];
+  readonly #view: BalancingRequest;
+  #hash: number | null | undefined;
+  #tried: number[] = [];
+  #current: TargetState | null = null;
+  #since = 0;
+
+  constructor(balancer: Balancer, places: readonly Place[], view: BalancingRequest) {
+    this.#balancer = balancer;
+    this.#places = places;
+    this.#view = view;
+  }
+
+  isEligible(index: number): boolean {
+    return !this.#tried.includes(index) && this.#balancer.isEligible(index);
+  }
+
+  next(): Place | null {
+    this.done();
+    if (!this.#balancer.isUp) return null;
+    const index = this.#pick();
+    const member = this.#balancer.entries[index]?.member;
+    if (member === undefined) return null;
+    this.#tried.push(index);
+    this.#current = member;
+    this.#since = this.#balancer.now();
+    member.inFlight++;
+    return this.#places[index] ?? null;
+  }
+
+  get hasOtherTarget(): boolean {
+    return this.#balancer.entries.some((_entry, index) => this.isEligible(index));
+  }
+
+  answered(status: number): void {
+    const member = this.#current;
+    if (member === null) return;
+    const { passive } = this.#balancer;
+    this.#addLatency(member, this.#balancer.now() - this.#since);
+    const sign = passive.signalFor(status);
+    if (sign !== null) this.#balancer.applySignal(member, sign, passive);
+  }
+
+  /** Told as a failure too. */
+  unreachable(): void {}
+
+  failed(sign: FailureSignal): void {
+    const member = this.#current;
+    if (member === null) return;
+    this.#addLatency(member, Math.max(FAILED_TRY_LATENCY, this.#balancer.now() - this.#since));
+    this.#balancer.applySignal(member, sign, this.#balancer.passive);
+  }
+
+  done(): void {
+    if (this.#current !== null) this.#current.inFlight--;
+    this.#current = null;
+  }
+
+  /** Those that were not tried come first; when all were, all but the last; then the last again. */
+  #pick(): number {
+    for (const tried of [this.#tried, this.#tried.slice(-1), []]) {
+      this.#tried = tried;
+      const index = this.#balancer.pick(this, this.#hashed());
+      if (index >= 0 || tried.length === 0) return index;
+    }
+    return -1;
+  }
+
+  /** The same at every try. */
+  #hashed(): number | null {
+    if (this.#hash === undefined) {
+      const value = this.#balancer.needsHash ? hashInputOf(this.#balancer.upstream, this.#view) : null;
+      this.#hash = value === null ? null : hashOf(value);
+    }
+    return this.#hash;
+  }
+
+  #addLatency(member: TargetState, duration: number): void {
+    if (this.#balancer.upstream.algorithm === "latency") member.latency.add(duration, this.#balancer.now());
+  }
+}

@@ -1,0 +1,41 @@
+/** A target as a node knows it: its fitness and its load. It outlives documents that leave the target as it is. */
+import { isIP } from "node:net";
+import type { Target } from "@sluice/model";
+import { type HealthState, healthy } from "./health.ts";
+import { LatencyAverage } from "./latency.ts";
+
+export class TargetState {
+  /** The target's id. */
+  readonly id: string;
+  /** `host:port`, as in the entity. */
+  readonly address: string;
+  /** Name or address, IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+  health: HealthState = healthy;
+  /** Requests and tunnels under way. */
+  inFlight = 0;
+  readonly latency = new LatencyAverage();
+  /** Why the last check was not made: the address may not be reached. */
+  refusal: string | null = null;
+  /** True while a check of the node's own is under way. */
+  checking = false;
+
+  constructor({ id, target }: Pick<Target, "id" | "target">) {
+    this.id = id;
+    this.address = target;
+    const { host, port } = parseTargetAddress(target);
+    this.host = host;
+    this.port = port;
+  }
+}
+
+/** The port that a target has when it names none (kong-contract 1.4). */
+const DEFAULT_PORT = 8000;
+
+/** `name:1`, `1.2.3.4:1`, `[::1]:1`; the model has checked the form. */
+export function parseTargetAddress(target: string): { readonly host: string; readonly port: number } {
+  if (isIP(target) === 6) return { host: target, port: DEFAULT_PORT };
+  const [, bracketed, plain = "", port] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d+))?$/.exec(target) ?? [];
+  return { host: bracketed ?? plain, port: port === undefined ? DEFAULT_PORT : Number(port) };
+}

@@ -1,0 +1,48 @@
+/** Items that have something in common, found by it. Versions share all that a change does not touch. */
+import { BucketMap, byHash, type Difference } from "@sluice/model/serving";
+import { insertSorted } from "./router/radix.ts";
+
+interface Member {
+  readonly id: string;
+}
+
+const none: readonly never[] = [];
+
+export class GroupIndex<Item extends Member> {
+  readonly #keyOf: (item: Item) => string | undefined;
+  readonly #map: BucketMap<readonly Item[]>;
+
+  /** @param keyOf what an item is found by; undefined: it is in no group. Always the same for one item. */
+  constructor(keyOf: (item: Item) => string | undefined, map: BucketMap<readonly Item[]> = new BucketMap(byHash)) {
+    this.#keyOf = keyOf;
+    this.#map = map;
+  }
+
+  /** In the order of their ids. */
+  of(key: string): readonly Item[] {
+    return this.#map.get(key) ?? none;
+  }
+
+  has(key: string): boolean {
+    return this.#map.has(key);
+  }
+
+  /** The groups themselves when nothing changes. */
+  with(changes: readonly Difference<Item>[]): GroupIndex<Item> {
+    const drafts = new Map<string, readonly Item[] | undefined>();
+    const groupOf = (key: string) => (drafts.has(key) ? drafts.get(key) : this.#map.get(key)) ?? none;
+    for (const { before, after } of changes) {
+      const left = before && this.#keyOf(before);
+      const entered = after && this.#keyOf(after);
+      if (before && left !== undefined) {
+        const others = groupOf(left).filter((item) => item.id !== before.id);
+        drafts.set(left, others.length > 0 ? others : undefined);
+      }
+      if (after && entered !== undefined) drafts.set(entered, insertSorted(groupOf(entered), after, inOrder));
+    }
+    const next = this.#map.with(drafts);
+    return next === this.#map ? this : new GroupIndex(this.#keyOf, next);
+  }
+}
+
+const inOrder = (one: Member, other: Member): number => (one.id < other.id ? -1 : 1);

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { differences, type Plugin, plugins } from "@sluice/model";
+import type { PluginHandlers, PluginInstance, PluginScope, PluginServices } from "../plugins/plugin.ts";
+import type { PluginChain } from "../runtime/runtime.ts";
+import { PluginTable, RoutePlugins } from "./plugin-chains.ts";
+import { consumerNamed, idOf, pluginNamed, routeNamed } from "./testing-entities.ts";
+
+interface Made extends PluginInstance {
+  readonly scope: PluginScope;
+}
+
+const handler = (_config: unknown, scope: PluginScope): Made => ({ scope });
+const handlers: PluginHandlers = { cors: handler, "key-auth": handler, "rate-limiting": handler, prometheus: handler };
+const tools = { handlers, services: {} as PluginServices };
+
+const service = { id: idOf("service s") };
+const demo = consumerNamed("demo");
+const route = routeNamed("r", { service });
+const own = { route: { id: route.id }, service, consumer: { id: demo.id } };
+
+/** The most specific first (kong-contract 3.1). */
+const precedence: readonly (readonly ("route" | "service" | "consumer")[])[] = [
+  ["route", "service", "consumer"],
+  ["route", "consumer"],
+  ["service", "consumer"],
+  ["route", "service"],
+  ["consumer"],
+  ["route"],
+  ["service"],
+  [],
+];
+
+const attached = (name: string, to: readonly (keyof typeof own)[], members: Partial<Plugin> = {}) =>
+  pluginNamed(name, { ...Object.fromEntries(to.map((kind) => [kind, own[kind]])), ...members });
+
+const tableOf = (all: readonly Plugin[]) =>
+  PluginTable.empty.with(differences(new Map(), new Map(all.map((plugin) => [plugin.id, plugin]))), tools);
+
+/** Plugin names and the scope that won, in order. */
+const told = (chain: PluginChain) =>
+  chain.map(({ priority, instance }) => {
+    const { scope } = instance as Made;
+    const name = Object.entries(plugins).find(([, facts]) => facts.priority === priority)?.[0];
+    const parts = [scope.routeId && "route", scope.serviceId && "service", scope.consumerId && "consumer"];
+    return `${name} ${parts.filter(Boolean).join("+") || "global"}`;
+  });
+
+const afterAuth = plugins["key-auth"].priority;
+
+for (const [place, scope] of precedence.entries()) {
+  const name = scope.join("+") || "global";
+  test(`a plugin of ${name} wins over all that are less specific`, () => {
+    const all = precedence.slice(place).map((to) => attached("rate-limiting", to));
+    for (const order of [all, all.toReversed()]) {
+      const chain = new RoutePlugins(tableOf(order), route).http.identified(demo, afterAuth);
+      assert.deepEqual(told(chain), [`rate-limiting ${name}`]);
+    }
+  });
+}
+
+test("plugins of a consumer wait until the consumer is known; one use of each name runs, by priority", () => {
+  const table = tableOf([
+    attached("prometheus", []),
+    attached("rate-limiting", ["service"]),
+    attached("rate-limiting", ["consumer"]),
+    attached("key-auth", ["route"]),
+    attached("cors", []),
+  ]);
+  const chains = new RoutePlugins(table, route).http;
+  const before = ["cors global", "key-auth route", "rate-limiting service", "prometheus global"];
+  assert.deepEqual(told(chains.anonymous), before);
+  assert.deepEqual(told(chains.identified(demo, afterAuth)), before.with(2, "rate-limiting consumer"));
+  assert.equal(chains.identified(consumerNamed("other"), afterAuth), chains.anonymous);
+});
+
+test("steps above the one that found the consumer stay as they ran", () => {
+  const table = tableOf([attached("cors", []), attached("cors", ["consumer"]), attached("key-auth", [])]);
+  assert.deepEqual(told(new RoutePlugins(table, route).http.identified(demo, afterAuth)), [
+    "cors global",
+    "key-auth global",
+  ]);
+});
+
+test("a disabled plugin is not there, so a wider one applies", () => {
+  const table = tableOf([attached("cors", ["route"], { enabled: false }), attached("cors", ["service"])]);
+  assert.deepEqual(told(new RoutePlugins(table, route).http.anonymous), ["cors service"]);
+});
+
+test("a plugin acts on requests of its protocols only; on others a wider one applies", () => {
+  const table = tableOf([
+    attached("key-auth", ["route"], { protocols: ["https"] }),
+    attached("key-auth", ["service"]),
+    attached("cors", [], { protocols: ["grpc", "http"] }),
+    attached("prometheus", [], { protocols: ["grpcs"] }),
+  ]);
+  const { http, https } = new RoutePlugins(table, route);
+  assert.deepEqual(told(http.anonymous), ["cors global", "key-auth service"]);
+  assert.deepEqual(told(https.anonymous), ["key-auth route"]);
+  const calls = new RoutePlugins(table, routeNamed("g", { service, protocols: ["grpc", "grpcs"] }));
+  assert.deepEqual(told(calls.http.anonymous), ["cors global", "key-auth service"]);
+  assert.deepEqual(told(calls.https.anonymous), ["key-auth service", "prometheus global"]);
+});
+
+test("plugins of other routes, services and consumers do not apply", () => {
+  const strange = { id: idOf("strange") };
+  const table = tableOf([
+    pluginNamed("cors", { route: strange }),
+    pluginNamed("cors", { service: strange }),
+    pluginNamed("cors", { consumer: strange }),
+    pluginNamed("cors", { route: own.route, service: strange }),
+  ]);
+  assert.deepEqual(told(new RoutePlugins(table, route).http.identified(demo, afterAuth)), []);
+});
+
+test("chains are made once", () => {
+  const chains = new RoutePlugins(tableOf([attached("rate-limiting", ["consumer"])]), route).http;
+  assert.equal(chains.anonymous, chains.anonymous);
+  assert.equal(chains.identified(demo, afterAuth), chains.identified(demo, afterAuth));
+});
+
+test("a table is the same while what runs is the same", () => {
+  const [cors, off] = [attached("cors", []), attached("prometheus", [], { enabled: false })];
+  const table = tableOf([cors, off]);
+  const changed = (before: Plugin, after: Plugin) => table.with([{ key: before.id, before, after }], tools);
+  assert.equal(table.with([], tools), table);
+  assert.equal(changed(off, { ...off, config: { per_consumer: true } }), table);
+  assert.notEqual(changed(cors, { ...cors }), table, "an equal plugin is another one");
+});
+
+const other = { id: idOf("other") };
+/** What is attached, and whether the chains of the route are others then. */
+const additions: readonly (readonly [what: string, Plugin, boolean])[] = [
+  ["a plugin for everything", attached("cors", []), true],
+  ["a plugin of the service", attached("cors", ["service"]), true],
+  ["a plugin of the route and its service", attached("cors", ["route", "service"]), true],
+  ["a plugin of another service", pluginNamed("cors", { service: other }), false],
+  ["a plugin of another route of the service", pluginNamed("cors", { service, route: other }), false],
+  ["a plugin of the route with another service", pluginNamed("cors", { service: other, route: own.route }), false],
+];
+for (const [what, plugin, changes] of additions) {
+  test(`${what} ${changes ? "makes" : "does not make"} a route's chains others`, () => {
+    const table = tableOf([attached("prometheus", []), attached("key-auth", ["route"])]);
+    const chains = new RoutePlugins(table, route);
+    const next = table.with([{ key: plugin.id, before: undefined, after: plugin }], tools);
+    assert.equal(chains.isOf(next), !changes);
+    const back = next.with([{ key: plugin.id, before: plugin, after: undefined }], tools);
+    assert.equal(new RoutePlugins(next, route).isOf(back), !changes);
+  });
+}

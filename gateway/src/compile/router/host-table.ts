@@ -1,0 +1,40 @@
+/** The entries of one host pattern (or of no host), found by path. Versions share what they have in common. */
+
+import { type EditToken, emptyTree, insert, insertSorted, type RadixNode, remove } from "./radix.ts";
+import { compareEntries, type RouteEntry } from "./route-entry.ts";
+
+export interface HostTable {
+  readonly prefixes: RadixNode<RouteEntry>;
+  /** With a regular-expression path, in the order of `compareEntries`. */
+  readonly patterns: readonly RouteEntry[];
+  /** Without a path, in the order of `compareEntries`. */
+  readonly pathless: readonly RouteEntry[];
+}
+
+export const emptyTable = (edit: EditToken): HostTable => ({ prefixes: emptyTree(edit), patterns: [], pathless: [] });
+
+export const isEmpty = ({ prefixes, patterns, pathless }: HostTable): boolean =>
+  patterns.length === 0 &&
+  pathless.length === 0 &&
+  prefixes.items.length === 0 &&
+  (prefixes.children === null || prefixes.children.size === 0);
+
+export function withEntry(table: HostTable, entry: RouteEntry, edit: EditToken): HostTable {
+  if (entry.prefix !== null) {
+    const change = { text: entry.prefix, item: entry, edit, compare: compareEntries };
+    return { ...table, prefixes: insert(table.prefixes, change) };
+  }
+  return entry.pattern
+    ? { ...table, patterns: insertSorted(table.patterns, entry, compareEntries) }
+    : { ...table, pathless: insertSorted(table.pathless, entry, compareEntries) };
+}
+
+export function withoutEntry(table: HostTable, entry: RouteEntry, edit: EditToken): HostTable {
+  if (entry.prefix !== null) {
+    return { ...table, prefixes: remove(table.prefixes, { text: entry.prefix, item: entry, edit }) };
+  }
+  const others = (entries: readonly RouteEntry[]) => entries.filter((other) => other !== entry);
+  return entry.pattern
+    ? { ...table, patterns: others(table.patterns) }
+    : { ...table, pathless: others(table.pathless) };
+}

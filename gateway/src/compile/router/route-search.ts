@@ -1,0 +1,82 @@
+/** One search for the winner among the tables: the mutable part of a match, alive for one request. */
+import type { SnapshotRoute } from "@sluice/model";
+import type { CompiledRoute, RoutableRequest } from "../../runtime/runtime.ts";
+import type { HostKeyVisitor } from "./host-pattern.ts";
+import type { HostTable } from "./host-table.ts";
+import { type ItemsVisitor, visitPrefixes } from "./radix.ts";
+import { compareEntries, matchesRest, type RouteEntry } from "./route-entry.ts";
+
+/** What a route is for requests; null: it does not exist for them. */
+export interface CompiledRouteSource {
+  get(route: SnapshotRoute): CompiledRoute | null;
+}
+
+const noChains = { anonymous: [], identified: () => [] };
+
+/** For who asks only which route wins: every route is there, and what it does is not known. */
+export const everyRouteServed: CompiledRouteSource = {
+  get: (route) => ({ route, upstream: null, chains: { http: noChains, https: noChains } }),
+};
+
+export class RouteSearch implements HostKeyVisitor, ItemsVisitor<RouteEntry> {
+  winner: RouteEntry | null = null;
+  /** The winner's. */
+  compiledRoute: CompiledRoute | null = null;
+  /** Length of the matched part of the path; 0 without a path. */
+  length = 0;
+  captures: Readonly<Record<string, string>> | null = null;
+  readonly #request: RoutableRequest;
+  readonly #tables: ReadonlyMap<string, HostTable>;
+  readonly #parts: CompiledRouteSource;
+
+  constructor(request: RoutableRequest, tables: ReadonlyMap<string, HostTable>, parts: CompiledRouteSource) {
+    this.#request = request;
+    this.#tables = tables;
+    this.#parts = parts;
+  }
+
+  visitKey(key: string): void {
+    const table = this.#tables.get(key);
+    if (table !== undefined) this.visitTable(table);
+  }
+
+  visitTable(table: HostTable): void {
+    if (table.patterns.length > 0) this.#tryPatterns(table.patterns);
+    visitPrefixes(table.prefixes, this.#request.path, this);
+    if (table.pathless.length > 0) this.visit(table.pathless, 0);
+  }
+
+  /** Entries in order: the first that accepts the request is the best of them, and the ones behind the winner lose. */
+  visit(entries: readonly RouteEntry[], length: number): void {
+    for (const entry of entries) {
+      if (this.#loses(entry)) return;
+      if (!matchesRest(entry, this.#request)) continue;
+      const part = this.#parts.get(entry.route);
+      if (part === null) continue;
+      this.winner = entry;
+      this.compiledRoute = part;
+      this.length = length;
+      this.captures = null;
+      return;
+    }
+  }
+
+  #tryPatterns(entries: readonly RouteEntry[]): void {
+    for (const entry of entries) {
+      if (this.#loses(entry)) return;
+      if (!matchesRest(entry, this.#request)) continue;
+      const found = entry.pattern?.matchPrefix(this.#request.path);
+      const part = found && this.#parts.get(entry.route);
+      if (!found || !part) continue;
+      this.winner = entry;
+      this.compiledRoute = part;
+      this.length = found.length;
+      this.captures = found.captures;
+      return;
+    }
+  }
+
+  #loses(entry: RouteEntry): boolean {
+    return this.winner !== null && compareEntries(this.winner, entry) <= 0;
+  }
+}

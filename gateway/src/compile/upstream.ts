@@ -1,0 +1,202 @@
+/** Upstreams: where the requests of a service go, and whose turn it is. */
+import { createHash } from "node:crypto";
+import { isIP } from "node:net";
+import type { Certificate, Endpoint, Service } from "@sluice/model";
+import type { Balancer } from "../balance/balancer.ts";
+import type { BalancingRequest } from "../balance/hash-source.ts";
+import { hostHeader } from "../balance/host-header.ts";
+import { BalancedAttempts, type TargetAttempts } from "../balance/target-attempts.ts";
+import { headerValue } from "../plugins/header-value.ts";
+import type { HeaderEdit } from "../proxy/exchange/exchange.ts";
+import { overrideHeaderEdit } from "../proxy/headers/header-edits.ts";
+import type { ServiceUpstream, UpstreamInputs, UpstreamTarget } from "../runtime/runtime.ts";
+
+/**
+ * A service whose host is the name of an upstream entity has its targets; one that stands for a core Service has its
+ * endpoints, and an empty list is no target at all; any other has one target, its host.
+ *
+ * @param previous what served the service until now; null: nothing did
+ */
+export function createUpstream(parts: UpstreamInputs, previous: ServiceUpstream | null): ServiceUpstream {
+  if (parts.balancer !== null) return new BalancedUpstream(parts, parts.balancer);
+  return new RoundRobinUpstream(parts, previous instanceof RoundRobinUpstream ? previous : null);
+}
+
+const SECURE: ReadonlySet<string> = new Set(["https", "grpcs", "tls", "tls_passthrough"]);
+
+const schemeOf = ({ protocol }: Service) => (SECURE.has(protocol) ? "https" : "http");
+
+const nameOrNull = (host: string): string | null => (isIP(host) === 0 ? host : null);
+
+/** Terminating endpoints get requests only when no other is there (KEP-1672). */
+function inService(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  const normal = endpoints.filter((endpoint) => endpoint.fallback !== true);
+  const staying = normal.filter((endpoint) => endpoint.terminating !== true);
+  return staying.length > 0 ? staying : normal;
+}
+
+type Place = Pick<UpstreamTarget, "host" | "port" | "serverName" | "hostHeader">;
+
+/** Makes targets of one service. */
+function targetsOf({ service, certificate }: UpstreamInputs): (place: Place) => UpstreamTarget {
+  const scheme = schemeOf(service);
+  const common = { scheme, service: service.id, connectTimeout: service.connect_timeout } as const;
+  const verify = service.tls_verify !== false;
+  const shown = scheme === "https" ? certificate : null;
+  const rest = `${common.connectTimeout} ${verify} ${shown && digestOf(shown)}`;
+  return ({ host, port, serverName, hostHeader }) => ({
+    key: `${service.id} ${scheme} ${host} ${port} ${serverName} ${rest}`,
+    ...common,
+    host,
+    port,
+    verify,
+    serverName,
+    certificate: shown,
+    hostHeader,
+  });
+}
+
+const digests = new WeakMap<Certificate, string>();
+
+/** Tells certificates apart without showing them. */
+function digestOf(certificate: Certificate): string {
+  const { cert, key } = certificate;
+  const digest = digests.get(certificate) ?? createHash("sha256").update(cert).update(key).digest("hex");
+  digests.set(certificate, digest);
+  return digest;
+}
+
+function editsOf({ upstream_headers: headers }: Service): readonly HeaderEdit[] | null {
+  if (headers === null || headers.length === 0) return null;
+  return headers.map(({ name, value }) => overrideHeaderEdit(name, headerValue(value)));
+}
+
+/** What all upstreams have. */
+abstract class BaseUpstream {
+  readonly parts: UpstreamInputs;
+  readonly service: Service;
+  readonly basePath: string;
+  readonly headers: readonly HeaderEdit[] | null;
+  #keys: ReadonlySet<string> | undefined;
+
+  constructor(parts: UpstreamInputs) {
+    this.parts = parts;
+    this.service = parts.service;
+    this.basePath = parts.service.path ?? "/";
+    this.headers = editsOf(parts.service);
+  }
+
+  abstract readonly targets: readonly UpstreamTarget[];
+  /** Where requests go when no target can be reached; null: nowhere. */
+  abstract readonly fallback: UpstreamTarget | null;
+
+  /** Found at first use: it is asked for when connections may have nobody left to use them. */
+  get keys(): ReadonlySet<string> {
+    const { fallback } = this;
+    this.#keys ??= new Set([...this.targets, ...(fallback === null ? [] : [fallback])].map(({ key }) => key));
+    return this.#keys;
+  }
+}
+
+/** Milliseconds between two requests that try an endpoint while none can be reached. */
+const LOOK_AGAIN = 10_000;
+
+/**
+ * Targets in turn. It keeps nothing of a request, so it is the way of every request too. When no connection to any endpoint
+ * of a core Service can be made, requests go to the Service's own address: while no operator leads, a node hears of no new
+ * pods, but kube-proxy does.
+ */
+class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, TargetAttempts<UpstreamTarget> {
+  readonly host: string;
+  readonly targets: readonly UpstreamTarget[];
+  /** What made one target fail is expected of the others too: all stand for one name. */
+  readonly hasOtherTarget = false;
+  readonly fallback: UpstreamTarget | null;
+  #turn: number;
+  /** Endpoints to which the last try made no connection; null: none, which is all that a request asks. */
+  #unreached: Set<UpstreamTarget> | null = null;
+  /** When one request tries an endpoint again, by `performance.now()`. */
+  #lookAt = 0;
+
+  /** The turns go on where those of the one before were, or one target would have the first turn after every change. */
+  constructor(parts: UpstreamInputs, previous: RoundRobinUpstream | null) {
+    super(parts);
+    const { service, endpoints } = parts;
+    this.host = hostHeader({ given: null, host: service.host, port: service.port, scheme: schemeOf(service) });
+    const own = endpoints?.find((endpoint) => endpoint.fallback === true);
+    const addresses = endpoints === null ? [{ address: service.host, port: service.port }] : inService(endpoints);
+    const targetOf = targetsOf(parts);
+    const serverName = nameOrNull(service.host);
+    this.targets = addresses.map(({ address, port }) =>
+      targetOf({ host: address, port, serverName, hostHeader: null }),
+    );
+    this.fallback =
+      own === undefined ? null : targetOf({ host: own.address, port: own.port, serverName, hostHeader: null });
+    this.#turn = previous === null ? -1 : previous.#turn;
+  }
+
+  attempts(): TargetAttempts<UpstreamTarget> {
+    return this;
+  }
+
+  next(): UpstreamTarget | null {
+    if (this.targets.length === 0) return null;
+    if (this.#unreached !== null && this.#areUnreached(this.#unreached)) return this.fallback;
+    this.#turn = (this.#turn + 1) % this.targets.length;
+    return this.targets[this.#turn] ?? null;
+  }
+
+  answered(_status: number, place: UpstreamTarget | null): void {
+    if (this.#unreached === null || place === null) return;
+    this.#unreached.delete(place);
+    if (this.#unreached.size === 0) this.#unreached = null;
+  }
+
+  unreachable(place: UpstreamTarget | null): void {
+    if (this.fallback === null || place === null || place === this.fallback) return;
+    this.#unreached ??= new Set();
+    if (!this.#unreached.has(place)) this.#lookAt = performance.now() + LOOK_AGAIN;
+    this.#unreached.add(place);
+  }
+
+  #areUnreached({ size }: ReadonlySet<UpstreamTarget>): boolean {
+    if (size < this.targets.length) return false;
+    const now = performance.now();
+    if (now < this.#lookAt) return true;
+    this.#lookAt = now + LOOK_AGAIN;
+    return false;
+  }
+
+  failed(): void {}
+
+  done(): void {}
+}
+
+/** The targets of an upstream entity. Each is called by its own name unless the upstream says otherwise. */
+class BalancedUpstream extends BaseUpstream implements ServiceUpstream {
+  readonly host: string;
+  readonly targets: readonly UpstreamTarget[];
+  readonly fallback = null;
+  readonly #balancer: Balancer;
+
+  constructor(parts: UpstreamInputs, balancer: Balancer) {
+    super(parts);
+    const { service } = parts;
+    const given = balancer.upstream.host_header;
+    this.host = given ?? service.host;
+    this.#balancer = balancer;
+    const targetOf = targetsOf(parts);
+    this.targets = balancer.entries.map(({ member: { host, port } }) => {
+      const called = { given, host, port, scheme: schemeOf(service) } as const;
+      const serverName = nameOrNull(given === null ? host : withoutPort(given));
+      return targetOf({ host, port, serverName, hostHeader: hostHeader(called) });
+    });
+  }
+
+  attempts(view: BalancingRequest): TargetAttempts<UpstreamTarget> {
+    return new BalancedAttempts(this.#balancer, this.targets, view);
+  }
+}
+
+const withoutPort = (host: string): string =>
+  (isIP(host) === 6 ? host : host.replace(/:\d+$/, "")).replace(/^\[(.*)\]$/, "$1");

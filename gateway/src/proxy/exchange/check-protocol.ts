@@ -1,0 +1,41 @@
+/** Whether a request speaks a protocol that its route answers (kong-contract 2.1). */
+
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
+import type { DirectResponse } from "./exchange.ts";
+import { isGrpcService } from "./grpc.ts";
+import type { LiveExchange } from "./live-exchange.ts";
+
+/**
+ * Null when it does; else what to answer. Where the route or the service wants gRPC the client must speak HTTP/2: one
+ * of HTTP/1.1 does not wait for what an upstream of gRPC says at the end.
+ */
+export function checkProtocol({ route, request, service }: LiveExchange): DirectResponse | GatewayErrorName | null {
+  const { protocols } = route;
+  const first = protocols[0];
+  const isHttp2 = request.head.httpVersion === "2";
+  if (first === "http" || first === "https") {
+    if (request.scheme === "http" && !protocols.includes("http")) return toHttps({ route, request });
+    return service === null || isHttp2 || !isGrpcService(service) ? null : "needsHttp2";
+  }
+  if (request.header("content-type")?.startsWith("application/grpc") !== true) return "notGrpc";
+  if (!isHttp2) return "needsHttp2";
+  return request.scheme === "https" || protocols.includes("grpc") ? null : needsGrpcs;
+}
+
+/** Kong's words for a call of gRPC without TLS on a route that wants it: CANCELLED. */
+const needsGrpcs: DirectResponse = {
+  status: 200,
+  headers: {
+    "Content-Type": "application/grpc",
+    "grpc-status": "1",
+    "grpc-message": "gRPC request matched gRPCs route",
+  },
+  body: "",
+};
+
+function toHttps({ route, request }: Pick<LiveExchange, "route" | "request">): DirectResponse | GatewayErrorName {
+  const status = route.https_redirect_status_code;
+  if (status === 426) return "needsHttps";
+  const host = request.host.replace(/:\d+$/, "");
+  return { status, headers: { Location: `https://${host}${request.target.sentPath}${request.query}` }, body: "" };
+}

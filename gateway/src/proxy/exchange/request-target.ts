@@ -1,0 +1,85 @@
+/** The request target: from what the client sent to the one normal form that routes match on (kong-contract 2.1). */
+import { normalizePath } from "@sluice/model/serving";
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
+
+export interface RequestTarget {
+  /** Normalised, without the query. */
+  readonly path: string;
+  /** With its `?`, as sent but for bytes above ASCII, which are encoded; "" when there is none. `?` alone is kept. */
+  readonly query: string;
+  /** The path as sent but for bytes above ASCII, which are encoded; without the query. */
+  readonly sentPath: string;
+  /** Host and port of an absolute-form target (RFC 9112 section 3.2.2), which stand above the Host header. */
+  readonly authority: string | null;
+  /** True when `escapePath` would change nothing. */
+  readonly plain: boolean;
+}
+
+const SAFE = 0;
+const ESCAPE = 1;
+const DECODE = 2;
+
+/** What to do about a character of a path: nothing, escape it on its way to the upstream, or normalise the path. */
+const treatment = new Uint8Array(256).fill(DECODE);
+for (let code = 0x20; code < 0x7f; code++) treatment[code] = ESCAPE;
+for (const character of "-_.~!$&'()*+,;=:@/[]ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") {
+  treatment[character.charCodeAt(0)] = SAFE;
+}
+treatment["%".charCodeAt(0)] = DECODE;
+
+const SLASH = 0x2f;
+const DOT = 0x2e;
+const QUESTION = 0x3f;
+const HASH = 0x23;
+
+/**
+ * A segment `.` or `../..` with parameters (RFC 3986 section 3.3): servlet containers drop the parameters before they resolve
+ * dot segments, so `/open/..;/users` is `/users` there.
+ */
+const DOT_SEGMENT_PARAMETER = /\/\.\.?;/;
+
+/**
+ * Reads origin form (`/a?b`) and absolute form (`http://host/a?b`). Time is linear in the target's length. A fragment is
+ * no part of a target (RFC 9112 section 3.2): servers that are sent one do not agree on what it is.
+ */
+export function parseRequestTarget(target: string): RequestTarget | GatewayErrorName {
+  if (target.charCodeAt(0) === SLASH) return parseOrigin(target, null);
+  const [, authority, rest = ""] = /^https?:\/\/([^/?#]+)(.*)$/is.exec(target) ?? [];
+  if (authority === undefined) return "badRequest";
+  return parseOrigin(rest.startsWith("/") ? rest : `/${rest}`, authority);
+}
+
+function parseOrigin(target: string, authority: string | null): RequestTarget | GatewayErrorName {
+  let end = 0;
+  let worst = SAFE;
+  let previous = 0;
+  let segments = false;
+  for (; end < target.length; end++) {
+    const code = target.charCodeAt(end);
+    if (code === QUESTION || code === HASH) break;
+    if (previous === SLASH && (code === SLASH || code === DOT)) segments = true;
+    worst = Math.max(worst, treatment[code] ?? DECODE);
+    previous = code;
+  }
+  const sentPath = end === target.length ? target : target.slice(0, end);
+  const rest = end === target.length ? "" : target.slice(end);
+  if (rest.includes("#")) return "badRequest";
+  const query = encodeRaw(rest);
+  if (worst < DECODE && !segments) return { path: sentPath, query, sentPath, authority, plain: worst === SAFE };
+  const encoded = encodeRaw(sentPath);
+  const path = normalizePath(encoded);
+  if (path === null) return "brokenEscape";
+  if (path.includes(";") && DOT_SEGMENT_PARAMETER.test(path)) return "dotSegmentParameter";
+  return { path, query, sentPath: encoded, authority, plain: false };
+}
+
+/** HTTP parsers hand bytes above ASCII over as Latin-1; encoded, they are read as the UTF-8 that they are. */
+const RAW_BYTES = /[\x80-\xff]/g;
+const encodeRaw = (text: string): string => (text === "" ? text : text.replace(RAW_BYTES, encodeByte));
+const encodeByte = (byte: string): string => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`;
+
+/** Kong's set: what is not in it leaves as %XX. `%` is in it, because what is still encoded was kept so on purpose. */
+const UNSAFE = /[^!#$&'()*+,/:;=?@[\]A-Za-z0-9\-_.~%]+/g;
+
+/** A normalised path as it goes on the wire. */
+export const escapePath = (path: string): string => path.replace(UNSAFE, encodeURIComponent);

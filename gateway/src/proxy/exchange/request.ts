@@ -1,0 +1,109 @@
+/** The request as router and plugins see it, from what any engine knows when the head has arrived. */
+import type { RoutableRequest } from "../../runtime/runtime.ts";
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
+import type { ExchangeRequest } from "./exchange.ts";
+import type { RequestBody } from "./request-body.ts";
+import { parseRequestTarget, type RequestTarget } from "./request-target.ts";
+import type { TrustedProxies } from "./trusted-proxies.ts";
+
+/** A request's head as an engine hands it over. */
+export interface RequestHead {
+  readonly method: string;
+  /** The request target as it stood in the request line. */
+  readonly target: string;
+  /** 1.0, 1.1 or 2 */
+  readonly httpVersion: string;
+  /** What the engine's parser let through although nobody may serve it. */
+  readonly fault: GatewayErrorName | null;
+  /** Name, value, name, value, as they came. */
+  readonly rawHeaders: readonly string[];
+  /** As `canonicalAddress` gives it. */
+  readonly peerAddress: string;
+  /** The listener's port. */
+  readonly port: number;
+  readonly scheme: "http" | "https";
+  readonly serverName: string | null;
+  /** Such as TLSv1.3; null for plain http. */
+  readonly tlsVersion: string | null;
+  /** Null when the request has none. */
+  readonly body: RequestBody | null;
+  /** The value of a header by its lower-case name; several are joined by ", ". */
+  header(name: string): string | undefined;
+  /** Every value of a header, one by one, as they came. */
+  headerValues(name: string): readonly string[];
+}
+
+export class IncomingRequest implements ExchangeRequest, RoutableRequest {
+  readonly head: RequestHead;
+  readonly method: string;
+  readonly target: RequestTarget;
+  readonly path: string;
+  readonly query: string;
+  readonly scheme: "http" | "https";
+  readonly host: string;
+  readonly peerAddress: string;
+  readonly clientAddress: string;
+  readonly serverName: string | null;
+  /** Whether the peer's X-Forwarded-* headers are believed. */
+  readonly trusted: boolean;
+  /** Whether the client said that it takes trailers. */
+  readonly takesTrailers: boolean;
+
+  /** The fault of a head that parsers let through although nobody may serve it. */
+  static of(head: RequestHead, trust: TrustedProxies): IncomingRequest | GatewayErrorName {
+    const target = parseRequestTarget(head.target);
+    if (typeof target === "string") return head.fault ?? target;
+    if (target.authority !== null && !isOnlyHost(head, target.authority)) return "badRequest";
+    return head.fault ?? new IncomingRequest(head, target, trust);
+  }
+
+  private constructor(head: RequestHead, target: RequestTarget, trust: TrustedProxies) {
+    this.head = head;
+    this.method = head.method;
+    this.target = target;
+    this.path = target.path;
+    this.query = target.query;
+    this.host = (target.authority ?? this.header("host") ?? "").toLowerCase();
+    this.peerAddress = head.peerAddress;
+    this.trusted = trust.isTrusted(this.peerAddress);
+    this.clientAddress = this.trusted
+      ? trust.clientAddress(this.peerAddress, (name) => this.header(name))
+      : this.peerAddress;
+    this.scheme = (this.trusted && forwardedScheme(this.header("x-forwarded-proto"))) || head.scheme;
+    this.serverName = head.serverName;
+    this.takesTrailers = head.header("te")?.toLowerCase().includes("trailers") === true;
+  }
+
+  header(name: string): string | undefined {
+    return this.head.header(name);
+  }
+
+  headerValues(name: string): readonly string[] {
+    return this.head.headerValues(name);
+  }
+
+  async body(limit: number): Promise<Buffer | null> {
+    return this.head.body === null ? Buffer.alloc(0) : this.head.body.read(limit);
+  }
+}
+
+/** RFC 3986: a name or an address, and perhaps a port up to 65535, whose digits may be missing; or nothing at all. */
+export const HOST =
+  /^(?:(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})+)(?::0*(?:\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])?)?)?$/i;
+
+/** Whether an absolute target names a host, and the Host header names no other (RFC 9112 section 3.2.2). */
+function isOnlyHost(head: RequestHead, authority: string): boolean {
+  if (!HOST.test(authority)) return false;
+  const host = head.header("host");
+  const port = /^https/i.test(head.target) ? "443" : "80";
+  return host === undefined || withPort(authority, port) === withPort(host, port);
+}
+
+/** With the default port where there is none. */
+function withPort(host: string, port: string): string {
+  const [, name = "", digits] = /^(.*?)(?::(\d*))?$/.exec(host) ?? [];
+  return `${name.toLowerCase()}:${Number(digits) || port}`;
+}
+
+const forwardedScheme = (value: string | undefined): "http" | "https" | undefined =>
+  value === "http" || value === "https" ? value : undefined;

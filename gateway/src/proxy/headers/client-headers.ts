@@ -1,0 +1,71 @@
+/** The headers that the client gets with an upstream's response (kong-contract 2.3). */
+
+import type { LiveExchange } from "../exchange/live-exchange.ts";
+import { CachedLineHeaderName } from "./header-name.ts";
+import { connectionNames, type HeaderStyle, hopByHop } from "./header-names.ts";
+import { HeaderList, type HeaderSink } from "./header-sink.ts";
+
+/** Flat: name, value, name, value; bytes are Latin-1 as Node's parsers give them. */
+export type RawHeaders = readonly (Buffer | string)[];
+
+/** It has no length (RFC 9110 section 8.6). */
+const NO_CONTENT = 204;
+
+/** Flat, with the plugins' edits. Framing headers (Connection, Transfer-Encoding) are the engine's own. */
+export function clientHeaders(exchange: LiveExchange, raw: RawHeaders, style: HeaderStyle): readonly string[] {
+  const { names } = style;
+  const list = new HeaderList();
+  const { headers } = list;
+  const hops: string[] = [];
+  const trailers = exchange.request.takesTrailers;
+  let listed: ReadonlySet<string> | null = null;
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = text(raw[at]);
+    const lower = name.toLowerCase();
+    const value = text(raw[at + 1]);
+    if (lower === "connection") listed = connectionNames(value);
+    else if (lower === "via") hops.push(value);
+    else if (lower === "content-length" && exchange.status === NO_CONTENT) continue;
+    else if (!names.all.has(lower) && (!hopByHop.has(lower) || (trailers && lower === "trailer"))) {
+      headers.push(name, value);
+    }
+  }
+  addGatewayClientHeaders(list, exchange, { hops: hops.length > 0 ? hops.join(", ") : undefined, style });
+  return exchange.applyResponseEdits(listed === null ? headers : without(headers, listed));
+}
+
+export const VIA = new CachedLineHeaderName("Via");
+
+/** What the proxy tells of itself. */
+export function addGatewayClientHeaders(
+  sink: HeaderSink,
+  exchange: LiveExchange,
+  { hops, style }: { /** The upstream's Via. */ readonly hops: string | undefined; readonly style: HeaderStyle },
+): void {
+  const { names, gateway, latencies } = style;
+  if (gateway !== null) {
+    const own = `${exchange.upstreamVersion} ${gateway}`;
+    sink.add(VIA, hops === undefined ? own : `${hops}, ${own}`);
+  } else if (hops !== undefined) sink.add(VIA, hops);
+  if (latencies) {
+    const { started, forwarded = started, answered = forwarded } = exchange.timings;
+    sink.add(names.upstreamLatency, formatMilliseconds(answered - forwarded));
+    sink.add(names.proxyLatency, formatMilliseconds(forwarded - started));
+  }
+  sink.add(names.requestId, exchange.id);
+}
+
+/** Rounded down, as Kong's are. */
+export const formatMilliseconds = (duration: number): string => String(Math.max(0, Math.floor(duration)));
+
+const text = (value: Buffer | string | undefined): string =>
+  typeof value === "string" ? value : (value?.toString("latin1") ?? "");
+
+const without = (headers: readonly string[], listed: ReadonlySet<string>): readonly string[] => {
+  const kept: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? "";
+    if (!listed.has(name.toLowerCase())) kept.push(name, headers[at + 1] ?? "");
+  }
+  return kept;
+};

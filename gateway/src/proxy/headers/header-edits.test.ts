@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { editGroup, HeaderEditList, overrideHeaderEdit, removeHeaderEdit, setHeaderEdit } from "./header-edits.ts";
+
+test("the last word wins, names keep the case in which they were set, and appended values stand beside the others", () => {
+  const edits = new HeaderEditList();
+  edits.set("X-One", "1");
+  edits.set("x-ONE", "2");
+  edits.append("Set-Cookie", "b");
+  edits.remove("Gone");
+  edits.remove("Back");
+  edits.append("Back", "again");
+  const result = edits.applyTo(["x-one", "0", "Set-Cookie", "a", "GONE", "1", "back", "1", "Kept", "1"]);
+  assert.deepEqual(result, [
+    ...["Set-Cookie", "a", "Kept", "1", "x-ONE", "2"],
+    ...["Set-Cookie", "b", "Back", "again"],
+  ]);
+});
+
+test("a value cannot break its line, and text beyond Latin-1 goes as UTF-8", () => {
+  const edits = new HeaderEditList();
+  edits.set("A", "one\r\nEvil: two\0");
+  edits.set("B", "☃");
+  assert.deepEqual(edits.applyTo([]), ["A", "oneEvil: two", "B", Buffer.from("☃").toString("latin1")]);
+});
+
+test("who insists on a header lets no other spelling of it pass, whoever has edited it before", () => {
+  const edits = new HeaderEditList();
+  edits.set("X_A_B", "plugin");
+  edits.append("x-a-b", "plugin");
+  edits.remove("X-a_B");
+  edits.set("X-Other", "1");
+  edits.apply(overrideHeaderEdit("X-A-B", "ours"));
+  edits.apply(setHeaderEdit("X-Plain", "1"));
+  const sent = ["X-A-B", "x_a_b", "X-A_B", "X-A-C", "X_Plain", "XXA-B"].flatMap((name) => [name, "sent"]);
+  assert.deepEqual(edits.applyTo(sent), [
+    ...["X-A-C", "sent", "X_Plain", "sent", "XXA-B", "sent"],
+    ...["X-Other", "1", "X-A-B", "ours", "X-Plain", "1"],
+  ]);
+});
+
+test("edits that go together are as if each was made, whatever was edited before and is edited after", () => {
+  const group = editGroup([setHeaderEdit("X-Id", "7"), removeHeaderEdit("X-Old")]);
+  const headers = ["x-id", "0", "x-old", "1", "Kept", "1"];
+  const orders: readonly (readonly [string, (edits: HeaderEditList) => void, readonly string[], string])[] = [
+    ["alone", (edits) => edits.applyAll(group), ["Kept", "1", "X-Id", "7"], "X-Id: 7\r\n"],
+    [
+      "before another",
+      (edits) => {
+        edits.applyAll(group);
+        edits.set("x-old", "2");
+      },
+      ["Kept", "1", "X-Id", "7", "x-old", "2"],
+      "X-Id: 7\r\nx-old: 2\r\n",
+    ],
+    [
+      "behind another",
+      (edits) => {
+        edits.set("x-id", "1");
+        edits.applyAll(group);
+      },
+      ["Kept", "1", "X-Id", "7"],
+      "X-Id: 7\r\n",
+    ],
+    [
+      "and one more value",
+      (edits) => {
+        edits.applyAll(group);
+        edits.append("X-Id", "8");
+      },
+      ["Kept", "1", "X-Id", "7", "X-Id", "8"],
+      "X-Id: 7\r\nX-Id: 8\r\n",
+    ],
+    [
+      "twice",
+      (edits) => {
+        edits.applyAll(group);
+        edits.applyAll(editGroup([setHeaderEdit("X-Id", "9")]));
+      },
+      ["Kept", "1", "X-Id", "9"],
+      "X-Id: 9\r\n",
+    ],
+  ];
+  for (const [name, edit, result, lines] of orders) {
+    const edits = new HeaderEditList();
+    edit(edits);
+    assert.deepEqual(edits.applyTo(headers), result, name);
+    assert.equal(edits.lines, lines, name);
+    assert.equal(edits.replaces("x-id"), true, name);
+  }
+  assert.equal(group.lines, "X-Id: 7\r\n");
+});

@@ -1,0 +1,166 @@
+import type { HeaderEdit, HeaderEditGroup, HeaderEdits } from "../exchange/exchange.ts";
+import { HeaderName } from "./header-name.ts";
+import { foldedName } from "./header-names.ts";
+
+/** The edit that gives a header one value, whatever it had. Who makes it once need not make it for every request. */
+export const setHeaderEdit = (name: string | HeaderName, value: string): HeaderEdit =>
+  editOf(headerName(name), [wireValue(value)], true);
+
+/** As `settingHeader`, for what an upstream relies on: no other spelling of the name passes (see `foldedName`). */
+export function overrideHeaderEdit(name: string, value: string): HeaderEdit {
+  const edit = setHeaderEdit(name, value);
+  return { ...edit, foldedName: foldedName(edit.header.lower) };
+}
+
+/** The edit that takes a header away. */
+export const removeHeaderEdit = (name: string): HeaderEdit => editOf(new HeaderName(name), [], true);
+
+const headerName = (name: string | HeaderName): HeaderName => (typeof name === "string" ? new HeaderName(name) : name);
+
+function editOf(header: HeaderName, values: readonly string[], replaces: boolean): HeaderEdit {
+  let lines = "";
+  for (const value of values) lines += `${header.name}: ${value}\r\n`;
+  return { header, values, replaces, foldedName: null, lines };
+}
+
+/** @param edits Of different headers */
+export function editGroup(edits: readonly HeaderEdit[]): HeaderEditGroup {
+  let lines = "";
+  let lengths = 0;
+  for (const edit of edits) {
+    lines += edit.lines;
+    lengths |= lengthBit(edit.header.lower.length);
+  }
+  return { edits, lines, lengths };
+}
+
+const lengthBit = (length: number): number => 1 << (length & 31);
+
+/** Edits of a list of headers. Lists are flat: name, value, name, value. */
+export class HeaderEditList implements HeaderEdits {
+  /** In the order in which their names came; no two are of one name. */
+  #edits: HeaderEdit[] = [];
+  /** Whose edits these are as long as nothing else is edited: most have no others, and so nothing of their own. */
+  #group: HeaderEditGroup | null = null;
+  /** One bit for each length of name that is edited: most others need not be looked up. */
+  #lengths = 0;
+  #insists = false;
+
+  set(name: string | HeaderName, value: string): void {
+    this.apply(setHeaderEdit(name, value));
+  }
+
+  append(name: string, value: string): void {
+    const header = new HeaderName(name);
+    const before = this.#all[this.#indexOf(header.lower)];
+    const values = [...(before?.values ?? []), wireValue(value)];
+    this.apply(editOf(header, values, before?.replaces ?? false));
+  }
+
+  remove(name: string): void {
+    this.apply(removeHeaderEdit(name));
+  }
+
+  apply(edit: HeaderEdit): void {
+    if (this.#group !== null) {
+      this.#edits = [...this.#group.edits];
+      this.#group = null;
+    }
+    if (edit.foldedName !== null) this.#insistOn(edit.foldedName);
+    const { lower } = edit.header;
+    const at = this.#indexOf(lower);
+    if (at >= 0) this.#edits[at] = edit;
+    else this.#edits.push(edit);
+    this.#lengths |= lengthBit(lower.length);
+  }
+
+  applyAll(group: HeaderEditGroup): void {
+    if (this.#group === null && this.#edits.length === 0) {
+      this.#group = group;
+      this.#lengths = group.lengths;
+    } else for (const edit of group.edits) this.apply(edit);
+  }
+
+  get #all(): readonly HeaderEdit[] {
+    return this.#group === null ? this.#edits : this.#group.edits;
+  }
+
+  /** False: no header whose name is so long is edited. */
+  mayReplace(length: number): boolean {
+    return (this.#lengths & lengthBit(length)) !== 0;
+  }
+
+  /** Whether the header (in lower case) goes away, or is written anew. */
+  replaces(lower: string): boolean {
+    const at = this.#indexOf(lower);
+    if (at >= 0 && this.#all[at]?.replaces === true) return true;
+    return this.#insists && this.#edits.some((edit) => edit.foldedName === foldedName(lower));
+  }
+
+  /** What was set, as lines of a head. */
+  get lines(): string {
+    if (this.#group !== null) return this.#group.lines;
+    let all = "";
+    for (const { lines } of this.#edits) all += lines;
+    return all;
+  }
+
+  /** The list with the edits made; edited headers stand at its end. */
+  applyTo(headers: readonly string[]): string[] {
+    const result: string[] = [];
+    for (let at = 0; at < headers.length; at += 2) {
+      const name = headers[at] ?? "";
+      if (!this.replaces(name.toLowerCase())) result.push(name, headers[at + 1] ?? "");
+    }
+    for (const { header, values } of this.#all) {
+      for (const value of values) result.push(header.name, value);
+    }
+    return result;
+  }
+
+  /** Of the lines of trailers those of headers that are not edited: some upstreams take trailers for headers. */
+  passedLines(trailers: string): string {
+    let passed = "";
+    for (const line of trailers.split("\r\n")) {
+      const name = line.slice(0, line.indexOf(":")).toLowerCase();
+      if (line !== "" && !this.replaces(name)) passed += `${line}\r\n`;
+    }
+    return passed;
+  }
+
+  /** What was edited under another spelling is forgotten. */
+  #insistOn(name: string): void {
+    this.#insists = true;
+    for (let at = this.#edits.length - 1; at >= 0; at--) {
+      if (foldedName(this.#edits[at]?.header.lower ?? "") === name) this.#edits.splice(at, 1);
+    }
+  }
+
+  /** -1 when the header (in lower case) is not edited. */
+  #indexOf(lower: string): number {
+    if (!this.mayReplace(lower.length)) return -1;
+    const edits = this.#all;
+    for (let at = 0; at < edits.length; at++) if (edits[at]?.header.lower === lower) return at;
+    return -1;
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a range of all bytes
+const NOT_A_BYTE = /[^\x00-\xff]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/g;
+
+/** One character for one byte, as HTTP libraries take it; text beyond that goes as UTF-8. No line can be broken. */
+function wireValue(value: string): string {
+  if (isPlain(value)) return value;
+  return (NOT_A_BYTE.test(value) ? Buffer.from(value, "utf8").toString("latin1") : value).replace(CONTROLS, "");
+}
+
+/** Whether it is printable ASCII: nearly all values are, and this is found sooner than two expressions are tried. */
+function isPlain(value: string): boolean {
+  for (let at = 0; at < value.length; at++) {
+    const code = value.charCodeAt(at);
+    if (code < 0x20 || code > 0x7e) return false;
+  }
+  return true;
+}

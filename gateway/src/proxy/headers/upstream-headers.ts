@@ -1,0 +1,114 @@
+/** The headers that the upstream gets (kong-contract 2.3, house decision 13). */
+import type { UpstreamTarget } from "../../runtime/runtime.ts";
+import type { LiveExchange } from "../exchange/live-exchange.ts";
+import type { IncomingRequest } from "../exchange/request.ts";
+import { escapePath } from "../exchange/request-target.ts";
+import { VIA } from "./client-headers.ts";
+import { CachedLineHeaderName, HeaderName } from "./header-name.ts";
+import { connectionNames, foldedName, type HeaderStyle, hopByHop } from "./header-names.ts";
+import { HeaderList, type HeaderSink } from "./header-sink.ts";
+
+/** Sent by the proxy in its own words, or not at all. */
+const strippedNames: ReadonlySet<string> = new Set([
+  ...hopByHop,
+  "host",
+  "content-length",
+  "expect",
+  "proxy",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-proto",
+  "x-forwarded-host",
+  "x-forwarded-port",
+  "x-forwarded-path",
+  "x-forwarded-prefix",
+  "x-real-ip",
+  "x-anonymous-consumer",
+]);
+
+/** Flat: name, value, name, value. Host is the first. */
+export function upstreamHeaders(exchange: LiveExchange, style: HeaderStyle): readonly string[] {
+  const { request, body } = exchange;
+  const { rawHeaders } = request.head;
+  const listed = connectionNames(request.header("connection"));
+  const list = new HeaderList();
+  const { headers } = list;
+  headers.push("Host", upstreamHostFor(exchange, null));
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    const lower = name.toLowerCase();
+    const folded = foldedName(lower);
+    if (isStrippedName(folded) || style.names.all.has(folded) || listed?.has(lower)) continue;
+    headers.push(name, rawHeaders[at + 1] ?? "");
+  }
+  if (body !== null && body.length !== null) headers.push("Content-Length", String(body.length));
+  addGatewayUpstreamHeaders(list, exchange, style);
+  if (request.takesTrailers) headers.push("TE", "trailers");
+  return exchange.applyUpstreamEdits(headers);
+}
+
+const FOR = new CachedLineHeaderName("X-Forwarded-For");
+const PROTO = new CachedLineHeaderName("X-Forwarded-Proto");
+const FORWARDED_HOST = new CachedLineHeaderName("X-Forwarded-Host");
+const PORT = new CachedLineHeaderName("X-Forwarded-Port");
+const PATH = new HeaderName("X-Forwarded-Path");
+const PREFIX = new CachedLineHeaderName("X-Forwarded-Prefix");
+const REAL_IP = new CachedLineHeaderName("X-Real-IP");
+
+/** What the proxy tells of itself and of the client, without what is about one connection (TE). */
+export function addGatewayUpstreamHeaders(
+  sink: HeaderSink,
+  exchange: LiveExchange,
+  { names, gateway }: HeaderStyle,
+): void {
+  const { request } = exchange;
+  const before = request.header("x-forwarded-for");
+  const { peerAddress } = request;
+  sink.add(FOR, before === undefined ? peerAddress : `${before}, ${peerAddress}`);
+  sink.add(PROTO, request.scheme);
+  sink.add(FORWARDED_HOST, trustedHeader(request, "x-forwarded-host") ?? nameOf(request.host));
+  sink.add(PORT, trustedHeader(request, "x-forwarded-port") ?? String(request.head.port));
+  sink.add(PATH, trustedHeader(request, "x-forwarded-path") ?? request.target.sentPath);
+  const prefix = trustedHeader(request, "x-forwarded-prefix") ?? strippedPrefix(exchange);
+  if (prefix !== null) sink.add(PREFIX, prefix);
+  sink.add(REAL_IP, request.clientAddress);
+  const hops = request.header("via");
+  if (gateway !== null) {
+    const own = `${request.head.httpVersion} ${gateway}`;
+    sink.add(VIA, hops === undefined ? own : `${hops}, ${own}`);
+  } else if (hops !== undefined) sink.add(VIA, hops);
+  sink.add(names.requestId, exchange.id);
+}
+
+/** Whether a header of the client's (in lower case) stays behind, in whatever spelling an upstream may take for it. */
+export const isStrippedHeader = (lower: string): boolean => isStrippedName(foldedName(lower));
+
+const isStrippedName = (folded: string): boolean =>
+  strippedNames.has(folded) || folded.startsWith("x-consumer-") || folded.startsWith("x-credential-");
+
+const trustedHeader = (request: IncomingRequest, name: string): string | undefined =>
+  request.trusted ? request.header(name) : undefined;
+
+/**
+ * The Host of one try: the client's if the route preserves it, else the target's own or the upstream's.
+ *
+ * @param target null: whichever is tried
+ */
+export function upstreamHostFor({ compiledRoute, request }: LiveExchange, target: UpstreamTarget | null): string {
+  if (compiledRoute.upstream === null || (compiledRoute.route.preserve_host && request.host !== ""))
+    return request.host;
+  return target?.hostHeader ?? compiledRoute.upstream.host;
+}
+
+const nameOf = (host: string): string => {
+  const colon = host.lastIndexOf(":");
+  return colon < 0 || host.indexOf("]", colon) > 0 ? host : host.slice(0, colon);
+};
+
+function strippedPrefix({ compiledRoute, match, request }: LiveExchange): string | null {
+  if (!compiledRoute.route.strip_path || match.matchedPath === 0) return null;
+  const prefix = request.path.slice(0, match.matchedPath);
+  if (prefix === "/") return null;
+  // What a client sent as %0D%0A is a line break here.
+  return request.target.plain ? prefix : escapePath(prefix);
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { IdleTimer } from "./idle-timer.ts";
+
+/** Keeps the event loop from turning. */
+function block(milliseconds: number): void {
+  for (const end = performance.now() + milliseconds; performance.now() < end; );
+}
+
+const turn = (milliseconds = 0) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+test("a watchdog goes off once, and not when it was stopped or started again", async () => {
+  const alarms: number[] = [];
+  const began = performance.now();
+  const watchdog = new IdleTimer(() => alarms.push(performance.now() - began));
+  watchdog.start(10);
+  watchdog.stop();
+  await turn(30);
+  assert.deepEqual(alarms, []);
+  watchdog.start(20);
+  watchdog.start(60);
+  await turn(150);
+  assert.equal(alarms.length, 1);
+  assert.ok((alarms[0] ?? 0) >= 89, `${alarms}`);
+  watchdog.close();
+});
+
+test("a watchdog that is late because the process was busy waits until what came is read, once", async () => {
+  let alarms = 0;
+  const watchdog = new IdleTimer(() => alarms++);
+  // From here to the next immediate the event loop looks once after timers, and then once for what has come.
+  await new Promise(setImmediate);
+  watchdog.start(10);
+  block(600);
+  await new Promise(setImmediate);
+  assert.equal(alarms, 0, "nothing was read since");
+  block(600);
+  await new Promise(setImmediate);
+  assert.equal(alarms, 1, "there was time to read");
+  watchdog.close();
+});

@@ -1,0 +1,265 @@
+/** One exchange's way to the upstream: tries targets until one answers, sends the request, passes the response on. */
+import type { Socket } from "node:net";
+import type { TargetAttempts } from "../../balance/target-attempts.ts";
+import type { UpstreamTarget } from "../../runtime/runtime.ts";
+import type { LiveExchange } from "../exchange/live-exchange.ts";
+import type { ForwardPlan } from "../pipeline.ts";
+import type { GatewayErrorName } from "../response/gateway-errors.ts";
+import { failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry } from "../upstream/failure.ts";
+import { readTimeout, writeTimeout } from "../upstream/upstream-errors.ts";
+import type { BodySink, ClientBody } from "./client-body.ts";
+import type { FieldSection } from "./parse/fields.ts";
+import type { ResponseHead } from "./parse/response-head.ts";
+import type { Slab } from "./slab.ts";
+import type { ResponseListener, UpstreamConnection } from "./upstream-connection.ts";
+import type { UpstreamHeads } from "./upstream-head.ts";
+import type { ConnectionWaiter, UpstreamPool } from "./upstream-pool.ts";
+
+/** Who gets the response. Heads, fields and pieces of text hold only during the call. */
+export interface UpstreamCallListener {
+  interim(head: ResponseHead): void;
+  head(head: ResponseHead): void;
+  /**
+   * Bytes of the body, from `start` to `end`.
+   *
+   * @param slab Where they lie; they hold during the call and as long as the slab is held. Null: they last.
+   */
+  data(bytes: Buffer, start: number, end: number, slab: Slab | null): void;
+  end(trailers: FieldSection | null): void;
+  /** Everything that came at once has been told. False: no more until `resume` is called. */
+  flush(): boolean;
+  upgraded(head: ResponseHead, socket: Socket, first: Buffer): void;
+  /** No response will come. */
+  failed(fault: GatewayErrorName, error: Error | null): void;
+  /** The response broke off after its head. */
+  broken(error: Error): void;
+}
+
+/** What a call asks of the client's head. */
+export interface UpstreamCallHead {
+  readonly body: ClientBody | null;
+}
+
+export interface UpstreamCallOptions<Head extends UpstreamCallHead> {
+  readonly exchange: LiveExchange;
+  readonly head: Head;
+  readonly forward: ForwardPlan;
+  /** What the client asks to upgrade to; null: nothing. */
+  readonly protocol: string | null;
+  readonly pool: UpstreamPool;
+  readonly heads: UpstreamHeads<Head>;
+  readonly listener: UpstreamCallListener;
+}
+
+const WAITING = 0;
+const ANSWERED = 1;
+const OVER = 2;
+
+/** @typeParam Head the client's head as `heads` takes it */
+export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseListener, BodySink, ConnectionWaiter {
+  readonly #options: UpstreamCallOptions<Head>;
+  readonly #body: ClientBody | null;
+  readonly #attempts: TargetAttempts<UpstreamTarget>;
+  #connection: UpstreamConnection | null = null;
+  #target: UpstreamTarget | null = null;
+  #giveUp: (() => void) | null = null;
+  #triesLeft: number;
+  #state = WAITING;
+  /** Whether the client still sends. */
+  #sending = false;
+  #paused = false;
+  /** An idle connection broke when it was taken: others may be as old. */
+  #wantsFresh = false;
+
+  constructor(options: UpstreamCallOptions<Head>) {
+    this.#options = options;
+    this.#body = options.head.body;
+    const { upstream } = options.forward;
+    this.#attempts = upstream.attempts(options.exchange);
+    this.#triesLeft = upstream.service.retries;
+  }
+
+  start(): void {
+    const { exchange, forward, pool, protocol } = this.#options;
+    const target = this.#attempts.next();
+    exchange.beginTry(target, forward);
+    this.#connection = null;
+    this.#target = target;
+    if (target === null) {
+      this.#end();
+      this.#options.listener.failed("noPeer", null);
+      return;
+    }
+    // A tunnel takes its connection away.
+    const kept = protocol !== null || this.#wantsFresh ? null : pool.take(target);
+    if (kept !== null) this.connected(kept, exchange.timings.forwarded);
+    else this.#giveUp = pool.connect(target, this, protocol !== null);
+  }
+
+  /** @param now By `performance.now()` */
+  connected(connection: UpstreamConnection, now?: number): void {
+    this.#giveUp = null;
+    const { exchange, head, forward, protocol, heads } = this.#options;
+    this.#connection = connection;
+    // Not the connection's: what a target is called in the Host header is no matter of its connections.
+    const target = this.#target ?? connection.target;
+    const text = heads(exchange, { forward, head, target, protocol });
+    connection.begin(text, { method: forward.method, protocol, listener: this });
+    const body = this.#body;
+    this.#sending = body !== null && body.whole === null;
+    if (body?.whole) connection.write(body.whole, null);
+    if (!this.#sending) connection.sent();
+    this.#touch(now);
+    // The head leaves with what has come of the body.
+    if (this.#sending) body?.forwardTo(this);
+    connection.flush();
+  }
+
+  connectFailed(error: Error): void {
+    this.#giveUp = null;
+    this.failed(error);
+  }
+
+  /** The client takes more again. */
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#touch();
+    this.#connection?.resume();
+  }
+
+  /** The client is gone: the upstream's connection is closed with it. */
+  abort(): void {
+    if (this.#state === OVER) return;
+    this.#end();
+    this.#giveUp?.();
+    this.#connection?.destroy();
+  }
+
+  take(piece: Buffer, slab: Slab | null): void {
+    const connection = this.#connection;
+    if (connection === null) return;
+    if (this.#body?.length === null) {
+      connection.writeText(`${piece.length.toString(16)}\r\n`);
+      connection.write(piece, slab);
+      connection.writeText("\r\n");
+    } else connection.write(piece, slab);
+  }
+
+  send(): boolean {
+    const connection = this.#connection;
+    if (connection === null || connection.flush()) return true;
+    connection.stall.start(this.#options.forward.upstream.service.write_timeout);
+    return false;
+  }
+
+  finish(trailers: string): void {
+    const connection = this.#connection;
+    this.#sending = false;
+    if (connection === null) return;
+    if (this.#body?.length === null) {
+      connection.writeText(`0\r\n${this.#options.exchange.forwardedTrailers(trailers)}\r\n`);
+    }
+    connection.sent();
+    connection.flush();
+    this.#touch();
+  }
+
+  drained(): void {
+    this.#connection?.stall.stop();
+    if (this.#sending) this.#body?.drained();
+  }
+
+  /** Puts nothing off: an upstream could say so for ever. */
+  interim(head: ResponseHead): void {
+    this.#options.listener.interim(head);
+  }
+
+  head(head: ResponseHead): void {
+    this.#state = ANSWERED;
+    this.#attempts.answered(head.status, this.#target);
+    this.#options.listener.head(head);
+  }
+
+  data(bytes: Buffer, start: number, end: number, slab: Slab | null): void {
+    this.#options.listener.data(bytes, start, end, slab);
+  }
+
+  flush(): boolean {
+    if (this.#state === ANSWERED) this.#touch();
+    this.#paused = !this.#options.listener.flush();
+    return !this.#paused;
+  }
+
+  end(trailers: FieldSection | null): void {
+    this.#end();
+    this.#options.listener.end(trailers);
+  }
+
+  upgraded(head: ResponseHead, socket: Socket, first: Buffer): void {
+    this.#attempts.answered(head.status, this.#target);
+    this.#state = OVER;
+    this.#options.listener.upgraded(head, socket, first);
+  }
+
+  /** A tunnel has ended; until then it counts for its target. */
+  done(): void {
+    this.#attempts.done();
+  }
+
+  failed(error: Error): void {
+    if (this.#state === OVER) return;
+    const isAnswered = this.#state === ANSWERED;
+    if (!isAnswered && this.#retries(error)) return;
+    this.#end();
+    const { listener } = this.#options;
+    if (isAnswered) listener.broken(error);
+    else listener.failed(gatewayErrorFor(error), error);
+  }
+
+  #retries(error: Error): boolean {
+    const { exchange, forward } = this.#options;
+    exchange.observer?.failed?.(exchange, error);
+    const connected = this.#connection !== null;
+    const fresh = this.#connection?.isFresh ?? true;
+    const sign = failureSignalOf({ error, connected, fresh });
+    if (sign !== null) this.#attempts.failed(sign);
+    if (isUnreachable({ error, connected })) this.#attempts.unreachable(this.#target);
+    const bodyBegun = this.#body?.begun ?? false;
+    const { hasOtherTarget } = this.#attempts;
+    if (this.#triesLeft <= 0) return false;
+    if (!mayRetry({ error, connected, method: forward.method, bodyBegun, hasOtherTarget })) return false;
+    this.#triesLeft--;
+    this.#body?.hold();
+    this.#wantsFresh = connected && !fresh;
+    setImmediate(() => {
+      if (this.#state === WAITING) this.start();
+    });
+    return true;
+  }
+
+  /** While the client has not sent all, or takes nothing, the upstream owes nothing. */
+  silent(): void {
+    if ((this.#state === WAITING && this.#sending) || this.#paused) this.#touch();
+    else this.#fail(readTimeout());
+  }
+
+  stalled(): void {
+    this.#fail(writeTimeout());
+  }
+
+  /** Something has come, or gone: as long again. */
+  #touch(now?: number): void {
+    this.#connection?.silence.start(this.#options.forward.upstream.service.read_timeout, now);
+  }
+
+  #fail(error: Error): void {
+    this.#connection?.destroy();
+    this.failed(error);
+  }
+
+  #end(): void {
+    this.#state = OVER;
+    this.#attempts.done();
+  }
+}

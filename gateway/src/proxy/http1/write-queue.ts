@@ -1,0 +1,90 @@
+/** What a turn has to say to a socket: heads and small bodies leave in one write, large pieces as they are. */
+import type { Socket } from "node:net";
+import { type Slab, sharedSlab, takeSlab, WORTHWHILE } from "./slab.ts";
+
+/** Bytes that Node writes as text without another allocation (its stack buffer). */
+const JOINED = 16_384;
+/** Bytes that wait for the socket at the most before its other side is read no further. */
+const FULL = 262_144;
+
+export class WriteQueue {
+  readonly #socket: Socket;
+  /** One character for one byte. */
+  #text = "";
+  /** Goes before the text. */
+  #piece: Buffer | null = null;
+  #slab: Slab | null = null;
+  #corked = false;
+  /** Bytes so far. */
+  written = 0;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  text(text: string): void {
+    if (this.#piece !== null) this.#cork();
+    this.#text += text;
+    this.written += text.length;
+  }
+
+  /**
+   * The bytes from `start` to `end`, which need no buffer of their own when they leave with the text.
+   *
+   * @param slab Where they lie; null: they do not change any more.
+   */
+  range(bytes: Buffer, start: number, end: number, slab: Slab | null): void {
+    const size = end - start;
+    this.written += size;
+    if (this.#piece === null && this.#text.length + size <= JOINED) this.#text += bytes.toString("latin1", start, end);
+    else this.#add(bytes.subarray(start, end), slab);
+  }
+
+  /** The whole piece. */
+  bytes(piece: Buffer, slab: Slab | null): void {
+    this.range(piece, 0, piece.length, slab);
+  }
+
+  #add(piece: Buffer, slab: Slab | null): void {
+    if (this.#piece !== null || this.#text !== "") this.#cork();
+    if (slab === sharedSlab && piece.length < WORTHWHILE) {
+      this.#slab = null;
+      this.#piece = Buffer.from(piece);
+    } else if (slab === sharedSlab) {
+      this.#slab = takeSlab();
+      this.#piece = this.#slab.bytes.subarray(0, piece.copy(this.#slab.bytes));
+    } else {
+      slab?.hold();
+      this.#slab = slab;
+      this.#piece = piece;
+    }
+  }
+
+  /** Nothing stays behind. False: the other side takes less than it is sent; "drain" tells when to go on. */
+  flush(): boolean {
+    this.#write();
+    if (this.#corked) this.#socket.uncork();
+    this.#corked = false;
+    return this.#socket.writableLength < FULL;
+  }
+
+  /** What is there leaves with what follows. */
+  #cork(): void {
+    if (!this.#corked) this.#socket.cork();
+    this.#corked = true;
+    this.#write();
+  }
+
+  #write(): void {
+    const piece = this.#piece;
+    if (piece !== null) {
+      if (this.#slab === null) this.#socket.write(piece);
+      else this.#socket.write(piece, this.#slab.release);
+      this.#piece = null;
+      this.#slab = null;
+    }
+    if (this.#text === "") return;
+    this.#socket.write(this.#text, "latin1");
+    this.#text = "";
+  }
+}

@@ -1,0 +1,146 @@
+/** The access log of requests of HTTP/2 and of gRPC. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { signal } from "../../../../../test/conformance/engine/client.ts";
+import {
+  ask,
+  bodyOf,
+  dialHttp2,
+  dialHttp2Tls,
+  grpcHeaders,
+  message,
+  startHttp2Upstream,
+} from "../../../../../test/conformance/engine/http2-client.ts";
+import { portOf, startUpstream } from "../../../../../test/conformance/engine/rig.ts";
+import { makeAuthority } from "../../../../../tools/programs/certificates.ts";
+import { startObservedNode } from "../testing-observed-node.ts";
+
+const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+
+/** A node in front of an upstream of HTTP/1.1, which holds /held back, and one of gRPC. */
+async function startNode(context: TestContext, settings: Readonly<Record<string, string>> = {}) {
+  const [held, gone] = [signal(), signal()];
+  const upstream = await startUpstream(context, (incoming, response) => {
+    if (incoming.url?.startsWith("/held")) {
+      incoming.once("close", gone.fire);
+      held.fire();
+      return;
+    }
+    incoming.resume().once("end", () => response.end("hello"));
+  });
+  const greeter = await startHttp2Upstream(context, async (stream) => {
+    const content = await bodyOf(stream);
+    stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+    stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": content.length > 8 ? "13" : "0" }));
+    stream.end(content);
+  });
+  const pair = await (await makeAuthority()).issue({ name: "a.example", sans: ["a.example"], usage: "server" });
+  const say = { name: "say", protocols: ["grpc", "grpcs"], paths: ["/hello.Greeter/"], strip_path: false };
+  const document = {
+    services: [
+      {
+        name: "up",
+        url: `http://127.0.0.1:${portOf(upstream)}`,
+        routes: [{ name: "open", paths: ["/open"] }],
+      },
+      { name: "greeter", url: `grpc://127.0.0.1:${greeter}`, routes: [say] },
+    ],
+    certificates: [{ cert: pair.certificate, key: pair.key, snis: [{ name: "a.example" }] }],
+  };
+  const node = await startObservedNode(context, {
+    document,
+    settings: {
+      SLUICE_PROXY_ACCESS_LOG: "FOLDER/access.log",
+      SLUICE_PROXY_HTTP2: "on",
+      SLUICE_PROXY_TLS_LISTEN: "127.0.0.1:0",
+      ...settings,
+    },
+  });
+  /** Ends the node and reads what it has written. */
+  async function lines(): Promise<Record<string, unknown>[]> {
+    await node.close();
+    const text = readFileSync(join(node.folder, "access.log"), "utf8");
+    return text
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  }
+  const { proxy, proxyTls } = node.gateway;
+  return { port: proxy.port, tls: proxyTls?.port ?? 0, greeter, lines, held, gone };
+}
+
+test("tells of each stream of HTTP/2 in a line of its own, with the version of TLS", async (context) => {
+  const { tls, lines } = await startNode(context);
+  const session = dialHttp2Tls(context, tls);
+  const headers = { ":method": "POST", ":path": "/open/things?a=b", "user-agent": "test/2", traceparent: parent };
+  await Promise.all([ask(session, { headers, body: "some" }), ask(session, { headers, body: "some" })]);
+  const [one, other, ...others] = await lines();
+  assert.ok(one && other && others.length === 0 && one.request_id !== other.request_id);
+  const { time, request_id: id, bytes_in: read, bytes_out: written, latencies, target, ...line } = one;
+  assert.ok(Math.abs(Date.parse(String(time)) - Date.now()) < 60_000);
+  assert.match(String(id), /^[\da-f]{32}$/);
+  assert.match(String(target), /^127\.0\.0\.1:\d+$/);
+  assert.ok(Number(read) >= 4 && Number(written) >= 5, `${read} ${written}`);
+  const { request, gateway, upstream } = latencies as Record<string, number>;
+  assert.ok(Number(request) >= Number(gateway) + Number(upstream), JSON.stringify(latencies));
+  assert.deepEqual(line, {
+    log: "access",
+    client: "127.0.0.1",
+    method: "POST",
+    path: "/open/things",
+    status: 200,
+    source: "service",
+    route: "open",
+    service: "up",
+    tries: 1,
+    user_agent: "test/2",
+    tls: "TLSv1.3",
+    trace_id: "0af7651916cd43dd8448eb211c80319c",
+  });
+});
+
+test("tells of a call of gRPC, of one that no route matches, and how one ended", async (context) => {
+  const { port, lines, greeter } = await startNode(context);
+  const session = dialHttp2(context, port);
+  const called = await ask(session, { headers: grpcHeaders, body: message("hi") });
+  assert.equal(called.trailers?.["grpc-status"], "0");
+  await ask(session, { headers: { ...grpcHeaders, ":path": "/other.Service/One" }, body: message("hi") });
+  const failed = await ask(session, { headers: grpcHeaders, body: message("a long one") });
+  assert.equal(failed.trailers?.["grpc-status"], "13");
+  const told = (await lines()).map(({ method, path, status, grpc_status, source, route, service, target, tls }) =>
+    [method, path, status, grpc_status, source, route, service, target, tls].join(" ").trim(),
+  );
+  assert.deepEqual(told, [
+    `POST /hello.Greeter/Say 200 0 service say greeter 127.0.0.1:${greeter}`,
+    "POST /other.Service/One 404  gateway",
+    `POST /hello.Greeter/Say 200 13 service say greeter 127.0.0.1:${greeter}`,
+  ]);
+});
+
+test("tells of a stream that its client has reset, and of one whose head is faulty", async (context) => {
+  const { port, lines, held, gone } = await startNode(context);
+  const session = dialHttp2(context, port);
+  const stream = session.request({ ":path": "/open/held" });
+  await held.seen;
+  stream.on("error", () => {}).close(8);
+  await gone.seen;
+  const faulty = await ask(session, { headers: { ":path": "/open", ":authority": "a", host: "b" } });
+  assert.equal(faulty.status, 400);
+  assert.deepEqual(
+    (await lines()).map(({ client, method, path, status, source }) => [client, method, path, status, source].join(" ")),
+    ["127.0.0.1 GET /open/held 499 gateway", "127.0.0.1   400 gateway"],
+  );
+});
+
+test("several workers write lines of several connections of HTTP/2 into one file", async (context) => {
+  const { port, lines } = await startNode(context, { SLUICE_WORKERS: "2" });
+  const paths = Array.from({ length: 12 }, (_, client) => [1, 2, 3, 4, 5].map((at) => `/open/${client}/${at}`));
+  const asked = paths.flatMap((some) => {
+    const session = dialHttp2(context, port);
+    return some.map((path) => ask(session, { headers: { ":path": path } }));
+  });
+  await Promise.all(asked);
+  assert.deepEqual((await lines()).map(({ path }) => path).toSorted(), paths.flat().toSorted());
+});

@@ -1,0 +1,102 @@
+/** What the access log tells of a request. No header and no body stands in it, and of a query no key. */
+import type { LiveExchange } from "../../exchange/live-exchange.ts";
+import type { RejectedRequest } from "../observer.ts";
+import { traceIdOf } from "../tracing/trace-parent.ts";
+
+/** Milliseconds, to the microsecond. */
+export interface Latencies {
+  /** From the request's arrival to the response's end. Kong's `request`. */
+  readonly request: number;
+  /** What the gateway added before the request left for the upstream, or before its own answer. Kong's `kong`. */
+  readonly gateway?: number;
+  /** From there to the head of the upstream's response. Kong's `proxy`. */
+  readonly upstream?: number;
+}
+
+export interface AccessRecord {
+  readonly request_id: string;
+  /** The client's address, after trusted proxies; absent when it is not known. */
+  readonly client?: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly status: number;
+  /** How a call of gRPC ended, as its response says. */
+  readonly grpc_status?: number;
+  /** Who made the response. */
+  readonly source: "service" | "gateway";
+  /** Absent for a request that was refused before it had a route. */
+  readonly bytes_in?: number;
+  readonly bytes_out?: number;
+  readonly latencies: Latencies;
+  readonly route?: string;
+  readonly service?: string;
+  readonly consumer?: string;
+  /** `host:port` of the last try. */
+  readonly target?: string;
+  readonly tries?: number;
+  readonly user_agent?: string;
+  readonly tls?: string;
+  readonly trace_id?: string;
+}
+
+/** The path and, where it is wanted, the query, as they are told. */
+export type TellPath = (request: { readonly path: string; readonly query: string }) => string;
+
+/** A line must fit into one write to a pipe (4096 bytes), or lines of several threads could mix. */
+const LONGEST_PATH = 1024;
+const LONGEST_AGENT = 256;
+
+export function exchangeRecord(exchange: LiveExchange, tellPath: TellPath): AccessRecord {
+  const { request, route, service, consumer, target, timings } = exchange;
+  const { started, forwarded, answered, ended = started } = timings;
+  return {
+    request_id: exchange.id,
+    client: request.clientAddress,
+    method: request.method,
+    path: cut(tellPath(request), LONGEST_PATH),
+    status: exchange.status,
+    grpc_status: exchange.grpcStatus ?? undefined,
+    source: exchange.source,
+    bytes_in: exchange.bytesIn,
+    bytes_out: exchange.bytesOut,
+    latencies: {
+      request: rounded(ended - started),
+      gateway: rounded((forwarded ?? ended) - started),
+      ...(forwarded !== undefined && answered !== undefined && { upstream: rounded(answered - forwarded) }),
+    },
+    route: route.name ?? route.id,
+    service: service === null ? undefined : (service.name ?? service.host),
+    consumer: consumer === null ? undefined : (consumer.username ?? consumer.custom_id ?? consumer.id),
+    target:
+      target === null ? undefined : `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`,
+    tries: exchange.tries,
+    user_agent: agentOf(request),
+    tls: request.head.tlsVersion ?? undefined,
+    trace_id: exchange.traceId ?? traceIdOf(request.header("traceparent")),
+  };
+}
+
+/** Nobody knows which route's keys could stand in the query of a request without one: none is told. */
+export function refusalRecord({ id, status, request, peerAddress, duration }: RejectedRequest): AccessRecord {
+  return {
+    request_id: id,
+    client: request?.clientAddress ?? (peerAddress || undefined),
+    method: request?.method,
+    path: request === null ? undefined : cut(request.path, LONGEST_PATH),
+    status,
+    source: "gateway",
+    latencies: { request: rounded(duration) },
+    user_agent: request === null ? undefined : agentOf(request),
+    tls: request?.head.tlsVersion ?? undefined,
+    trace_id: request === null ? undefined : traceIdOf(request.header("traceparent")),
+  };
+}
+
+function agentOf(request: { header(name: string): string | undefined }): string | undefined {
+  const agent = request.header("user-agent");
+  return agent === undefined ? undefined : cut(agent, LONGEST_AGENT);
+}
+
+const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length)}…` : text);
+
+const rounded = (milliseconds: number): number => Math.max(0, Math.round(milliseconds * 1000) / 1000);

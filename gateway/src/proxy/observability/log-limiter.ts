@@ -1,0 +1,39 @@
+/** How many lines of the log requests can cause: what every request would repeat is logged once in a while. */
+
+/** Milliseconds in which a subject is logged once. */
+const PERIOD = 10_000;
+/** Subjects that are logged in that time. */
+const MOST_SUBJECTS = 50;
+
+export class LogLimiter {
+  readonly #now: () => number;
+  readonly #logged = new Set<string>();
+  #end = 0;
+  #unlogged = 0;
+
+  /** @param now A monotonic clock in milliseconds */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /**
+   * Whether a line about the subject may be logged now.
+   *
+   * @returns How many lines were left out since the last one that was allowed; null: this one is left out too
+   */
+  allow(subject: string): number | null {
+    const now = this.#now();
+    if (now >= this.#end) {
+      this.#end = now + PERIOD;
+      this.#logged.clear();
+    }
+    if (this.#logged.has(subject) || this.#logged.size >= MOST_SUBJECTS) {
+      this.#unlogged++;
+      return null;
+    }
+    this.#logged.add(subject);
+    const unlogged = this.#unlogged;
+    this.#unlogged = 0;
+    return unlogged;
+  }
+}

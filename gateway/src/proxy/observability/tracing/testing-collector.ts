@@ -1,0 +1,69 @@
+/** A collector of OTLP over HTTP with JSON. */
+import type { TestContext } from "node:test";
+import { portOf, startUpstream } from "../../../../../test/conformance/engine/rig.ts";
+
+export interface Collected {
+  readonly name: string;
+  /** 2: server, 3: client. */
+  readonly kind: number;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string;
+  readonly failed: boolean;
+  readonly attributes: Readonly<Record<string, string | number>>;
+}
+
+interface OtlpValue {
+  readonly stringValue?: string;
+  readonly intValue?: number | string;
+}
+
+interface OtlpSpan extends Omit<Collected, "attributes" | "failed" | "parentSpanId"> {
+  readonly parentSpanId?: string;
+  readonly status?: { readonly code?: number };
+  readonly attributes: readonly { readonly key: string; readonly value: OtlpValue }[];
+}
+
+interface OtlpRequest {
+  readonly resourceSpans: readonly {
+    readonly resource: Pick<OtlpSpan, "attributes">;
+    readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[];
+  }[];
+}
+
+export interface Collector {
+  readonly url: string;
+  readonly spans: readonly Collected[];
+  /** All that was posted. */
+  readonly text: () => string;
+  readonly resource: () => Readonly<Record<string, string | number>>;
+}
+
+const ERROR = 2;
+
+export async function startCollector(context: TestContext): Promise<Collector> {
+  const spans: Collected[] = [];
+  let text = "";
+  let resource = {};
+  const server = await startUpstream(context, async (incoming, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    const body = Buffer.concat(chunks).toString();
+    text += `${incoming.method} ${incoming.url} ${body}\n`;
+    for (const { resource: about, scopeSpans } of (JSON.parse(body) as OtlpRequest).resourceSpans) {
+      resource = plain(about.attributes);
+      spans.push(...scopeSpans.flatMap((scope) => scope.spans.map(collected)));
+    }
+    response.setHeader("content-type", "application/json").end("{}");
+  });
+  return { url: `http://127.0.0.1:${portOf(server)}`, spans, text: () => text, resource: () => resource };
+}
+
+const collected = ({ name, kind, traceId, spanId, parentSpanId = "", status, attributes }: OtlpSpan): Collected => ({
+  ...{ name, kind, traceId, spanId, parentSpanId },
+  failed: status?.code === ERROR,
+  attributes: plain(attributes),
+});
+
+const plain = (attributes: OtlpSpan["attributes"]) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue)] as const));

@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { closedPort, portOf, startUpstream } from "../../../../../test/conformance/engine/rig.ts";
+import { SettingsError } from "../../../settings/error.ts";
+import { startObservedNode } from "../testing-observed-node.ts";
+import { startCollector } from "./testing-collector.ts";
+
+const traceId = "0af7651916cd43dd8448eb211c80319c";
+const spanId = "b7ad6b7169203331";
+const SERVER = 2;
+const CLIENT = 3;
+
+/** A node in front of an upstream that tells the headers that it got. */
+async function startNode(context: TestContext, settings: Readonly<Record<string, string>> = {}) {
+  const collector = await startCollector(context);
+  const upstream = await startUpstream(context, ({ headers, url }, response) => {
+    response.statusCode = url?.startsWith("/missing") ? 404 : 200;
+    response.end(JSON.stringify(headers));
+  });
+  const [port, closed] = [portOf(upstream), await closedPort(context)];
+  const routes = [
+    { name: "open", paths: ["/open"] },
+    { name: "guarded", paths: ["/guarded"], plugins: [{ name: "key-auth" }] },
+  ];
+  const targets = [
+    { target: `127.0.0.1:${closed}`, weight: 1000 },
+    { target: `127.0.0.1:${port}`, weight: 1 },
+  ];
+  const document = {
+    services: [
+      { name: "up", url: `http://127.0.0.1:${port}`, routes },
+      { name: "down", url: `http://127.0.0.1:${closed}`, retries: 0, routes: [{ name: "down", paths: ["/down"] }] },
+      { name: "several", url: "http://pool", routes: [{ name: "several", paths: ["/several"] }] },
+    ],
+    upstreams: [{ name: "pool", targets }],
+  };
+  const on = { SLUICE_TRACING: "otlp", OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/` };
+  const { send, close } = await startObservedNode(context, { document, settings: { ...on, ...settings } });
+  /** What the upstream got, and the spans that were told when the node had ended. */
+  async function trace(path: string, headers: Readonly<Record<string, string>> = {}) {
+    const { status, body } = await send({ path, headers });
+    await close();
+    const server = collector.spans.filter(({ kind }) => kind === SERVER);
+    const client = collector.spans.filter(({ kind }) => kind === CLIENT);
+    assert.equal(server.length + client.length, collector.spans.length);
+    const got: Readonly<Record<string, string>> = status === 200 ? JSON.parse(body) : {};
+    return { status, got, server, client };
+  }
+  return { collector, port, closed, trace };
+}
+
+for (const engine of ["http1", "reply-from"]) {
+  const settings = { SLUICE_ENGINE: engine };
+
+  test(`${engine}: begins a trace, with a span for the request and one for the try`, async (context) => {
+    const { collector, port, trace } = await startNode(context, settings);
+    const { got, server, client } = await trace("/open/a?b=secret", { "User-Agent": "test/1", Tracestate: "a=b" });
+    const [[request], [call]] = [server, client];
+    assert.ok(request && call && server.length === 1 && client.length === 1);
+    assert.equal(got.traceparent, `00-${request.traceId}-${call.spanId}-01`);
+    assert.equal(got.tracestate, undefined);
+    assert.deepEqual([request.name, request.parentSpanId, request.failed], ["GET open", "", false]);
+    assert.deepEqual([call.name, call.parentSpanId, call.traceId], ["GET", request.spanId, request.traceId]);
+    const { "sluice.request_id": id, "server.port": listening, ...attributes } = request.attributes;
+    assert.match(String(id), /^[\da-f]{32}$/);
+    assert.ok(Number(listening) > 0);
+    assert.deepEqual(attributes, {
+      "http.request.method": "GET",
+      "url.scheme": "http",
+      "url.path": "/open/a",
+      "server.address": "127.0.0.1",
+      "client.address": "127.0.0.1",
+      "network.peer.address": "127.0.0.1",
+      "network.protocol.version": "1.1",
+      "user_agent.original": "test/1",
+      "sluice.route": "open",
+      "sluice.service": "up",
+      "http.response.status_code": 200,
+    });
+    assert.deepEqual(call.attributes, {
+      "http.request.method": "GET",
+      "server.address": "127.0.0.1",
+      "server.port": port,
+      "url.full": `http://127.0.0.1:${port}/a`,
+      "http.response.status_code": 200,
+    });
+    assert.ok(!collector.text().includes("secret"));
+    assert.match(collector.text(), /^POST \/v1\/traces /);
+    assert.equal(collector.resource()["service.name"], "sluice");
+  });
+
+  test(`${engine}: goes on with the trace of a client that is sampled`, async (context) => {
+    const { trace } = await startNode(context, { ...settings, SLUICE_TRACING_SAMPLING: "0" });
+    const { got, server, client } = await trace("/open", {
+      Traceparent: `00-${traceId}-${spanId}-01`,
+      Tracestate: "a=b",
+    });
+    assert.equal(got.traceparent, `00-${traceId}-${client[0]?.spanId}-01`);
+    assert.equal(got.tracestate, "a=b");
+    assert.deepEqual([server[0]?.traceId, server[0]?.parentSpanId], [traceId, spanId]);
+  });
+
+  test(`${engine}: passes on what is not sampled as it came`, async (context) => {
+    const { trace } = await startNode(context, settings);
+    const parent = `00-${traceId}-${spanId}-00`;
+    const { got, server, client } = await trace("/open", { Traceparent: parent, Tracestate: "a=b" });
+    assert.deepEqual([got.traceparent, got.tracestate, server.length, client.length], [parent, "a=b", 0, 0]);
+  });
+
+  test(`${engine}: replaces what is no trace, and its state with it`, async (context) => {
+    const { trace } = await startNode(context, { ...settings, SLUICE_TRACING_SAMPLING: "0" });
+    const { got, server } = await trace("/open", { Traceparent: `00-${traceId}-bad-01`, Tracestate: "a=b" });
+    assert.match(String(got.traceparent), /^00-[\da-f]{32}-[\da-f]{16}-00$/);
+    assert.ok(!got.traceparent?.includes(traceId));
+    assert.deepEqual([got.tracestate, server.length], [undefined, 0]);
+  });
+
+  test(`${engine}: has a span for each try`, async (context) => {
+    const { port, closed, trace } = await startNode(context, settings);
+    const { got, client } = await trace("/several");
+    const tries = client.map(({ attributes: seen, failed }) => [
+      ...[seen["server.port"], seen["error.type"], seen["http.request.resend_count"], failed],
+    ]);
+    const last = client.at(-1);
+    assert.equal(got.traceparent, `00-${last?.traceId}-${last?.spanId}-01`);
+    assert.deepEqual(tries, [
+      [closed, "ECONNREFUSED", undefined, true],
+      [port, undefined, 1, false],
+    ]);
+  });
+
+  test(`${engine}: tells failures: the upstream's, and the gateway's own answers`, async (context) => {
+    const { trace } = await startNode(context, settings);
+    const { status, server, client } = await trace("/down");
+    assert.ok(status >= 502);
+    assert.deepEqual(
+      [server[0]?.failed, server[0]?.attributes["error.type"], client[0]?.attributes["error.type"], client.length],
+      [true, String(status), "ECONNREFUSED", 1],
+    );
+  });
+
+  test(`${engine}: a status of 4xx is the client's failure, not the server's`, async (context) => {
+    const { trace } = await startNode(context, settings);
+    const { server, client } = await trace("/open/missing");
+    assert.deepEqual([server[0]?.failed, client[0]?.failed, client[0]?.attributes["error.type"]], [false, true, "404"]);
+  });
+
+  test(`${engine}: an answer of the gateway's own has no try`, async (context) => {
+    const { collector, trace } = await startNode(context, settings);
+    const { server, client } = await trace("/guarded?apikey=my-key");
+    assert.deepEqual([server[0]?.attributes["http.response.status_code"], client.length], [401, 0]);
+    assert.ok(!collector.text().includes("my-key"));
+  });
+
+  test(`${engine}: leaves every header alone when it is off`, async (context) => {
+    const { collector, trace } = await startNode(context, { ...settings, SLUICE_TRACING: "off" });
+    const { got } = await trace("/open", { Traceparent: "anything", Tracestate: "a=b" });
+    assert.deepEqual([got.traceparent, got.tracestate, collector.text()], ["anything", "a=b", ""]);
+  });
+}
+
+test("several workers tell their spans", async (context) => {
+  const { trace } = await startNode(context, { SLUICE_WORKERS: "2" });
+  const { server, client } = await trace("/open");
+  assert.deepEqual([server.length, client.length], [1, 1]);
+});
+
+for (const [fault, endpoint, message] of [
+  ["nobody has said where to", "", /^SLUICE_TRACING=otlp needs OTEL_EXPORTER_OTLP_ENDPOINT/],
+  ["the place is none", "collector:4318", /must be http or https URLs$/],
+] as const) {
+  test(`does not start when ${fault}`, async (context) => {
+    await assert.rejects(startNode(context, { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }), (error: Error) => {
+      assert.ok(error instanceof SettingsError);
+      assert.match(error.message, message);
+      return true;
+    });
+  });
+}

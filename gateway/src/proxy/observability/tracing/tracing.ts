@@ -1,0 +1,162 @@
+/**
+ * Tracing: a server span for each sampled request and a client span for each try at an upstream, told to the upstream by
+ * `traceparent`. Loaded only where it is switched on, and OpenTelemetry's SDK with it.
+ */
+import {
+  type Context,
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
+import { AlwaysOnSampler, BatchSpanProcessor, RandomIdGenerator, TracerProvider } from "@opentelemetry/sdk-trace";
+import { isServerFault } from "../../exchange/grpc.ts";
+import type { LiveExchange } from "../../exchange/live-exchange.ts";
+import type { ProxyLog } from "../../pipeline.ts";
+import { errorCodeOf } from "../../upstream/failure.ts";
+import type { Observer } from "../observer.ts";
+import { clientAttributes, clientName, serverAttributes, serverName } from "./attributes.ts";
+import { formatTraceParent, parseTraceParent, type TraceParent } from "./trace-parent.ts";
+
+export interface TracingPlan {
+  /** Which share of the requests that bring no trace is sampled, from 0 to 1; the others follow whoever sent them. */
+  readonly sampling: number;
+  /** The URL that spans are posted to. */
+  readonly url: string;
+  readonly node: string;
+  readonly version: string;
+}
+
+interface Spans {
+  readonly server: Span;
+  readonly context: Context;
+  /** Of the try that is under way; null: of none. */
+  client: Span | null;
+}
+
+const PARENT = "traceparent";
+const STATE = "tracestate";
+/** Milliseconds in which spans must be taken. */
+const EXPORT_TIMEOUT = 5000;
+const LONGEST_ATTRIBUTE = 1024;
+const LONGEST_REASON = 300;
+const FIRST_ERROR = 400;
+const FIRST_SERVER_ERROR = 500;
+
+/** What goes with spans is OpenTelemetry's to say: OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME and others. */
+export function openTracing({ sampling, url, node, version }: TracingPlan, log: ProxyLog): Observer {
+  // The SDK tells errors as JSON with their stacks.
+  const tell = (message: unknown) => log.warn({ reason: String(message).slice(0, LONGEST_REASON) }, "traces are lost");
+  const ignore = () => undefined;
+  const logger = { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  const ids = new RandomIdGenerator();
+  const own = { "service.name": "sluice", "service.version": version, "service.instance.id": node };
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes(own).merge(detectResources({ detectors: [envDetector] })),
+    // Who is not sampled does not get that far.
+    sampler: new AlwaysOnSampler(),
+    idGenerator: ids,
+    spanLimits: { attributeValueLengthLimit: LONGEST_ATTRIBUTE },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: new OTLPTraceExporter({ url, timeoutMillis: EXPORT_TIMEOUT }),
+        exportTimeoutMillis: EXPORT_TIMEOUT,
+      }),
+    ],
+  });
+  const tracer = provider.getTracer("sluice", version);
+  const running = new WeakMap<LiveExchange, Spans>();
+
+  /** Begins a trace where there is none; null when nothing is recorded. */
+  function parentOf(exchange: LiveExchange): Context | null {
+    const header = exchange.request.header(PARENT);
+    const parent = header === undefined ? null : parseTraceParent(header);
+    if (parent !== null) {
+      exchange.traceId = parent.traceId;
+      return parent.sampled ? contextOf(parent) : null;
+    }
+    // The state belongs to a trace that nobody can tell.
+    exchange.upstreamHeaders.remove(STATE);
+    if (Math.random() < sampling) return ROOT_CONTEXT;
+    const begun = { traceId: ids.generateTraceId(), spanId: ids.generateSpanId(), sampled: false };
+    exchange.traceId = begun.traceId;
+    exchange.upstreamHeaders.set(PARENT, formatTraceParent(begun));
+    return null;
+  }
+
+  return {
+    opened(exchange) {
+      const parent = parentOf(exchange);
+      if (parent === null) return;
+      const { started: startTime } = exchange.timings;
+      const attributes = serverAttributes(exchange);
+      const server = tracer.startSpan(serverName(exchange), { kind: SpanKind.SERVER, startTime, attributes }, parent);
+      exchange.traceId = server.spanContext().traceId;
+      running.set(exchange, { server, context: trace.setSpan(ROOT_CONTEXT, server), client: null });
+    },
+
+    tried(exchange, forward) {
+      const spans = running.get(exchange);
+      if (spans === undefined) return;
+      spans.client?.end();
+      const { forwarded: startTime } = exchange.timings;
+      const attributes = clientAttributes(exchange, forward);
+      spans.client = tracer.startSpan(
+        clientName(forward),
+        { kind: SpanKind.CLIENT, startTime, attributes },
+        spans.context,
+      );
+      const { traceId, spanId } = spans.client.spanContext();
+      exchange.upstreamHeaders.set(PARENT, formatTraceParent({ traceId, spanId, sampled: true }));
+    },
+
+    failed(exchange, error) {
+      const spans = running.get(exchange);
+      if (spans === undefined || spans.client === null) return;
+      spans.client.setAttribute("error.type", errorCodeOf(error) || "_OTHER").setStatus({ code: SpanStatusCode.ERROR });
+      spans.client.end();
+      spans.client = null;
+    },
+
+    finished(exchange) {
+      const spans = running.get(exchange);
+      if (spans === undefined) return;
+      running.delete(exchange);
+      const { status, grpcStatus, source, timings } = exchange;
+      if (source === "service" && spans.client !== null) {
+        settle(spans.client, status, FIRST_ERROR);
+        settleCall(spans.client, grpcStatus, (code) => code !== 0);
+      }
+      spans.client?.end(timings.ended);
+      settle(spans.server, status, FIRST_SERVER_ERROR);
+      settleCall(spans.server, grpcStatus, isServerFault);
+      spans.server.end(timings.ended);
+    },
+
+    /** What cannot be exported in time is lost. */
+    close: () => provider.shutdown().catch(tell),
+  };
+}
+
+const contextOf = ({ traceId, spanId }: TraceParent): Context =>
+  trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true });
+
+function settle(span: Span, status: number, firstError: number): void {
+  span.setAttribute("http.response.status_code", status);
+  if (status < firstError) return;
+  span.setAttribute("error.type", String(status)).setStatus({ code: SpanStatusCode.ERROR });
+}
+
+/** @param status Null: it was no call of gRPC, or nobody said how it ended */
+function settleCall(span: Span, status: number | null, isFault: (status: number) => boolean): void {
+  if (status === null) return;
+  span.setAttribute("rpc.system", "grpc").setAttribute("rpc.grpc.status_code", status);
+  if (isFault(status)) span.setAttribute("error.type", String(status)).setStatus({ code: SpanStatusCode.ERROR });
+}

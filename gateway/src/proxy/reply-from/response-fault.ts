@@ -1,0 +1,19 @@
+import type { RawHeaders } from "../headers/client-headers.ts";
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
+
+/**
+ * What Node's parser and undici's let through in a response's head and the http1 engine refuses.
+ *
+ * @returns A sentence of the log; null when there is nothing
+ */
+export function malformedResponseReason(headers: RawHeaders, reason: string): string | null {
+  if (CONTROL.test(reason)) return "its reason phrase holds a control character";
+  let codings = 0;
+  for (let at = 0; at < headers.length; at += 2) {
+    if (String(headers[at]).toLowerCase() !== "transfer-encoding") continue;
+    if (++codings > 1 || String(headers[at + 1]).toLowerCase() !== "chunked") return "its transfer coding is unknown";
+  }
+  return null;
+}

@@ -1,0 +1,98 @@
+/** Connection pools, one for each service and target. A pool outlives runtimes as long as its target does. */
+import type { Socket } from "node:net";
+import { Pool } from "undici";
+import type { Runtime, UpstreamTarget } from "../../runtime/runtime.ts";
+import type { Connect } from "../upstream/connect.ts";
+import { dialTarget } from "../upstream/dial.ts";
+import { TargetSweeper } from "../upstream/target-sweeper.ts";
+import { TlsSessionCache } from "../upstream/tls-sessions.ts";
+
+export interface UndiciPoolsOptions {
+  readonly connect: Connect;
+  /** Milliseconds that an idle connection is kept. */
+  readonly keepAlive: number;
+}
+
+export class UndiciPools {
+  readonly #options: UndiciPoolsOptions;
+  /** By the target's key. */
+  readonly #pools = new Map<string, Kept>();
+  readonly #retirement = new TargetSweeper<Kept>({
+    kept: this.#pools,
+    drop: (key, { pool }) => {
+      this.#pools.delete(key);
+      // Resolves when the requests under way have ended; those that were cut have told their clients already.
+      pool.close().catch(() => pool.destroy());
+    },
+  });
+  readonly #sessions = new TlsSessionCache();
+  /** When the last connection to a target was made, by its pool. */
+  readonly #connected = new WeakMap<Pool, number>();
+
+  constructor(options: UndiciPoolsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#pools.size;
+  }
+
+  of(target: UpstreamTarget): Pool {
+    const known = this.#pools.get(target.key);
+    if (known !== undefined) return known.pool;
+    const pool: Pool = poolOf(target, {
+      ...this.#options,
+      sessions: this.#sessions,
+      onConnection: () => this.#connected.set(pool, performance.now()),
+    });
+    this.#pools.set(target.key, { target, pool });
+    return pool;
+  }
+
+  /** Whether a connection to the target was made since then (`performance.now()`). */
+  hasConnectedSince(target: UpstreamTarget, time: number): boolean {
+    const pool = this.#pools.get(target.key)?.pool;
+    return pool !== undefined && (this.#connected.get(pool) ?? Number.NEGATIVE_INFINITY) >= time;
+  }
+
+  /** Told the runtime of every new request: after a swap, pools that it does not use close once they are idle. */
+  follow(runtime: Runtime): void {
+    this.#retirement.follow(runtime);
+  }
+
+  async close(): Promise<void> {
+    this.#retirement.close();
+    const pools = [...this.#pools.values()];
+    this.#pools.clear();
+    await Promise.all(pools.map(({ pool }) => pool.destroy()));
+  }
+}
+
+interface Kept {
+  readonly target: UpstreamTarget;
+  readonly pool: Pool;
+}
+
+interface PoolOptions extends UndiciPoolsOptions {
+  readonly sessions: TlsSessionCache;
+  readonly onConnection: () => void;
+}
+
+function poolOf(target: UpstreamTarget, { connect, sessions, keepAlive, onConnection }: PoolOptions): Pool {
+  const { host, port, scheme } = target;
+  return new Pool(`${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`, {
+    pipelining: 1,
+    keepAliveTimeout: keepAlive,
+    keepAliveMaxTimeout: keepAlive,
+    connect(_options, done) {
+      const dialListener = {
+        connected(socket: Socket) {
+          onConnection();
+          done(null, socket);
+        },
+        failed: (error: Error) => done(error, null),
+      };
+      dialTarget(target, dialListener, { connect, sessions, protocol: "http/1.1" });
+    },
+  });
+}
