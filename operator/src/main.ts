@@ -13,10 +13,10 @@ import { listSettings, readArguments, readSettings } from "@sluice/model";
 import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
 import manifest from "../package.json" with { type: "json" };
-import { leadOf } from "./lead/start-lead.ts";
+import { configuredElection } from "./leader-election/configured-election.ts";
 import { MANAGER, type Operator, startOperator } from "./operator.ts";
 import { documentName, type PrivateSecrets, privateSecretsOf } from "./private-secrets.ts";
-import { proofOf } from "./publish/proof.ts";
+import { loadPushCredentials } from "./publish/push-credentials.ts";
 import { createRestMetrics } from "./rest-metrics.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 import { SettingsError, type StartFault, startFault } from "./start.ts";
@@ -33,9 +33,9 @@ async function run(settings: OperatorSettings): Promise<void> {
     privateSecrets,
     client,
     log,
-    proof: await proofOf(settings),
+    pushCredentials: await loadPushCredentials(settings),
     registry,
-    startLead: leadOf(settings, log),
+    startElection: configuredElection(settings, log),
     store: storeOf(settings, privateSecrets),
   });
   log.info({ address: operator.address }, "operator is up");

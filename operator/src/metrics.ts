@@ -1,11 +1,11 @@
 /** The operator's own metrics, for Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { PushOutcome } from "./publish/node-loop.ts";
-import { type Controller, createWorkMetrics, type Work, type WorkGauges } from "./work-metrics.ts";
+import { type Controller, createWorkMetrics, type WorkGauges, type WorkQueueMetrics } from "./work-metrics.ts";
 
 export interface OperatorMetrics {
   readonly registry: Registry;
-  readonly work: Readonly<Record<Controller, Work>>;
+  readonly work: Readonly<Record<Controller, WorkQueueMetrics>>;
   reconciled(seconds: number): void;
   pushed(outcome: PushOutcome, seconds: number): void;
   wroteStatus(outcome: "written" | "failed"): void;

@@ -77,7 +77,7 @@ async function runOperator(directory: string, nodes: readonly TestNode[], env: R
     settings: settings.value,
     client,
     log,
-    proof: { credentials: { token: TOKEN } },
+    pushCredentials: { credentials: { token: TOKEN } },
   });
   return { client, operator: owned(operator, () => operator.close()) };
 }

@@ -11,40 +11,40 @@ import {
 import { CREDENTIAL_LABEL, resourceKinds } from "@sluice/model";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
-import { createDurable } from "./durable/durable.ts";
-import { type Acknowledged, createKeeper } from "./durable/keeper.ts";
-import { createLastValid } from "./durable/last-valid.ts";
-import { createTakeover } from "./durable/takeover.ts";
-import { type Lead, leadAlone, type StartLead } from "./lead/lead.ts";
+import { type LeaderElection, type StartLeaderElection, soleLeader } from "./leader-election/leader-election.ts";
 import { createOperatorMetrics, type OperatorGauges } from "./metrics.ts";
 import { type PrivateSecrets, privateSecretsOf } from "./private-secrets.ts";
-import { createNodeSlices, type NodeService } from "./publish/discover.ts";
-import { nodeConnector } from "./publish/node-client.ts";
-import type { Proof } from "./publish/proof.ts";
+import { createNodeConnector } from "./publish/node-client.ts";
+import { createNodeDiscovery, type NodeService } from "./publish/node-discovery.ts";
 import { createPublisher } from "./publish/publisher.ts";
+import type { PushCredentials } from "./publish/push-credentials.ts";
 import { createBatches } from "./reconcile/batches.ts";
-import { nothing } from "./reconcile/nothing.ts";
+import { emptyBuild } from "./reconcile/build-snapshot.ts";
 import { createReconciler } from "./reconcile/reconciler.ts";
+import { createLastValidVersions } from "./saved-state/last-valid-versions.ts";
+import { createPublishGate } from "./saved-state/publish-gate.ts";
+import { createStateSaver } from "./saved-state/state-saver.ts";
+import { type AcknowledgedState, createStateStore } from "./saved-state/state-store.ts";
 import { createServer } from "./server.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 import { ownName, readsAll, SettingsError } from "./start.ts";
-import { createTeller } from "./status/teller.ts";
-import { createUnserved } from "./status/unserved.ts";
-import { createStatusWriter, PARALLEL } from "./status/writer.ts";
-import { placeOf } from "./translate/translation.ts";
+import { createEventRecorder } from "./status/event-recorder.ts";
+import { createStatusWriter, PARALLEL_STATUS_WRITES } from "./status/status-writer.ts";
+import { createUnservedClasses } from "./status/unserved-classes.ts";
+import { parseOwnerKey } from "./translate/translation.ts";
 import { createTranslator } from "./translate/translator.ts";
-import { createWaitingRoom } from "./wait/waiting-room.ts";
-import { selectorOf } from "./world/selection.ts";
-import { watchedKinds } from "./world/world.ts";
+import { createProgrammedWaiters } from "./wait/programmed-waiters.ts";
+import { watchedKinds } from "./watch/cluster-state.ts";
+import { namespaceSelectorOf } from "./watch/namespace-selector.ts";
 
 export const MANAGER = "sluice-operator";
 
 export interface OperatorOptions {
   readonly settings: OperatorSettings;
   readonly client: ResourceClient;
-  readonly proof: Proof;
+  readonly pushCredentials: PushCredentials;
   /** Who leads when there are several operators. Default: this one. */
-  readonly startLead?: StartLead;
+  readonly startElection?: StartLeaderElection;
   /** Where the operator's own Secrets lie. Default: as the settings say. */
   readonly privateSecrets?: PrivateSecrets;
   /** Where what was acknowledged is kept; closed with the operator. Absent: nowhere. */
@@ -76,20 +76,20 @@ function nodeServiceOf({ nodeService, namespaces }: OperatorSettings): NodeServi
 }
 
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
-  const { settings, client, proof, startLead = leadAlone, registry, store, log } = options;
+  const { settings, client, pushCredentials, startElection = soleLeader, registry, store, log } = options;
   const { privateSecrets = privateSecretsOf(settings) } = options;
   const nodeService = nodeServiceOf(settings);
-  const namespaceSelector = selectorOf(settings);
+  const namespaceSelector = namespaceSelectorOf(settings);
   const abort = new AbortController();
-  const connector = nodeConnector(proof.credentials);
-  const scheme = proof.credentials.tls === undefined ? "http" : "https";
+  const connector = createNodeConnector(pushCredentials.credentials);
+  const scheme = pushCredentials.credentials.tls === undefined ? "http" : "https";
 
   const publisher = createPublisher({
     connect: connector.connect,
-    term: () => takeover.term(),
-    onOutranked: (term) => lead?.outranked(term),
+    term: () => publishGate.term(),
+    onHigherTerm: (term) => lead?.observeTerm(term),
     onChange: () => {
-      seen ??= setImmediate(look);
+      statusTurn ??= setImmediate(syncStatuses);
     },
     onPush: (outcome, seconds) => metrics.pushed(outcome, seconds),
   });
@@ -98,12 +98,15 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     resources: () => Object.fromEntries(watchedKinds.map((kind) => [kind, cache.resources[kind].size])),
     problems: () => reconciler.problemCount(),
     work: {
-      waiting: { document: () => reconciler.waiting(), status: () => writer.waiting() + reconciler.statusesWaiting() },
-      workers: { document: 1, status: PARALLEL },
+      waiting: {
+        document: () => reconciler.queuedCount(),
+        status: () => writer.queuedCount() + reconciler.queuedStatuses(),
+      },
+      workers: { document: 1, status: PARALLEL_STATUS_WRITES },
     },
     lease: ownName(settings),
     term: () => lead?.term() ?? null,
-    keptAt: () => durable?.keptAt() ?? null,
+    keptAt: () => stateSaver?.savedAt() ?? null,
     nodes: () => {
       const { acknowledged, lagging, silent } = publisher.acknowledgement(publisher.revision());
       return { current: acknowledged.length, lagging: lagging.length, silent: silent.length };
@@ -114,79 +117,80 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     client,
     manager: MANAGER,
     log,
-    onRetry: (keys) => reconciler.lookAgain(keys),
-    onRoom: () => reconciler.roomForStatuses(),
+    onRetry: (keys) => reconciler.retryStatuses(keys),
+    onWriteFinished: () => reconciler.continueStatuses(),
     onWrite: metrics.wroteStatus,
     work: metrics.work.status,
   });
 
-  const teller = createTeller({ client, reporter: MANAGER, log });
+  const events = createEventRecorder({ client, reporter: MANAGER, log });
 
   /** The nodes as the cluster knows them, when they are not a fixed list. Many changes in one turn are one look. */
-  const nodeSlices = nodeService && createNodeSlices(nodeService);
-  let finding: NodeJS.Immediate | undefined;
-  function findNodes(): void {
-    finding = undefined;
-    if (nodeSlices) publisher.setNodes(nodeSlices.nodes(scheme));
+  const nodeDiscovery = nodeService && createNodeDiscovery(nodeService);
+  let discoveryTurn: NodeJS.Immediate | undefined;
+  function updateNodes(): void {
+    discoveryTurn = undefined;
+    if (nodeDiscovery) publisher.setNodes(nodeDiscovery.addresses(scheme));
   }
 
   /** Statuses that came back, and what nodes told. Many in one turn are one look. */
-  let seen: NodeJS.Immediate | undefined;
-  function look(): void {
-    seen = undefined;
-    reconciler.look();
+  let statusTurn: NodeJS.Immediate | undefined;
+  function syncStatuses(): void {
+    statusTurn = undefined;
+    reconciler.syncStatuses();
   }
 
-  const lastValid = createLastValid();
-  const keeper = store && createKeeper({ store, log });
-  const durable =
-    keeper &&
-    createDurable({
-      keeper,
+  const lastValid = createLastValidVersions();
+  const stateStore = store && createStateStore({ store, log });
+  const stateSaver =
+    stateStore &&
+    createStateSaver({
+      store: stateStore,
       interval: settings.documentInterval,
-      hash: () => (takeover.term() ? publisher.hash() : null),
+      hash: () => (publishGate.term() ? publisher.hash() : null),
       version: lastValid.version,
       acknowledged,
       onRead,
       log,
     });
-  const takeover = createTakeover({
-    lead: () => lead?.term() ?? null,
-    isRead: () => durable?.isRead() ?? true,
+  const publishGate = createPublishGate({
+    leaderTerm: () => lead?.term() ?? null,
+    isRead: () => stateSaver?.isRead() ?? true,
     onTerm(term) {
       if (closed) return;
-      publisher.lead();
-      if (term === null) writer.drop();
-      else reconciler.lead();
+      publisher.termChanged();
+      if (term === null) writer.cancelQueued();
+      else reconciler.startLeading();
     },
   });
 
   function onRead(kept: ReadonlyMap<string, Resource> | null): void {
     const restored = lastValid.restore(kept ?? new Map(), (key) => {
-      const { kind, name } = placeOf(key);
+      const { kind, name } = parseOwnerKey(key);
       return isOurs(kind) ? cache.resources[kind].get(name) : undefined;
     });
-    for (const { kind, name } of [...restored].map(placeOf)) if (isOurs(kind)) reconciler.note(kind, name, true);
-    takeover.read(restored.size > 0);
-    reconciler.touch();
+    for (const { kind, name } of [...restored].map(parseOwnerKey))
+      if (isOurs(kind)) reconciler.markDirty(kind, name, true);
+    publishGate.stateRestored(restored.size > 0);
+    reconciler.schedule();
   }
 
-  function unread(): readonly string[] {
+  function unsynced(): readonly string[] {
     const kinds = [...cache.unsynced(), ...(classes.isSynced() ? [] : ["Lease"])];
-    return durable && !durable.isRead() ? [...kinds, "what was kept"] : kinds;
+    return stateSaver && !stateSaver.isRead() ? [...kinds, "what was kept"] : kinds;
   }
 
-  function acknowledged(): Acknowledged | null {
-    const [term, revision, hash] = [takeover.term(), publisher.revision(), publisher.hash()];
+  function acknowledged(): AcknowledgedState | null {
+    const [term, revision, hash] = [publishGate.term(), publisher.revision(), publisher.hash()];
     if (term === null || hash === null || !reconciler.upToDate()) return null;
     if (!publisher.acknowledgement(revision).programmed) return null;
     return { term, revision, hash, resources: lastValid.all() };
   }
 
   /** The highest term that is known from what was kept; 0 when that cannot be read. */
-  async function floor(): Promise<number> {
+  async function highestKnownTerm(): Promise<number> {
     try {
-      return (await keeper?.term()) ?? 0;
+      return (await stateStore?.term()) ?? 0;
     } catch (error) {
       log.warn({ reason: (error as Error).message }, "cannot read the term of what was kept");
       return 0;
@@ -207,17 +211,17 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     bookkeeping: false,
     signal: abort.signal,
     log,
-    onVersion: batches.note,
+    onVersion: batches.observe,
     onResource: (kind, key, meaningful) => {
-      if (kind === "EndpointSlice" && nodeSlices?.set(key, cache.resources.EndpointSlice.get(key)))
-        finding ??= setImmediate(findNodes);
+      if (kind === "EndpointSlice" && nodeDiscovery?.set(key, cache.resources.EndpointSlice.get(key)))
+        discoveryTurn ??= setImmediate(updateNodes);
       lastValid.refresh(`${kind}/${key}`, cache.resources[kind].get(key));
-      reconciler.note(kind, key, meaningful);
-      unserved.note(kind, key);
+      reconciler.markDirty(kind, key, meaningful);
+      unserved.check(kind, key);
     },
     onChange: (meaningful) => {
-      if (meaningful) reconciler.touch();
-      else seen ??= setImmediate(look);
+      if (meaningful) reconciler.schedule();
+      else statusTurn ??= setImmediate(syncStatuses);
     },
   });
   const classes = followClasses({
@@ -230,55 +234,55 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
       const places = new Set(moved);
       for (const kind of resourceKinds)
         for (const [key, { metadata }] of cache.resources[kind])
-          if (places.has(metadata.namespace)) reconciler.note(kind, key, true);
-      reconciler.touch();
-      unserved.lookAtAll();
+          if (places.has(metadata.namespace)) reconciler.markDirty(kind, key, true);
+      reconciler.schedule();
+      unserved.checkAll();
     },
   });
-  const unserved = createUnserved({
+  const unserved = createUnservedClasses({
     client,
     manager: MANAGER,
-    tell: teller.tell,
-    world: cache.resources,
+    recordEvent: events.record,
+    clusterState: cache.resources,
     classes,
     // Of several one says it: the first class whose operator reads all namespaces.
-    speaks: () => leads() && readsAll(settings) && (classes.first() ?? settings.class) === settings.class,
+    isReporter: () => leads() && readsAll(settings) && (classes.first() ?? settings.class) === settings.class,
     log,
   });
   const reconciler = createReconciler({
     cache,
     batches,
     translator: createTranslator({ homeNamespace: settings.homeNamespace, class: settings.class, classOf, lastValid }),
-    unread,
-    empty: nothing,
+    unsynced,
+    empty: emptyBuild,
     publisher,
     writer,
-    teller,
-    leads: () => takeover.term() !== null,
+    events,
+    leads: () => publishGate.term() !== null,
     log,
     onReconcile(seconds) {
       metrics.reconciled(seconds);
-      takeover.published();
+      publishGate.translationPublished();
     },
     work: {
       ...metrics.work.document,
       began(waited) {
         metrics.work.document.began(waited);
-        takeover.began();
+        publishGate.translationStarted();
       },
       ended(seconds, result) {
         metrics.work.document.ended(seconds, result);
-        if (result === "error") takeover.failed();
+        if (result === "error") publishGate.translationFailed();
       },
     },
     onProgress() {
-      waitingRoom.look();
+      waiters.resolveReady();
       // Not only when a node tells news: one may have had the document before it was published here.
-      durable?.look();
+      stateSaver?.schedule();
     },
   });
-  const waitingRoom = createWaitingRoom({
-    world: cache.resources,
+  const waiters = createProgrammedWaiters({
+    clusterState: cache.resources,
     upToDate: reconciler.upToDate,
     revision: publisher.revision,
     acknowledgement: publisher.acknowledgement,
@@ -286,24 +290,24 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   });
   const server = createServer({
     publisher,
-    waitingRoom,
+    waiters,
     registry: metrics.registry,
-    unsynced: unread,
-    lead: { term: () => lead?.term() ?? null, leader: () => lead?.leader() ?? null },
+    unsynced,
+    election: { term: () => lead?.term() ?? null, leader: () => lead?.leader() ?? null },
   });
 
   /** Undefined until the listener is there: a process that cannot start leads nobody. */
-  let lead: Lead | undefined;
+  let lead: LeaderElection | undefined;
   let closed = false;
-  let keeping: Promise<void> | undefined;
+  let rotation: Promise<void> | undefined;
   // From here on its loops ask for the term.
   publisher.setNodes(settings.nodes.map((address) => address.replace(/\/+$/, "")));
 
   function onTerm(term: number | null): void {
     if (closed) return;
-    durable?.lead(term !== null);
-    takeover.lead(term);
-    unserved.lookAtAll();
+    stateSaver?.leadershipChanged(term !== null);
+    publishGate.leadershipChanged(term);
+    unserved.checkAll();
     if (term !== null) void privateSecrets.move({ client, store, manager: MANAGER, leads, log, signal: abort.signal });
   }
 
@@ -318,21 +322,21 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   async function closeAll(): Promise<void> {
     abort.abort();
     closed = true;
-    clearImmediate(finding);
-    clearImmediate(seen);
+    clearImmediate(discoveryTurn);
+    clearImmediate(statusTurn);
     reconciler.close();
-    teller.close();
+    events.close();
     unserved.close();
-    waitingRoom.close();
+    waiters.close();
     try {
       await server.close();
-      await Promise.all([durable?.close(), publisher.close(), writer.close()]);
+      await Promise.all([stateSaver?.close(), publisher.close(), writer.close()]);
     } finally {
       // Last: whoever leads next must not meet our own pushes and writes.
       await lead?.close();
     }
     await store?.close();
-    await keeping;
+    await rotation;
     await connector.close();
   }
 
@@ -342,15 +346,15 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     await close();
     throw error;
   }
-  lead = startLead({ floor, onTerm, onReached: () => client.rewatch() });
-  keeping = proof.keep?.({
+  lead = startElection({ highestKnownTerm, onTerm, onReconnected: () => client.rewatch() });
+  rotation = pushCredentials.rotate?.({
     client: privateSecrets.reading(client),
     privateNamespace: privateSecrets.namespace,
     manager: MANAGER,
     // A new authority must not be made while the one of before lies where it was.
     leads: () => leads() && privateSecrets.isMoved(),
-    renew: connector.renew,
-    tell: teller.tell,
+    renew: connector.replaceTls,
+    recordEvent: events.record,
     log,
     signal: abort.signal,
   });

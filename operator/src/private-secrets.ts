@@ -5,8 +5,8 @@
  */
 import type { OwnStore, Ref, ResourceClient } from "@sluice/crds";
 import type { Logger } from "pino";
+import { abortableDelay } from "./abortable-delay.ts";
 import { asFound, pushSecretNames, secretOf, textIn } from "./certificates/secret.ts";
-import { pause } from "./publish/pause.ts";
 import type { OperatorSettings } from "./settings.ts";
 import { ownName } from "./start.ts";
 
@@ -77,7 +77,7 @@ export function privateSecretsOf(settings: OperatorSettings): PrivateSecrets {
         if (message !== told && !signal.aborted)
           log.warn({ reason: message }, "the operator's own Secrets cannot be moved out of the home namespace");
         told = message;
-        await pause(interval, signal);
+        await abortableDelay(interval, signal);
       }
     }
   }

@@ -8,7 +8,7 @@ import { createServer } from "./server.ts";
 const acknowledgement = { programmed: true, acknowledged: ["http://a"], lagging: [], silent: ["http://b"] };
 const publisher: Publisher = {
   setNodes: () => {},
-  lead: () => {},
+  termChanged: () => {},
   publish: () => 7,
   revision: () => 7,
   hash: () => "abc",
@@ -18,11 +18,11 @@ const publisher: Publisher = {
     {
       address: "http://a",
       state: { node: "n", hash: "abc", revision: 7, version: "1", statusPort: 8007 },
-      seen: 0,
-      owes: null,
-      trouble: null,
+      lastAnswerAt: 0,
+      unansweredSince: null,
+      lastError: null,
     },
-    { address: "http://b", state: null, seen: 0, owes: null, trouble: "connection refused" },
+    { address: "http://b", state: null, lastAnswerAt: 0, unansweredSince: null, lastError: "connection refused" },
   ],
   close: async () => {},
 };
@@ -33,13 +33,13 @@ function scene({ unsynced = [] as readonly string[], waiting = 0 } = {}) {
     publisher,
     registry: new Registry(),
     unsynced: () => unsynced,
-    lead: { term: () => 3, leader: () => "pod-1" },
-    waitingRoom: {
+    election: { term: () => 3, leader: () => "pod-1" },
+    waiters: {
       wait: async (request) => {
         requests.push(request);
         return { ...acknowledgement, revision: 7, problems: [] };
       },
-      look: () => {},
+      resolveReady: () => {},
       size: waiting,
       close: () => {},
     },

@@ -2,18 +2,18 @@
 import type { WaitRequest } from "@sluice/model";
 import Fastify, { type FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
-import type { Lead } from "./lead/lead.ts";
+import type { LeaderElection } from "./leader-election/leader-election.ts";
 import type { Publisher } from "./publish/publisher.ts";
-import type { WaitingRoom } from "./wait/waiting-room.ts";
-import { watchedKinds } from "./world/world.ts";
+import type { ProgrammedWaiters } from "./wait/programmed-waiters.ts";
+import { watchedKinds } from "./watch/cluster-state.ts";
 
 export interface ServerOptions {
   readonly publisher: Publisher;
-  readonly waitingRoom: WaitingRoom;
+  readonly waiters: ProgrammedWaiters;
   readonly registry: Registry;
   /** Kinds that are not synced; ready when there are none. */
   readonly unsynced: () => readonly string[];
-  readonly lead: Pick<Lead, "term" | "leader">;
+  readonly election: Pick<LeaderElection, "term" | "leader">;
 }
 
 /** More than this at once get 503: a wait is a courtesy, and the caller can look at status instead. */
@@ -52,7 +52,7 @@ function statusAddress(address: string, port: number): string {
   return `http://${new URL(address).hostname}:${port}`;
 }
 
-export function createServer({ publisher, waitingRoom, registry, unsynced, lead }: ServerOptions): FastifyInstance {
+export function createServer({ publisher, waiters, registry, unsynced, election }: ServerOptions): FastifyInstance {
   const server = Fastify({ forceCloseConnections: true });
   server.get("/healthz", async () => ({ message: "alive" }));
   server.get("/readyz", async (_request, reply) => {
@@ -68,12 +68,12 @@ export function createServer({ publisher, waitingRoom, registry, unsynced, lead 
     return {
       revision: publisher.revision(),
       hash: publisher.hash(),
-      term: lead.term(),
-      leader: lead.leader(),
+      term: election.term(),
+      leader: election.leader(),
       acknowledged,
       lagging,
       silent,
-      nodes: publisher.nodes().map(({ address, state, trouble }) => ({
+      nodes: publisher.nodes().map(({ address, state, lastError: trouble }) => ({
         address,
         status: state?.statusPort === undefined ? null : statusAddress(address, state.statusPort),
         ...state,
@@ -82,8 +82,8 @@ export function createServer({ publisher, waitingRoom, registry, unsynced, lead 
     };
   });
   server.post<{ Body: WaitRequest }>("/wait", { schema: waitSchema }, async ({ body }, reply) => {
-    if (waitingRoom.size >= MAX_WAITING) return reply.code(503).send({ message: "too many are waiting" });
-    return waitingRoom.wait(body);
+    if (waiters.size >= MAX_WAITING) return reply.code(503).send({ message: "too many are waiting" });
+    return waiters.wait(body);
   });
   return server;
 }

@@ -1,7 +1,7 @@
 /** What can be wrong when the operator starts, in words for the person who starts it. */
 import { KubeconfigError } from "@sluice/crds";
 import { DEFAULT_CLASS, PemError } from "@sluice/model";
-import type { Timing } from "./lead/election.ts";
+import type { LeaseTiming } from "./leader-election/lease-rules.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 
 export interface StartFault {
@@ -14,7 +14,7 @@ export class SettingsError extends Error {
 }
 
 /** @throws SettingsError when another could lead before this operator stops, or the Lease cannot carry the class. */
-export function leaseTiming(settings: OperatorSettings): Timing {
+export function leaseTiming(settings: OperatorSettings): LeaseTiming {
   const { leaseDuration: duration, leaseRenewDeadline: renewDeadline, leaseRetry: retry } = settings;
   const { leaseDuration, leaseRenewDeadline, leaseRetry } = operatorSettings;
   // Kubernetes counts whole seconds.

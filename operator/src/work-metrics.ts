@@ -9,7 +9,7 @@ const controllers = ["document", "status"] as const;
 export type Controller = (typeof controllers)[number];
 
 /** What happens to the items of one controller's queue. */
-export interface Work {
+export interface WorkQueueMetrics {
   /** An item waits that did not wait before. */
   added(): void;
   /** @param waited Seconds from `added`. */
@@ -32,7 +32,7 @@ const seconds = [0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 export function createWorkMetrics(
   registry: Registry,
   { waiting, workers }: WorkGauges,
-): Readonly<Record<Controller, Work>> {
+): Readonly<Record<Controller, WorkQueueMetrics>> {
   const registers = [registry];
   const ofQueue = { labelNames: ["name", "controller"], registers } as const;
   const ofController = { labelNames: ["controller"], registers } as const;
@@ -89,7 +89,7 @@ export function createWorkMetrics(
     help: "Items that are worked on now.",
     ...ofController,
   });
-  function workOf(controller: Controller): Work {
+  function workOf(controller: Controller): WorkQueueMetrics {
     const [of, itself] = [queue(controller), { controller }];
     // Counters that have not counted are told as 0: an alert on their growth must see the first.
     for (const counter of [adds, retries]) counter.inc(of, 0);

@@ -93,7 +93,12 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
         return client.recordEvent(ref, ...rest);
       },
     };
-    const started = await startOperator({ settings, client: noting, log, proof: { credentials: { token: TOKEN } } });
+    const started = await startOperator({
+      settings,
+      client: noting,
+      log,
+      pushCredentials: { credentials: { token: TOKEN } },
+    });
     const one = {
       node,
       touched,

@@ -14,13 +14,12 @@ import {
 } from "@sluice/model";
 import { parseAllDocuments, stringify } from "yaml";
 import { createBatches, type HeldBack } from "../../operator/src/reconcile/batches.ts";
-import { type Built, build } from "../../operator/src/reconcile/build.ts";
-import { withHeldBack } from "../../operator/src/reconcile/held-back.ts";
-import { nothing } from "../../operator/src/reconcile/nothing.ts";
+import { buildSnapshot, emptyBuild, type SnapshotBuild } from "../../operator/src/reconcile/build-snapshot.ts";
+import { withHeldBack } from "../../operator/src/reconcile/with-held-back.ts";
 import { conditionsOf, type Problem } from "../../operator/src/status/conditions.ts";
 import type { Item } from "../../operator/src/translate/translation.ts";
 import { createTranslate } from "../../operator/src/translate/translator.ts";
-import { type World, watchedKinds } from "../../operator/src/world/world.ts";
+import { type ClusterState, watchedKinds } from "../../operator/src/watch/cluster-state.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -56,36 +55,37 @@ const kindOfResource = ({ apiVersion, kind, metadata }: Resource): Kind => {
   return known;
 };
 
-export function worldOf(resources: readonly Resource[]): World {
-  const world = Object.fromEntries(watchedKinds.map((kind) => [kind, new Map<string, Resource>()])) as Record<
+export function clusterStateOf(resources: readonly Resource[]): ClusterState {
+  const clusterState = Object.fromEntries(watchedKinds.map((kind) => [kind, new Map<string, Resource>()])) as Record<
     Kind,
     Map<string, Resource>
   >;
-  for (const resource of resources) world[kindOfResource(resource)].set(resourceKey(resource), resource);
-  return world;
+  for (const resource of resources) clusterState[kindOfResource(resource)].set(resourceKey(resource), resource);
+  return clusterState;
 }
 
 /** What counts for an operator that has just begun to read, and has waited for what may be missing of a batch. */
-function afterRestart(world: World): HeldBack {
+function afterRestart(clusterState: ClusterState): HeldBack {
   let time = 0;
   const batches = createBatches({ class: "sluice", now: () => time });
-  for (const kind of watchedKinds) for (const resource of world[kind].values()) batches.note(kind, undefined, resource);
+  for (const kind of watchedKinds)
+    for (const resource of clusterState[kind].values()) batches.observe(kind, undefined, resource);
   for (;;) {
-    const heldBack = batches.holdBack(world);
-    if (heldBack.again === null) return heldBack;
-    time += heldBack.again;
+    const heldBack = batches.holdBack(clusterState);
+    if (heldBack.recheckAfter === null) return heldBack;
+    time += heldBack.recheckAfter;
   }
 }
 
 /** What the operator makes of the resources once every node has acknowledged it. */
 export function outcomeOf(resources: readonly Resource[]): {
   readonly document: Document;
-  readonly items: Built["items"];
+  readonly items: SnapshotBuild["items"];
   readonly conditions: readonly (readonly [string, readonly string[]])[];
 } {
-  const { world, ...heldBack } = afterRestart(worldOf(resources));
-  const translation = withHeldBack(createTranslate({ homeNamespace: HOME, class: "sluice" })(world), heldBack);
-  const { built, problems: late } = build(nothing, translation);
+  const { clusterState, ...heldBack } = afterRestart(clusterStateOf(resources));
+  const translation = withHeldBack(createTranslate({ homeNamespace: HOME, class: "sluice" })(clusterState), heldBack);
+  const { built, problems: late } = buildSnapshot(emptyBuild, translation);
   const conditions = [...translation.owners].map(([key, { kind, namespace, name }]) => {
     const resource = resources.find(
       (one) => kindOfResource(one) === kind && resourceKey(one) === `${namespace}/${name}`,

@@ -9,7 +9,7 @@ import { applyChange, changeBetween, emptySnapshot, snapshotToDocument } from "@
 import { waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { startTestNode } from "../testing-node.ts";
-import { nodeConnector, Refused } from "./node-client.ts";
+import { createNodeConnector, PushRefusedError } from "./node-client.ts";
 
 const { value: snapshot = emptySnapshot } = applyChange(emptySnapshot, {
   put: { services: [{ name: "users", url: "http://users.test" }] },
@@ -19,7 +19,7 @@ const document = snapshotToDocument(snapshot);
 
 async function scene(t: TestContext, token = "token", timeout = 2000) {
   const node = await startTestNode("token");
-  const connector = nodeConnector({ token, timeout });
+  const connector = createNodeConnector({ token, timeout });
   const abort = new AbortController();
   const broken: string[] = [];
   t.after(async () => {
@@ -30,7 +30,7 @@ async function scene(t: TestContext, token = "token", timeout = 2000) {
     node,
     abort,
     broken,
-    client: connector.connect(node.address, { signal: abort.signal, onBroken: () => broken.push("broken") }),
+    client: connector.connect(node.address, { signal: abort.signal, onDisconnect: () => broken.push("broken") }),
   };
 }
 
@@ -61,7 +61,7 @@ test("a document that the node refuses is Refused with the first fault", async (
   const { client } = await scene(t);
   const push = { revision: 1, document: { _format_version: "3.0", services: [{ name: "users" }] } };
   await assert.rejects(client.put(push), (error: Error) => {
-    assert.ok(error instanceof Refused);
+    assert.ok(error instanceof PushRefusedError);
     assert.match(error.message, /^400: the document is refused \(services\.0\.host: required field missing\)$/);
     return true;
   });
@@ -72,7 +72,7 @@ for (const status of [401, 408, 429, 500, 503])
     const { client, node } = await scene(t);
     node.answerWith(status);
     await assert.rejects(client.put({ revision: 1, document }), (error: Error) => {
-      assert.deepEqual([error instanceof Refused, error.message], [false, `${status}: as the test wants it`]);
+      assert.deepEqual([error instanceof PushRefusedError, error.message], [false, `${status}: as the test wants it`]);
       return true;
     });
   });
@@ -99,7 +99,7 @@ for (const [what, isOurs, name, expected] of [
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const tls = { cert: own.certificate, key: own.key, ca: authority.certificate, serverName: "node" };
-    const connector = nodeConnector({ tls });
+    const connector = createNodeConnector({ tls });
     t.after(async () => {
       await connector.close();
       server.close();
@@ -127,7 +127,7 @@ test("a call whose connection is still being made ends when the node is dropped"
   await once(server, "listening");
   const authority = await makeAuthority();
   const { certificate: cert, key } = await authority.issue({ name: "operator", sans: ["operator"], usage: "client" });
-  const connector = nodeConnector({ tls: { cert, key, ca: authority.certificate, serverName: "node" } });
+  const connector = createNodeConnector({ tls: { cert, key, ca: authority.certificate, serverName: "node" } });
   t.after(async () => {
     (await accepted.promise).destroy();
     server.close();

@@ -3,8 +3,8 @@ import { Readable } from "node:stream";
 import { orAborted } from "@sluice/crds";
 import type { NodeState, PemTexts, PushChange, PushDocument } from "@sluice/model";
 import { Agent, request } from "undici";
-import { readAnswer, refusalIn, stateIn } from "./answer.ts";
-import { bodyOf } from "./body.ts";
+import { parseNodeState, parsePushRefusal, readNodeResponse } from "./node-response.ts";
+import { pushBodyOf } from "./push-body.ts";
 
 export interface NodeClient {
   state(): Promise<NodeState>;
@@ -18,7 +18,7 @@ export interface NodeClient {
 }
 
 /** The node answered, and will not take the document however often it is sent. */
-export class Refused extends Error {
+export class PushRefusedError extends Error {
   override readonly name = "Refused";
 }
 
@@ -39,7 +39,7 @@ export interface ConnectOptions {
   /** Ends calls that are under way. */
   readonly signal: AbortSignal;
   /** Told when a connection to the node has come to its end, of which its own calls need not know. */
-  readonly onBroken?: () => void;
+  readonly onDisconnect?: () => void;
 }
 
 export type ConnectNode = (address: string, options: ConnectOptions) => NodeClient;
@@ -50,30 +50,30 @@ interface Node {
 }
 
 /** Answers that stay the same for the same document: it has faults, or is too large. Others may pass by themselves. */
-const refusals: ReadonlySet<number> = new Set([400, 413, 422]);
+const permanentRefusals: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /**
  * Bytes that are written to a connection at once. TLS keeps as much memory as its largest write took, for as long as the
  * connection lives: with 500 nodes that was half a gigabyte.
  */
-const PIECE = 32 * 1024;
+const WRITE_CHUNK = 32 * 1024;
 
-async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {
-  for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
+async function* inChunks(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += WRITE_CHUNK) yield bytes.subarray(at, at + WRITE_CHUNK);
 }
 
 export interface NodeConnector {
   readonly connect: ConnectNode;
   /** New connections show and trust these from now on; calls that are under way end on their old ones. */
-  renew(tls: NodeTls): void;
+  replaceTls(tls: NodeTls): void;
   /** Lets go of the connections. */
   close(): Promise<void>;
 }
 
 /** Connections are kept and shared by all nodes. */
-export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): NodeConnector {
+export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): NodeConnector {
   /** By the node's origin: whom to tell of connections that end. */
-  const broken = new Map<string, () => void>();
+  const onDisconnectByOrigin = new Map<string, () => void>();
   const agentFor = (own: NodeTls | undefined) =>
     new Agent({
       connections: 2,
@@ -83,15 +83,15 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
         timeout,
         ...(own && { cert: own.cert, key: own.key, ca: own.ca, servername: own.serverName, minVersion: "TLSv1.3" }),
       },
-    }).on("disconnect", ({ origin }) => broken.get(origin)?.());
+    }).on("disconnect", ({ origin }) => onDisconnectByOrigin.get(origin)?.());
   let dispatcher = tls === null ? null : agentFor(tls);
   /** Those that were renewed, until their calls have ended. */
-  const ending = new Set<Promise<void>>();
+  const drainingDispatchers = new Set<Promise<void>>();
   const authorization: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
 
   async function call(node: Node, method: "GET" | "PUT" | "PATCH", push?: PushDocument | PushChange) {
     const wait = push ? timeout * 10 : timeout;
-    const body = push && (await bodyOf(push));
+    const body = push && (await pushBodyOf(push));
     if (!dispatcher) throw new Error("there is no certificate yet to show to nodes");
     const asked = request(`${node.address}/document`, {
       method,
@@ -104,45 +104,48 @@ export function nodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): 
         ...(body && { "content-type": "application/json", "content-length": `${body.bytes.length}` }),
         ...(body?.isZipped && { "content-encoding": "gzip" }),
       },
-      ...(body && { body: body.bytes.length > PIECE ? Readable.from(inPieces(body.bytes)) : body.bytes }),
+      ...(body && { body: body.bytes.length > WRITE_CHUNK ? Readable.from(inChunks(body.bytes)) : body.bytes }),
     });
     const response = await orAborted(asked, node.signal);
-    return { status: response.statusCode, body: await readAnswer(response.body) };
+    return { status: response.statusCode, body: await readNodeResponse(response.body) };
   }
 
-  function acknowledged({ status, body }: Awaited<ReturnType<typeof call>>): NodeState {
-    if (status === 200) return stateIn(body);
-    const { message, violations } = refusalIn(body);
+  function nodeStateFrom({ status, body }: Awaited<ReturnType<typeof call>>): NodeState {
+    if (status === 200) return parseNodeState(body);
+    const { message, violations } = parsePushRefusal(body);
     const first = violations[0];
     const said = `${status}: ${message}${first ? ` (${first.path.join(".")}: ${first.message})` : ""}`;
-    throw refusals.has(status) ? new Refused(said) : new Error(said);
+    throw permanentRefusals.has(status) ? new PushRefusedError(said) : new Error(said);
   }
 
   return {
-    connect(address, { signal, onBroken }) {
+    connect(address, { signal, onDisconnect }) {
       const { origin } = new URL(address);
-      if (onBroken) {
-        broken.set(origin, onBroken);
-        signal.addEventListener("abort", () => broken.get(origin) === onBroken && broken.delete(origin));
+      if (onDisconnect) {
+        onDisconnectByOrigin.set(origin, onDisconnect);
+        signal.addEventListener(
+          "abort",
+          () => onDisconnectByOrigin.get(origin) === onDisconnect && onDisconnectByOrigin.delete(origin),
+        );
       }
       return {
-        state: async () => acknowledged(await call({ address, signal }, "GET")),
-        put: async (push) => acknowledged(await call({ address, signal }, "PUT", push)),
+        state: async () => nodeStateFrom(await call({ address, signal }, "GET")),
+        put: async (push) => nodeStateFrom(await call({ address, signal }, "PUT", push)),
         patch: async (push) => {
           const answer = await call({ address, signal }, "PATCH", push);
-          return answer.status === 409 ? "stale" : acknowledged(answer);
+          return answer.status === 409 ? "stale" : nodeStateFrom(answer);
         },
       };
     },
-    renew(next) {
+    replaceTls(next) {
       const before = dispatcher?.close();
       dispatcher = agentFor(next);
       if (!before) return;
-      ending.add(before);
-      void before.finally(() => ending.delete(before));
+      drainingDispatchers.add(before);
+      void before.finally(() => drainingDispatchers.delete(before));
     },
     async close() {
-      await Promise.all([...ending, dispatcher?.close()]);
+      await Promise.all([...drainingDispatchers, dispatcher?.close()]);
     },
   };
 }

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { applyChange, emptySnapshot, type NodeState } from "@sluice/model";
-import { createHistory } from "./history.ts";
-import { createLines, WHOLE_AT_ONCE } from "./lines.ts";
 import { runNodeLoop } from "./node-loop.ts";
+import { createPublishHistory } from "./publish-history.ts";
+import { createPushLimiter, MAX_FULL_PUSHES } from "./push-limiter.ts";
 
 const state: NodeState = { node: "n", hash: null, revision: 0, version: "0" };
 const snapshotOf = (name: string) => {
@@ -16,7 +16,7 @@ const snapshotOf = (name: string) => {
 /** A loop whose pushes end when the test says so, on a clock of the test's. */
 async function scene(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const history = createHistory();
+  const history = createPublishHistory();
   const abort = new AbortController();
   t.after(() => abort.abort());
   const pushes: { readonly revision: number; end(error?: Error): Promise<void> }[] = [];
@@ -33,7 +33,7 @@ async function scene(t: TestContext) {
   const hashes = new Map<number, string>();
   /** Whether the node runs what changes are from. */
   const knows = { changes: true };
-  const lines = createLines();
+  const lines = createPushLimiter();
   const loop = runNodeLoop({
     address: "http://a",
     client: {
@@ -42,10 +42,10 @@ async function scene(t: TestContext) {
       patch: async ({ revision }) => (knows.changes ? push(revision, hashes.get(revision)) : "stale"),
     },
     history,
-    lines,
+    limiter: lines,
     term: () => 1,
     signal: abort.signal,
-    onView: () => {},
+    onStatus: () => {},
     onPush: (outcome) => outcomes.push(outcome),
   });
   await settle();
@@ -96,7 +96,7 @@ test("a node that does not run what it said gets the whole document, though that
   await publish(1);
   await pushes[0]?.end();
   const places = Promise.withResolvers<void>();
-  for (let place = 0; place < WHOLE_AT_ONCE; place++) void lines.first(() => places.promise);
+  for (let place = 0; place < MAX_FULL_PUSHES; place++) void lines.regular(() => places.promise);
   knows.changes = false;
   await publish(2);
   await publish(3, "s1");

@@ -10,7 +10,7 @@ import {
   type Snapshot,
 } from "@sluice/model";
 import { waitFor } from "../../../tools/process/index.ts";
-import { type NodeClient, Refused } from "./node-client.ts";
+import { type NodeClient, PushRefusedError } from "./node-client.ts";
 import { createPublisher, type Publisher, SILENT_AFTER } from "./publisher.ts";
 
 const snapshotWith = (...names: string[]): Snapshot => {
@@ -63,7 +63,7 @@ function fakeNode(hashes: readonly string[]) {
         if (outdated(term)) throw new Error("412: its term is over");
         if (state.term !== undefined && term !== undefined) state = { ...state, term };
         calls.push(`put ${revision}`);
-        if (node.refuses) throw new Refused("400: no");
+        if (node.refuses) throw new PushRefusedError("400: no");
         state = { ...state, revision, hash: node.misreads ?? hashes[revision - 1] ?? null };
         return state;
       },
@@ -88,11 +88,11 @@ async function withPublisher(
   const publisher = createPublisher({
     connect: (address) => (nodes[address] as ReturnType<typeof fakeNode>).client,
     term: () => 1,
-    onOutranked: () => {},
+    onHigherTerm: () => {},
     onChange: () => {
       clock.changes++;
     },
-    lookInterval: 5,
+    pollInterval: 5,
     retryInterval: 5,
     now: () => clock.now,
   });
@@ -160,7 +160,7 @@ test("a node that falls silent in the middle of a call is told of without waitin
   const publisher = createPublisher({
     connect: () => ({ state: never, put: never, patch: never }),
     term: () => 1,
-    onOutranked: () => {},
+    onHigherTerm: () => {},
     onChange: () => changes++,
     now: () => now,
   });
@@ -192,11 +192,11 @@ test("a node that reads a document in another way is told of, and is not pushed 
   node.misreads = "another hash";
   await withPublisher({ a: node }, async (publisher, clock) => {
     publisher.publish(one);
-    await waitFor(() => /another version/.test(publisher.nodes()[0]?.trouble ?? ""), { what: "the trouble" });
+    await waitFor(() => /another version/.test(publisher.nodes()[0]?.lastError ?? ""), { what: "the trouble" });
     assert.equal(publisher.acknowledgement(1).programmed, false);
-    const looked = publisher.nodes()[0]?.seen;
+    const looked = publisher.nodes()[0]?.lastAnswerAt;
     clock.now++;
-    await waitFor(() => publisher.nodes()[0]?.seen !== looked, { what: "another look" });
+    await waitFor(() => publisher.nodes()[0]?.lastAnswerAt !== looked, { what: "another look" });
     assert.deepEqual(node.calls, ["put 1"]);
   });
 });
@@ -206,11 +206,11 @@ test("a refused document is sent once more to a node that restarted, which may b
   node.refuses = true;
   await withPublisher({ a: node }, async (publisher) => {
     publisher.publish(one);
-    await waitFor(() => publisher.nodes()[0]?.trouble, { what: "the refusal" });
+    await waitFor(() => publisher.nodes()[0]?.lastError, { what: "the refusal" });
     node.refuses = false;
     node.restart();
     await waitFor(programmed(publisher, 1), { what: "the document on the new process" });
-    assert.equal(publisher.nodes()[0]?.trouble, null);
+    assert.equal(publisher.nodes()[0]?.lastError, null);
   });
 });
 
@@ -219,7 +219,7 @@ test("a document that a node refuses is not sent again, and the reason is kept",
   node.refuses = true;
   await withPublisher({ a: node }, async (publisher) => {
     publisher.publish(one);
-    await waitFor(() => /refuses revision 1: 400: no/.test(publisher.nodes()[0]?.trouble ?? ""), {
+    await waitFor(() => /refuses revision 1: 400: no/.test(publisher.nodes()[0]?.lastError ?? ""), {
       what: "the refusal",
     });
     node.refuses = false;
@@ -249,9 +249,9 @@ test("while another operator leads, nodes are looked at and nothing is pushed; f
   const publisher = createPublisher({
     connect: () => node.client,
     term: () => term,
-    onOutranked: () => {},
+    onHigherTerm: () => {},
     onChange: () => {},
-    lookInterval: 5,
+    pollInterval: 5,
     retryInterval: 5,
   });
   publisher.setNodes(["a"]);
@@ -260,12 +260,12 @@ test("while another operator leads, nodes are looked at and nothing is pushed; f
     await waitFor(() => publisher.nodes()[0]?.state?.revision === 0, { what: "a look at the node" });
     assert.deepEqual(node.calls, []);
     term = 1;
-    publisher.lead();
+    publisher.termChanged();
     await waitFor(programmed(publisher, publisher.revision()), { what: "the push" });
     assert.deepEqual(node.calls, ["put 2"]);
     assert.equal(before, 1);
     term = null;
-    publisher.lead();
+    publisher.termChanged();
     publisher.publish(two);
     await node.looks(3);
     assert.deepEqual(node.calls, ["put 2"]);
@@ -281,9 +281,9 @@ test("a node with the same document hears of a new term at once, by a change of 
   const publisher = createPublisher({
     connect: () => node.client,
     term: () => term,
-    onOutranked: () => {},
+    onHigherTerm: () => {},
     onChange: () => {},
-    lookInterval: 5,
+    pollInterval: 5,
     retryInterval: 5,
   });
   publisher.setNodes(["a"]);
@@ -291,7 +291,7 @@ test("a node with the same document hears of a new term at once, by a change of 
     publisher.publish(one);
     await waitFor(() => node.term() === 1, { what: "the first term" });
     term = 4;
-    publisher.lead();
+    publisher.termChanged();
     await waitFor(() => node.term() === 4, { what: "the next term" });
     await node.looks(3);
     assert.deepEqual(node.calls, ["put 1", "patch 2"]);
@@ -319,9 +319,9 @@ for (const [what, state, told] of outranks)
         put: () => Promise.reject(new Error("412: outdated")),
       }),
       term: () => 5,
-      onOutranked: (term) => void heard.add(term),
+      onHigherTerm: (term) => void heard.add(term),
       onChange: () => {},
-      lookInterval: 5,
+      pollInterval: 5,
       retryInterval: 5,
     });
     try {
@@ -342,9 +342,9 @@ test("a node that listened to us in this term and has another operator now is no
   const publisher = createPublisher({
     connect: () => node.client,
     term: () => 1,
-    onOutranked: (term) => void heard.push(term),
+    onHigherTerm: (term) => void heard.push(term),
     onChange: () => {},
-    lookInterval: 5,
+    pollInterval: 5,
     retryInterval: 5,
   });
   publisher.setNodes(["a"]);
@@ -352,7 +352,7 @@ test("a node that listened to us in this term and has another operator now is no
     publisher.publish(one);
     await waitFor(() => node.term() === 1, { what: "the push" });
     node.takesFromAnother(2);
-    await waitFor(() => publisher.nodes()[0]?.trouble?.includes("412"), { what: "the refused push" });
+    await waitFor(() => publisher.nodes()[0]?.lastError?.includes("412"), { what: "the refused push" });
     assert.deepEqual(heard, []);
   } finally {
     await publisher.close();

@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import type { TLSSocket } from "node:tls";
 import { waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { nodeConnector } from "./node-client.ts";
+import { createNodeConnector } from "./node-client.ts";
 
 /** A node that answers who asks, once it is told to. */
 async function scene(t: TestContext) {
@@ -53,24 +53,24 @@ async function scene(t: TestContext) {
 
 test("until there is a certificate no node is called, and then with it", async (t) => {
   const { address, asked, show } = await scene(t);
-  const connector = nodeConnector({ tls: null });
+  const connector = createNodeConnector({ tls: null });
   t.after(() => connector.close());
   const client = connector.connect(address, { signal: new AbortController().signal });
   await assert.rejects(client.state(), /there is no certificate yet to show to nodes/);
   assert.deepEqual(asked, []);
-  connector.renew(await show("first"));
+  connector.replaceTls(await show("first"));
   assert.equal((await client.state()).node, "first");
 });
 
 test("a call that is under way ends on its connection, and the next shows the new certificate", async (t) => {
   const { address, asked, show, hold, release } = await scene(t);
-  const connector = nodeConnector({ tls: await show("first") });
+  const connector = createNodeConnector({ tls: await show("first") });
   t.after(() => connector.close());
   const client = connector.connect(address, { signal: new AbortController().signal });
   hold();
   const call = client.state();
   await waitFor(() => asked.length === 1, { what: "the call to arrive" });
-  connector.renew(await show("second"));
+  connector.replaceTls(await show("second"));
   const next = client.state();
   await waitFor(() => asked.length === 2, { what: "the next call to arrive" });
   release();

@@ -17,7 +17,7 @@ export interface TestPublisher {
 export async function testPublisher(t: TestContext, count: number, connect: ConnectNode): Promise<TestPublisher> {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   let now = 0;
-  const publisher = createPublisher({ connect, term: () => 1, onOutranked() {}, onChange() {}, now: () => now });
+  const publisher = createPublisher({ connect, term: () => 1, onHigherTerm() {}, onChange() {}, now: () => now });
   const addresses = Array.from({ length: count }, (_, at) => `http://node-${at}`);
   const settle = async () => {
     for (let round = 0; round < 8; round++) await turn();

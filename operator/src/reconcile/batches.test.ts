@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE, BATCH_UNDO, type Kind, type Resource } from "@sluice/crds";
 import { conditionsOf, type Problem } from "../status/conditions.ts";
-import { testWorld } from "../translate/testing-world.ts";
-import type { World } from "../world/world.ts";
-import { createBatches, type HeldBack, INCOMPLETE, OUT_OF_STEP, PATIENCE } from "./batches.ts";
+import { testClusterState } from "../translate/testing-cluster-state.ts";
+import type { ClusterState } from "../watch/cluster-state.ts";
+import { BATCH_INCOMPLETE, BATCH_REPORT_DELAY, createBatches, type HeldBack, WATCH_SKEW } from "./batches.ts";
 
 const ONE = "0a1b2c3d-0000-4000-8000-000000000001";
 const OTHER = "0a1b2c3d-0000-4000-8000-000000000002";
@@ -28,33 +28,33 @@ const annotations = ({ id = ONE, size = 2, removes, completes, undo }: Mark): Re
 function scene() {
   let time = 0;
   let batches = createBatches({ class: "sluice", now: () => time });
-  const { world, put, remove } = testWorld();
+  const { clusterState, put, remove } = testClusterState();
 
   function write(kind: Kind, name: string, url: string, mark?: Mark, members: Partial<Resource> = {}): void {
-    const before = world[kind as keyof World].get(`default/${name}`) ?? null;
+    const before = clusterState[kind as keyof ClusterState].get(`default/${name}`) ?? null;
     const metadata = { name, namespace: "default", ...(mark && { annotations: annotations(mark) }) };
-    batches.note(kind, before, put(kind, name, { ...members, metadata, spec: { url, ...members.spec } }));
+    batches.observe(kind, before, put(kind, name, { ...members, metadata, spec: { url, ...members.spec } }));
   }
 
   return {
-    world,
+    clusterState,
     write,
     remove,
-    look: (): HeldBack => batches.holdBack(world),
+    look: (): HeldBack => batches.holdBack(clusterState),
     pass: (milliseconds: number) => {
       time += milliseconds;
     },
     restart() {
       batches = createBatches({ class: "sluice", now: () => time });
       for (const kind of ["Service", "Route", "Secret"] as const)
-        for (const resource of world[kind].values()) batches.note(kind, undefined, resource);
+        for (const resource of clusterState[kind].values()) batches.observe(kind, undefined, resource);
     },
   };
 }
 
 /** What of the Services counts: `name=url`. */
-const services = ({ world }: HeldBack): string =>
-  [...world.Service.values()].map(({ metadata, spec }) => `${metadata.name}=${spec?.url}`).join(" ");
+const services = ({ clusterState }: HeldBack): string =>
+  [...clusterState.Service.values()].map(({ metadata, spec }) => `${metadata.name}=${spec?.url}`).join(" ");
 /** As our own conditions say it. */
 function saying(...problems: readonly Problem[]): Partial<Resource> {
   const resource = { metadata: {} } as Resource;
@@ -64,10 +64,10 @@ const told = ({ problems }: HeldBack): readonly string[] =>
   [...problems].map(([key, { problem }]) => `${key} ${problem.reason} ${problem.message}`);
 
 test("without a batch the world is the world", () => {
-  const { write, look, world } = scene();
+  const { write, look, clusterState } = scene();
   write("Service", "a", "1");
-  assert.deepEqual(look(), { world, held: new Set(), problems: new Map(), again: null });
-  assert.equal(look().world, world);
+  assert.deepEqual(look(), { clusterState, held: new Set(), problems: new Map(), again: null });
+  assert.equal(look().clusterState, clusterState);
 });
 
 test("a changed resource counts as before and a new one as absent until all of the batch are seen", () => {
@@ -88,7 +88,7 @@ test("a Secret that a batch changes counts as before too", () => {
   const { write, look } = scene();
   write("Secret", "s", "1");
   write("Secret", "s", "2", {});
-  assert.equal(look().world.Secret.get("default/s")?.spec?.url, "1");
+  assert.equal(look().clusterState.Secret.get("default/s")?.spec?.url, "1");
 });
 
 test("what a batch removes stays until the batch is complete, and goes before it is deleted", () => {
@@ -138,7 +138,7 @@ test("an undone batch leaves nothing behind", () => {
   remove("Service", "b");
   write("Service", "a", "1");
   assert.equal(services(look()), "a=1");
-  assert.deepEqual(look(), { world: look().world, held: new Set(), problems: new Map(), again: null });
+  assert.deepEqual(look(), { clusterState: look().clusterState, held: new Set(), problems: new Map(), again: null });
 });
 
 test("a batch that stays incomplete is told about after a while, and not before", () => {
@@ -146,30 +146,30 @@ test("a batch that stays incomplete is told about after a while, and not before"
   write("Service", "a", "1");
   write("Service", "a", "2", { size: 3 });
   write("Service", "b", "2", { size: 3 });
-  assert.equal(look().again, PATIENCE);
-  pass(PATIENCE - 1);
-  assert.deepEqual([told(look()), look().again], [[], 1]);
+  assert.equal(look().recheckAfter, BATCH_REPORT_DELAY);
+  pass(BATCH_REPORT_DELAY - 1);
+  assert.deepEqual([told(look()), look().recheckAfter], [[], 1]);
   pass(1);
   const start = `the batch ${ONE} has not been written to its end (2 of 3 resources were seen)`;
   assert.deepEqual(told(look()), [
-    `Service/default/a ${INCOMPLETE} ${start}: it is served as it was before; write it again`,
-    `Service/default/b ${INCOMPLETE} ${start}: it is not served; write it again`,
+    `Service/default/a ${BATCH_INCOMPLETE} ${start}: it is served as it was before; write it again`,
+    `Service/default/b ${BATCH_INCOMPLETE} ${start}: it is not served; write it again`,
   ]);
-  assert.equal(look().again, null);
+  assert.equal(look().recheckAfter, null);
 });
 
 test("resources of another class are held back, and told of by whom they belong to", () => {
   const { write, look, pass } = scene();
   write("Service", "a", "1", {}, { spec: { class: "another" } });
   look();
-  pass(PATIENCE);
+  pass(BATCH_REPORT_DELAY);
   assert.deepEqual([services(look()), told(look())], ["", []]);
 });
 
 test("after a restart in the middle new resources stay out, and changed ones are served as they stand", () => {
   const { write, look, pass, restart } = scene();
   const published = saying();
-  const heldBack = saying({ condition: "Accepted", reason: INCOMPLETE, message: "" });
+  const heldBack = saying({ condition: "Accepted", reason: BATCH_INCOMPLETE, message: "" });
   const foreign = { type: "Audited", status: "True", reason: "Fine", message: "" };
   const audited = { status: { conditions: [foreign] } } as Partial<Resource>;
   write("Service", "unknown", "2", { size: 9 });
@@ -187,7 +187,7 @@ test("after a restart in the middle new resources stay out, and changed ones are
     [...look().held].sort(),
     names.map((name) => `Service/default/${name}`),
   );
-  pass(PATIENCE);
+  pass(BATCH_REPORT_DELAY);
   assert.equal(look().problems.size, 8);
   assert.match(told(look()).at(-1) ?? "", /it is served as it stands; write it again$/);
 });
@@ -198,10 +198,10 @@ test("after a restart a batch is complete whose end is there, though its others 
   write("Service", "b", "2", { size: 3, completes: true, undo: "null" });
   restart();
   assert.equal(services(look()), "");
-  assert.equal(look().again, OUT_OF_STEP);
-  pass(OUT_OF_STEP);
+  assert.equal(look().recheckAfter, WATCH_SKEW);
+  pass(WATCH_SKEW);
   assert.equal(services(look()), "a=2 b=2");
-  assert.deepEqual([told(look()), look().again], [[], null]);
+  assert.deepEqual([told(look()), look().recheckAfter], [[], null]);
 });
 
 test("after a restart what a batch has created, and was served before, is served at once, though marks are gone", () => {

@@ -16,28 +16,28 @@ import {
 } from "@sluice/crds";
 import type { Problem } from "../status/conditions.ts";
 import { type Owner, ownerKey } from "../translate/translation.ts";
-import { overlay } from "../world/overlay.ts";
-import type { WatchedKind, World } from "../world/world.ts";
+import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
+import { overlay } from "../watch/overlay.ts";
 
-export const INCOMPLETE = "BatchIncomplete";
+export const BATCH_INCOMPLETE = "BatchIncomplete";
 
 /** Milliseconds until an incomplete batch is told about: before that it is one that is being written. */
-export const PATIENCE = 5000;
+export const BATCH_REPORT_DELAY = 5000;
 /**
  * Milliseconds that the end of a batch may be seen before its other resources: watches of several kinds are not in
  * step. After that the others are gone because the batch was published before (by an operator that has restarted).
  */
-export const OUT_OF_STEP = 5000;
+export const WATCH_SKEW = 5000;
 
 export interface HeldBack {
   /** The world as it is to be published; the very same object when no batch is under way. */
-  readonly world: World;
+  readonly clusterState: ClusterState;
   /** Resources that are not published as they stand, by `ownerKey`: their statuses are not to be told of. */
   readonly held: ReadonlySet<string>;
   /** What is to be told about resources of batches that stay incomplete, by `ownerKey`. */
   readonly problems: ReadonlyMap<string, { readonly owner: Owner; readonly problem: Problem }>;
   /** Milliseconds until the same world has to be looked at again; null: only when something changes. */
-  readonly again: number | null;
+  readonly recheckAfter: number | null;
 }
 
 export interface Batches {
@@ -46,26 +46,26 @@ export interface Batches {
    *
    * @param before What stood in its place. null: nothing; undefined: nobody knows, because we have just begun to read.
    */
-  note(kind: Kind, before: Resource | null | undefined, resource: Resource): void;
-  holdBack(world: World): HeldBack;
+  observe(kind: Kind, before: Resource | null | undefined, resource: Resource): void;
+  holdBack(clusterState: ClusterState): HeldBack;
 }
 
-interface Marked {
+interface MarkedResource {
   readonly kind: WatchedKind;
   readonly key: string;
   readonly id: string;
   readonly before: Resource | null | undefined;
 }
 
-interface Member extends Marked {
+interface BatchMember extends MarkedResource {
   readonly resource: Resource;
   readonly mark: BatchMark;
 }
 
-interface Known {
+interface BatchProgress {
   readonly since: number;
   /** When it was seen that all have been written. */
-  ended?: number;
+  endSeenAt?: number;
   complete: boolean;
 }
 
@@ -80,27 +80,27 @@ interface BatchesOptions {
 
 export function createBatches(options: BatchesOptions): Batches {
   const { classOf = byItself, now = () => performance.now() } = options;
-  const isMeant = (resource: Resource) => classOf(resource) === options.class;
-  const marked = new Map<string, Marked>();
-  const known = new Map<string, Known>();
+  const isOwn = (resource: Resource) => classOf(resource) === options.class;
+  const marked = new Map<string, MarkedResource>();
+  const progressById = new Map<string, BatchProgress>();
 
-  function note(kind: Kind, before: Resource | null | undefined, resource: Resource): void {
+  function observe(kind: Kind, before: Resource | null | undefined, resource: Resource): void {
     const name = `${kind}/${resourceKey(resource)}`;
     const earlier = marked.get(name);
     const id = batchMark(resource)?.id;
     if (id === undefined) return void marked.delete(name);
     if (earlier?.id === id) return;
     // What an incomplete batch wrote was never published: what counts is what stood there before that one too.
-    const unpublished = earlier && known.get(earlier.id)?.complete !== true;
+    const unpublished = earlier && progressById.get(earlier.id)?.complete !== true;
     const stood = unpublished ? earlier.before : before;
     marked.set(name, { kind: kind as WatchedKind, key: resourceKey(resource), id, before: stood });
   }
 
   /** The batches of what is marked now. Those that nobody names any more are forgotten. */
-  function gather(world: World): ReadonlyMap<string, readonly Member[]> {
-    const batches = new Map<string, Member[]>();
+  function membersByBatch(clusterState: ClusterState): ReadonlyMap<string, readonly BatchMember[]> {
+    const batches = new Map<string, BatchMember[]>();
     for (const [name, entry] of marked) {
-      const resource = world[entry.kind].get(entry.key);
+      const resource = clusterState[entry.kind].get(entry.key);
       const mark = resource && batchMark(resource);
       if (!mark) {
         marked.delete(name);
@@ -111,71 +111,71 @@ export function createBatches(options: BatchesOptions): Batches {
       if (members) members.push(member);
       else batches.set(mark.id, [member]);
     }
-    for (const id of known.keys()) if (!batches.has(id)) known.delete(id);
+    for (const id of progressById.keys()) if (!batches.has(id)) progressById.delete(id);
     return batches;
   }
 
-  function look(id: string, members: readonly Member[]): Known {
-    const batch = known.get(id) ?? { since: now(), complete: false };
-    known.set(id, batch);
-    if (members.some(({ mark }) => mark.completes)) batch.ended ??= now();
+  function updateProgress(id: string, members: readonly BatchMember[]): BatchProgress {
+    const batch = progressById.get(id) ?? { since: now(), complete: false };
+    progressById.set(id, batch);
+    if (members.some(({ mark }) => mark.completes)) batch.endSeenAt ??= now();
     batch.complete ||=
-      batch.ended !== undefined &&
-      (members.length >= Math.max(...members.map(({ mark }) => mark.size)) || now() - batch.ended >= OUT_OF_STEP);
+      batch.endSeenAt !== undefined &&
+      (members.length >= Math.max(...members.map(({ mark }) => mark.size)) || now() - batch.endSeenAt >= WATCH_SKEW);
     return batch;
   }
 
   return {
-    note,
-    holdBack(world) {
-      if (marked.size === 0) return { world, held: new Set(), problems: new Map(), again: null };
-      const changes: Change[] = [];
+    observe,
+    holdBack(clusterState) {
+      if (marked.size === 0) return { clusterState, held: new Set(), problems: new Map(), recheckAfter: null };
+      const changes: HeldBackChange[] = [];
       const problems = new Map<string, { readonly owner: Owner; readonly problem: Problem }>();
       const deadlines: number[] = [];
-      for (const [id, members] of gather(world)) {
-        const batch = look(id, members);
+      for (const [id, members] of membersByBatch(clusterState)) {
+        const batch = updateProgress(id, members);
         if (batch.complete) {
-          for (const member of members) if (member.mark.removes) changes.push({ ...member, counts: null });
+          for (const member of members) if (member.mark.removes) changes.push({ ...member, effective: null });
           continue;
         }
-        if (batch.ended !== undefined) deadlines.push(batch.ended + OUT_OF_STEP);
-        const overdue = now() - batch.since >= PATIENCE;
-        if (!overdue) deadlines.push(batch.since + PATIENCE);
+        if (batch.endSeenAt !== undefined) deadlines.push(batch.endSeenAt + WATCH_SKEW);
+        const overdue = now() - batch.since >= BATCH_REPORT_DELAY;
+        if (!overdue) deadlines.push(batch.since + BATCH_REPORT_DELAY);
         for (const member of members) {
-          const counts = countsAs(member);
-          if (counts !== member.resource) changes.push({ ...member, counts });
-          const owner = ownerOf(member, isMeant);
+          const effective = effectiveVersion(member);
+          if (effective !== member.resource) changes.push({ ...member, effective });
+          const owner = ownerOf(member, isOwn);
           if (overdue && owner)
-            problems.set(nameOf(member), { owner, problem: problemOf(member, counts, members.length) });
+            problems.set(nameOf(member), { owner, problem: problemOf(member, effective, members.length) });
         }
       }
       return {
-        world: changed(world, changes),
+        clusterState: withChanges(clusterState, changes),
         held: new Set(changes.map(nameOf)),
         problems,
-        again: deadlines.length > 0 ? Math.max(0, Math.min(...deadlines) - now()) : null,
+        recheckAfter: deadlines.length > 0 ? Math.max(0, Math.min(...deadlines) - now()) : null,
       };
     },
   };
 }
 
-interface Change extends Pick<Marked, "kind" | "key"> {
+interface HeldBackChange extends Pick<MarkedResource, "kind" | "key"> {
   readonly resource: Resource;
   /** null: absent. */
-  readonly counts: Resource | null;
+  readonly effective: Resource | null;
 }
 
-const nameOf = ({ kind, resource: { metadata } }: Pick<Change, "kind" | "resource">): string =>
+const nameOf = ({ kind, resource: { metadata } }: Pick<HeldBackChange, "kind" | "resource">): string =>
   ownerKey({ kind, namespace: metadata.namespace, name: metadata.name });
 
 /** Undefined for what has no status of ours: Secrets, and resources of another class. */
-function ownerOf({ kind, resource }: Member, isMeant: (resource: Resource) => boolean): Owner | undefined {
+function ownerOf({ kind, resource }: BatchMember, isMeant: (resource: Resource) => boolean): Owner | undefined {
   const { namespace, name } = resource.metadata;
   return isOurs(kind) && isMeant(resource) ? { kind, namespace, name } : undefined;
 }
 
 /** How a resource of an incomplete batch counts. One that is to be removed stays as it is until then. */
-function countsAs({ before, resource, mark }: Member): Resource | null {
+function effectiveVersion({ before, resource, mark }: BatchMember): Resource | null {
   if (mark.removes) return resource;
   if (before !== undefined) return before;
   return wasPublished(resource) ? resource : null;
@@ -186,29 +186,32 @@ function countsAs({ before, resource, mark }: Member): Resource | null {
  * of it, perhaps because the batch was complete already, or its writer says that there was something before.
  */
 function wasPublished({ metadata, status }: Resource): boolean {
-  if (status?.conditions?.some(({ type, reason }) => type === "Accepted" && reason !== INCOMPLETE)) return true;
+  if (status?.conditions?.some(({ type, reason }) => type === "Accepted" && reason !== BATCH_INCOMPLETE)) return true;
   return (metadata.annotations?.[BATCH_UNDO] ?? "null") !== "null";
 }
 
-function problemOf({ resource, mark }: Member, counts: Resource | null, seen: number): Problem {
+function problemOf({ resource, mark }: BatchMember, effective: Resource | null, seen: number): Problem {
   const served =
-    counts === null
+    effective === null
       ? "it is not served"
-      : counts === resource
+      : effective === resource
         ? "it is served as it stands"
         : "it is served as it was before";
   const message =
     `the batch ${mark.id} has not been written to its end (${seen} of ${mark.size} resources were seen): ${served}; ` +
     "write it again";
-  return { condition: "Accepted", reason: INCOMPLETE, message };
+  return { condition: "Accepted", reason: BATCH_INCOMPLETE, message };
 }
 
-function changed(world: World, changes: readonly Change[]): World {
+function withChanges(clusterState: ClusterState, changes: readonly HeldBackChange[]): ClusterState {
   const over: Partial<Record<WatchedKind, Map<string, Resource | undefined>>> = {};
-  for (const { kind, resource, counts } of changes) {
+  for (const { kind, resource, effective } of changes) {
     const ofKind = over[kind] ?? new Map<string, Resource | undefined>();
-    over[kind] = ofKind.set(keyOf(resource.metadata.namespace, resource.metadata.name), counts ?? undefined);
+    over[kind] = ofKind.set(keyOf(resource.metadata.namespace, resource.metadata.name), effective ?? undefined);
   }
   const kinds = Object.entries(over) as [WatchedKind, Map<string, Resource | undefined>][];
-  return { ...world, ...Object.fromEntries(kinds.map(([kind, ofKind]) => [kind, overlay(world[kind], ofKind)])) };
+  return {
+    ...clusterState,
+    ...Object.fromEntries(kinds.map(([kind, ofKind]) => [kind, overlay(clusterState[kind], ofKind)])),
+  };
 }

@@ -4,15 +4,15 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Condition, Ref, Resource } from "@sluice/crds";
 import type { Snapshot } from "@sluice/model";
 import type { Publisher } from "../publish/publisher.ts";
-import { testWorld } from "../translate/testing-world.ts";
+import { testClusterState } from "../translate/testing-cluster-state.ts";
 import { createTranslator } from "../translate/translator.ts";
 import { createBatches } from "./batches.ts";
-import { nothing } from "./nothing.ts";
+import { emptyBuild } from "./build-snapshot.ts";
 import { createReconciler, type ReconcilerOptions } from "./reconciler.ts";
 
 /** A reconciler over a world of the test's; what is translated to carry on, or null for the whole, is written down. */
 function scene(t: TestContext) {
-  const made = testWorld();
+  const made = testClusterState();
   const translator = createTranslator({ homeNamespace: "default", class: "sluice" });
   const translated: (readonly string[] | null)[] = [];
   const published: Snapshot[] = [];
@@ -20,20 +20,20 @@ function scene(t: TestContext) {
   const said: { readonly name: string; readonly programmed: string | undefined; readonly generation?: number }[] = [];
   let done = Promise.withResolvers<void>();
   const reconciler = createReconciler({
-    cache: { resources: made.world } as ReconcilerOptions["cache"],
+    cache: { resources: made.clusterState } as ReconcilerOptions["cache"],
     batches: createBatches({ class: "sluice" }),
     translator: {
-      next(world, changed) {
-        const translation = translator.next(world, changed);
+      translateIncremental(clusterState, changed) {
+        const translation = translator.translateIncremental(clusterState, changed);
         if (translation) translated.push([...changed]);
         return translation;
       },
-      whole(world) {
+      translateAll(clusterState) {
         translated.push(null);
-        return translator.whole(world);
+        return translator.translateAll(clusterState);
       },
     },
-    empty: nothing,
+    empty: emptyBuild,
     publisher: {
       revision: () => published.length,
       publish(snapshot: Snapshot) {
@@ -50,8 +50,8 @@ function scene(t: TestContext) {
       },
       underWay: () => 0,
     } as unknown as ReconcilerOptions["writer"],
-    teller: { tell() {} } as unknown as ReconcilerOptions["teller"],
-    unread: () => [],
+    events: { tell() {} } as unknown as ReconcilerOptions["events"],
+    unsynced: () => [],
     leads: () => true,
     log: {
       info() {},
@@ -76,7 +76,7 @@ function scene(t: TestContext) {
     /** Has changes translated and published. The function, if given, is called after each turn of the event loop until then. */
     async settled(during = () => {}) {
       done = Promise.withResolvers();
-      reconciler.touch();
+      reconciler.schedule();
       let isDone = false;
       void done.promise.then(() => {
         isDone = true;
@@ -94,9 +94,9 @@ test("statuses that were written meanwhile are no work for the next change, howe
   const names = Array.from({ length: 2000 }, (_, at) => `s${at}`);
   for (const name of names) put("Service", name, { spec: { url: `http://${name}.test` } });
   await settled();
-  for (const name of names) reconciler.note("Service", `default/${name}`, false);
+  for (const name of names) reconciler.markDirty("Service", `default/${name}`, false);
   put("Service", "s7", { spec: { url: "http://changed.test" } });
-  reconciler.note("Service", "default/s7", true);
+  reconciler.markDirty("Service", "default/s7", true);
   await settled();
   assert.deepEqual(translated, [null, ["Service/default/s7"]]);
   assert.ok(hosts().includes("changed.test"));
@@ -107,7 +107,7 @@ test("what changes while a document is put together is programmed with the next 
   const services = (letter: string, count: number) => {
     for (let at = 0; at < count; at++) {
       put("Service", `s${at}`, { spec: { url: `http://${letter}${at}.test` } });
-      reconciler.note("Service", `default/s${at}`, true);
+      reconciler.markDirty("Service", `default/s${at}`, true);
     }
   };
   services("a", 4000);
@@ -118,8 +118,8 @@ test("what changes while a document is put together is programmed with the next 
   await settled(() => {
     if (++turns !== 2) return;
     put("Service", "s7", { spec: { url: "http://late.test" } });
-    reconciler.note("Service", "default/s7", true);
-    reconciler.touch();
+    reconciler.markDirty("Service", "default/s7", true);
+    reconciler.schedule();
   });
   assert.ok(turns >= 2, `it took ${turns} turns`);
   await settled();
@@ -128,7 +128,7 @@ test("what changes while a document is put together is programmed with the next 
     said.length = 0;
     nodes.acknowledged = acknowledged;
     for (let look = 0; look < 30; look++) {
-      reconciler.look();
+      reconciler.syncStatuses();
       await turn();
     }
     return said.filter(({ name, generation }) => name === "s7" && generation === 3).map(({ programmed }) => programmed);

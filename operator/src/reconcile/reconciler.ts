@@ -7,34 +7,34 @@ import { BucketMap, byHash, differences, type WaitAnswer } from "@sluice/model";
 import type { Logger } from "pino";
 import type { Publisher } from "../publish/publisher.ts";
 import type { Problem } from "../status/conditions.ts";
-import type { Teller } from "../status/teller.ts";
-import type { StatusWriter } from "../status/writer.ts";
+import type { EventRecorder } from "../status/event-recorder.ts";
+import { createProgrammedTracker, type PublishedAt } from "../status/programmed-tracker.ts";
+import { createStatusSync } from "../status/status-sync.ts";
+import type { StatusWriter } from "../status/status-writer.ts";
+import { runTimeSliced } from "../time-slicing.ts";
 import { type Owner, ownerKey, type Translation } from "../translate/translation.ts";
 import type { Translator } from "../translate/translator.ts";
-import { inTurns } from "../turns.ts";
-import type { Work } from "../work-metrics.ts";
-import type { WatchedKind } from "../world/world.ts";
+import type { WatchedKind } from "../watch/cluster-state.ts";
+import type { WorkQueueMetrics } from "../work-metrics.ts";
 import type { Batches } from "./batches.ts";
-import type { Built } from "./build.ts";
-import { createMaking, type Made } from "./making.ts";
-import { createProgressBook, type Place } from "./progress.ts";
-import { createStatuses } from "./statuses.ts";
+import type { SnapshotBuild } from "./build-snapshot.ts";
+import { createDocumentPreparer, type PreparedDocument } from "./document-preparer.ts";
 
 export interface ReconcilerOptions {
   readonly cache: ResourceCache<WatchedKind>;
   readonly batches: Batches;
   readonly translator: Translator;
-  readonly empty: Built;
+  readonly empty: SnapshotBuild;
   readonly publisher: Publisher;
   readonly writer: StatusWriter;
-  readonly teller: Teller;
+  readonly events: EventRecorder;
   /** What has to be read before anything is published and was not yet. */
-  readonly unread: () => readonly string[];
+  readonly unsynced: () => readonly string[];
   /** While another operator leads, everything is translated and nothing is written or told. */
   readonly leads: () => boolean;
   readonly log: Logger;
   readonly onReconcile: (seconds: number) => void;
-  readonly work: Work;
+  readonly work: WorkQueueMetrics;
   /** The document or what the nodes run has changed. */
   readonly onProgress: () => void;
 }
@@ -45,87 +45,92 @@ export interface Reconciler {
    *
    * @param meaningful False: it means the same as before. Somebody has written its status.
    */
-  note(kind: WatchedKind, key: string, meaningful: boolean): void;
+  markDirty(kind: WatchedKind, key: string, meaningful: boolean): void;
   /** Something changed: translate and publish soon, at once when idle. Many calls until then are one. */
-  touch(): void;
+  schedule(): void;
   /** What the nodes run changed, or a status was written by somebody: look at what that makes different. */
-  look(): void;
+  syncStatuses(): void;
   /** Look at these statuses, which could not be written, as far as they have not settled. */
-  lookAgain(keys: readonly string[]): void;
+  retryStatuses(keys: readonly string[]): void;
   /** We lead from now on: what the one before us did not come to is written and told. */
-  lead(): void;
+  startLeading(): void;
   /** Whether the published document contains all that the world holds. */
   upToDate(): boolean;
   problemsOf(kind: Kind, namespace: string, name: string): WaitAnswer["problems"];
   problemCount(): number;
   /** Resources that have changed and are not looked at yet. */
-  waiting(): number;
+  queuedCount(): number;
   /** A status has been written: others may follow. */
-  roomForStatuses(): void;
+  continueStatuses(): void;
   /** Resources whose statuses wait to be looked at. */
-  statusesWaiting(): number;
+  queuedStatuses(): number;
   close(): void;
 }
 
 /** Milliseconds between looks at statuses that were written and have not been seen again. */
-const RESYNC = 10_000;
+const RESYNC_INTERVAL = 10_000;
 /** Milliseconds until the next look while it is too early to speak of waiting. */
-const SOON = 1000;
+const PENDING_RECHECK_INTERVAL = 1000;
 /**
  * After a reconcile that stood for several changes the next one waits so many times as long as that took, so that many
  * changes that come at once share one: some need a look at all resources. Who makes one change after the other never
  * waits.
  */
-const MOST_RESTS = 4;
+const MAX_REST_FACTOR = 4;
 /** For each change more than one. */
-const RESTS = 2;
+const REST_FACTOR_PER_CHANGE = 2;
 /** Milliseconds of such a wait at the most. */
-const LONGEST_REST = 250;
+const MAX_REST = 250;
 
 /** Statuses of more resources than these, all translated at once, give way to those of what changes. */
-const MANY = 500;
+const BULK_THRESHOLD = 500;
 /** Milliseconds after a change in which they do. */
-const CALM = 1000;
+const IDLE_AFTER = 1000;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { cache, publisher, writer, teller, unread, leads, log, onReconcile, work, onProgress } = options;
-  const book = createProgressBook();
-  const statuses = createStatuses({
-    world: cache.resources,
-    book,
+  const { cache, publisher, writer, events, unsynced, leads, log, onReconcile, work, onProgress } = options;
+  const programmed = createProgrammedTracker();
+  const statusSync = createStatusSync({
+    clusterState: cache.resources,
+    programmed,
     publisher,
     writer,
-    isCalm: () => performance.now() - touchedAt > CALM,
+    isIdle: () => performance.now() - changedAt > IDLE_AFTER,
   });
-  const make = createMaking({ ...options, resources: cache.resources });
+  const prepareDocument = createDocumentPreparer({ ...options, resources: cache.resources });
   let problems: Translation["problems"] = new BucketMap<readonly Problem[]>(byHash);
   let owners: Translation["owners"] = new BucketMap<Owner>(byHash);
   /** `ownerKey`s of what means something else than when the last translation was begun. */
   let changed = new Set<string>();
   /** Whether the last translation came to its end: else it is not known what has changed since. */
-  let isFresh = false;
+  let isLastComplete = false;
   /** How often something has changed, and how often it had when what is published now was begun. */
-  let touched = 0;
-  let reached = -1;
+  let changeCount = 0;
+  let publishedCount = -1;
   let isWorking = false;
   let closed = false;
   let scheduled: Disposable | undefined;
   let restsUntil = 0;
   /** How often something had changed when the last reconcile was begun. */
-  let begun = 0;
-  let touchedAt = Number.NEGATIVE_INFINITY;
+  let startedCount = 0;
+  let changedAt = Number.NEGATIVE_INFINITY;
   let scheduledAt = 0;
-  let soon: NodeJS.Timeout | undefined;
-  let rest: NodeJS.Immediate | undefined;
-  let later: NodeJS.Timeout | undefined;
-  let waitedFor = "";
+  let statusTimer: NodeJS.Timeout | undefined;
+  let nextStatusTurn: NodeJS.Immediate | undefined;
+  let recheckTimer: NodeJS.Timeout | undefined;
+  let loggedUnsynced = "";
 
-  const resync = setInterval(lookAtAll, RESYNC).unref();
+  const resync = setInterval(syncAllStatuses, RESYNC_INTERVAL).unref();
 
-  const isDirty = () => reached !== touched;
+  const isDirty = () => publishedCount !== changeCount;
 
   /** A problem that nobody was told of yet. */
-  function tellNews(owner: Owner, resource: Resource, before: readonly Problem[], after: readonly Problem[]): void {
+  function recordNewProblems(
+    owner: Owner,
+    resource: Resource,
+    before: readonly Problem[],
+    after: readonly Problem[],
+  ): void {
     if (!leads()) return;
     for (const problem of after) {
       const { condition, message } = problem;
@@ -133,7 +138,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       const said = resource.status?.conditions?.some(
         (known) => known.type === condition && known.message.includes(message),
       );
-      if (!said) teller.tell(owner, problem);
+      if (!said) events.record(owner, problem);
     }
   }
 
@@ -143,89 +148,89 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   /** The resource as it was translated is not to be had any more: what stands in its place is in no document yet. */
-  const isLater = (key: string, resource: Resource, { kind, namespace, name }: Owner): boolean =>
+  const isSuperseded = (key: string, resource: Resource, { kind, namespace, name }: Owner): boolean =>
     changed.has(key) && cache.resources[kind].get(keyOf(namespace, name)) === resource;
 
   /** The place of resources in what was published; the statuses of those for which that is news are opened. */
-  function enter(before: Before, { resources, changed: known }: Made, place: Place): void {
-    const many = known === null && owners.size > MANY;
-    for (const { key, after } of differences(before.owners, owners)) if (!after) book.forget(key);
+  function recordPublished(before: Before, { resources, changed: known }: PreparedDocument, place: PublishedAt): void {
+    const many = known === null && owners.size > BULK_THRESHOLD;
+    for (const { key, after } of differences(before.owners, owners)) if (!after) programmed.forget(key);
     const others = differences(before.problems, problems).map(({ key }) => key);
     for (const key of known ? new Set([...known, ...others]) : owners.keys()) {
       const owner = owners.get(key);
       const resource = owner && resources[owner.kind].get(keyOf(owner.namespace, owner.name));
       if (!resource) continue;
       const own = problems.get(key) ?? [];
-      if (!isLater(key, resource, owner)) {
-        if (!book.contained(key, resource, own, place)) continue;
-        statuses.open(key, { many });
+      if (!isSuperseded(key, resource, owner)) {
+        if (!programmed.recordPublished(key, resource, own, place)) continue;
+        statusSync.markDirty(key, { many });
       }
-      tellNews(owner, resource, before.problems.get(key) ?? [], own);
+      recordNewProblems(owner, resource, before.problems.get(key) ?? [], own);
     }
   }
 
   async function reconcile(): Promise<void> {
-    const missing = unread();
+    const missing = unsynced();
     if (missing.length > 0) {
       const names = missing.join(", ");
-      if (names !== waitedFor) log.info({ kinds: missing }, "not publishing before these have been read");
-      waitedFor = names;
+      if (names !== loggedUnsynced) log.info({ kinds: missing }, "not publishing before these have been read");
+      loggedUnsynced = names;
       return;
     }
-    waitedFor = "";
+    loggedUnsynced = "";
     const started = performance.now();
-    const [known, upTo] = [isFresh ? changed : null, touched];
+    const [known, upTo] = [isLastComplete ? changed : null, changeCount];
     // What comes from here on is for the next time; should this fail, that starts from nothing.
     changed = new Set();
-    isFresh = false;
-    const made = await inTurns(make(known));
-    isFresh = true;
+    isLastComplete = false;
+    const made = await runTimeSliced(prepareDocument(known));
+    isLastComplete = true;
     if (closed) return;
-    clearTimeout(later);
-    if (made.again !== null) later = setTimeout(touch, made.again).unref();
+    clearTimeout(recheckTimer);
+    if (made.recheckAfter !== null) recheckTimer = setTimeout(schedule, made.recheckAfter).unref();
     const before = { problems, owners };
     ({ problems, owners } = made);
-    const isFirst = reached < 0;
-    reached = upTo;
+    const isFirst = publishedCount < 0;
+    publishedCount = upTo;
     const last = publisher.revision();
     const revision = publisher.publish(made.built.snapshot);
-    enter(before, made, { revision, isFirst });
+    recordPublished(before, made, { revision, isFirst });
     const seconds = (performance.now() - started) / 1000;
     onReconcile(seconds);
     if (revision !== last) log.debug({ revision, hash: made.built.snapshot.hash, seconds }, "published a document");
-    look();
+    syncStatuses();
   }
 
-  function look(): void {
+  function syncStatuses(): void {
     if (closed) return;
     onProgress();
-    lookOn();
+    syncQueuedStatuses();
   }
 
   /** Looks at statuses, so many in a turn that others have theirs. */
-  function lookOn(): void {
-    clearImmediate(rest);
-    rest = undefined;
+  function syncQueuedStatuses(): void {
+    clearImmediate(nextStatusTurn);
+    nextStatusTurn = undefined;
     if (closed || isDirty() || !leads()) return;
-    const { tooEarly, isCut } = statuses.look(owners, problems);
-    if (tooEarly) soon ??= setTimeout(lookAtAll, SOON).unref();
-    if (isCut) rest = setImmediate(lookOn);
+    const { tooEarly, hasMore } = statusSync.sync(owners, problems);
+    if (tooEarly) statusTimer ??= setTimeout(syncAllStatuses, PENDING_RECHECK_INTERVAL).unref();
+    if (hasMore) nextStatusTurn = setImmediate(syncQueuedStatuses);
   }
 
-  function lookAtAll(): void {
-    clearTimeout(soon);
-    soon = undefined;
-    statuses.openAll();
-    look();
-  }
-
-  function touch(): void {
-    touched++;
-    touchedAt = performance.now();
-    if (!isWorking) schedule();
+  function syncAllStatuses(): void {
+    clearTimeout(statusTimer);
+    statusTimer = undefined;
+    statusSync.retryAll();
+    syncStatuses();
   }
 
   function schedule(): void {
+    changeCount++;
+    changedAt = performance.now();
+    if (!isWorking) scheduleRun();
+  }
+
+  function scheduleRun(): void {
     if (scheduled || closed) return;
     scheduledAt = performance.now();
     work.added();
@@ -236,9 +241,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   async function run(): Promise<void> {
     scheduled = undefined;
     isWorking = true;
-    const upTo = touched;
-    const rests = Math.min(RESTS * (touched - begun - 1), MOST_RESTS);
-    begun = upTo;
+    const upTo = changeCount;
+    const restFactor = Math.min(REST_FACTOR_PER_CHANGE * (changeCount - startedCount - 1), MAX_REST_FACTOR);
+    startedCount = upTo;
     const started = performance.now();
     work.began((started - scheduledAt) / 1000);
     let result: "success" | "error" = "success";
@@ -251,47 +256,47 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     }
     const ended = performance.now();
     work.ended((ended - started) / 1000, result);
-    restsUntil = ended + Math.min(rests * (ended - started), LONGEST_REST);
+    restsUntil = ended + Math.min(restFactor * (ended - started), MAX_REST);
     isWorking = false;
-    if (touched > upTo) schedule();
+    if (changeCount > upTo) scheduleRun();
   }
 
   return {
-    note(kind, key, meaningful) {
+    markDirty(kind, key, meaningful) {
       const name = `${kind}/${key}`;
       // Else all statuses that were written lately would be translated with the next change.
       if (meaningful) changed.add(name);
-      if (owners.has(name)) statuses.open(name);
+      if (owners.has(name)) statusSync.markDirty(name);
     },
-    touch,
-    look,
-    lookAgain(keys) {
-      statuses.openAgain(keys);
-      look();
+    schedule,
+    syncStatuses,
+    retryStatuses(keys) {
+      statusSync.retry(keys);
+      syncStatuses();
     },
-    lead() {
+    startLeading() {
       for (const [key, own] of problems) {
         const owner = owners.get(key);
         const resource = owner && cache.resources[owner.kind].get(keyOf(owner.namespace, owner.name));
-        if (resource) tellNews(owner, resource, [], own);
+        if (resource) recordNewProblems(owner, resource, [], own);
       }
-      lookAtAll();
+      syncAllStatuses();
     },
-    upToDate: () => !isDirty() && unread().length === 0,
+    upToDate: () => !isDirty() && unsynced().length === 0,
     problemsOf(kind, namespace, name) {
       const own = problems.get(ownerKey({ kind, namespace, name })) ?? [];
       return own.map(({ reason, message }) => ({ kind, namespace, name, reason, message }));
     },
     problemCount: () => problems.size,
-    waiting: () => (isDirty() ? Math.max(1, changed.size) : 0),
-    roomForStatuses: lookOn,
-    statusesWaiting: statuses.waiting,
+    queuedCount: () => (isDirty() ? Math.max(1, changed.size) : 0),
+    continueStatuses: syncQueuedStatuses,
+    queuedStatuses: statusSync.queuedCount,
     close() {
       closed = true;
       clearInterval(resync);
-      clearTimeout(soon);
-      clearTimeout(later);
-      clearImmediate(rest);
+      clearTimeout(statusTimer);
+      clearTimeout(recheckTimer);
+      clearImmediate(nextStatusTurn);
       scheduled?.[Symbol.dispose]();
     },
   };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Condition, Resource } from "@sluice/crds";
-import { alreadySaid, conditionsOf, type Problem } from "./conditions.ts";
+import { conditionsOf, hasConditions, type Problem } from "./conditions.ts";
 
 const resource = (conditions?: readonly Condition[]): Resource => ({
   apiVersion: "sluice.dev/v1alpha1",
@@ -47,10 +47,10 @@ test("what is said already is told apart by everything but the time of its chang
   const conditions = conditionsOf(resource(), [], done);
   const timed = conditions.map((condition) => ({ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }));
   const foreign: Condition = { type: "Foreign", status: "True", reason: "Other", message: "" };
-  assert.equal(alreadySaid(resource([foreign, ...timed]), conditions), true);
-  assert.equal(alreadySaid(resource(), conditions), false);
+  assert.equal(hasConditions(resource([foreign, ...timed]), conditions), true);
+  assert.equal(hasConditions(resource(), conditions), false);
   for (const change of [{ status: "False" as const }, { reason: "X" }, { message: "x" }, { observedGeneration: 2 }])
-    assert.equal(alreadySaid(resource(timed.map((one) => ({ ...one, ...change }))), conditions), false);
+    assert.equal(hasConditions(resource(timed.map((one) => ({ ...one, ...change }))), conditions), false);
 });
 
 test("what is served in the place of a faulty resource stands with Programmed alone", () => {

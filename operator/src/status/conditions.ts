@@ -18,7 +18,7 @@ export interface Problem {
 }
 
 /** How far the nodes are with the revision that contains the resource. */
-export interface Progress {
+export interface ProgrammedState {
   readonly programmed: boolean;
   /** When not: why, in a sentence. */
   readonly message: string;
@@ -36,7 +36,7 @@ function verdict(type: ConditionType, problems: readonly Problem[]): Omit<Condit
   return { type, status: "False", reason: first.reason, message: mine.map(({ message }) => message).join("; ") };
 }
 
-function programmed(problems: readonly Problem[], progress: Progress): Omit<Condition, "observedGeneration"> {
+function programmed(problems: readonly Problem[], progress: ProgrammedState): Omit<Condition, "observedGeneration"> {
   const [obstacle] = problems;
   if (obstacle) {
     const { reason, message, outcome } = obstacle;
@@ -54,7 +54,7 @@ const MAX_MESSAGE = 32_768;
 export function conditionsOf(
   resource: Resource,
   problems: readonly Problem[],
-  progress: Progress,
+  progress: ProgrammedState,
 ): readonly Condition[] {
   const observedGeneration = resource.metadata.generation ?? 0;
   return [verdict("Accepted", problems), verdict("ResolvedRefs", problems), programmed(problems, progress)].map(
@@ -63,7 +63,7 @@ export function conditionsOf(
 }
 
 /** Whether the resource's status says all of this already (transition times aside). */
-export function alreadySaid(resource: Resource, conditions: readonly Condition[]): boolean {
+export function hasConditions(resource: Resource, conditions: readonly Condition[]): boolean {
   const said = new Map(resource.status?.conditions?.map((condition) => [condition.type, condition]));
   return conditions.every((condition) => {
     const before = said.get(condition.type);

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
-import { createLastValid } from "../durable/last-valid.ts";
-import type { WatchedKind } from "../world/world.ts";
-import { granting, secret, testWorld } from "./testing-world.ts";
+import { createLastValidVersions } from "../saved-state/last-valid-versions.ts";
+import type { WatchedKind } from "../watch/cluster-state.ts";
+import { granting, secret, testClusterState } from "./testing-cluster-state.ts";
 import { createTranslate } from "./translator.ts";
 
 const junk: readonly unknown[] = [null, 7, "text", true, [], {}, [null], [7], ["text"], [[]], [{}], [{ port: null }]];
@@ -42,7 +42,7 @@ const written: readonly (readonly [kind: WatchedKind, member: string, (value: un
 for (const [kind, member, resourceWith] of written)
   test(`whatever a file says for ${member} of a ${kind}, other resources are served`, () => {
     for (const value of junk) {
-      const { world, put } = testWorld();
+      const { clusterState, put } = testClusterState();
       put("CoreService", "core", { spec: { ports: [{ name: "http", port: 80 }] } });
       put("EndpointSlice", "core", {
         metadata: { name: "core", namespace: "default", labels: { "kubernetes.io/service-name": "core" } },
@@ -55,13 +55,17 @@ for (const [kind, member, resourceWith] of written)
       put("Certificate", "certificate", { spec: { secretRef: { name: "core" } } });
       put("Service", "other", { spec: { url: "http://other.test" } });
       put("Route", "elsewhere/asks", { spec: { serviceRef: { name: "other", namespace: "default" }, paths: ["/"] } });
-      const translate = createTranslate({ homeNamespace: "default", class: "sluice", lastValid: createLastValid() });
-      const before = translate(world);
+      const translate = createTranslate({
+        homeNamespace: "default",
+        class: "sluice",
+        lastValid: createLastValidVersions(),
+      });
+      const before = translate(clusterState);
       assert.equal(before.endpoints.size, 1);
-      const { labels } = world[kind].get("default/core")?.metadata ?? {};
+      const { labels } = clusterState[kind].get("default/core")?.metadata ?? {};
       const members = resourceWith(value) as Partial<Resource>;
       put(kind, "core", { ...members, metadata: { name: "core", namespace: "default", ...(labels && { labels }) } });
-      const { items } = translate(world);
+      const { items } = translate(clusterState);
       const names = [...items.services.values()].map(({ entity }) => entity.name);
       assert.ok(names.includes("other"), `${JSON.stringify(value)}: ${names.join()}`);
     }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Collection } from "@sluice/model";
-import { type Claimant, createClaims } from "./claims.ts";
-import { createParties } from "./parties.ts";
+import { createClaimInterests } from "./claim-interests.ts";
+import { type Claimant, createClaimTable } from "./claims.ts";
 
 let count = 0;
 const claimant = (collection: Collection, entity: object, name = "older", namespace = "one"): Claimant => {
@@ -143,9 +143,9 @@ const cases: readonly (readonly [string, Collection, object, object, RegExp | nu
 
 for (const [what, collection, older, younger, told] of cases)
   test(`${collection} that share ${what} are ${told ? "in each other's way" : "not in each other's way"}`, () => {
-    const claims = createClaims(createParties());
-    assert.equal(claims.take(claimant(collection, older)), null);
-    const answer = claims.take(claimant(collection, younger, "younger"));
+    const claims = createClaimTable(createClaimInterests());
+    assert.equal(claims.claim(claimant(collection, older)), null);
+    const answer = claims.claim(claimant(collection, younger, "younger"));
     if (told) assert.match(answer ?? "", told);
     else assert.equal(answer, null);
   });
@@ -166,65 +166,68 @@ const keys: readonly (readonly [
 ];
 for (const [older, of, younger, by, told] of keys)
   test(`a key for ${older ?? "all namespaces"} of ${of} and one for ${younger ?? "all"} of ${by}: ${told ? "the older has it" : "both"}`, () => {
-    const claims = createClaims(createParties());
-    assert.equal(claims.take(claimant("keyauth_credentials", credential(older), "older", of)), null);
-    const answer = claims.take(claimant("keyauth_credentials", credential(younger), "younger", by));
+    const claims = createClaimTable(createClaimInterests());
+    assert.equal(claims.claim(claimant("keyauth_credentials", credential(older), "older", of)), null);
+    const answer = claims.claim(claimant("keyauth_credentials", credential(younger), "younger", by));
     if (told) assert.match(answer ?? "", told);
     else assert.equal(answer, null);
   });
 
 test("who loses takes nothing", () => {
-  const claims = createClaims(createParties());
-  claims.take(claimant("services", { name: "web" }));
-  claims.take(claimant("services", { id: "free", name: "web" }, "loser"));
-  assert.equal(claims.take(claimant("services", { id: "free", name: "other" }, "third")), null);
+  const claims = createClaimTable(createClaimInterests());
+  claims.claim(claimant("services", { name: "web" }));
+  claims.claim(claimant("services", { id: "free", name: "web" }, "loser"));
+  assert.equal(claims.claim(claimant("services", { id: "free", name: "other" }, "third")), null);
 });
 
 test("a resource that collides with itself is told so", () => {
-  const claims = createClaims(createParties());
-  claims.take(claimant("keyauth_credentials", credential(["one"])));
-  const answer = claims.take(claimant("keyauth_credentials", credential(["one"])));
+  const claims = createClaimTable(createClaimInterests());
+  claims.claim(claimant("keyauth_credentials", credential(["one"])));
+  const answer = claims.claim(claimant("keyauth_credentials", credential(["one"])));
   assert.equal(answer, "the resource gives this key twice: remove one of the two");
 });
 
 test("a reserved match is kept from other namespaces, and free for its own", () => {
-  const claims = createClaims(createParties());
+  const claims = createClaimTable(createClaimInterests());
   claims.reserve(claimant("routes", route({ paths: ["/a"] }), "broken", "one"));
-  assert.match(claims.take(claimant("routes", route({ paths: ["/a"] }), "x", "two")) ?? "", /Route one\/broken/);
-  assert.equal(claims.take(claimant("routes", route({ paths: ["/a"] }), "heir", "one")), null);
-  assert.match(claims.take(claimant("routes", route({ paths: ["/a"] }), "x", "one")) ?? "", /Route one\/heir/);
+  assert.match(claims.claim(claimant("routes", route({ paths: ["/a"] }), "x", "two")) ?? "", /Route one\/broken/);
+  assert.equal(claims.claim(claimant("routes", route({ paths: ["/a"] }), "heir", "one")), null);
+  assert.match(claims.claim(claimant("routes", route({ paths: ["/a"] }), "x", "one")) ?? "", /Route one\/heir/);
 });
 
 test("a reserved server name is kept from other namespaces, and free for its own", () => {
-  const claims = createClaims(createParties());
+  const claims = createClaimTable(createClaimInterests());
   claims.reserve(claimant("snis", { name: "a.test" }, "broken", "one"));
-  assert.match(claims.take(claimant("snis", { name: "a.test" }, "x", "two")) ?? "", /one\/broken has the name a\.test/);
-  assert.equal(claims.take(claimant("snis", { name: "a.test" }, "heir", "one")), null);
+  assert.match(
+    claims.claim(claimant("snis", { name: "a.test" }, "x", "two")) ?? "",
+    /one\/broken has the name a\.test/,
+  );
+  assert.equal(claims.claim(claimant("snis", { name: "a.test" }, "heir", "one")), null);
 });
 
 test("the first to reserve a match has it, and nobody reserves what is taken", () => {
-  const claims = createClaims(createParties());
-  claims.take(claimant("routes", route({ paths: ["/taken"] }), "holder", "one"));
+  const claims = createClaimTable(createClaimInterests());
+  claims.claim(claimant("routes", route({ paths: ["/taken"] }), "holder", "one"));
   claims.reserve(claimant("routes", route({ paths: ["/taken", "/a"] }), "first", "two"));
   claims.reserve(claimant("routes", route({ paths: ["/a"] }), "second", "three"));
-  assert.match(claims.take(claimant("routes", route({ paths: ["/a"] }), "x", "three")) ?? "", /Route two\/first/);
-  assert.match(claims.take(claimant("routes", route({ paths: ["/taken"] }), "x", "two")) ?? "", /Route one\/holder/);
+  assert.match(claims.claim(claimant("routes", route({ paths: ["/a"] }), "x", "three")) ?? "", /Route two\/first/);
+  assert.match(claims.claim(claimant("routes", route({ paths: ["/taken"] }), "x", "two")) ?? "", /Route one\/holder/);
 });
 
 test("a stand-in takes the scope that it has to close", () => {
-  const claims = createClaims(createParties());
+  const claims = createClaimTable(createClaimInterests());
   const entity = { id: "p", ...limit({}) };
   assert.equal(claims.holderOfScope(claimant("plugins", entity)), undefined);
-  claims.take(claimant("plugins", entity));
+  claims.claim(claimant("plugins", entity));
   assert.equal(claims.holderOfScope(claimant("plugins", entity)), "p");
   claims.overrideScope(claimant("plugins", { ...entity, id: "stand-in" }));
   assert.equal(claims.holderOfScope(claimant("plugins", entity)), "stand-in");
 });
 
 test("two thousand owners of one key in namespaces of their own are in nobody's way", () => {
-  const claims = createClaims(createParties());
+  const claims = createClaimTable(createClaimInterests());
   for (let index = 0; index < 2000; index++) {
     const own = claimant("keyauth_credentials", credential([`n${index}`]), "demo", `n${index}`);
-    assert.equal(claims.take(own), null);
+    assert.equal(claims.claim(own), null);
   }
 });

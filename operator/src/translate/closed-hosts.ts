@@ -3,18 +3,18 @@
  * would go to whatever the name stands for in DNS, past its targets, its checks and its client certificate.
  */
 import type { Problem } from "../status/conditions.ts";
-import type { Piece } from "./remember.ts";
 import type { Owner } from "./translation.ts";
+import type { TranslatedEntity } from "./translation-cache.ts";
 
 export interface ClosedHosts {
   /** Told of every Upstream that is served. */
-  open(piece: Piece): void;
+  open(piece: TranslatedEntity): void;
   /** Told of every Upstream that is not, and why. */
-  close(owner: Owner, piece: Piece, why: string | undefined): void;
+  close(owner: Owner, piece: TranslatedEntity, why: string | undefined): void;
   /** Whether an Upstream that has this name is not served. */
   has(host: unknown): boolean;
   /** Why a Service of this namespace must not be served; null: it may. */
-  problemOf(owner: Owner, piece: Piece): Problem | null;
+  problemOf(owner: Owner, piece: TranslatedEntity): Problem | null;
 }
 
 interface Closed {
@@ -38,9 +38,9 @@ export function createClosedHosts(): ClosedHosts {
       closed.set(name, [...(closed.get(name) ?? []), { owner, why, isForeign }]);
     },
     has: (host) => closed.has(`${host}`.toLowerCase()),
-    problemOf({ namespace }, { asItem, backend }) {
-      if (closed.size === 0 || !asItem || backend) return null;
-      const host = `${asItem.entity.host}`.toLowerCase();
+    problemOf({ namespace }, { validItem, backend }) {
+      if (closed.size === 0 || !validItem || backend) return null;
+      const host = `${validItem.entity.host}`.toLowerCase();
       if (opened.has(host)) return null;
       const found = closed.get(host)?.find(({ owner, isForeign }) => !isForeign || owner.namespace === namespace);
       if (!found) return null;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Kind, Resource } from "@sluice/crds";
-import { granting, secret, testWorld } from "./testing-world.ts";
+import { granting, secret, testClusterState } from "./testing-cluster-state.ts";
 import type { Translation } from "./translation.ts";
 import { createTranslate } from "./translator.ts";
 
@@ -90,19 +90,19 @@ const cases: readonly Case[] = [
 
 /** A world with the two, and a translator that has seen it. `step` translates it after a change of the older. */
 function scene({ kind, older, younger }: Pick<Case, "kind" | "older" | "younger">) {
-  const { world, put, remove } = testWorld();
+  const { clusterState, put, remove } = testClusterState();
   put("Service", "up", { spec: { url: "http://up.test" } });
   for (const namespace of ["default", "team"]) put("Secret", `${namespace}/key`, secret("the same key"));
   for (let index = 0; index < 20; index++) put("Route", `other-${index}`, { spec: { paths: [`/other-${index}`] } });
   put(kind, older[0], { spec: older[1] });
   const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
-  translate(world);
+  translate(clusterState);
   // From here on it is carried on where it can be.
   put(kind, younger[0], { spec: younger[1] });
-  const begun = translate(world, new Set([`${kind}/${younger[0]}`]));
+  const begun = translate(clusterState, new Set([`${kind}/${younger[0]}`]));
   const step = (change: () => void): Translation => {
     change();
-    return translate(world, new Set([`${kind}/${older[0]}`]));
+    return translate(clusterState, new Set([`${kind}/${older[0]}`]));
   };
   return { put, remove, begun, step };
 }
@@ -135,13 +135,13 @@ for (const one of cases) {
 }
 
 test("of one second the first by namespace and name is the older, whichever was read first", () => {
-  const { world, put } = testWorld();
+  const { clusterState, put } = testClusterState();
   const members = {
     spec: { paths: ["/a"] },
     metadata: { name: "", namespace: "", creationTimestamp: "2026-01-01T00:00:00Z" },
   };
   for (const name of ["team/a", "default/b", "default/a"]) put("Route", name, members);
-  const translation = createTranslate({ homeNamespace: "default", class: "sluice" })(world);
+  const translation = createTranslate({ homeNamespace: "default", class: "sluice" })(clusterState);
   assert.deepEqual(
     ["default/a", "default/b", "team/a"].map(
       (name) => problemOf(translation, "Route", name)?.message.split(" matches")[0],
@@ -151,7 +151,7 @@ test("of one second the first by namespace and name is the older, whichever was 
 });
 
 test("a grant that lets keys into another namespace sets them against the keys of that namespace", () => {
-  const { world, put, remove } = testWorld();
+  const { clusterState, put, remove } = testClusterState();
   for (const namespace of ["one", "two"]) {
     put("Secret", `${namespace}/key`, secret("the same key"));
     put("Consumer", `${namespace}/own`, { spec: { username: namespace, ...key } });
@@ -159,32 +159,32 @@ test("a grant that lets keys into another namespace sets them against the keys o
   const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
   const reasons = (translation: Translation) =>
     ["one", "two"].map((namespace) => problemOf(translation, "Consumer", `${namespace}/own`)?.message);
-  assert.deepEqual(reasons(translate(world)), [undefined, undefined]);
+  assert.deepEqual(reasons(translate(clusterState)), [undefined, undefined]);
   const changed = new Set(["ReferenceGrant/two/in"]);
   put("ReferenceGrant", "two/in", granting([{ kind: "Consumer", namespace: "one" }], [{ kind: "Route" }]));
-  const [first, second] = reasons(translate(world, changed));
+  const [first, second] = reasons(translate(clusterState, changed));
   assert.deepEqual([first, second?.split(":")[0]], [undefined, "a Consumer of another namespace has this key"]);
   remove("ReferenceGrant", "two/in");
-  assert.deepEqual(reasons(translate(world, changed)), [undefined, undefined]);
+  assert.deepEqual(reasons(translate(clusterState, changed)), [undefined, undefined]);
 });
 
 test("what a grant lets refer to another namespace is served while the grant is there", () => {
-  const { world, put, remove } = testWorld();
+  const { clusterState, put, remove } = testClusterState();
   put("Service", "shop/web", { spec: { url: "http://web.test" } });
   put("Route", "team/web", { spec: { paths: ["/web"], serviceRef: { namespace: "shop", name: "web" } } });
   const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
   const reason = (translation: Translation) => problemOf(translation, "Route", "team/web")?.reason;
-  assert.equal(reason(translate(world)), "RefNotPermitted");
+  assert.equal(reason(translate(clusterState)), "RefNotPermitted");
   const changed = new Set(["ReferenceGrant/shop/in"]);
   put("ReferenceGrant", "shop/in", granting([{ kind: "Route", namespace: "team" }], [{ kind: "Service" }]));
-  const granted = translate(world, changed);
+  const granted = translate(clusterState, changed);
   assert.equal(reason(granted), undefined);
   assert.deepEqual(
     [...granted.items.routes.values()].map(({ entity }) => entity.service),
     [...granted.items.services.keys()].map((id) => ({ id })),
   );
   remove("ReferenceGrant", "shop/in");
-  const revoked = translate(world, changed);
+  const revoked = translate(clusterState, changed);
   assert.equal(reason(revoked), "RefNotPermitted");
   assert.deepEqual(
     [...revoked.items.routes.values()].map(({ entity }) => [
@@ -196,12 +196,12 @@ test("what a grant lets refer to another namespace is served while the grant is 
 });
 
 test("what is wrong with a resource of another namespace is not told", () => {
-  const { world, put } = testWorld();
+  const { clusterState, put } = testClusterState();
   put("Service", "shop/web", { spec: { url: "http://web.test", port: 81 } });
   put("ReferenceGrant", "shop/in", granting([{ kind: "Route", namespace: "team" }], [{ kind: "Service" }]));
   put("Route", "team/web", { spec: { paths: ["/web"], serviceRef: { namespace: "shop", name: "web" } } });
   put("Route", "shop/web", { spec: { paths: ["/own"], serviceRef: { name: "web" } } });
-  const translation = createTranslate({ homeNamespace: "default", class: "sluice" })(world);
+  const translation = createTranslate({ homeNamespace: "default", class: "sluice" })(clusterState);
   const told = (name: string) => problemOf(translation, "Route", name)?.message ?? "";
   assert.equal(told("team/web"), "the Service shop/web is not served");
   assert.match(told("shop/web"), /^the Service web is not served: spec\.port: /);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Crossing } from "@sluice/crds";
-import { createGrants, grantsFor, grantsIn } from "./grants.ts";
-import { granting, testWorld } from "./testing-world.ts";
+import { createGrantIndex, grantsFromKey, grantsIntoKey } from "./grant-index.ts";
+import { granting, testClusterState } from "./testing-cluster-state.ts";
 
 type Kind = Crossing["to"]["kind"];
 const crossing = (from: Crossing["from"]["kind"], to: Kind, name = "a"): Crossing => ({
@@ -75,33 +75,33 @@ const cases: readonly (readonly [string, ReturnType<typeof granting>, Crossing, 
 ];
 for (const [what, members, asked, allowed] of cases)
   test(`a grant of ${what} ${allowed ? "lets in" : "does not let in"} a ${asked.from.kind} that refers to a ${asked.to.kind}`, () => {
-    const { world, put } = testWorld();
+    const { clusterState, put } = testClusterState();
     put("ReferenceGrant", "shop/grant", members);
-    assert.equal(createGrants(world.ReferenceGrant.values()).allows(asked), allowed);
+    assert.equal(createGrantIndex(clusterState.ReferenceGrant.values()).allows(asked), allowed);
   });
 
 test("a grant speaks for its own namespace alone", () => {
-  const { world, put } = testWorld();
+  const { clusterState, put } = testClusterState();
   put("ReferenceGrant", "other/grant", granting(team("Route"), [{ kind: "Service" }]));
-  assert.equal(createGrants(world.ReferenceGrant.values()).allows(crossing("Route", "Service")), false);
+  assert.equal(createGrantIndex(clusterState.ReferenceGrant.values()).allows(crossing("Route", "Service")), false);
 });
 
 test("keys open the routes of namespaces that let their Consumers in, until the last grant that says so is gone", () => {
-  const { put } = testWorld();
-  const grants = createGrants([]);
+  const { put } = testClusterState();
+  const grants = createGrantIndex([]);
   const consumers = granting(team("Consumer"), [{ kind: "Route" }]);
   const told = (key: string, members: ReturnType<typeof granting>) =>
     grants.set(key, put("ReferenceGrant", key, members));
-  assert.deepEqual(told("shop/one", consumers), [grantsIn("shop"), grantsFor("team")]);
+  assert.deepEqual(told("shop/one", consumers), [grantsIntoKey("shop"), grantsFromKey("team")]);
   told("shop/two", consumers);
   told("bank/one", consumers);
   told("team/own", consumers);
   told("park/named", granting(team("Consumer"), [{ kind: "Route", name: "a" }]));
   assert.deepEqual(grants.opened("team"), ["bank", "shop"]);
   assert.deepEqual(grants.opened("shop"), []);
-  assert.deepEqual(grants.set("shop/one", undefined), [grantsIn("shop"), grantsFor("team")]);
+  assert.deepEqual(grants.set("shop/one", undefined), [grantsIntoKey("shop"), grantsFromKey("team")]);
   assert.deepEqual(grants.opened("team"), ["bank", "shop"]);
   told("shop/two", granting(team("Route"), [{ kind: "Route" }]));
   assert.deepEqual(grants.opened("team"), ["bank"]);
-  assert.deepEqual(grants.set("shop/absent", undefined), [grantsIn("shop")]);
+  assert.deepEqual(grants.set("shop/absent", undefined), [grantsIntoKey("shop")]);
 });

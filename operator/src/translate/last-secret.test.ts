@@ -4,9 +4,9 @@ import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
 import { TLS_SECRET_TYPE } from "@sluice/model";
 import { first, second } from "../../../tools/programs/pairs.ts";
-import { createLastValid } from "../durable/last-valid.ts";
-import { cut, decode, encode } from "../durable/parts.ts";
-import { testWorld } from "./testing-world.ts";
+import { createLastValidVersions } from "../saved-state/last-valid-versions.ts";
+import { decodePart, encodePart, splitIntoParts } from "../saved-state/state-parts.ts";
+import { testClusterState } from "./testing-cluster-state.ts";
 import { ownerKey, type Translation } from "./translation.ts";
 import { createTranslate } from "./translator.ts";
 
@@ -31,14 +31,15 @@ const told = ({ problems }: Translation) =>
   (problems.get(key) ?? []).map(({ condition, message }) => [condition, message]);
 
 function start() {
-  const world = testWorld();
-  world.put("Secret", "a", tls(first));
-  world.put("Certificate", "site", spec("a", "a.test"));
+  const clusterState = testClusterState();
+  clusterState.put("Secret", "a", tls(first));
+  clusterState.put("Certificate", "site", spec("a", "a.test"));
   const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
-  translate(world.world);
+  translate(clusterState.clusterState);
   return {
-    ...world,
-    translate: (...changed: readonly string[]) => translate(world.world, changed.length ? new Set(changed) : null),
+    ...clusterState,
+    translate: (...changed: readonly string[]) =>
+      translate(clusterState.clusterState, changed.length ? new Set(changed) : null),
   };
 }
 
@@ -94,17 +95,17 @@ test("a certificate whose Secret was never valid is not served", () => {
 });
 
 test("a certificate stays over a restart after which its Secret is broken or gone, and a new one of its name has nothing", async () => {
-  const { world, put, remove } = testWorld();
+  const { clusterState, put, remove } = testClusterState();
   put("Secret", "a", tls(first));
   put("Certificate", "site", spec("a", "a.test"));
-  const before = createLastValid();
-  createTranslate({ homeNamespace: "default", class: "sluice", lastValid: before })(world);
-  const parts = await Promise.all(cut(before.all()).map(encode));
+  const before = createLastValidVersions();
+  createTranslate({ homeNamespace: "default", class: "sluice", lastValid: before })(clusterState);
+  const parts = await Promise.all(splitIntoParts(before.all()).map(encodePart));
 
   async function restarted(): Promise<Translation> {
-    const lastValid = createLastValid();
-    for (const part of parts) lastValid.restore(new Map(await decode(part)));
-    return createTranslate({ homeNamespace: "default", class: "sluice", lastValid })(world);
+    const lastValid = createLastValidVersions();
+    for (const part of parts) lastValid.restore(new Map(await decodePart(part)));
+    return createTranslate({ homeNamespace: "default", class: "sluice", lastValid })(clusterState);
   }
   put("Secret", "a", tls(mixed));
   const broken = await restarted();
@@ -117,12 +118,12 @@ test("a certificate stays over a restart after which its Secret is broken or gon
 });
 
 test("a certificate that was translated without a good Secret is served with the one that another operator has kept", () => {
-  const { world, put } = testWorld();
-  const lastValid = createLastValid();
+  const { clusterState, put } = testClusterState();
+  const lastValid = createLastValidVersions();
   const translate = createTranslate({ homeNamespace: "default", class: "sluice", lastValid });
   const site = put("Certificate", "site", spec("a", "a.test"));
   put("Secret", "a", tls(mixed));
-  assert.deepEqual(served(translate(world)).certs, []);
+  assert.deepEqual(served(translate(clusterState)).certs, []);
   const good = { ...put("Secret", "old", tls(first)), kind: "Secret" };
   lastValid.restore(
     new Map([
@@ -130,8 +131,8 @@ test("a certificate that was translated without a good Secret is served with the
       [`${key}/secret`, good],
     ]),
   );
-  assert.deepEqual(served(translate(world)).certs, [first.cert]);
+  assert.deepEqual(served(translate(clusterState)).certs, [first.cert]);
   const later = put("Secret", "old", tls(second));
   lastValid.restore(new Map([[`${key}/secret`, later]]));
-  assert.deepEqual(served(translate(world)).certs, [second.cert]);
+  assert.deepEqual(served(translate(clusterState)).certs, [second.cert]);
 });

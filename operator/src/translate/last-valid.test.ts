@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
-import { createLastValid, type LastValid } from "../durable/last-valid.ts";
-import { secret, testWorld } from "./testing-world.ts";
+import { createLastValidVersions, type LastValidVersions } from "../saved-state/last-valid-versions.ts";
+import { secret, testClusterState } from "./testing-cluster-state.ts";
 import { createTranslate } from "./translator.ts";
 
-function scene(lastValid: LastValid = createLastValid()) {
-  const made = testWorld();
+function scene(lastValid: LastValidVersions = createLastValidVersions()) {
+  const made = testClusterState();
   const start = () => createTranslate({ homeNamespace: "default", class: "sluice", lastValid });
   let translate = start();
   const { put } = made;
@@ -14,7 +14,7 @@ function scene(lastValid: LastValid = createLastValid()) {
   put("Route", "users", { spec: { serviceRef: { name: "users" }, paths: ["/users"] } });
   put("Plugin", "keys", { spec: { plugin: "key-auth", targetRefs: [{ kind: "Route", name: "users" }] } });
   const told = () => {
-    const { items, problems } = translate(made.world);
+    const { items, problems } = translate(made.clusterState);
     const [route] = [...items.routes.values()].map(({ entity }) => entity);
     const [plugin] = [...items.plugins.values()].map(({ entity }) => entity);
     const unavailable = (entity: typeof route) =>
@@ -130,16 +130,16 @@ test("a version with another id is not stood in for: others refer to the one tha
 
 for (const how of ["the whole is translated", "the change is carried on"])
   test(`what another operator has kept stands in for a route that was translated without it (${how})`, () => {
-    const lastValid = createLastValid();
-    const { world, put } = testWorld();
+    const lastValid = createLastValidVersions();
+    const { clusterState, put } = testClusterState();
     const translate = createTranslate({ homeNamespace: "default", class: "sluice", lastValid });
     const key = "Route/default/users";
     const paths = (changed: ReadonlySet<string> | null = null) =>
-      [...translate(world, changed).items.routes.values()].map(({ entity }) => entity.paths);
+      [...translate(clusterState, changed).items.routes.values()].map(({ entity }) => entity.paths);
     put("Service", "users", { spec: { url: "http://users.test" } });
     const versions = [["/first"], ["/second"], ["no-slash"]].map((one) => put("Route", "users", route(one)));
     const restore = (version: Resource | undefined) =>
-      lastValid.restore(new Map(version && [[key, version]]), () => world.Route.get("default/users"));
+      lastValid.restore(new Map(version && [[key, version]]), () => clusterState.Route.get("default/users"));
     const changed = () => (how === "the whole is translated" ? null : new Set([key]));
     const leftOut = paths();
     restore(versions[0]);
@@ -152,14 +152,14 @@ for (const how of ["the whole is translated", "the change is carried on"])
   });
 
 test("what was kept of a resource that is gone is forgotten when it is looked at", () => {
-  const { world, put } = testWorld();
-  const lastValid = createLastValid();
+  const { clusterState, put } = testClusterState();
+  const lastValid = createLastValidVersions();
   const translate = createTranslate({ homeNamespace: "default", class: "sluice", lastValid });
   const gone = put("Service", "gone", { spec: { url: "http://gone.test" } });
   put("Service", "users", { spec: { url: "http://users.test" } });
-  (world.Service as Map<string, Resource>).delete("default/gone");
-  translate(world);
+  (clusterState.Service as Map<string, Resource>).delete("default/gone");
+  translate(clusterState);
   lastValid.restore(new Map([["Service/default/gone", gone]]));
-  translate(world, new Set(["Service/default/gone"]));
+  translate(clusterState, new Set(["Service/default/gone"]));
   assert.deepEqual([...lastValid.all().keys()], ["Service/default/users"]);
 });

@@ -1,10 +1,10 @@
 /** What translations ask the world for. */
 import { type Ask, classOf as byItself, identityOf, keyOf, type Resource } from "@sluice/crds";
-import type { World } from "../world/world.ts";
-import type { Grants } from "./grants.ts";
+import type { ClusterState } from "../watch/cluster-state.ts";
+import type { GrantIndex } from "./grant-index.ts";
 
-export interface Lookups {
-  in(world: World, grants: Grants): Ask;
+export interface ResourceLookups {
+  askIn(clusterState: ClusterState, grants: GrantIndex): Ask;
   /** The id of a resource's entity; undefined for none, and for those of another class. */
   idOf(resource: Resource | undefined): string | undefined;
 }
@@ -16,7 +16,11 @@ interface LookupsOptions {
   readonly classOf?: (resource: Resource) => string;
 }
 
-export function createLookups({ homeNamespace, class: className, ...options }: LookupsOptions): Lookups {
+export function createResourceLookups({
+  homeNamespace,
+  class: className,
+  ...options
+}: LookupsOptions): ResourceLookups {
   const { classOf = byItself } = options;
   const ids = new WeakMap<Resource, string>();
 
@@ -30,9 +34,9 @@ export function createLookups({ homeNamespace, class: className, ...options }: L
   }
 
   return {
-    in: (world, grants) => ({
-      resolve: (kind, namespace, name) => idOf(world[kind].get(keyOf(namespace, name))),
-      read: (kind, namespace, name) => world[kind].get(keyOf(namespace, name)),
+    askIn: (clusterState, grants) => ({
+      resolve: (kind, namespace, name) => idOf(clusterState[kind].get(keyOf(namespace, name))),
+      read: (kind, namespace, name) => clusterState[kind].get(keyOf(namespace, name)),
       allows: grants.allows,
       opened: grants.opened,
     }),

@@ -1,7 +1,7 @@
 /** What becomes of a resource that has problems, in a sentence's end for its condition. Pure. */
 import type { Problem } from "../status/conditions.ts";
+import type { TranslatedResource } from "./translate-all.ts";
 import type { Owner } from "./translation.ts";
-import type { Part } from "./whole.ts";
 
 export const LEFT_OUT = "it is left out";
 export const THE_REST = "the rest of it is served";
@@ -10,7 +10,7 @@ export const THE_REST = "the rest of it is served";
 export const closedOutcome = ({ kind }: Pick<Owner, "kind">): string =>
   kind === "Route" ? "its requests are answered 503" : "the requests that it is for are answered 503";
 
-export interface Fate {
+export interface ServingState {
   /** Its main entity is served, as it stands or as it was last valid. */
   readonly isServed: boolean;
   /** Something that answers 503 stands in for it. */
@@ -18,10 +18,13 @@ export interface Fate {
 }
 
 /** Undefined: its problems say it, because its last valid version is served. */
-export function outcomeOf({ remembered: { owner, pieces } }: Pick<Part, "remembered">, fate: Fate): string | undefined {
+export function outcomeOf(
+  { cached: { owner, entities } }: Pick<TranslatedResource, "cached">,
+  fate: ServingState,
+): string | undefined {
   if (fate.isClosed) return closedOutcome(owner);
   if (!fate.isServed) return LEFT_OUT;
-  return pieces[0]?.violations.length === 0 ? THE_REST : undefined;
+  return entities[0]?.violations.length === 0 ? THE_REST : undefined;
 }
 
 /** The first problem is the one that is told with what is served. */

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMemory, type Piece } from "./remember.ts";
 import { createStandIns, reasonFor } from "./stand-in.ts";
-import { testWorld } from "./testing-world.ts";
+import { testClusterState } from "./testing-cluster-state.ts";
 import type { Item, Owner } from "./translation.ts";
+import { createTranslationCache, type TranslatedEntity } from "./translation-cache.ts";
 
 const owner: Owner = { kind: "Plugin", namespace: "default", name: "mine" };
 const never = () => false;
 
 /** The first piece of a resource in a world where every reference has the id of `services`. */
-function pieceOf(kind: "Plugin" | "Route", spec: object, namespace = "default"): Piece {
-  const { put } = testWorld();
+function pieceOf(kind: "Plugin" | "Route", spec: object, namespace = "default"): TranslatedEntity {
+  const { put } = testClusterState();
   const resource = put(kind, `${namespace}/mine`, { spec: { ...spec } });
   const ask = {
     resolve: () => "11111111-1111-4111-8111-111111111111",
@@ -18,11 +18,11 @@ function pieceOf(kind: "Plugin" | "Route", spec: object, namespace = "default"):
     allows: () => false,
     opened: () => [],
   };
-  const [piece] = createMemory("default").translateOne(kind, resource, ask).pieces;
+  const [piece] = createTranslationCache("default").translateOne(kind, resource, ask).entities;
   assert.ok(piece);
   return piece;
 }
-const plugin = (piece: Piece, isTaken: (id: string) => boolean = never): Item["entity"] | undefined =>
+const plugin = (piece: TranslatedEntity, isTaken: (id: string) => boolean = never): Item["entity"] | undefined =>
   createStandIns().plugin(piece, { owner, reason: "why", isTaken });
 
 const service = [{ kind: "Service", name: "users" }];

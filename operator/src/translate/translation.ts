@@ -29,7 +29,7 @@ export interface Translation {
 export const ownerKey = ({ kind, namespace, name }: Ref): string => `${kind}/${namespace}/${name}`;
 
 /** `Kind/namespace/name` taken apart. */
-export function placeOf(key: string): { readonly kind: Kind; readonly name: string } {
+export function parseOwnerKey(key: string): { readonly kind: Kind; readonly name: string } {
   const end = key.indexOf("/");
   return { kind: key.slice(0, end) as Kind, name: key.slice(end + 1) };
 }

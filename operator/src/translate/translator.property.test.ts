@@ -3,9 +3,8 @@ import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
 import { snapshotToDocument } from "@sluice/model";
 import fc from "fast-check";
-import { build } from "../reconcile/build.ts";
-import { nothing } from "../reconcile/nothing.ts";
-import { secret, type TestWorld, testWorld } from "./testing-world.ts";
+import { buildSnapshot, emptyBuild } from "../reconcile/build-snapshot.ts";
+import { secret, type TestClusterState, testClusterState } from "./testing-cluster-state.ts";
 import { createTranslate } from "./translator.ts";
 
 type Members = Record<string, unknown>;
@@ -67,7 +66,7 @@ const resources = fc.array(
 );
 
 function fill(
-  { put }: TestWorld,
+  { put }: TestClusterState,
   made: readonly { kind: (typeof kinds)[number]; name: string; spec: Members }[],
 ): void {
   put("Secret", "users", secret("some key"));
@@ -81,15 +80,16 @@ function fill(
   put("Route", "safe/good", { spec: { serviceRef: { name: "good" }, paths: ["/only/this/one"] } });
 }
 
-const translated = (world: TestWorld["world"]) => createTranslate({ homeNamespace: "default", class: "sluice" })(world);
+const translated = (clusterState: TestClusterState["clusterState"]) =>
+  createTranslate({ homeNamespace: "default", class: "sluice" })(clusterState);
 
 test("whatever resources hold, the rest is served, no plugin is for all requests outside of home, and order is nothing", () => {
   fc.assert(
     fc.property(resources, (made) => {
-      const scene = testWorld();
+      const scene = testClusterState();
       fill(scene, made);
-      const translation = translated(scene.world);
-      const { built, problems } = build(nothing, translation);
+      const translation = translated(scene.clusterState);
+      const { built, problems } = buildSnapshot(emptyBuild, translation);
       assert.equal(problems.size, 0, "the translation lets nothing through that the model refuses");
       assert.ok(
         [...built.snapshot.routes.values()].some(({ name }) => name === "safe.good"),
@@ -99,13 +99,13 @@ test("whatever resources hold, the rest is served, no plugin is for all requests
         if (owner.namespace !== "default") assert.ok(entity.service ?? entity.route ?? entity.consumer);
 
       const reversed = Object.fromEntries(
-        Object.entries(scene.world).map(([kind, held]) => [
+        Object.entries(scene.clusterState).map(([kind, held]) => [
           kind,
           new Map([...(held as Map<string, Resource>)].reverse()),
         ]),
-      ) as unknown as TestWorld["world"];
+      ) as unknown as TestClusterState["clusterState"];
       assert.deepEqual(
-        snapshotToDocument(build(nothing, translated(reversed)).built.snapshot),
+        snapshotToDocument(buildSnapshot(emptyBuild, translated(reversed)).built.snapshot),
         snapshotToDocument(built.snapshot),
       );
     }),
@@ -116,13 +116,13 @@ test("whatever resources hold, the rest is served, no plugin is for all requests
 test("a route with a key-auth that is not switched off is never open, whatever the key-auth holds", () => {
   fc.assert(
     fc.property(spec, (members) => {
-      const { world, put } = testWorld();
+      const { clusterState, put } = testClusterState();
       put("Service", "users", { spec: { url: "http://users.test" } });
       put("Route", "users", { spec: { serviceRef: { name: "users" }, paths: ["/users"] } });
       const { enabled: _enabled, class: _class, ...rest } = members;
       const targetRefs = [{ kind: "Service", name: "users" }];
       put("Plugin", "auth", { spec: { ...rest, plugin: "key-auth", targetRefs } });
-      const { snapshot } = build(nothing, translated(world)).built;
+      const { snapshot } = buildSnapshot(emptyBuild, translated(clusterState)).built;
       const [only] = [...snapshot.plugins.values()];
       const [service] = snapshot.services.keys();
       assert.deepEqual([only?.name, only?.service?.id, only?.enabled], ["key-auth", service, true]);

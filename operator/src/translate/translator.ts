@@ -3,14 +3,14 @@
  * resources have changed (next.ts): the same world gives the same translation, whichever way.
  */
 import type { Resource } from "@sluice/crds";
-import type { LastValid } from "../durable/last-valid.ts";
-import { drain, type Steps } from "../turns.ts";
-import type { World } from "../world/world.ts";
-import { createLookups } from "./lookups.ts";
-import { createNext, type Next } from "./next.ts";
-import { createMemory } from "./remember.ts";
+import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
+import { runToCompletion, type TimeSliced } from "../time-slicing.ts";
+import type { ClusterState } from "../watch/cluster-state.ts";
+import { createResourceLookups } from "./lookups.ts";
+import { createTranslateAll, type FullTranslation } from "./translate-all.ts";
+import { createTranslateIncremental, type TranslateIncremental } from "./translate-incremental.ts";
 import type { Translation } from "./translation.ts";
-import { createWhole, type Whole } from "./whole.ts";
+import { createTranslationCache } from "./translation-cache.ts";
 
 export interface TranslatorOptions {
   readonly homeNamespace: string;
@@ -19,7 +19,7 @@ export interface TranslatorOptions {
   /** Which class a resource is of. Default: spec.class, or the default class. */
   readonly classOf?: (resource: Resource) => string;
   /** What stands in for a resource that was made invalid. Absent: nothing does. */
-  readonly lastValid?: LastValid;
+  readonly lastValid?: LastValidVersions;
 }
 
 export interface Translator {
@@ -28,50 +28,56 @@ export interface Translator {
    *
    * @param changed `ownerKey`s of all resources that mean something else than in the last translated world, or are gone.
    */
-  next(world: World, changed: ReadonlySet<string>): Translation | undefined;
+  translateIncremental(clusterState: ClusterState, changed: ReadonlySet<string>): Translation | undefined;
   /** The world must stay as it is until the last step, and nothing else be translated meanwhile. */
-  whole(world: World): Steps<Translation>;
+  translateAll(clusterState: ClusterState): TimeSliced<Translation>;
 }
 
 /** More changes than this share of all resources are not worth their own work. */
-const SHARE = 1 / 4;
+const MAX_CHANGED_SHARE = 1 / 4;
 /** But few always are. */
-const FEW = 16;
+const MIN_CHANGED_LIMIT = 16;
 /** And more than these take too long for one turn of the event loop; the whole is translated in many. */
-const MANY = 1000;
+const MAX_CHANGED_LIMIT = 1000;
 
 export function createTranslator(options: TranslatorOptions): Translator {
-  const memory = createMemory(options.homeNamespace, options.lastValid);
-  const lookups = createLookups(options);
-  const translateWhole = createWhole({ memory, lookups });
-  let last: Whole | undefined;
+  const cache = createTranslationCache(options.homeNamespace, options.lastValid);
+  const lookups = createResourceLookups(options);
+  const translateAll = createTranslateAll({ cache, lookups });
+  let last: FullTranslation | undefined;
   /** Carries on the last translation; made when it is first needed. */
-  let next: Next | undefined;
+  let translateIncremental: TranslateIncremental | undefined;
 
   return {
-    next(world, changed) {
-      if (!last || changed.size > Math.min(Math.max(FEW, last.parts.size * SHARE), MANY)) return undefined;
-      const carried = next ?? createNext({ whole: last, memory, lookups });
+    translateIncremental(clusterState, changed) {
+      if (
+        !last ||
+        changed.size > Math.min(Math.max(MIN_CHANGED_LIMIT, last.resources.size * MAX_CHANGED_SHARE), MAX_CHANGED_LIMIT)
+      )
+        return undefined;
+      const translate = translateIncremental ?? createTranslateIncremental({ last, cache, lookups });
       // What is left in the middle is not gone on with.
-      next = undefined;
-      const translation = carried(world, changed);
-      if (translation) next = carried;
+      translateIncremental = undefined;
+      const translation = translate(clusterState, changed);
+      if (translation) translateIncremental = translate;
       return translation;
     },
-    *whole(world) {
+    *translateAll(clusterState) {
       last = undefined;
-      next = undefined;
-      last = yield* translateWhole(world);
+      translateIncremental = undefined;
+      last = yield* translateAll(clusterState);
       return last.translation;
     },
   };
 }
 
 /** @param changed null (the default): nobody knows. */
-export type Translate = (world: World, changed?: ReadonlySet<string> | null) => Translation;
+export type Translate = (clusterState: ClusterState, changed?: ReadonlySet<string> | null) => Translation;
 
 /** Each translation in one piece. */
 export function createTranslate(options: TranslatorOptions): Translate {
   const translator = createTranslator(options);
-  return (world, changed = null) => (changed && translator.next(world, changed)) ?? drain(translator.whole(world));
+  return (clusterState, changed = null) =>
+    (changed && translator.translateIncremental(clusterState, changed)) ??
+    runToCompletion(translator.translateAll(clusterState));
 }

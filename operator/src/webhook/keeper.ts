@@ -34,7 +34,7 @@ export async function keepCertificate(options: KeeperOptions): Promise<void> {
   const { signal, log, show, interval = 60_000 } = options;
   let shown: string | undefined;
   await lookAgain({
-    async look() {
+    async attempt() {
       const { serving } = (await look(options)).certificates;
       if (serving.certificate !== shown) {
         show(serving);

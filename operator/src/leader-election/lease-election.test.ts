@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { Conflict, Fault } from "@sluice/crds";
+import type { LeaderElection } from "./leader-election.ts";
+import { leaseElection } from "./lease-election.ts";
+import { testClock, testLease } from "./testing-lease.ts";
+
+const timing = { duration: 15_000, renewDeadline: 10_000, retry: 2000 };
+
+function scene(t: TestContext) {
+  const clock = testClock();
+  const shared = testLease();
+  const warnings: string[] = [];
+  const log = { info() {}, warn: (_details: object, message?: string) => void warnings.push(message ?? "") };
+  const all: LeaderElection[] = [];
+  t.after(() => Promise.all(all.map((lead) => lead.close())));
+  return {
+    clock,
+    shared,
+    warnings,
+    leaders: () => all.filter((lead) => lead.term() !== null).length,
+    start(me: string, floor = 0) {
+      const store = shared.store();
+      const terms: (number | null)[] = [];
+      const reached: number[] = [];
+      const lead = leaseElection({ store, identity: me, timing, log, clock })({
+        highestKnownTerm: async () => floor,
+        onTerm: (term) => void terms.push(term),
+        onReconnected: () => void reached.push(clock.now()),
+      });
+      all.push(lead);
+      return { lead, store, terms, reached };
+    },
+  };
+}
+
+test("the first leads, the second waits and knows who leads", async (t) => {
+  const { clock, start } = scene(t);
+  const one = start("one");
+  await clock.pass(0);
+  const two = start("two");
+  await clock.pass(60_000);
+  assert.equal(one.lead.term(), 1);
+  assert.equal(two.lead.term(), null);
+  assert.equal(two.lead.leader(), "one");
+  assert.deepEqual([one.terms, two.terms], [[1], []]);
+});
+
+test("who is closed gives the Lease back, and the next leads after its next look", async (t) => {
+  const { clock, start, shared } = scene(t);
+  const [one, two] = [start("one"), start("two")];
+  await clock.pass(7000);
+  await one.lead.close();
+  assert.equal(shared.lease?.holder, "");
+  assert.equal(one.lead.term(), null);
+  await clock.pass(2000);
+  assert.equal(two.lead.term(), 2);
+});
+
+test("who is closed while nobody answers gives the Lease back as soon as somebody does", async (t) => {
+  const { clock, start, shared, warnings } = scene(t);
+  const one = start("one");
+  await clock.pass(7000);
+  one.store.fails = new Error("socket hang up");
+  const closed = one.lead.close();
+  await clock.pass(2000);
+  assert.equal(shared.lease?.holder, "one");
+  one.store.fails = null;
+  await clock.pass(1000);
+  await closed;
+  assert.equal(shared.lease?.holder, "");
+  assert.deepEqual(warnings, []);
+});
+
+test("who is closed does not give back what is another's by then", async (t) => {
+  const { clock, start, shared } = scene(t);
+  const one = start("one");
+  await clock.pass(7000);
+  one.store.fails = new Error("socket hang up");
+  const closed = one.lead.close();
+  await clock.pass(100);
+  shared.put({ holder: "two", duration: 15_000, transitions: 2 });
+  one.store.fails = null;
+  await clock.pass(1000);
+  await closed;
+  assert.equal(shared.lease?.holder, "two");
+});
+
+for (const [what, failure, seconds] of [
+  ["gets no answer", new Error("socket hang up"), 4],
+  ["is refused", new Fault(503, {}), 11],
+  ["meets another version each time", new Conflict("changed", "somebody was faster"), 11],
+] as const)
+  test(`who is closed and ${what} leaves the Lease after ${seconds} s at the most, and says so`, async (t) => {
+    const { clock, start, shared, warnings } = scene(t);
+    const one = start("one");
+    await clock.pass(7000);
+    one.store.fails = failure;
+    const closed = one.lead.close().then(() => "closed");
+    await clock.pass(seconds * 1000);
+    assert.equal(await Promise.race([closed, new Promise((resolve) => setImmediate(resolve, "not closed"))]), "closed");
+    assert.equal(shared.lease?.holder, "one");
+    assert.deepEqual(warnings, ["cannot give the Lease back: others will wait until it has run out"]);
+  });
+
+test("after one that has died the next leads once the Lease has run out, and not before", async (t) => {
+  const { clock, start } = scene(t);
+  const [one, two] = [start("one"), start("two")];
+  await clock.pass(20_500);
+  one.store.hangs = true;
+  // Its last renewal was seen at the latest 2 s after it was made.
+  await clock.pass(12_500);
+  assert.equal(two.lead.term(), null);
+  await clock.pass(4500);
+  assert.equal(two.lead.term(), 2);
+});
+
+test("leader and follower tell when the Lease answers again after it did not", async (t) => {
+  const { clock, start } = scene(t);
+  const [one, two] = [start("one"), start("two")];
+  await clock.pass(4000);
+  assert.deepEqual([one.reached, two.reached], [[], []]);
+  // That of a timeout has a number too.
+  const noAnswers = [new Error("socket hang up"), new DOMException("aborted due to timeout", "TimeoutError")];
+  for (const [index, noAnswer] of noAnswers.entries()) {
+    for (const { store } of [one, two]) store.fails = noAnswer;
+    await clock.pass(4000);
+    for (const { store } of [one, two]) store.fails = null;
+    await clock.pass(4000);
+    assert.deepEqual([one.reached.length, two.reached.length], [index + 1, index + 1], noAnswer.message);
+  }
+  for (const { store } of [one, two]) store.fails = new Fault(429, {});
+  await clock.pass(4000);
+  for (const { store } of [one, two]) store.fails = null;
+  await clock.pass(4000);
+  assert.deepEqual([one.reached.length, two.reached.length], [2, 2], "a refusal is an answer");
+});
+
+test("who cannot renew stops before another can begin, and is a follower afterwards", async (t) => {
+  const { clock, start, leaders, warnings } = scene(t);
+  const [one, two] = [start("one"), start("two")];
+  await clock.pass(4000);
+  one.store.fails = new Error("leases is forbidden: cannot patch");
+  const seen = new Set<number>();
+  for (let step = 0; step < 200; step++) {
+    await clock.pass(100);
+    seen.add(leaders());
+  }
+  assert.deepEqual([...seen].sort(), [0, 1], "never two at a time");
+  assert.deepEqual(one.terms, [1, null]);
+  assert.equal(two.lead.term(), 2);
+  assert.deepEqual(warnings, ["cannot read or write the Lease, trying again", "does not lead any more"]);
+  one.store.fails = null;
+  await clock.pass(60_000);
+  assert.equal(one.lead.leader(), "two");
+  assert.deepEqual([one.lead.term(), two.lead.term()], [null, 2]);
+});
+
+test("a Lease that was stolen is the thief's: the former leader stops at its next renewal", async (t) => {
+  const { clock, start, shared } = scene(t);
+  const one = start("one");
+  await clock.pass(3000);
+  shared.put({ holder: "thief", duration: 15_000, transitions: 2 });
+  await clock.pass(2000);
+  assert.deepEqual(one.terms, [1, null]);
+  assert.equal(one.lead.leader(), "thief");
+  await clock.pass(17_000);
+  assert.deepEqual(one.terms, [1, null, 3], "the thief never renewed");
+});
+
+test("one that was stopped for long does not think that it leads when it goes on", async (t) => {
+  const { clock, start } = scene(t);
+  const one = start("one");
+  await clock.pass(0);
+  one.store.hangs = true;
+  assert.equal(one.lead.term(), 1);
+  await clock.pass(10_000);
+  assert.equal(one.lead.term(), null);
+});
+
+test("a Lease that was removed is made anew with a term above the one before", async (t) => {
+  const { clock, start, shared } = scene(t);
+  const one = start("one", 6);
+  await clock.pass(3000);
+  assert.equal(one.lead.term(), 7);
+  shared.put(null);
+  one.lead.observeTerm(7);
+  await clock.pass(3000);
+  assert.equal(one.lead.term(), 8);
+  assert.equal(shared.lease?.holder, "one");
+});
+
+test("a later term that a node has seen is passed at once, and only once", async (t) => {
+  const { clock, start, shared } = scene(t);
+  const one = start("one");
+  await clock.pass(0);
+  one.lead.observeTerm(5);
+  one.lead.observeTerm(5);
+  one.lead.observeTerm(3);
+  await clock.pass(0);
+  assert.equal(one.lead.term(), 6);
+  assert.equal(shared.lease?.transitions, 6);
+  await clock.pass(20_000);
+  assert.deepEqual(one.terms, [1, 6]);
+});
+
+test("a renewal whose answer was lost costs no term", async (t) => {
+  const { clock, start, shared } = scene(t);
+  const one = start("one");
+  await clock.pass(1000);
+  const { lease } = shared;
+  assert.ok(lease);
+  shared.put(lease);
+  await clock.pass(5000);
+  assert.deepEqual(one.terms, [1]);
+});
+
+test("one that died and is started again under its name leads at once, in a term of its own", async (t) => {
+  const { clock, start, shared } = scene(t);
+  shared.put({ holder: "one", duration: 15_000, transitions: 3 });
+  const [one, two] = [start("one"), start("two")];
+  await clock.pass(0);
+  assert.deepEqual([one.lead.term(), two.lead.term()], [4, null]);
+});

@@ -1,0 +1,100 @@
+/** One Lease that several can hold, and a clock that moves only when the test says so. */
+import { Conflict, type LeaseRecord, type LeaseStore, type SeenLease } from "@sluice/crds";
+import type { ElectionClock } from "./lease-election.ts";
+
+export interface TestLease {
+  readonly lease: SeenLease | null;
+  /** A store for one process; it fails or hangs alone. */
+  store(): LeaseStore & { fails: Error | null; hangs: boolean; readonly writes: number };
+  /** Somebody writes it by hand; null: removes it. */
+  put(record: LeaseRecord | null): void;
+}
+
+export function testLease(): TestLease {
+  let lease: SeenLease | null = null;
+  let versions = 0;
+
+  const put = (record: LeaseRecord | null): SeenLease | null => {
+    lease = record && { ...record, version: `${++versions}` };
+    return lease;
+  };
+
+  return {
+    get lease() {
+      return lease;
+    },
+    put,
+    store() {
+      let writes = 0;
+      const own = {
+        fails: null as Error | null,
+        hangs: false,
+        get writes() {
+          return writes;
+        },
+        async read(signal: AbortSignal) {
+          await answer(signal);
+          return lease;
+        },
+        async write(
+          { holder, duration, transitions }: LeaseRecord,
+          { before, signal }: Parameters<LeaseStore["write"]>[1],
+        ) {
+          await answer(signal);
+          if (before?.version !== lease?.version) throw new Conflict("changed", "somebody was faster");
+          writes++;
+          return put({ holder, duration, transitions }) as SeenLease;
+        },
+        async close() {},
+      };
+      async function answer(signal: AbortSignal): Promise<void> {
+        if (own.fails) throw own.fails;
+        if (own.hangs)
+          await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      }
+      return own;
+    },
+  };
+}
+
+export interface TestClock extends ElectionClock {
+  /** Time passes, and all who slept until then do what they do. */
+  pass(milliseconds: number): Promise<void>;
+}
+
+export function testClock(): TestClock {
+  let now = 0;
+  const sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();
+  const settle = async () => {
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return {
+    now: () => now,
+    sleep: (milliseconds, signal) =>
+      new Promise((resolve) => {
+        const sleeper = {
+          until: now + milliseconds,
+          wake() {
+            sleepers.delete(sleeper);
+            resolve();
+          },
+        };
+        sleepers.add(sleeper);
+        if (signal.aborted) sleeper.wake();
+        else signal.addEventListener("abort", sleeper.wake, { once: true });
+      }),
+    async pass(milliseconds) {
+      const end = now + milliseconds;
+      await settle();
+      for (;;) {
+        const next = [...sleepers].sort((one, other) => one.until - other.until)[0];
+        if (!next || next.until > end) break;
+        now = Math.max(now, next.until);
+        next.wake();
+        await settle();
+      }
+      now = end;
+      await settle();
+    },
+  };
+}

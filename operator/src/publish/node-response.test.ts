@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseNodeState, parsePushRefusal, readNodeResponse } from "./node-response.ts";
+
+const state = { node: "a", hash: null, revision: 0, version: "1" };
+async function* body(...texts: readonly string[]): AsyncGenerator<Buffer> {
+  for (const text of texts) yield Buffer.from(text);
+}
+const read = async (...texts: readonly string[]) => parseNodeState(await readNodeResponse(body(...texts)));
+
+test("reads a node's state, in whatever pieces it comes", async () => {
+  assert.deepEqual(await read('{"node":"a","hash":null,', '"revision":0,"version":"1"}'), state);
+  const more = { ...state, hash: "h", revision: 3, term: 2, statusPort: 8007 };
+  assert.deepEqual(parseNodeState({ ...more, other: "member" }), more);
+});
+
+const others: readonly (readonly [what: string, ...texts: readonly string[]])[] = [
+  ["a page", "<html>Welcome!</html>"],
+  ["nothing", ""],
+  ["half a state", '{"node":"a"'],
+  ["a list", "[]"],
+  ["null", "null"],
+  ["another object", '{"hello":"world"}'],
+  ...[
+    { node: 7 },
+    { hash: 7 },
+    { revision: "1" },
+    { revision: -1 },
+    { revision: 1e300 },
+    { term: "2" },
+    { term: 0.5 },
+    { version: null },
+    { statusPort: 70_000 },
+  ].map((wrong) => [JSON.stringify(wrong), JSON.stringify({ ...state, ...wrong })] as const),
+];
+for (const [what, ...texts] of others)
+  test(`does not take for a node what answers ${what}`, () =>
+    assert.rejects(read(...texts), /^Error: what answers is no node: /));
+
+test("stops to read an answer that goes on", async () => {
+  let given = 0;
+  async function* endless(): AsyncGenerator<Buffer> {
+    for (;;) {
+      given += 65_536;
+      yield Buffer.alloc(65_536, " ");
+    }
+  }
+  await assert.rejects(readNodeResponse(endless()), /more than 1048576 bytes/);
+  assert.ok(given <= 2 * 1024 * 1024);
+});
+
+test("takes of a refusal what there is", () => {
+  assert.deepEqual(parsePushRefusal({}), { message: "no reason is given", violations: [] });
+  const violation = { path: ["a", 0], message: "is wrong" };
+  assert.deepEqual(parsePushRefusal({ message: "no", violations: [violation, null, "x", { path: "a" }] }), {
+    message: "no",
+    violations: [violation],
+  });
+});

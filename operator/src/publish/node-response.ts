@@ -1,0 +1,64 @@
+/** What a node answers, looked at before it is believed: another program may have its address, or a proxy before it. */
+import type { NodeState, PushRefused, Violation } from "@sluice/model";
+
+/** Bytes. A state is a few hundred; a refusal has a line for each fault of a document, and the first is enough. */
+const MAX_RESPONSE_BYTES = 1024 * 1024;
+/** Characters of an answer that are repeated where a person reads them. */
+const MAX_QUOTED_CHARACTERS = 100;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** @throws Error when it is no JSON object, or goes on for too long. */
+export async function readNodeResponse(body: AsyncIterable<Buffer>): Promise<Members> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of body) {
+    length += part.length;
+    if (length > MAX_RESPONSE_BYTES)
+      throw new Error(`what answers is no node: it answers more than ${MAX_RESPONSE_BYTES} bytes`);
+    parts.push(part);
+  }
+  const text = Buffer.concat(parts).toString("utf8");
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Members;
+  } catch {
+    // Said below.
+  }
+  throw new Error(`what answers is no node: ${text.slice(0, MAX_QUOTED_CHARACTERS).replace(/\s+/g, " ")}`);
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+const isString = (value: unknown): value is string => typeof value === "string";
+
+/** @throws Error when it is no state of a node. */
+export function parseNodeState(answer: Members): NodeState {
+  const { node, hash, revision, term, version, statusPort } = answer;
+  const isState =
+    isString(node) &&
+    (hash === null || isString(hash)) &&
+    isCount(revision) &&
+    (term === undefined || isCount(term)) &&
+    isString(version) &&
+    (statusPort === undefined || (isCount(statusPort) && statusPort <= 65_535));
+  if (!isState) throw new Error(`what answers is no node: ${JSON.stringify(answer).slice(0, MAX_QUOTED_CHARACTERS)}`);
+  return {
+    node,
+    hash,
+    revision,
+    version,
+    ...(term !== undefined && { term }),
+    ...(statusPort !== undefined && { statusPort }),
+  };
+}
+
+/** As far as it says something. */
+export function parsePushRefusal({ message, violations }: Members): PushRefused {
+  const list: readonly unknown[] = Array.isArray(violations) ? violations : [];
+  return { message: isString(message) ? message : "no reason is given", violations: list.filter(isViolation) };
+}
+
+function isViolation(value: unknown): value is Violation {
+  const { path, message } = Object(value) as Partial<Violation>;
+  return Array.isArray(path) && isString(message);
+}

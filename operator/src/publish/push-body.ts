@@ -1,0 +1,41 @@
+/** The bodies of pushes: JSON, zipped when it is long, and made once for all nodes that get the same. */
+import { promisify } from "node:util";
+import { constants, gzip } from "node:zlib";
+import type { PushChange, PushDocument } from "@sluice/model";
+
+export interface PushBody {
+  readonly bytes: Buffer;
+  readonly isZipped: boolean;
+}
+
+/** Bytes from which on zipping takes less time than sending. */
+const GZIP_THRESHOLD = 16 * 1024;
+const zipped = promisify(gzip);
+
+/** By the document or the change, the last body that was made of it and what stood beside it there. */
+const bodies = new WeakMap<object, { readonly place: string; readonly body: Promise<PushBody> }>();
+
+async function encodeBody(push: PushDocument | PushChange): Promise<PushBody> {
+  const bytes = Buffer.from(JSON.stringify(push));
+  if (bytes.length < GZIP_THRESHOLD) return { bytes, isZipped: false };
+  return { bytes: await zipped(bytes, { level: constants.Z_BEST_SPEED }), isZipped: true };
+}
+
+/** The same promise for the same push of the same object. */
+export function pushBodyOf(push: PushDocument | PushChange): Promise<PushBody> {
+  const { content, place } = cacheKeyOf(push);
+  const known = bodies.get(content);
+  if (known?.place === place) return known.body;
+  const body = encodeBody(push);
+  bodies.set(content, { place, body });
+  return body;
+}
+
+function cacheKeyOf(push: PushDocument | PushChange): { readonly content: object; readonly place: string } {
+  if ("change" in push) {
+    const { change, ...place } = push;
+    return { content: change, place: JSON.stringify(place) };
+  }
+  const { document, ...place } = push;
+  return { content: document, place: JSON.stringify(place) };
+}

@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { Conflict, type Ref, Rejected, type Resource } from "@sluice/crds";
+import type { PemTexts } from "@sluice/model";
+import { pino } from "pino";
+import { waitFor } from "../../../tools/process/index.ts";
+import { isShowable } from "../certificates/issued.ts";
+import { blocksOf } from "../certificates/pem.ts";
+import { textIn } from "../certificates/secret.ts";
+import { rotatePushCertificates } from "./push-certificate-rotation.ts";
+
+const begin = Date.parse("2026-01-01T00:00:00Z");
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+/** Secrets as an API server keeps them. The real one: test/product/cluster/push-certificates.test.ts. */
+function createSecrets() {
+  const secrets = new Map<string, Resource>();
+  const refusals: Error[] = [];
+  let version = 0;
+  return {
+    refusals,
+    get: (name: string) => secrets.get(name),
+    put(name: string, entries: Readonly<Record<string, string>>): void {
+      const found = secrets.get(name);
+      assert.ok(found);
+      const data = Object.entries(entries).map(([entry, text]) => [entry, Buffer.from(text).toString("base64")]);
+      const metadata = { ...found.metadata, resourceVersion: `${++version}` };
+      secrets.set(name, { ...found, metadata, data: { ...found.data, ...Object.fromEntries(data) } });
+    },
+    remove: (name: string) => secrets.delete(name),
+    texts: (name: string) => {
+      const found = secrets.get(name);
+      return found && Object.fromEntries(Object.keys(found.data ?? {}).map((entry) => [entry, textIn(found, entry)]));
+    },
+    client: {
+      get: async ({ name }: Pick<Ref, "name">) => secrets.get(name) ?? null,
+      async apply(_kind: string, resource: Resource, { expect }: { expect?: unknown }) {
+        const refusal = refusals.shift();
+        if (refusal) throw refusal;
+        const { name } = resource.metadata;
+        const found = secrets.get(name);
+        const { uid = "", resourceVersion = "" } = found?.metadata ?? {};
+        assert.deepEqual(expect, found ? { uid, resourceVersion } : "absent");
+        const applied = { ...resource, metadata: { ...resource.metadata, uid: name, resourceVersion: `${++version}` } };
+        secrets.set(name, applied);
+        return applied;
+      },
+    },
+  };
+}
+
+type Secrets = ReturnType<typeof createSecrets>;
+
+/** An operator beside the Secrets. Its clock stands still until it is turned. */
+function operator(t: TestContext, { client }: Secrets, { leads = true } = {}) {
+  const abort = new AbortController();
+  const shown: PemTexts[] = [];
+  const told: string[] = [];
+  const lines: string[] = [];
+  const state = { now: begin, leads };
+  const kept = rotatePushCertificates({
+    client,
+    secret: { namespace: "sluice", name: "push" },
+    authorityNamespace: "sluice-operator",
+    serverName: "sluice-gateway",
+    manager: "sluice-operator",
+    overlap: 10 * MINUTE,
+    leads: () => state.leads,
+    onCertificate: (texts) => shown.push(texts),
+    recordEvent: ({ name }, { reason, message }) => told.push(`${name} ${reason} ${message}`),
+    log: pino({}, { write: (line: string) => void lines.push(line) }),
+    signal: abort.signal,
+    now: () => new Date(state.now),
+    interval: 5,
+  });
+  t.after(async () => {
+    abort.abort();
+    await kept;
+  });
+  return {
+    state,
+    shown,
+    told,
+    lines,
+    async shows(count: number) {
+      await waitFor(() => shown.length >= count, { what: `${count} sets of certificates` });
+      assert.equal(shown.length, count);
+    },
+  };
+}
+
+const countOf = (text = "") => blocksOf(text, "CERTIFICATE").length;
+
+test("nodes get what they show and trust, and the authority's key stays with the operator", async (t) => {
+  const secrets = createSecrets();
+  const { shows, shown, told } = operator(t, secrets);
+  await shows(1);
+  const [nodes = {}, authority = {}] = [secrets.texts("push"), secrets.texts("push-authority")];
+  assert.deepEqual(Object.keys(nodes).sort(), ["ca.crt", "gateway.crt", "gateway.key"]);
+  assert.deepEqual(Object.keys(authority).sort(), ["ca.crt", "ca.key", "operator.crt", "operator.key"]);
+  assert.equal(nodes["ca.crt"], authority["ca.crt"]);
+  const { cert = "", key = "", ca = "" } = shown[0] ?? {};
+  assert.deepEqual([cert, key, ca], [authority["operator.crt"], authority["operator.key"], nodes["ca.crt"]]);
+  assert.ok(isShowable({ certificate: cert, key }, ca));
+  assert.ok(isShowable({ certificate: `${nodes["gateway.crt"]}`, key: `${nodes["gateway.key"]}` }, ca));
+  for (const text of Object.values(nodes)) assert.ok(!text.includes(`${authority["ca.key"]}`.trim().slice(30, 80)));
+  assert.deepEqual(told, [], "a first start is no news");
+  const namespaces = ["push", "push-authority"].map((name) => secrets.get(name)?.metadata.namespace);
+  assert.deepEqual(namespaces, ["sluice", "sluice-operator"]);
+});
+
+test("an operator that does not lead writes nothing and shows what the leader made", async (t) => {
+  const secrets = createSecrets();
+  const follower = operator(t, secrets, { leads: false });
+  const leader = operator(t, secrets);
+  await leader.shows(1);
+  await follower.shows(1);
+  assert.deepEqual(follower.shown, leader.shown);
+  secrets.put("push-authority", { "operator.crt": "broken" });
+  leader.state.leads = false;
+  const before = secrets.get("push-authority");
+  follower.state.now += 1;
+  secrets.remove("push");
+  follower.state.leads = true;
+  await waitFor(() => secrets.get("push"), { what: "the follower to lead" });
+  assert.notEqual(secrets.get("push-authority"), before);
+  assert.equal(follower.shown.length, 2, "a broken certificate was never shown");
+});
+
+test("certificates are renewed when two thirds of their time are over, and nobody is told of it", async (t) => {
+  const secrets = createSecrets();
+  const { state, shows, shown, told } = operator(t, secrets);
+  await shows(1);
+  const first = secrets.texts("push");
+  state.now += 61 * DAY;
+  await shows(2);
+  await waitFor(() => secrets.texts("push")?.["gateway.crt"] !== first?.["gateway.crt"], { what: "the nodes'" });
+  assert.equal(shown[1]?.ca, shown[0]?.ca);
+  assert.deepEqual(told, []);
+});
+
+test("a new authority is announced before it signs, and the old one trusted until all is signed anew", async (t) => {
+  const secrets = createSecrets();
+  const { state, shows, shown } = operator(t, secrets);
+  await shows(1);
+  state.now += 480 * DAY;
+  await shows(2);
+  const signedBefore = shown[1]?.cert;
+  const steps: readonly (readonly [number, number, boolean])[] = [
+    [20 * DAY, 2, true],
+    [11 * MINUTE, 2, false],
+    [11 * MINUTE, 1, false],
+  ];
+  for (const [index, [wait, trusted, isOld]] of steps.entries()) {
+    state.now += wait;
+    await shows(3 + index);
+    const { ca, cert } = shown[2 + index] ?? {};
+    assert.equal(countOf(ca), trusted);
+    assert.equal(cert === signedBefore, isOld);
+    await waitFor(() => secrets.texts("push")?.["ca.crt"] === ca, { what: "the nodes to be told" });
+  }
+});
+
+const garbage = { "ca.key": "x" };
+const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, told: RegExp, trusted: number])[] = [
+  ["the nodes' Secret deleted", ({ remove }) => remove("push"), /^push MadeAnew made anew: there was no such/, 1],
+  [
+    "the nodes' key broken",
+    ({ put }) => put("push", { "gateway.key": "x" }),
+    /^push MadeAnew made anew: it held a certificate that nobody could show$/,
+    1,
+  ],
+  [
+    "the nodes' authorities changed",
+    ({ put }) => put("push", { "ca.crt": "x" }),
+    /^push MadeAnew made anew: it held other authorities than the operator's$/,
+    1,
+  ],
+  [
+    "the operator's own certificate broken",
+    ({ put }) => put("push-authority", { "operator.crt": "x" }),
+    /^push-authority MadeAnew made anew: it held a certificate that nobody could show$/,
+    1,
+  ],
+  ["the authority deleted", ({ remove }) => remove("push-authority"), /^push-authority MadeAnew .*no such Secret/, 2],
+  [
+    "the authority's key broken",
+    ({ put }) => put("push-authority", garbage),
+    /^push-authority MadeAnew made anew: it held no authority that could sign$/,
+    2,
+  ],
+];
+for (const [what, breaking, line, trusted] of breaks)
+  test(`${what} is made anew and told; nodes and operator go on understanding each other`, async (t) => {
+    const secrets = createSecrets();
+    const { shows, shown, told } = operator(t, secrets);
+    await shows(1);
+    const before = secrets.texts("push") ?? {};
+    breaking(secrets);
+    await waitFor(() => told.length > 0, { what: "the event" });
+    assert.match(told[0] ?? "", line);
+    const after = await waitFor(() => secrets.texts("push"), { what: "the nodes' Secret" });
+    await waitFor(() => countOf(secrets.texts("push")?.["ca.crt"]) === trusted, { what: "the authorities" });
+    const { cert = "", key = "", ca = "" } = shown.at(-1) ?? {};
+    assert.ok(isShowable({ certificate: cert, key }, `${before["ca.crt"]}`), "nodes that have heard of nothing");
+    assert.ok(isShowable({ certificate: `${before["gateway.crt"]}`, key: `${before["gateway.key"]}` }, ca));
+    assert.ok(isShowable({ certificate: `${after["gateway.crt"]}`, key: `${after["gateway.key"]}` }, ca));
+    assert.equal(told.length, 1);
+  });
+
+test("after a start with no authority all is made anew", async (t) => {
+  const secrets = createSecrets();
+  await operator(t, secrets).shows(1);
+  const other = createSecrets();
+  await other.client.apply("Secret", secrets.get("push") ?? assert.fail(), { expect: "absent" });
+  const { shows, shown } = operator(t, other);
+  await shows(1);
+  assert.equal(countOf(shown[0]?.ca), 1, "who could write the nodes' Secret is trusted");
+  assert.equal(other.texts("push")?.["ca.crt"], shown[0]?.ca);
+});
+
+test("a right that is missing is named, and it goes on trying; a replica that was quicker is no trouble", async (t) => {
+  const secrets = createSecrets();
+  secrets.refusals.push(new Conflict("exists", "already exists"), new Rejected('cannot patch resource "secrets"'));
+  const { shows, lines } = operator(t, secrets);
+  await shows(1);
+  assert.match(lines.join(""), /cannot patch resource \\"secrets\\".*the certificates between operator and nodes/);
+  assert.doesNotMatch(lines.join(""), /already exists|PRIVATE KEY/);
+});

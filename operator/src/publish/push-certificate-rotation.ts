@@ -1,0 +1,116 @@
+/**
+ * Keeps the certificates between the operator and the nodes: whoever leads makes and renews them, and the others read
+ * them. Everything is looked at again and again, whoever changed it.
+ */
+import type { ResourceClient } from "@sluice/crds";
+import type { PemTexts } from "@sluice/model";
+import type { Logger } from "pino";
+import { renewed } from "../certificates/issued.ts";
+import { lookAgain } from "../certificates/look-again.ts";
+import { asFound, pushSecretNames } from "../certificates/secret.ts";
+import type { EventRecorder } from "../status/event-recorder.ts";
+import {
+  type FoundSecrets,
+  findAuthorityFault,
+  findNodesFault,
+  type PushCertificates,
+  pushCertificatePlan,
+  readStoredCertificates,
+  secretTextsOf,
+  secretToApply,
+} from "./push-certificates.ts";
+
+export interface CertificateRotationOptions {
+  readonly client: Pick<ResourceClient, "get" | "apply">;
+  /** The nodes' Secret; the authority's has the same name and `-authority`. */
+  readonly secret: { readonly namespace: string; readonly name: string };
+  /** Of the authority's Secret. */
+  readonly authorityNamespace: string;
+  /** DNS name that the nodes' certificate carries. */
+  readonly serverName: string;
+  readonly manager: string;
+  /**
+   * Milliseconds in which every node has what is in its Secret: a new authority is trusted for so long before it signs,
+   * and an old one after everything was renewed.
+   */
+  readonly overlap: number;
+  /** Whether we write. */
+  readonly leads: () => boolean;
+  /** Given what the operator shows and trusts, whenever it is something else. */
+  readonly onCertificate: (texts: PemTexts) => void;
+  readonly recordEvent: EventRecorder["record"];
+  readonly log: Pick<Logger, "info" | "warn">;
+  readonly signal: AbortSignal;
+  readonly now?: () => Date;
+  /** Milliseconds between two looks. Default: 30,000, or a quarter of the overlap when that is less. */
+  readonly interval?: number;
+}
+
+/** Milliseconds between looks while there are no certificates, and after a look that failed. */
+const RETRY_INTERVAL = 1000;
+
+/** Runs until the signal aborts; never rejects. */
+export async function rotatePushCertificates(options: CertificateRotationOptions): Promise<void> {
+  const { overlap, onCertificate, log, signal } = options;
+  const { interval = Math.min(30_000, overlap / 4) } = options;
+  /** What was last seen or made: what somebody broke or deleted is made anew from it. */
+  let last: PushCertificates | null = null;
+  let shown = "";
+  await lookAgain({
+    async attempt() {
+      last = (await rotateOnce(options, last)) ?? last;
+      if (!last) return Math.min(interval, RETRY_INTERVAL);
+      const { authorities, certificates } = last;
+      const { certificate: cert, key } = certificates.operator;
+      const texts = { cert, key, ca: authorities };
+      if (shown !== JSON.stringify(texts)) {
+        onCertificate(texts);
+        shown = JSON.stringify(texts);
+        log.info("has a certificate for the nodes");
+      }
+      return interval;
+    },
+    trouble: "the certificates between operator and nodes cannot be kept",
+    retry: Math.min(interval, RETRY_INTERVAL),
+    log,
+    signal,
+  });
+}
+
+/** One look: what there is now, with what it needs written; null: nothing, and another operator leads. */
+async function rotateOnce(
+  options: CertificateRotationOptions,
+  last: PushCertificates | null,
+): Promise<PushCertificates | null> {
+  const { client, secret, authorityNamespace, serverName, manager, overlap, leads, recordEvent } = options;
+  const { now = () => new Date() } = options;
+  const names = pushSecretNames(secret.name);
+  const places = {
+    authority: { namespace: authorityNamespace, name: names.authority },
+    nodes: { namespace: secret.namespace, name: names.nodes },
+  };
+  const get = (one: keyof typeof places) => client.get({ kind: "Secret", ...places[one] });
+  const found: FoundSecrets = { authority: await get("authority"), nodes: await get("nodes") };
+  const at = now();
+  const stored = readStoredCertificates(found, at);
+  if (!leads()) return stored && !findAuthorityFault(stored, found.authority) ? stored : null;
+  // Whoever broke or deleted the authority may have read its key: another one follows it.
+  const current = await renewed(stored ?? last, pushCertificatePlan({ serverName, overlap }), {
+    now: at,
+    replace: !stored,
+  });
+  const texts = secretTextsOf(current);
+  const faults = {
+    authority: (found.authority || last) && findAuthorityFault(stored, found.authority),
+    nodes: (found.nodes || last) && findNodesFault(stored ?? last, found.nodes),
+  };
+  for (const one of ["authority", "nodes"] as const) {
+    const place = places[one];
+    const written = secretToApply(found[one], place, texts[one]);
+    if (!written) continue;
+    await client.apply("Secret", written, { manager, force: true, expect: asFound(found[one]) });
+    const fault = faults[one];
+    if (fault) recordEvent({ kind: "Secret", ...place }, { reason: "MadeAnew", message: `made anew: ${fault}` });
+  }
+  return current;
+}

@@ -1,0 +1,93 @@
+/**
+ * The certificates between the operator and the nodes as two Secrets: one of the home namespace that nodes mount, with
+ * what they show and trust, and one that nobody but the operator reads, with what signs and what it shows itself.
+ */
+import type { Resource } from "@sluice/crds";
+import type { Pair } from "../certificates/authority.ts";
+import { type Issued, isShowable, isUsable, type Plan } from "../certificates/issued.ts";
+import { secretOf, textIn } from "../certificates/secret.ts";
+
+/** Who shows the certificate. */
+export type CertificateOwner = "operator" | "gateway";
+export type PushCertificates = Issued<CertificateOwner>;
+
+/** DNS name that the operator's certificate carries: SLUICE_PUSH_CLIENT of a node, unless it says otherwise. */
+const OPERATOR = "sluice-operator";
+
+export interface PushCertificatePlanOptions {
+  /** DNS name that the nodes' certificate carries. */
+  readonly serverName: string;
+  /** Milliseconds in which every node has what is in its Secret. */
+  readonly overlap: number;
+}
+
+export const pushCertificatePlan = ({ serverName, overlap }: PushCertificatePlanOptions): Plan<CertificateOwner> => ({
+  authority: "sluice push authority",
+  certificates: {
+    operator: { names: [OPERATOR], usage: "client" },
+    gateway: { names: [serverName], usage: "server" },
+  },
+  overlap,
+});
+
+export interface FoundSecrets {
+  readonly authority: Resource | null;
+  readonly nodes: Resource | null;
+}
+
+const pairIn = (resource: Resource | null, side: CertificateOwner): Pair => ({
+  certificate: resource ? textIn(resource, `${side}.crt`) : "",
+  key: resource ? textIn(resource, `${side}.key`) : "",
+});
+
+/** Null: there is no authority in it that can sign. */
+export function readStoredCertificates({ authority, nodes }: FoundSecrets, now: Date): PushCertificates | null {
+  if (!authority) return null;
+  const stored: PushCertificates = {
+    authorities: textIn(authority, "ca.crt"),
+    authorityKeys: textIn(authority, "ca.key"),
+    certificates: { operator: pairIn(authority, "operator"), gateway: pairIn(nodes, "gateway") },
+  };
+  return isUsable(stored, now) ? stored : null;
+}
+
+const GONE = "there was no such Secret any more";
+const UNFIT = "it held a certificate that nobody could show";
+
+/** What is wrong in the authority's Secret, whatever is to be renewed; null: nothing. */
+export function findAuthorityFault(stored: PushCertificates | null, authority: Resource | null): string | null {
+  if (!authority) return GONE;
+  if (!stored) return "it held no authority that could sign";
+  return isShowable(stored.certificates.operator, stored.authorities) ? null : UNFIT;
+}
+
+/** The same of the nodes' Secret. */
+export function findNodesFault(stored: PushCertificates | null, nodes: Resource | null): string | null {
+  if (!nodes) return GONE;
+  const authorities = stored?.authorities ?? "";
+  if (textIn(nodes, "ca.crt") !== authorities) return "it held other authorities than the operator's";
+  return isShowable(pairIn(nodes, "gateway"), authorities) ? null : UNFIT;
+}
+
+/** The texts of both Secrets. */
+export function secretTextsOf({ authorities, authorityKeys, certificates: { operator, gateway } }: PushCertificates) {
+  return {
+    authority: {
+      "ca.crt": authorities,
+      "ca.key": authorityKeys,
+      "operator.crt": operator.certificate,
+      "operator.key": operator.key,
+    },
+    nodes: { "ca.crt": authorities, "gateway.crt": gateway.certificate, "gateway.key": gateway.key },
+  };
+}
+
+/** The Secret with these texts; null when it holds them already. */
+export function secretToApply(
+  found: Resource | null,
+  place: { readonly namespace: string; readonly name: string },
+  texts: Readonly<Record<string, string>>,
+): Resource | null {
+  const holds = found && Object.entries(texts).every(([entry, text]) => textIn(found, entry) === text);
+  return holds ? null : secretOf(place, texts);
+}

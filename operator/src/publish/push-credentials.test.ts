@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { readSettings } from "@sluice/model";
+import { pino } from "pino";
+import { writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { type OperatorSettings, operatorSettings } from "../settings.ts";
+import { startFault } from "../start.ts";
+import type { NodeTls } from "./node-client.ts";
+import { loadPushCredentials } from "./push-credentials.ts";
+
+function settingsOf(env: Readonly<Record<string, string | undefined>>): OperatorSettings {
+  const { value, violations } = readSettings(operatorSettings, env);
+  assert.ok(value, JSON.stringify(violations));
+  return value;
+}
+
+function folderOf(t: TestContext) {
+  const folder = temporaryFolder("proof");
+  t.after(() => folder.remove());
+  return folder.path;
+}
+
+test("a token is the proof, unless certificates are", async (t) => {
+  assert.deepEqual(await loadPushCredentials(settingsOf({ SLUICE_PUSH_TOKEN: "x" })), { credentials: { token: "x" } });
+  const { operator } = await writePushCertificates(folderOf(t));
+  const { tls, token } = (await loadPushCredentials(settingsOf({ SLUICE_PUSH_TOKEN: "x", ...operator }))).credentials;
+  assert.deepEqual([tls?.serverName, token], ["sluice-gateway", undefined]);
+  const { credentials } = await loadPushCredentials(settingsOf({ SLUICE_PUSH_TOKEN: "x", SLUICE_PUSH_SECRET: "push" }));
+  assert.deepEqual(credentials, { tls: null });
+});
+
+test("certificates in files that change are shown from then on", async (t) => {
+  const folder = folderOf(t);
+  const { operator } = await writePushCertificates(folder);
+  const { rotate: keep, credentials } = await loadPushCredentials(settingsOf(operator));
+  const renewed: NodeTls[] = [];
+  const abort = new AbortController();
+  const lines: string[] = [];
+  const kept = keep?.({
+    client: { get: () => assert.fail("asked a cluster"), apply: () => assert.fail("asked a cluster") },
+    privateNamespace: "default",
+    manager: "test",
+    leads: () => true,
+    renew: (tls) => renewed.push(tls),
+    recordEvent: () => assert.fail("told of a resource"),
+    log: pino({}, { write: (line: string) => void lines.push(line) }),
+    signal: abort.signal,
+  });
+  writeFileSync(join(folder, "sluice-operator.crt"), "half");
+  await waitFor(() => lines.length > 0, { what: "the trouble" });
+  assert.match(
+    lines[0] ?? "",
+    /sluice-operator\.crt holds no PEM certificate.*goes on with the certificate from before/,
+  );
+  await writePushCertificates(folder);
+  await waitFor(() => renewed.length > 0, { what: "the new certificates" });
+  abort.abort();
+  await kept;
+  assert.equal(renewed[0]?.serverName, "sluice-gateway");
+  assert.notEqual(renewed[0]?.cert, credentials.tls?.cert);
+});
+
+const missing = `${import.meta.dirname}/nobody.pem`;
+const files = { SLUICE_PUSH_TLS_CERT: missing, SLUICE_PUSH_TLS_KEY: missing, SLUICE_PUSH_TLS_CA: missing };
+const faults: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
+  ["no proof at all", {}, /set SLUICE_PUSH_TOKEN, SLUICE_PUSH_SECRET, or SLUICE_PUSH_TLS_CERT/],
+  ["a certificate without its companions", { SLUICE_PUSH_TLS_CERT: missing }, /belong together: set all three/],
+  ["a certificate that is not there", files, /ENOENT: .*nobody\.pem/],
+  [
+    "files and a Secret",
+    { ...files, SLUICE_PUSH_SECRET: "push" },
+    /^SLUICE_PUSH_SECRET and SLUICE_PUSH_TLS_CERT are two sources of one certificate: set one of them$/,
+  ],
+  [
+    "a Secret where there is no cluster",
+    { SLUICE_PUSH_SECRET: "push", SLUICE_DIRECTORY: "." },
+    /^SLUICE_PUSH_SECRET needs a cluster, and SLUICE_DIRECTORY is set$/,
+  ],
+];
+for (const [what, env, line] of faults)
+  test(`${what} is told in one line`, async () => {
+    const settings = settingsOf(env);
+    const error = await loadPushCredentials(settings).then(
+      () => assert.fail("it was taken"),
+      (reason: Error) => reason,
+    );
+    const { lines } = startFault(error, settings);
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? "", line);
+    assert.doesNotMatch(lines[0] ?? "", /\n/);
+  });

@@ -1,0 +1,99 @@
+/** How the operator proves to the nodes who it is, as the settings say it, and what keeps the proof good. */
+import type { ResourceClient } from "@sluice/crds";
+import { followPemFiles, type PemFiles, readPemFiles } from "@sluice/model";
+import type { Logger } from "pino";
+import { operatorSettings as names, type OperatorSettings } from "../settings.ts";
+import { SettingsError } from "../start.ts";
+import type { EventRecorder } from "../status/event-recorder.ts";
+import type { NodeCredentials, NodeTls } from "./node-client.ts";
+
+export interface RotateCredentialsOptions {
+  readonly client: Pick<ResourceClient, "get" | "apply">;
+  /** Of the Secrets that only the operator reads. */
+  readonly privateNamespace: string;
+  readonly manager: string;
+  readonly leads: () => boolean;
+  readonly renew: (tls: NodeTls) => void;
+  readonly recordEvent: EventRecorder["record"];
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+export interface PushCredentials {
+  /** What there is at the start. */
+  readonly credentials: NodeCredentials;
+  /** Renews it until the signal aborts; never rejects. Absent: it stays as it is. */
+  readonly rotate?: (options: RotateCredentialsOptions) => Promise<void>;
+}
+
+/** @throws SettingsError, PemError, and what reading a file throws. */
+export async function loadPushCredentials(settings: OperatorSettings): Promise<PushCredentials> {
+  const { pushToken, pushSecret, directory } = settings;
+  const files = filesOf(settings);
+  if (pushSecret !== null) {
+    if (files)
+      throw new SettingsError(
+        `${names.pushSecret.variable} and ${names.pushCert.variable} are two sources of one certificate: set one of them`,
+      );
+    if (directory !== null)
+      throw new SettingsError(`${names.pushSecret.variable} needs a cluster, and ${names.directory.variable} is set`);
+    return { credentials: { tls: null }, rotate: rotateFromSecret(settings, pushSecret) };
+  }
+  if (files) {
+    const serverName = settings.pushServerName;
+    const tls = { ...(await readPemFiles(files)), serverName };
+    return { credentials: { tls }, rotate: rotateFromFiles(files, tls) };
+  }
+  if (pushToken) return { credentials: { token: pushToken } };
+  throw new SettingsError(
+    `the nodes want proof: set ${names.pushToken.variable}, ${names.pushSecret.variable}, or ${names.pushCert.variable} and its companions`,
+  );
+}
+
+function filesOf({ pushCert: cert, pushKey: key, pushAuthority: ca }: OperatorSettings): PemFiles | null {
+  if (cert && key && ca) return { cert, key, ca };
+  if (!cert && !key && !ca) return null;
+  const { pushCert, pushKey, pushAuthority } = names;
+  throw new SettingsError(
+    `${pushCert.variable}, ${pushKey.variable} and ${pushAuthority.variable} belong together: set all three`,
+  );
+}
+
+function rotateFromSecret(
+  { homeNamespace: namespace, pushServerName: serverName, pushOverlap: overlap }: OperatorSettings,
+  name: string,
+): PushCredentials["rotate"] {
+  return async ({ renew, privateNamespace: authorityNamespace, ...options }) => {
+    // Only who makes certificates loads what makes them.
+    const { rotatePushCertificates } = await import("./push-certificate-rotation.ts");
+    await rotatePushCertificates({
+      ...options,
+      secret: { namespace, name },
+      authorityNamespace,
+      serverName,
+      overlap,
+      onCertificate: (texts) => renew({ ...texts, serverName }),
+    });
+  };
+}
+
+function rotateFromFiles(files: PemFiles, { serverName, ...texts }: NodeTls): PushCredentials["rotate"] {
+  return ({ renew, log, signal }) =>
+    new Promise((resolve) => {
+      const following = followPemFiles({
+        files,
+        texts,
+        take(found) {
+          renew({ ...found, serverName });
+          log.info("shows another certificate to the nodes");
+        },
+        onTrouble: (reason) => log.warn({ reason }, "goes on with the certificate from before"),
+      });
+      const end = () => {
+        following.close();
+        resolve();
+      };
+      if (signal.aborted) end();
+      else signal.addEventListener("abort", end, { once: true });
+    });
+}

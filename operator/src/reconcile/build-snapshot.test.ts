@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Collection, checkEntity, collections, deriveId, type Endpoint } from "@sluice/model";
+import type { Item, Owner } from "../translate/translation.ts";
+import { buildSnapshot, emptyBuild, type SnapshotBuildResult } from "./build-snapshot.ts";
+
+type Entity = Item["entity"];
+type Entities = Partial<Record<Collection, readonly Entity[]>>;
+
+const idOf = (collection: Collection, name: string) => deriveId(collection, name);
+const make = (collection: Collection, raw: object): Entity => {
+  const { value, violations } = checkEntity(collection, raw);
+  assert.deepEqual(violations, undefined);
+  return value as unknown as Entity;
+};
+const service = (name: string) => make("services", { name, url: `http://${name}.test` });
+const route = (name: string, of: string) =>
+  make("routes", {
+    name,
+    paths: [`/${name}`],
+    service: { id: idOf("services", of) },
+    _sluice: { namespace: "default" },
+  });
+const plugin = (name: string, of: string) =>
+  make("plugins", {
+    name,
+    instance_name: `${of}-${name}`,
+    service: { id: idOf("services", of) },
+    config: { minute: 1 },
+  });
+const broken = (entity: Entity, members: object): Entity => ({ ...entity, ...members });
+
+const owner = (name: string): Owner => ({ kind: "Service", namespace: "default", name });
+
+function translationOf(entities: Entities, endpoints: Readonly<Record<string, readonly Endpoint[]>> = {}) {
+  const items = Object.fromEntries(
+    collections.map((collection) => [
+      collection,
+      new Map((entities[collection] ?? []).map((entity) => [entity.id, { owner: owner(entity.id), entity }])),
+    ]),
+  ) as unknown as SnapshotBuildResult["built"]["items"];
+  return { items, endpoints: new Map(Object.entries(endpoints)) };
+}
+const first = (entities: Entities, endpoints?: Record<string, readonly Endpoint[]>) =>
+  buildSnapshot(emptyBuild, translationOf(entities, endpoints));
+const problemOf = ({ problems }: SnapshotBuildResult, { id }: Entity) =>
+  problems.get(`Service/default/${id}`)?.[0]?.message;
+
+const [users, posts] = [service("users"), service("posts")];
+
+test("equal items give the very same snapshot, and a change shares what it does not touch", () => {
+  const one = first({ services: [users, posts] }).built;
+  assert.equal(buildSnapshot(one, translationOf({ services: [users, posts] })).built.snapshot, one.snapshot);
+  const two = buildSnapshot(one, translationOf({ services: [users, broken(posts, { host: "new.test" })] })).built;
+  assert.equal(two.snapshot.services.get(users.id), one.snapshot.services.get(users.id));
+  assert.equal(two.snapshot.services.get(posts.id)?.host, "new.test");
+  assert.equal(two.snapshot.routes, one.snapshot.routes);
+});
+
+test("new objects with equal content keep the hash", () => {
+  const one = first({ services: [users] }).built;
+  assert.equal(
+    buildSnapshot(one, translationOf({ services: [service("users")] })).built.snapshot.hash,
+    one.snapshot.hash,
+  );
+});
+
+test("an item that is gone is removed, with its addresses", () => {
+  const one = first({ services: [users, posts] }, { [users.id]: [{ address: "10.0.0.1", port: 1 }] }).built;
+  const two = buildSnapshot(one, translationOf({ services: [posts] })).built;
+  assert.deepEqual([[...two.snapshot.services.keys()], two.snapshot.endpoints.size], [[posts.id], 0]);
+});
+
+test("an entity that the model refuses is left out and named, and the others go on", () => {
+  const result = first({ services: [users, broken(posts, { host: 7 })] });
+  assert.deepEqual([...result.built.snapshot.services.keys()], [users.id]);
+  assert.match(problemOf(result, posts) ?? "", /^host: /);
+});
+
+test("many entities that the model refuses are left out in few steps", () => {
+  const services = Array.from({ length: 2000 }, (_, index) => broken(service(`s${index}`), { host: 7 }));
+  const result = first({ services: [users, ...services] });
+  assert.deepEqual([result.built.snapshot.services.size, result.problems.size], [1, 2000]);
+});
+
+for (const [when, before] of [
+  ["that is new", emptyBuild],
+  [
+    "that was fine before",
+    first({ services: [users, posts], routes: [route("a", "users"), route("b", "posts")] }).built,
+  ],
+] as const)
+  test(`routes of a service that the model refuses answer 503, for one ${when}`, () => {
+    const [a, b] = [route("a", "users"), route("b", "posts")];
+    const result = buildSnapshot(
+      before,
+      translationOf({ services: [users, broken(posts, { host: 7 })], routes: [a, b] }),
+    );
+    const { routes } = result.built.snapshot;
+    assert.deepEqual(routes.get(a.id)?.service, { id: users.id });
+    assert.equal(routes.get(b.id)?.service, null);
+    assert.match(routes.get(b.id)?._sluice?.unavailable ?? "", /services/);
+  });
+
+test("a protecting plugin that the model refuses answers 503, any other is left out", () => {
+  const limit = broken(plugin("rate-limiting", "users"), { config: { minute: "many" } });
+  const prometheus = make("plugins", { name: "prometheus", service: { id: users.id } });
+  const result = first({ services: [users], plugins: [limit, broken(prometheus, { config: { x: 1 } })] });
+  const [only, ...more] = [...result.built.snapshot.plugins.values()];
+  assert.deepEqual([only?.name, more.length], ["rate-limiting", 0]);
+  assert.match(only?._sluice?.unavailable ?? "", /minute: expected a number/);
+});
+
+test("a reason that is too long for the model closes the door all the same", () => {
+  const limit = broken(plugin("rate-limiting", "users"), { config: { minute: 1, [`x${"y".repeat(3000)}`]: 1 } });
+  const result = first({ services: [users], plugins: [limit] });
+  assert.equal(result.built.snapshot.plugins.size, 1);
+});
+
+test("plugins of a service that fell out fall out with it", () => {
+  const limit = plugin("rate-limiting", "posts");
+  const before = first({ services: [posts], plugins: [limit] }).built;
+  const result = buildSnapshot(before, translationOf({ services: [broken(posts, { port: -1 })], plugins: [limit] }));
+  assert.deepEqual([result.built.snapshot.services.size, result.built.snapshot.plugins.size], [0, 0]);
+});
+
+test("addresses that the model refuses become none, which answers 503, and keep nobody from publishing", () => {
+  const result = first(
+    { services: [users, posts] },
+    { [users.id]: [{ address: "users.test", port: 80 }], [posts.id]: [{ address: "10.0.0.1", port: 80 }] },
+  );
+  const { endpoints } = result.built.snapshot;
+  assert.deepEqual([endpoints.get(users.id), endpoints.get(posts.id)?.length], [[], 1]);
+  assert.match(problemOf(result, users) ?? "", /not an IP address: users.test/);
+});
+
+test("what was refused is tried again when it has changed", () => {
+  const one = first({ services: [broken(posts, { host: 7 })] }).built;
+  assert.equal(buildSnapshot(one, translationOf({ services: [posts] })).built.snapshot.services.size, 1);
+});

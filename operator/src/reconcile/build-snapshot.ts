@@ -1,0 +1,119 @@
+/** From a translation to the next snapshot. Only what changed is checked; one bad entity never blocks the others. */
+import { isDeepStrictEqual } from "node:util";
+import {
+  type Change,
+  type Collection,
+  collections,
+  describeViolation,
+  differences,
+  type Endpoint,
+  emptySnapshot,
+  mayProtect,
+  type Snapshot,
+} from "@sluice/model";
+import type { Problem } from "../status/conditions.ts";
+import { runToCompletion, type TimeSliced } from "../time-slicing.ts";
+import { closedOutcome, LEFT_OUT } from "../translate/outcome.ts";
+import { reasonFor } from "../translate/stand-in.ts";
+import { type Item, ownerKey } from "../translate/translation.ts";
+import { applyChangeSliced } from "./apply-in-slices.ts";
+import { violationOwnersOf } from "./violation-owners.ts";
+
+/** What was published, as the next build needs it. */
+export interface SnapshotBuild {
+  readonly snapshot: Snapshot;
+  readonly items: Readonly<Record<Collection, ReadonlyMap<string, Item>>>;
+  readonly endpoints: ReadonlyMap<string, readonly Endpoint[]>;
+}
+
+/** What the first build starts from: an empty snapshot. */
+export const emptyBuild: SnapshotBuild = {
+  snapshot: emptySnapshot,
+  items: Object.fromEntries(
+    collections.map((collection) => [collection, new Map()]),
+  ) as unknown as SnapshotBuild["items"],
+  endpoints: new Map(),
+};
+
+export interface SnapshotBuildResult {
+  readonly built: SnapshotBuild;
+  /** Problems that only showed when all was put together, by owner key. Empty unless the translation has a gap. */
+  readonly problems: ReadonlyMap<string, readonly Problem[]>;
+}
+
+type Content = Pick<SnapshotBuild, "items" | "endpoints">;
+
+/** In one piece. */
+export const buildSnapshot = (previous: SnapshotBuild, translation: Content): SnapshotBuildResult =>
+  runToCompletion(buildSnapshotSliced(previous, translation));
+
+export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Content): TimeSliced<SnapshotBuildResult> {
+  let { items, endpoints } = translation;
+  const problems = new Map<string, Problem[]>();
+
+  function complain(owner: Item["owner"], problem: Problem): void {
+    const key = ownerKey(owner);
+    problems.set(key, [...(problems.get(key) ?? []), problem]);
+  }
+
+  for (;;) {
+    const change = difference(previous, { items, endpoints });
+    const applied = yield* applyChangeSliced(previous.snapshot, change);
+    if (!applied.violations) return { built: { snapshot: applied.value, items, endpoints }, problems };
+    const culprits = violationOwnersOf(applied.violations, change, items);
+    if (culprits.items.size === 0 && culprits.addresses.size === 0)
+      throw new Error(`the document cannot be built: ${applied.violations.map(describeViolation).join("; ")}`);
+
+    const left = new Map<Collection, Map<string, Item>>();
+    for (const [item, { collection, message }] of culprits.items) {
+      const rest = left.get(collection) ?? new Map(items[collection]);
+      left.set(collection, rest);
+      const standIn = unavailableItem(collection, item, message);
+      if (standIn) rest.set(item.entity.id, standIn);
+      else rest.delete(item.entity.id);
+      const outcome = standIn ? closedOutcome(item.owner) : LEFT_OUT;
+      complain(item.owner, { condition: "Accepted", reason: "Invalid", message, outcome });
+    }
+    items = { ...items, ...Object.fromEntries(left) };
+
+    if (culprits.addresses.size === 0) continue;
+    const addresses = new Map(endpoints);
+    for (const [id, message] of culprits.addresses) {
+      const service = items.services.get(id);
+      // An empty list answers 503; without a list requests would go to the name of the core Service.
+      if (service && addresses.get(id)?.length) addresses.set(id, []);
+      else addresses.delete(id);
+      if (service) complain(service.owner, { condition: "ResolvedRefs", reason: "BackendInvalid", message });
+    }
+    endpoints = addresses;
+  }
+}
+
+/** Items that are the same objects do not differ. */
+function difference(previous: Content, next: Content): Change {
+  const put: Partial<Record<Collection, unknown[]>> = {};
+  const remove: Partial<Record<Collection, string[]>> = {};
+  for (const collection of collections) {
+    const changed = differences(previous.items[collection], next.items[collection]);
+    if (changed.length === 0) continue;
+    put[collection] = changed.flatMap(({ before, after }) =>
+      after && after.entity !== before?.entity ? [after.entity] : [],
+    );
+    remove[collection] = changed.flatMap(({ key, after }) => (after ? [] : [key]));
+  }
+  const endpoints: Record<string, readonly Endpoint[] | null> = {};
+  for (const { key, before, after } of differences(previous.endpoints, next.endpoints))
+    if (!isDeepStrictEqual(before, after)) endpoints[key] = after ?? null;
+  return { put, remove, endpoints };
+}
+
+/** Undefined: it is left out. What answers 503 already gets no second chance. */
+function unavailableItem(collection: Collection, { owner, entity }: Item, message: string): Item | undefined {
+  const extras = (entity._sluice ?? {}) as { readonly unavailable?: string };
+  if (extras.unavailable !== undefined) return undefined;
+  const closed = { ...extras, unavailable: reasonFor(owner, [message]) };
+  if (collection === "routes") return { owner, entity: { ...entity, service: null, _sluice: closed } };
+  if (collection === "plugins" && mayProtect(entity.name))
+    return { owner, entity: { ...entity, config: {}, _sluice: closed } };
+  return undefined;
+}

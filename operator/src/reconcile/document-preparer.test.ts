@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runToCompletion } from "../time-slicing.ts";
+import { testClusterState } from "../translate/testing-cluster-state.ts";
+import { createTranslator } from "../translate/translator.ts";
+import { createBatches } from "./batches.ts";
+import { emptyBuild } from "./build-snapshot.ts";
+import { createDocumentPreparer, type PreparedDocument } from "./document-preparer.ts";
+
+function scene() {
+  const made = testClusterState();
+  const make = createDocumentPreparer({
+    resources: made.clusterState,
+    batches: createBatches({ class: "sluice" }),
+    translator: createTranslator({ homeNamespace: "default", class: "sluice" }),
+    empty: emptyBuild,
+  });
+  for (let at = 0; at < 300; at++) made.put("Service", `s${at}`, { spec: { url: `http://${at}.test` } });
+  return { ...made, make };
+}
+const names = ({ built }: PreparedDocument) => [...built.snapshot.services.values()].map(({ host }) => host).sort();
+
+test("what changes while everything is translated is in the next document, and not in a part of this one", () => {
+  const { make, put, remove } = scene();
+  const steps = make(null);
+  for (let step = 0; step < 100; step++) assert.ok(!steps.next().done, "it is done in many steps");
+  put("Service", "s1", { spec: { url: "http://early.test" } });
+  put("Service", "s299", { spec: { url: "http://late.test" } });
+  remove("Service", "s298");
+  const first = runToCompletion(steps);
+  assert.equal(first.built.snapshot.services.size, 300);
+  assert.deepEqual(
+    names(first).filter((name) => !/^\d/.test(`${name}`)),
+    [],
+  );
+  assert.equal(first.resources.Service.get("default/s299")?.metadata.generation, 1, "which generation was translated");
+
+  const second = runToCompletion(make(new Set(["Service/default/s1", "Service/default/s299", "Service/default/s298"])));
+  assert.deepEqual(
+    names(second).filter((name) => !/^\d/.test(`${name}`)),
+    ["early.test", "late.test"],
+  );
+  assert.equal(second.built.snapshot.services.size, 299);
+});
+
+test("a few changes are one step, however many resources there are", () => {
+  const { make, put } = scene();
+  runToCompletion(make(null));
+  put("Service", "s1", { spec: { url: "http://changed.test" } });
+  const { done, value } = make(new Set(["Service/default/s1"])).next();
+  assert.ok(done && value);
+  assert.deepEqual(value.changed, new Set(["Service/default/s1"]));
+});

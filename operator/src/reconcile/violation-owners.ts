@@ -1,0 +1,54 @@
+/** Whose fault it is that a change cannot be applied. Pure. */
+import {
+  type Change,
+  type Collection,
+  collections,
+  describeViolation,
+  references,
+  type Violation,
+} from "@sluice/model";
+import type { Item } from "../translate/translation.ts";
+import type { SnapshotBuild } from "./build-snapshot.ts";
+
+type Items = SnapshotBuild["items"];
+
+export interface ViolationOwners {
+  /** Items that cannot stay as they are, and why. */
+  readonly items: ReadonlyMap<Item, { readonly collection: Collection; readonly message: string }>;
+  /** Services (ids) whose addresses cannot stay, and why. */
+  readonly addresses: ReadonlyMap<string, string>;
+}
+
+/** The paths of violations are those of `applyChange`. */
+export function violationOwnersOf(violations: readonly Violation[], change: Change, items: Items): ViolationOwners {
+  const found = new Map<Item, { collection: Collection; message: string }>();
+  const addresses = new Map<string, string>();
+  const blame = (collection: Collection, item: Item | undefined, message: string): void => {
+    if (item && !found.has(item)) found.set(item, { collection, message });
+  };
+  for (const violation of violations) {
+    const [first, second, third] = violation.path as [string, string | number, string | number];
+    if (first === "_sluice") addresses.set(`${third}`, describeViolation(violation));
+    else if (first === "remove") {
+      const { message } = violation;
+      const id = change.remove[second as Collection]?.[Number(third)];
+      for (const [collection, item] of id === undefined ? [] : dependents(items, second as Collection, id))
+        blame(collection, item, message);
+    } else {
+      const collection = first as Collection;
+      const entity = change.put[collection]?.[Number(second)] as { readonly id?: string } | undefined;
+      const message = describeViolation({ ...violation, path: violation.path.slice(2) });
+      blame(collection, entity?.id === undefined ? undefined : items[collection].get(entity.id), message);
+    }
+  }
+  return { items: found, addresses };
+}
+
+/** What refers to an entity: it cannot stay as it is when the entity goes. */
+function* dependents(items: Items, parent: Collection, id: string): Generator<readonly [Collection, Item]> {
+  for (const collection of collections)
+    for (const { member, to } of references[collection])
+      if (to === parent)
+        for (const item of items[collection].values())
+          if ((item.entity[member] as { readonly id?: string } | null | undefined)?.id === id) yield [collection, item];
+}

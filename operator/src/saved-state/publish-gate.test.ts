@@ -1,0 +1,188 @@
+/** Another operator leads, and knows less of what was valid than the one before it. */
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { OwnStore } from "@sluice/crds";
+import { waitFor } from "../../../tools/process/index.ts";
+import type { LeaderElectionHooks, StartLeaderElection } from "../leader-election/leader-election.ts";
+import { createPublishGate } from "./publish-gate.ts";
+import { createStateStore } from "./state-store.ts";
+import { operatorsOver, type Told } from "./testing-operator.ts";
+import { testStore } from "./testing-store.ts";
+
+const operators = await operatorsOver("takeover");
+const { folder, node, log, write, paths } = operators;
+const route = (path: string) => write("route", { serviceRef: { name: "users" }, paths: [path] });
+
+/** An operator that leads when the test says so. */
+async function start(store: OwnStore) {
+  let term: number | null = null;
+  let hooks: LeaderElectionHooks | undefined;
+  const startLead: StartLeaderElection = (given) => {
+    hooks = given;
+    return { term: () => term, leader: () => null, observeTerm() {}, close: async () => {} };
+  };
+  const operator = await operators.start({ store, startLead, interval: "1h" });
+  const { told, isReady } = operator;
+  await waitFor(async () => (await isReady()) && (await told()).hash, { what: "a document" });
+  return {
+    ...operator,
+    lead(next: number | null) {
+      term = next;
+      hooks?.onTerm(next);
+    },
+  };
+}
+
+const keptBy = async (store: OwnStore) => JSON.parse((await store.manifest())?.text ?? "{}") as Partial<Told>;
+
+/** The first leads, and keeps what it serves now; what it serves from here on it keeps when it ends. */
+async function scene() {
+  rmSync(join(folder, "route.json"), { force: true });
+  write("users", { url: "http://users.test" }, "Service");
+  await node.restart();
+  const store = testStore();
+  const first = await start(store);
+  first.lead(1);
+  await waitFor(async () => (await keptBy(store)).hash === (await first.told()).hash, { what: "something to be kept" });
+  return { store, first };
+}
+
+test("a route that was valid only while another operator led, and is invalid now, is served and kept by the next one", async () => {
+  const { store, first } = await scene();
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  let holds = false;
+  route("/valid");
+  await waitFor(() => paths().includes("/valid"), { what: "the node to serve the route" });
+  const { hash } = await first.told();
+  route("no-slash");
+  await waitFor(async () => (await first.told()).acknowledged.length > 0, { what: "an acknowledgement" });
+  const second = await start({
+    ...store,
+    async manifest() {
+      if (holds) {
+        asked.resolve();
+        await answer.promise;
+      }
+      return store.manifest();
+    },
+  });
+  try {
+    assert.notEqual((await second.told()).hash, hash, "the second never saw it valid");
+    await first.close();
+    assert.equal((await keptBy(store)).hash, hash);
+    holds = true;
+    const pushes = node.pushes.length;
+    second.lead(2);
+    await asked.promise;
+    // It would take whatever the second has.
+    await node.restart();
+    await waitFor(async () => (await second.told()).nodes[0]?.hash === null, { what: "the second to see it empty" });
+    holds = false;
+    answer.resolve();
+    await waitFor(async () => (await keptBy(store)).term === 2, { what: "the second to keep what it serves" });
+    assert.deepEqual(paths(), ["/valid"]);
+    assert.equal(node.pushes.length, pushes + 1, "nothing without the route was pushed before");
+    assert.ok((await createStateStore({ store, log }).read())?.has("Route/default/route"));
+  } finally {
+    await second.close();
+  }
+});
+
+test("a leader that knows all that was kept reads no part again, and publishes at once", async () => {
+  const { store, first } = await scene();
+  const parts: string[] = [];
+  const part = (name: string) => {
+    parts.push(name);
+    return store.part(name);
+  };
+  const second = await start({ ...store, part });
+  try {
+    assert.ok(parts.length > 0);
+    first.lead(null);
+    await first.close();
+    parts.length = 0;
+    second.lead(2);
+    await waitFor(async () => (await keptBy(store)).term === 2, { what: "the second to keep what it serves" });
+    assert.deepEqual(parts, []);
+  } finally {
+    await second.close();
+  }
+});
+
+interface Step {
+  readonly does: (scene: ReturnType<typeof gate>) => void;
+  readonly publishes: boolean;
+}
+
+function gate() {
+  const state = { term: null as number | null, isRead: true };
+  const told: (number | null)[] = [];
+  const takeover = createPublishGate({
+    leaderTerm: () => state.term,
+    isRead: () => state.isRead,
+    onTerm: (term) => void told.push(term),
+  });
+  return {
+    takeover,
+    told,
+    unread: () => {
+      state.isRead = false;
+    },
+    lead(term: number | null) {
+      state.term = term;
+      takeover.leadershipChanged(term);
+    },
+    /** Has a term, and has told nobody yet. */
+    gets: (term: number | null) => {
+      state.term = term;
+    },
+    read(isNews: boolean) {
+      state.isRead = true;
+      takeover.stateRestored(isNews);
+    },
+  };
+}
+
+const races: Readonly<Record<string, readonly Step[]>> = {
+  "a translation that was under way when something was restored does not count": [
+    { does: ({ takeover }) => takeover.translationStarted(), publishes: false },
+    { does: ({ unread, lead }) => [unread(), lead(1)], publishes: false },
+    { does: ({ read }) => read(true), publishes: false },
+    { does: ({ takeover }) => takeover.translationPublished(), publishes: false },
+    { does: ({ takeover }) => takeover.translationStarted(), publishes: false },
+    { does: ({ takeover }) => takeover.translationPublished(), publishes: true },
+  ],
+  "what was restored and cannot be translated keeps nobody from what stands ready": [
+    { does: ({ unread, lead }) => [unread(), lead(1)], publishes: false },
+    { does: ({ takeover }) => takeover.translationStarted(), publishes: false },
+    { does: ({ read }) => read(true), publishes: false },
+    { does: ({ takeover }) => takeover.translationFailed(), publishes: false },
+    { does: ({ takeover }) => takeover.translationStarted(), publishes: false },
+    { does: ({ takeover }) => takeover.translationFailed(), publishes: true },
+  ],
+  "a term that ends while it is read publishes nothing, and the next one waits for its own reading": [
+    { does: ({ unread, lead }) => [unread(), lead(1)], publishes: false },
+    { does: ({ lead }) => lead(null), publishes: false },
+    { does: ({ read }) => read(false), publishes: false },
+    { does: ({ unread, lead }) => [unread(), lead(3)], publishes: false },
+    { does: ({ read }) => read(false), publishes: true },
+  ],
+  "a term that is over, or another one, publishes nothing before that is told": [
+    { does: ({ lead }) => lead(1), publishes: true },
+    { does: ({ gets }) => gets(null), publishes: false },
+    { does: ({ gets }) => gets(3), publishes: false },
+    { does: ({ unread, lead }) => [unread(), lead(3)], publishes: false },
+    { does: ({ read }) => read(false), publishes: true },
+  ],
+};
+for (const [what, steps] of Object.entries(races))
+  test(what, () => {
+    const scene = gate();
+    for (const [index, { does, publishes }] of steps.entries()) {
+      does(scene);
+      assert.equal(scene.takeover.term() !== null, publishes, `step ${index + 1}`);
+    }
+  });

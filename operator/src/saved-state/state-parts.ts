@@ -1,0 +1,67 @@
+/**
+ * Cuts what is kept into parts by the resources' keys, so that a change of one resource is a change of one part. A part
+ * is gzipped lines, one a resource, in the order of their keys: equal content gives equal bytes.
+ */
+import { promisify } from "node:util";
+import { gunzip, gzip } from "node:zlib";
+import type { Resource } from "@sluice/crds";
+
+/** A cut: for each part, its resources in order. */
+export type StateParts = readonly (readonly (readonly [key: string, resource: Resource])[])[];
+
+const [zip, unzip] = [promisify(gzip), promisify(gunzip)];
+
+/** Resources in one part, on an average, at most. */
+const RESOURCES_PER_PART = 1000;
+const MIN_PARTS = 16;
+/** A ConfigMap takes 1 MiB. */
+export const MAX_PART_BYTES = 900 * 1024;
+/** Bytes that a part may have unzipped: it was ours, but memory is bounded all the same. */
+const MAX_UNZIPPED = 256 * 1024 * 1024;
+
+/** FNV-1a: fast, and evenly enough. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash >>> 0;
+}
+
+/** How many parts are right for so many resources: a power of 2, so that it seldom changes. */
+export function partCount(resources: number): number {
+  let count = MIN_PARTS;
+  while (count * RESOURCES_PER_PART < resources) count *= 2;
+  return count;
+}
+
+export function splitIntoParts(
+  resources: ReadonlyMap<string, Resource>,
+  count = partCount(resources.size),
+): StateParts {
+  const parts: (readonly [string, Resource])[][] = Array.from({ length: count }, () => []);
+  for (const entry of resources) parts[hashOf(entry[0]) % count]?.push(entry);
+  for (const part of parts) part.sort(([one], [other]) => (one < other ? -1 : 1));
+  return parts.filter((part) => part.length > 0);
+}
+
+/**
+ * Status and managed fields are not what it was made of. Parts are encrypted: they may hold what Secrets hold. Secrets
+ * have no generation: which of two is the later one, their versions tell.
+ */
+function lineOf(key: string, { apiVersion, kind, metadata, spec, data, type }: Resource): string {
+  const { name, namespace, uid, generation, creationTimestamp, labels, annotations } = metadata;
+  const resourceVersion = kind === "Secret" ? metadata.resourceVersion : undefined;
+  const kept = { name, namespace, uid, generation, resourceVersion, creationTimestamp, labels, annotations };
+  return `${JSON.stringify([key, { apiVersion, kind, metadata: kept, spec, data, type }])}\n`;
+}
+
+export const encodePart = (part: StateParts[number]): Promise<Buffer> =>
+  zip(part.map(([key, resource]) => lineOf(key, resource)).join(""));
+
+/** @throws when these are not the bytes of a part. */
+export async function decodePart(bytes: Buffer): Promise<readonly (readonly [string, Resource])[]> {
+  const text = (await unzip(bytes, { maxOutputLength: MAX_UNZIPPED })).toString("utf8");
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as readonly [string, Resource]);
+}

@@ -1,0 +1,263 @@
+/** When what was kept is read, and when it is kept. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { Fault, type Resource } from "@sluice/crds";
+import { waitFor } from "../../../tools/process/index.ts";
+import { createLastValidVersions } from "./last-valid-versions.ts";
+import { createStateSaver, type StateSaver } from "./state-saver.ts";
+import { createStateStore, type StateStore } from "./state-store.ts";
+import { type TestStore, testStore } from "./testing-store.ts";
+
+const started: StateSaver[] = [];
+after(() => Promise.all(started.map((durable) => durable.close())));
+
+function route(uid: string, generation: number): Resource {
+  const metadata = { name: "a", namespace: "default", uid, generation };
+  return { apiVersion: "sluice.dev/v1alpha1", kind: "Route", metadata, spec: { paths: [`/${generation}`] } };
+}
+const key = "Route/default/a";
+
+interface Scene {
+  readonly store?: TestStore;
+  readonly wraps?: (keeper: StateStore) => StateStore;
+  readonly patience?: number;
+}
+
+function scene({ store = testStore(), wraps = (keeper) => keeper, patience }: Scene = {}) {
+  const state = { term: null as number | null };
+  const valid = createLastValidVersions();
+  const warnings: string[] = [];
+  /** How much was read each time. */
+  const reads: number[] = [];
+  const log = { info() {}, warn: (_details: object, message?: string) => void warnings.push(message ?? "") };
+  let writes = 0;
+  let asked = 0;
+  const keeper = wraps(createStateStore({ store, log }));
+  const durable = createStateSaver({
+    store: {
+      ...keeper,
+      async write(acknowledged) {
+        await keeper.write(acknowledged);
+        writes++;
+      },
+    },
+    interval: 1,
+    retryInterval: 1,
+    ...(patience === undefined ? {} : { refusalGrace: patience }),
+    hash: () => (state.term === null ? null : "hash"),
+    version: valid.version,
+    acknowledged() {
+      asked++;
+      return state.term === null ? null : { term: state.term, revision: 1, hash: "hash", resources: valid.all() };
+    },
+    onRead(kept) {
+      reads.push(kept?.size ?? 0);
+      if (kept) valid.restore(kept);
+    },
+    log,
+  });
+  started.push(durable);
+  return {
+    store,
+    valid,
+    warnings,
+    reads,
+    durable,
+    writes: () => writes,
+    /** How often it was asked what there is to be kept. */
+    asked: () => asked,
+    lead(term: number | null) {
+      state.term = term;
+      durable.leadershipChanged(term !== null);
+    },
+    kept: async () => (await createStateStore({ store, log }).read())?.get(key),
+  };
+}
+
+const refusals: Readonly<Record<string, Error>> = {
+  "a verb that is missing": new Fault(403, { message: "configmaps is forbidden: role not found" }),
+  "a token that is not known": new Fault(401, { message: "Unauthorized" }),
+  "an answer that cannot be read": new SyntaxError("Unexpected token '<'"),
+  "a credential plugin that failed": new Error("exec plugin: exit 1"),
+};
+for (const [what, refusal] of Object.entries(refusals)) {
+  const refusing = (times: number) => (keeper: StateStore) => {
+    let left = times;
+    return { ...keeper, read: () => (left-- > 0 ? Promise.reject(refusal) : keeper.read()) };
+  };
+
+  test(`${what} at the start costs nothing of what was kept when it passes, and is told once`, async () => {
+    const { store, ...first } = scene();
+    first.valid.record(key, route("one", 1));
+    first.lead(1);
+    await waitFor(() => first.writes() === 1, { what: "it to be kept" });
+    const { reads, warnings, durable } = scene({ store, wraps: refusing(5) });
+    assert.equal(durable.isRead(), false);
+    await waitFor(() => durable.isRead(), { what: "it to be read" });
+    assert.deepEqual([reads, warnings], [[1], ["cannot read what was kept"]]);
+  });
+
+  test(`${what} that stays is waited for no longer than so long, at the start and in each term`, async () => {
+    const { reads, warnings, durable, lead } = scene({ wraps: refusing(Number.POSITIVE_INFINITY), patience: 20 });
+    await waitFor(() => durable.isRead(), { what: "it to give up" });
+    assert.deepEqual([reads, warnings], [[0], ["cannot read what was kept", "goes on without what was kept"]]);
+    lead(1);
+    await waitFor(() => durable.isRead(), { what: "it to go on at once" });
+    assert.deepEqual(reads, [0, 0]);
+  });
+}
+
+const silences: Readonly<Record<string, Error>> = {
+  "a connection that breaks": Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
+  "a time that is up": new DOMException("aborted due to timeout", "TimeoutError"),
+  "a server that has too much to do": new Fault(429, { message: "slow down" }),
+  "a server that fails": new Fault(503, { message: "etcd has no leader" }),
+};
+for (const [what, silence] of Object.entries(silences))
+  test(`${what} is no refusal: nothing is published before there is an answer`, async () => {
+    let asked = 0;
+    const wraps = (keeper: StateStore) => ({
+      ...keeper,
+      read: () => (++asked <= 20 ? Promise.reject(silence) : keeper.read()),
+    });
+    const { durable, reads } = scene({ wraps, patience: 0 });
+    await waitFor(() => durable.isRead(), { what: "it to be read" });
+    assert.deepEqual([asked, reads], [21, [0]]);
+  });
+
+test("when a term begins, what another operator has kept since is read before anything counts as read", async () => {
+  const store = testStore();
+  const [one, two] = [scene({ store }), scene({ store })];
+  await waitFor(() => one.durable.isRead() && two.durable.isRead(), { what: "both to have looked" });
+  one.valid.record(key, route("one", 3));
+  two.valid.record(key, route("one", 1));
+  one.lead(1);
+  await waitFor(() => one.writes() === 1, { what: "the first to keep it" });
+  one.lead(null);
+  two.lead(2);
+  assert.equal(two.durable.isRead(), false);
+  await waitFor(() => two.writes() === 1, { what: "the second to keep it" });
+  assert.equal(two.valid.get(key, "one")?.metadata.generation, 3);
+  assert.equal((await two.kept())?.metadata.generation, 3);
+});
+
+test("a term that begins while what was kept is read has it read again", async () => {
+  const store = testStore();
+  const one = scene({ store });
+  await waitFor(() => one.durable.isRead(), { what: "the first to have looked" });
+  const answer = Promise.withResolvers<void>();
+  let isSlow = true;
+  const two = scene({
+    store,
+    wraps: (keeper) => ({
+      ...keeper,
+      async read() {
+        const found = await keeper.read();
+        if (isSlow) await answer.promise;
+        return found;
+      },
+    }),
+  });
+  one.valid.record(key, route("one", 1));
+  one.lead(1);
+  await waitFor(() => one.writes() === 1, { what: "the first to keep it" });
+  two.lead(2);
+  isSlow = false;
+  answer.resolve();
+  await waitFor(() => two.durable.isRead(), { what: "the second to have looked twice" });
+  assert.deepEqual(two.reads, [0, 1]);
+});
+
+test("what could not be read in time is read before it would be replaced", async () => {
+  const { store, ...first } = scene();
+  first.valid.record(key, route("one", 1));
+  first.lead(1);
+  await waitFor(() => first.writes() === 1, { what: "it to be kept" });
+  let isRefused = true;
+  const refusal = new Fault(403, { message: "forbidden" });
+  const wraps = (keeper: StateStore) => ({
+    ...keeper,
+    read: () => (isRefused ? Promise.reject(refusal) : keeper.read()),
+  });
+  const next = scene({ store, wraps, patience: 0 });
+  next.lead(2);
+  await waitFor(() => next.durable.isRead(), { what: "it to give up" });
+  isRefused = false;
+  await waitFor(() => next.writes() === 1, { what: "it to keep something" });
+  assert.ok(await next.kept());
+});
+
+test("a write that was begun in another term does not count as one of this term", async () => {
+  const begun = Promise.withResolvers<void>();
+  const goes = Promise.withResolvers<void>();
+  const wraps = (keeper: StateStore): StateStore => ({
+    ...keeper,
+    async write(acknowledged) {
+      await keeper.write(acknowledged);
+      begun.resolve();
+      await goes.promise;
+    },
+  });
+  const { lead, writes, store } = scene({ wraps });
+  lead(1);
+  await begun.promise;
+  lead(3);
+  goes.resolve();
+  await waitFor(() => writes() === 2, { what: "it to be kept again" });
+  assert.equal(JSON.parse((await store.manifest())?.text ?? "").term, 3);
+});
+
+test("an object that was made anew is kept, though the document is the same; generations and statuses are not", async (t) => {
+  const { valid, durable, writes, asked, kept, lead } = scene();
+  valid.record(key, route("one", 1));
+  lead(1);
+  await waitFor(() => writes() === 1, { what: "it to be kept" });
+  const before = asked();
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  valid.refresh(key, { ...route("one", 1), status: { conditions: [] } });
+  valid.record(key, route("one", 2));
+  durable.schedule();
+  t.mock.timers.tick(60_000);
+  assert.equal(asked(), before, "nothing is to be kept");
+  t.mock.timers.reset();
+  valid.record(key, route("two", 1));
+  durable.schedule();
+  await waitFor(() => writes() === 2, { what: "the new object to be kept" });
+  assert.equal((await kept())?.metadata.uid, "two");
+});
+
+test("a key that is replaced while an operator leads is taken without a change of the document", async () => {
+  const { store, valid, durable, lead, writes, warnings, kept } = scene();
+  valid.record(key, route("one", 1));
+  lead(1);
+  await waitFor(() => durable.isRead() && writes() > 0, { what: "a write" });
+  const before = writes();
+  store.loseKey();
+  await waitFor(() => writes() > before, { what: "all to be kept anew" });
+  assert.equal((await kept())?.metadata.generation, 1);
+  assert.deepEqual(warnings, ["the encryption key of the kept document has changed: encrypting all of it again"]);
+});
+
+test("a key that cannot be read is told once, and does not end the operator", async () => {
+  let fails = false;
+  const store = testStore();
+  const { valid, lead, writes, warnings } = scene({
+    store: {
+      ...store,
+      async key() {
+        if (fails) throw new Error("the Secret holds no key of 32 bytes");
+        return store.key();
+      },
+    },
+  });
+  valid.record(key, route("one", 1));
+  lead(1);
+  await waitFor(() => writes() > 0, { what: "a write" });
+  fails = true;
+  await waitFor(() => warnings.length > 0, { what: "it to be told" });
+  assert.deepEqual([...new Set(warnings)], ["cannot read the encryption key of the kept document"]);
+  fails = false;
+  const before = writes();
+  store.loseKey();
+  await waitFor(() => writes() > before, { what: "a write" });
+});

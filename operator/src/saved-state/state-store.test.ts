@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { test } from "node:test";
+import type { Resource } from "@sluice/crds";
+import { MAX_PART_BYTES } from "./state-parts.ts";
+import { createStateStore, type StateStore } from "./state-store.ts";
+import { type TestStore, testStore } from "./testing-store.ts";
+
+function route(name: string, spec: Readonly<Record<string, unknown>> = {}): readonly [string, Resource] {
+  const metadata = { name, namespace: "default", uid: `uid-${name}`, generation: 1, resourceVersion: "7" };
+  const status = { conditions: [] };
+  const full = { paths: [`/${name}`], ...spec };
+  return [`Route/default/${name}`, { apiVersion: "sluice.dev/v1alpha1", kind: "Route", metadata, spec: full, status }];
+}
+const many = (count: number) => new Map(Array.from({ length: count }, (_, index) => route(`route-${index}`)));
+
+interface Scene {
+  readonly store: TestStore;
+  readonly warnings: object[];
+  keeper(): StateStore;
+  /** One that has read what is there. */
+  informed(): Promise<StateStore>;
+}
+
+function scene(): Scene {
+  const store = testStore();
+  const warnings: object[] = [];
+  const keeper = () => createStateStore({ store, log: { warn: (details: object) => void warnings.push(details) } });
+  return {
+    store,
+    warnings,
+    keeper,
+    async informed() {
+      const made = keeper();
+      await made.read();
+      return made;
+    },
+  };
+}
+const document = (resources: ReadonlyMap<string, Resource>, revision = 1, term = 1) => ({
+  term,
+  revision,
+  hash: `hash-${revision}`,
+  resources,
+});
+
+test("what was kept is read by the next operator, without status", async () => {
+  const { keeper } = scene();
+  assert.equal(await keeper().read(), null);
+  assert.equal(await keeper().term(), 0);
+  await keeper().write(document(many(50), 3, 4));
+  const kept = await keeper().read();
+  assert.equal(kept?.size, 50);
+  const { status, metadata, spec } = kept?.get("Route/default/route-7") ?? {};
+  assert.deepEqual([status, metadata?.uid, metadata?.resourceVersion], [undefined, "uid-route-7", undefined]);
+  assert.deepEqual(spec, { paths: ["/route-7"] });
+  assert.equal(await keeper().term(), 4);
+});
+
+test("a change of one resource writes one part, and the part that it replaces goes", async () => {
+  const { store, keeper, informed } = scene();
+  const mine = keeper();
+  const before = many(5000);
+  await mine.write(document(before));
+  const first = store.puts.length;
+  assert.ok(first >= 16, `${first} parts`);
+  await mine.write(document(new Map([...before, route("route-7", { paths: ["/other"] })]), 2));
+  assert.equal(store.puts.length, first + 1);
+  assert.equal(store.kept.size, first);
+  assert.deepEqual((await keeper().read())?.get("Route/default/route-7")?.spec, { paths: ["/other"] });
+  // An operator that was started anew finds that everything is there.
+  await (await informed()).write(document(before, 3, 2));
+  assert.equal(store.puts.length, first + 2);
+});
+
+test("what is kept holds no secret in clear, and does not open with another key", async () => {
+  const { store, keeper, warnings } = scene();
+  const secret = "a-password-that-nobody-may-read";
+  await keeper().write(document(new Map([route("secret", { config: { redis_password: secret } })])));
+  const all = Buffer.concat([...store.kept.values()]).toString("latin1");
+  assert.ok(!all.includes(secret) && !all.includes("Route"));
+  assert.ok(!(await store.manifest())?.text.includes("default"));
+  store.loseKey();
+  assert.equal((await keeper().read())?.size, 0);
+  assert.equal(warnings.length, 1);
+  assert.doesNotMatch(JSON.stringify(warnings), new RegExp(secret));
+});
+
+test("a key that is replaced is taken: everything is encrypted anew, and a later operator can read it", async () => {
+  const { store, keeper, warnings } = scene();
+  const resources = new Map([route("a"), route("b")]);
+  const one = keeper();
+  await one.write(document(resources));
+  assert.equal(await one.isKeyReplaced(), false);
+  const before = [...store.kept.keys()];
+  store.loseKey();
+  assert.equal(await one.isKeyReplaced(), true);
+  await one.write(document(resources));
+  assert.equal(await one.isKeyReplaced(), false);
+  assert.deepEqual(
+    before.filter((name) => store.kept.has(name)),
+    [],
+    "nothing is left that the key of before opens",
+  );
+  assert.deepEqual([...((await keeper().read()) ?? [])].map(([name]) => name).sort(), [...resources.keys()].sort());
+  assert.equal(warnings.length, 1, "it is told once");
+});
+
+test("an operator that has read nothing yet, or is not the one that writes, uses the key of now", async () => {
+  const { store, keeper } = scene();
+  const [leader, follower] = [keeper(), keeper()];
+  await leader.write(document(new Map([route("a")])));
+  assert.equal((await follower.read())?.size, 1);
+  store.loseKey();
+  await leader.write(document(new Map([route("a"), route("b")]), 3, 2));
+  assert.equal((await follower.read())?.size, 2);
+});
+
+const damages: readonly (readonly [what: string, damage: (store: TestStore, part: string) => void])[] = [
+  ["is gone", ({ kept }, part) => void kept.delete(part)],
+  ["was cut off", ({ kept }, part) => void kept.set(part, (kept.get(part) ?? Buffer.alloc(0)).subarray(0, 40))],
+  ["is garbage", ({ kept }, part) => void kept.set(part, randomBytes(500))],
+  ["is empty", ({ kept }, part) => void kept.set(part, Buffer.alloc(0))],
+  [
+    "is another's",
+    ({ kept }, part) => void kept.set(part, [...kept].find(([name]) => name !== part)?.[1] ?? Buffer.alloc(0)),
+  ],
+];
+for (const [what, damage] of damages)
+  test(`a part that ${what} costs what it held, and is told`, async () => {
+    const { store, keeper, warnings } = scene();
+    await keeper().write(document(many(200)));
+    damage(store, store.puts[3] ?? "");
+    const kept = (await keeper().read())?.size ?? 0;
+    assert.ok(kept > 150 && kept < 200, `${kept} of 200`);
+    assert.equal(warnings.length, 1);
+  });
+
+test("an operator that is killed while it writes leaves what was kept before", async () => {
+  const { store, keeper, informed } = scene();
+  await keeper().write(document(many(200)));
+  const parts = store.kept.size;
+  store.failAfter(2);
+  const others = new Map(Array.from({ length: 200 }, (_, index) => route(`route-${index}`, { paths: ["/new"] })));
+  await assert.rejects((await informed()).write(document(others, 2)), /the store is full/);
+  assert.deepEqual((await keeper().read())?.get("Route/default/route-7")?.spec, { paths: ["/route-7"] });
+  store.failAfter(Number.POSITIVE_INFINITY);
+  await (await informed()).write(document(others, 3));
+  assert.deepEqual((await keeper().read())?.get("Route/default/route-7")?.spec, { paths: ["/new"] });
+  assert.equal(store.kept.size, parts, "nothing unused is left");
+});
+
+test("an operator whose term is over does not replace what a later one has kept", async () => {
+  const { keeper } = scene();
+  await keeper().write(document(many(1), 1, 5));
+  await assert.rejects(keeper().write(document(many(2), 9, 4)), { name: "Conflict", message: /term 5/ });
+  assert.equal((await keeper().read())?.size, 1);
+});
+
+test("what another operator has kept since is read once, and only its parts that are not known", async () => {
+  const { store, keeper } = scene();
+  const [one, other] = [keeper(), keeper()];
+  const before = many(200);
+  await one.write(document(before));
+  assert.equal(await one.read(), null, "what it kept itself");
+  assert.equal((await other.read())?.size, 200);
+  assert.equal(await other.read(), null, "what it has read");
+  await one.write(document(new Map([...before, route("route-7", { paths: ["/other"] })]), 2));
+  const news = await other.read();
+  assert.deepEqual(news?.get("Route/default/route-7")?.spec, { paths: ["/other"] });
+  assert.ok(news.size < 50, `${news.size} of 200, those of one part of ${store.kept.size}`);
+  assert.equal(await other.read(), null);
+});
+
+test("what was not read is not replaced", async () => {
+  const { keeper } = scene();
+  const [one, other] = [keeper(), keeper()];
+  await one.write(document(many(2)));
+  await assert.rejects(other.write(document(many(1), 1, 2)), { name: "Conflict", message: /not been read/ });
+  await other.read();
+  await one.write(document(many(3), 2));
+  await assert.rejects(other.write(document(many(1), 1, 2)), { name: "Conflict", message: /not been read/ });
+  await other.read();
+  await other.write(document(many(1), 1, 2));
+  assert.equal((await keeper().read())?.size, 1);
+});
+
+test("what does not compress is cut into more parts, so that none is larger than a ConfigMap may be", async () => {
+  const { store, keeper } = scene();
+  const long = () => ({ paths: [`/${randomBytes(300_000).toString("base64url")}`] });
+  await keeper().write(document(new Map(Array.from({ length: 24 }, (_, index) => route(`route-${index}`, long())))));
+  const sizes = [...store.kept.values()].map(({ length }) => length);
+  assert.ok(Math.max(...sizes) < MAX_PART_BYTES + 1000, `${Math.max(...sizes)}`);
+  assert.equal((await keeper().read())?.size, 24);
+});
+
+test("a resource that fits in no part is left out and told, and costs the others nothing", async () => {
+  const { keeper, warnings } = scene();
+  const long = route("long", { paths: [`/${randomBytes(1_000_000).toString("base64url")}`] });
+  await keeper().write(document(new Map([...many(3), long])));
+  assert.equal((await keeper().read())?.size, 3);
+  assert.deepEqual(warnings, [{ resource: "Route/default/long" }]);
+});

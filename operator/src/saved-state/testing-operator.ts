@@ -1,0 +1,74 @@
+/** Whole operators over a folder of resources and one node, which differ in what was kept and in who leads. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after } from "node:test";
+import { createDirectoryClient, type OwnStore } from "@sluice/crds";
+import { readSettings } from "@sluice/model";
+import { pino } from "pino";
+import { temporaryFolder } from "../../../tools/process/index.ts";
+import type { StartLeaderElection } from "../leader-election/leader-election.ts";
+import { startOperator } from "../operator.ts";
+import { operatorSettings } from "../settings.ts";
+import { startTestNode } from "../testing-node.ts";
+
+const TOKEN = "token-of-the-test";
+
+/** What it tells of itself. */
+export interface Told {
+  readonly hash: string | null;
+  readonly term: number | null;
+  readonly acknowledged: readonly string[];
+  readonly nodes: readonly { readonly hash?: string | null }[];
+}
+
+export interface OperatorParts {
+  readonly store: OwnStore;
+  /** Between two times of keeping. */
+  readonly interval: string;
+  /** Default: it leads alone. */
+  readonly startLead?: StartLeaderElection;
+}
+
+/** Folder and node; both are gone after the test file's last test. */
+export async function operatorsOver(name: string) {
+  const folder = temporaryFolder(name);
+  after(() => folder.remove());
+  const node = await startTestNode(TOKEN);
+  after(() => node.stop());
+  const log = pino({ level: "silent" });
+  return {
+    folder: folder.path,
+    node,
+    log,
+    write: (name: string, spec: object, kind = "Route") =>
+      writeFileSync(
+        join(folder.path, `${name}.json`),
+        JSON.stringify({ apiVersion: "sluice.dev/v1alpha1", kind, metadata: { name }, spec }),
+      ),
+    /** The paths of all Routes that the node serves. */
+    paths: () => [...(node.snapshot?.routes.values() ?? [])].flatMap((one) => one.paths ?? []).sort(),
+    async start({ interval, ...parts }: OperatorParts) {
+      const client = createDirectoryClient({ directory: folder.path, log });
+      const settings = readSettings(operatorSettings, {
+        SLUICE_OPERATOR_LISTEN: "127.0.0.1:0",
+        SLUICE_DIRECTORY: folder.path,
+        SLUICE_NODES: node.address,
+        SLUICE_PUSH_TOKEN: TOKEN,
+        SLUICE_DOCUMENT_INTERVAL: interval,
+      });
+      assert.ok(settings.value, JSON.stringify(settings.violations));
+      const pushCredentials = { credentials: { token: TOKEN } };
+      const operator = await startOperator({ settings: settings.value, client, pushCredentials, log, ...parts });
+      const address = `http://127.0.0.1:${operator.address.port}`;
+      return {
+        told: async () => (await (await fetch(`${address}/status`)).json()) as Told,
+        isReady: async () => (await fetch(`${address}/readyz`)).ok,
+        async close() {
+          await operator.close();
+          await client.close();
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { Ref } from "@sluice/crds";
+import { createEventRecorder } from "./event-recorder.ts";
+
+const ref: Ref = { kind: "Route", namespace: "default", name: "users" };
+
+function scene(limit?: number) {
+  const ends: ((error?: Error) => Promise<void>)[] = [];
+  const events: string[] = [];
+  const lines: string[] = [];
+  const teller = createEventRecorder({
+    client: {
+      recordEvent: (_, { type, reason, message, reporter }) =>
+        new Promise((resolve, reject) => {
+          events.push(`${type} ${reason} ${message} ${reporter}`);
+          ends.push(async (error) => {
+            if (error) reject(error);
+            else resolve();
+            await turn();
+          });
+        }),
+    },
+    reporter: "test",
+    log: { warn: (_: object, line: string) => lines.push(line) } as never,
+    parallel: 2,
+    ...(limit === undefined ? {} : { limit }),
+  });
+  return { teller, ends, events, lines, tell: (message: string) => teller.record(ref, { reason: "Invalid", message }) };
+}
+
+test("a problem is logged at once and becomes an Event, two at a time", async () => {
+  const { tell, lines, events, ends } = scene();
+  for (const message of ["a", "b", "c"]) tell(message);
+  assert.deepEqual(
+    [lines, events],
+    [
+      ["a", "b", "c"],
+      ["Warning Invalid a test", "Warning Invalid b test"],
+    ],
+  );
+  await ends[0]?.();
+  assert.equal(events.length, 3);
+});
+
+test("an Event that cannot be written is logged, and the next one is written", async () => {
+  const { tell, lines, events, ends } = scene();
+  for (const message of ["a", "b", "c"]) tell(message);
+  await ends[0]?.(new Error("forbidden"));
+  assert.deepEqual([events.length, lines.at(-1)], [3, "cannot write an event"]);
+});
+
+test("Events beyond the limit are only logged, and none is begun after the close", async () => {
+  const { teller, tell, lines, events, ends } = scene(1);
+  for (const message of ["a", "b", "c", "d"]) tell(message);
+  teller.close();
+  await ends[0]?.();
+  assert.deepEqual([lines.length, events.length], [4, 2]);
+});

@@ -1,0 +1,69 @@
+/** Tells people of problems: a log line at once, and an Event, which `kubectl describe` shows, a few at a time. */
+import type { Ref, ResourceClient } from "@sluice/crds";
+import type { Logger } from "pino";
+import type { Problem } from "./conditions.ts";
+
+export interface EventRecorderOptions {
+  readonly client: Pick<ResourceClient, "recordEvent">;
+  /** Who says so. */
+  readonly reporter: string;
+  readonly log: Pick<Logger, "warn">;
+  /** Events being written at once. Default 4. */
+  readonly parallel?: number;
+  /** Events that wait at most. More are only logged. Default 1000. */
+  readonly limit?: number;
+}
+
+export interface EventRecorder {
+  record(ref: Ref, problem: Pick<Problem, "reason" | "message">): void;
+  /** Events that wait are not written any more. */
+  close(): void;
+}
+
+export function createEventRecorder({
+  client,
+  reporter,
+  log,
+  parallel = 4,
+  limit = 1000,
+}: EventRecorderOptions): EventRecorder {
+  const queue: (() => Promise<void>)[] = [];
+  let running = 0;
+
+  async function run(next: () => Promise<void>): Promise<void> {
+    running++;
+    try {
+      await next();
+    } finally {
+      running--;
+      pump();
+    }
+  }
+
+  function pump(): void {
+    while (running < parallel) {
+      const next = queue.shift();
+      if (!next) return;
+      void run(next);
+    }
+  }
+
+  return {
+    record(ref, { reason, message }) {
+      const resource = `${ref.kind}/${ref.namespace}/${ref.name}`;
+      log.warn({ resource, reason }, message);
+      if (queue.length >= limit) return;
+      queue.push(async () => {
+        try {
+          await client.recordEvent(ref, { type: "Warning", reason, message, reporter });
+        } catch (error) {
+          log.warn({ resource, reason: (error as Error).message }, "cannot write an event");
+        }
+      });
+      pump();
+    },
+    close() {
+      queue.length = 0;
+    },
+  };
+}

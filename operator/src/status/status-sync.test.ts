@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Ref } from "@sluice/crds";
+import { testClusterState } from "../translate/testing-cluster-state.ts";
+import { type Owner, ownerKey } from "../translate/translation.ts";
+import type { Problem } from "./conditions.ts";
+import { createProgrammedTracker } from "./programmed-tracker.ts";
+import { createStatusSync } from "./status-sync.ts";
+
+const problem: Problem = { condition: "Accepted", reason: "Invalid", message: "wrong" };
+
+function scene() {
+  const { clusterState, put, remove } = testClusterState();
+  const nodes = { acknowledged: 0, lagging: ["http://a"], silent: ["http://b"], underWay: 0, isCalm: true };
+  const said: string[] = [];
+  const settled = new Set<string>();
+  let time = 0;
+  const book = createProgrammedTracker(() => time);
+  const statuses = createStatusSync({
+    clusterState,
+    programmed: book,
+    publisher: {
+      revision: () => 1,
+      acknowledgedRevision: () => nodes.acknowledged,
+      acknowledgement: () => ({ ...nodes, programmed: false, acknowledged: [] }),
+    },
+    writer: {
+      ensure({ name }: Ref, _, conditions) {
+        said.push(`${name} ${conditions[2]?.status} ${conditions[2]?.message}`);
+        return settled.has(name);
+      },
+      pendingCount: () => nodes.underWay,
+    },
+    isIdle: () => nodes.isCalm,
+    now: () => time,
+  });
+  const owners = new Map<string, Owner>();
+  const problems = new Map<string, readonly Problem[]>();
+  return {
+    nodes,
+    settled,
+    remove,
+    add(name: string, own: readonly Problem[] = [], options: { readonly many?: boolean } = {}) {
+      const owner: Owner = { kind: "Route", namespace: "default", name };
+      const key = ownerKey(owner);
+      const resource = put("Route", name, { spec: {} });
+      owners.set(key, owner);
+      problems.set(key, own);
+      book.recordPublished(key, resource, own, { revision: 1, isFirst: true });
+      statuses.markDirty(key, options);
+    },
+    openAll: statuses.retryAll,
+    openAgain: (...names: readonly string[]) => statuses.retry(names.map((name) => `Route/default/${name}`)),
+    open: (name: string) => statuses.markDirty(`Route/default/${name}`),
+    look() {
+      said.length = 0;
+      const { tooEarly, hasMore: isCut } = statuses.sync(owners, problems);
+      return { said: [...said], tooEarly, isCut };
+    },
+    pass(milliseconds: number) {
+      time += milliseconds;
+    },
+  };
+}
+
+test("what has settled is not looked at again until it is opened", () => {
+  const { add, look, open, openAll, nodes, settled } = scene();
+  add("a");
+  add("b");
+  nodes.acknowledged = 1;
+  settled.add("a");
+  assert.equal(look().said.length, 2);
+  openAll();
+  assert.deepEqual(look().said, ["b True Every ready node serves it."]);
+  settled.add("b");
+  openAll();
+  look();
+  openAll();
+  assert.deepEqual(look().said, []);
+  settled.delete("a");
+  open("a");
+  assert.equal(look().said.length, 1);
+  openAll();
+  assert.equal(look().said.length, 1, "what another writer changed stays open until it is as it should be");
+});
+
+test("what could not be written is looked at when its time has come, alone, and no more once it has settled", () => {
+  const { add, look, openAgain, nodes, settled } = scene();
+  for (const name of ["a", "b", "c"]) add(name);
+  nodes.acknowledged = 1;
+  look();
+  openAgain("a", "b");
+  assert.equal(look().said.length, 2);
+  settled.add("a");
+  openAgain("a");
+  look();
+  openAgain("a");
+  assert.deepEqual(look().said, []);
+});
+
+test("a look is only at what is new: the others cost nothing, however many there are", () => {
+  const { add, look, open, nodes } = scene();
+  for (const name of ["a", "b", "c"]) add(name);
+  nodes.acknowledged = 1;
+  assert.equal(look().said.length, 3);
+  assert.deepEqual(look().said, []);
+  open("b");
+  assert.deepEqual(look().said, ["b True Every ready node serves it."]);
+});
+
+test("what waits for the nodes is looked at as soon as they have come further", () => {
+  const { add, look, nodes, settled, pass } = scene();
+  add("a");
+  pass(1000);
+  assert.equal(look().said.length, 1);
+  assert.deepEqual(look().said, []);
+  nodes.acknowledged = 1;
+  settled.add("a");
+  assert.deepEqual(look().said, ["a True Every ready node serves it."]);
+});
+
+test("of very many nodes that are late a few are named", () => {
+  const { add, look, nodes, pass } = scene();
+  nodes.lagging = Array.from({ length: 500 }, (_, at) => `n${at}`);
+  add("a");
+  pass(1000);
+  assert.match(look().said[0] ?? "", /Waiting for the nodes n0, .*n9 and 491 more\.$/);
+});
+
+test("nothing is said of waiting too early, and then who is waited for, until it is programmed", () => {
+  const { add, look, openAll, nodes, settled, pass } = scene();
+  add("a");
+  assert.deepEqual(look(), { said: [], tooEarly: true, isCut: false });
+  assert.deepEqual(look(), { said: [], tooEarly: true, isCut: false });
+  pass(1000);
+  openAll();
+  settled.add("a");
+  assert.deepEqual(look(), {
+    said: ["a Unknown Waiting for the nodes http://a, http://b."],
+    tooEarly: false,
+    isCut: false,
+  });
+  nodes.acknowledged = 1;
+  assert.deepEqual(look().said, ["a True Every ready node serves it."]);
+  openAll();
+  assert.deepEqual(look().said, []);
+});
+
+test("a problem is said at once, whatever the nodes run", () => {
+  const { add, look, settled } = scene();
+  add("a", [problem]);
+  settled.add("a");
+  assert.deepEqual(look(), { said: ["a False wrong"], tooEarly: false, isCut: false });
+  assert.deepEqual(look().said, []);
+});
+
+test("what is gone is not spoken of", () => {
+  const { add, look, nodes, remove } = scene();
+  add("a");
+  nodes.acknowledged = 1;
+  remove("Route", "a");
+  assert.deepEqual(look().said, []);
+});
+
+test("of very many a few are looked at in one turn", () => {
+  const { add, look, nodes } = scene();
+  nodes.acknowledged = 1;
+  for (let at = 0; at < 700; at++) add(`r${at}`, [], { many: true });
+  const said: string[] = [];
+  for (const more of [true, true, false]) {
+    const turn = look();
+    assert.equal(turn.isCut, more);
+    assert.ok(turn.said.length <= 300);
+    said.push(...turn.said);
+  }
+  assert.equal(new Set(said).size, 700);
+});
+
+test("what changes is said before very many others, which are said while few writes are under way", () => {
+  const { add, look, open, nodes } = scene();
+  nodes.acknowledged = 1;
+  for (let at = 0; at < 10; at++) add(`r${at}`, [], { many: true });
+  nodes.underWay = 8;
+  assert.deepEqual(look(), { said: [], tooEarly: false, isCut: false });
+  add("changed");
+  open("r7");
+  assert.deepEqual(
+    look().said.map((text) => text.split(" ")[0]),
+    ["changed", "r7"],
+  );
+  nodes.underWay = 7;
+  nodes.isCalm = false;
+  assert.deepEqual(look().said, [], "while others change, one write at once");
+  nodes.underWay = 0;
+  assert.equal(look().said.length, 9);
+});
+
+test("very many do not say that they wait for nodes before these have had time to take so much", () => {
+  const { add, look, nodes, openAll, pass } = scene();
+  add("a", [], { many: true });
+  add("broken", [problem], { many: true });
+  pass(9999);
+  assert.deepEqual(look(), { said: ["broken False wrong"], tooEarly: true, isCut: false });
+  pass(1);
+  openAll();
+  assert.ok(look().said.includes("a Unknown Waiting for the nodes http://a, http://b."));
+  nodes.acknowledged = 1;
+  assert.ok(look().said.includes("a True Every ready node serves it."));
+});

@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { Condition, Ref, Resource } from "@sluice/crds";
+import { createStatusWriter, WATCH_ECHO_TIMEOUT } from "./status-writer.ts";
+
+const ref = (name: string): Ref => ({ kind: "Route", namespace: "default", name });
+const saying = (reason: string): readonly Condition[] => [{ type: "Programmed", status: "True", reason, message: "" }];
+const resource = (name: string, conditions: readonly Condition[] = []): Resource => ({
+  apiVersion: "sluice.dev/v1alpha1",
+  kind: "Route",
+  metadata: { name, namespace: "default" },
+  status: { conditions },
+});
+
+interface Write {
+  readonly name: string;
+  readonly reason: string | undefined;
+  /** Whether the client is spared reading the resource. */
+  readonly isRead: boolean;
+  end(error?: Error): Promise<void>;
+}
+
+/** A writer whose writes end when the test says so, on a clock that stands still. */
+function scene(t: TestContext, parallel = 8) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const writes: Write[] = [];
+  const told = { retries: 0, again: [] as string[], outcomes: [] as string[], warnings: 0 };
+  let time = 0;
+  const writer = createStatusWriter({
+    client: {
+      setConditions: ({ name }, conditions, { read, signal }) =>
+        new Promise((resolve, reject) => {
+          signal?.addEventListener("abort", () => reject(signal.reason));
+          const end = async (error?: Error) => {
+            if (error) reject(error);
+            else resolve();
+            await turn();
+          };
+          writes.push({ name, reason: conditions[0]?.reason, isRead: read !== undefined, end });
+        }),
+    },
+    manager: "test",
+    log: { warn: () => told.warnings++ } as never,
+    onRetry(keys) {
+      told.retries++;
+      told.again.push(...keys);
+    },
+    onWrite: (outcome) => told.outcomes.push(outcome),
+    parallel,
+    now: () => time,
+  });
+  return {
+    writer,
+    writes,
+    told,
+    pass(milliseconds: number) {
+      time += milliseconds;
+      t.mock.timers.tick(milliseconds);
+    },
+    want: (name: string, reason: string, read: readonly Condition[] = []) =>
+      writer.ensure(ref(name), resource(name, read), saying(reason)),
+    reasons: () => writes.map((write) => `${write.name} ${write.reason}`),
+  };
+}
+
+test("writes what differs and nothing that is said already", async (t) => {
+  const { want, reasons } = scene(t);
+  assert.equal(want("a", "Said", saying("Said")), true);
+  assert.equal(want("b", "New", saying("Old")), false);
+  assert.deepEqual(reasons(), ["b New"]);
+});
+
+test("does not write the same again before the watch has brought it back, and then has settled", async (t) => {
+  const { want, writes, reasons } = scene(t);
+  want("a", "New");
+  assert.equal(want("a", "New"), false, "while the write is under way");
+  await writes[0]?.end();
+  assert.equal(want("a", "New"), false, "from a copy that was read before the write");
+  assert.equal(want("a", "New", saying("New")), true, "when the copy has it");
+  assert.deepEqual(reasons(), ["a New"]);
+});
+
+test("writes again when the watch does not bring it back in time", async (t) => {
+  const { want, writes, reasons, pass } = scene(t);
+  want("a", "New");
+  await writes[0]?.end();
+  pass(WATCH_ECHO_TIMEOUT);
+  want("a", "New");
+  assert.deepEqual(reasons(), ["a New", "a New"]);
+});
+
+test("of several words for one resource the newest is written", async (t) => {
+  const { want, writes, reasons } = scene(t);
+  for (const reason of ["One", "Two", "Three"]) want("a", reason);
+  assert.deepEqual(reasons(), ["a One"]);
+  await writes[0]?.end();
+  assert.deepEqual(reasons(), ["a One", "a Three"]);
+});
+
+test("a word that is taken back while it is being written is written over, though the copy that was read says it", async (t) => {
+  const { want, writes, reasons } = scene(t);
+  want("a", "New", saying("Old"));
+  assert.equal(want("a", "Old", saying("Old")), false);
+  await writes[0]?.end();
+  assert.deepEqual(reasons(), ["a New", "a Old"]);
+  await writes[1]?.end();
+  want("a", "New", saying("New"));
+  want("a", "Old", saying("New"));
+  assert.equal(reasons().length, 3, "what was written last is known for a moment");
+});
+
+test("has the client read what it wrote itself a moment ago, and nothing else", async (t) => {
+  const { want, writes } = scene(t);
+  want("a", "One");
+  await writes[0]?.end();
+  want("a", "Two");
+  await writes[1]?.end();
+  want("a", "Two", saying("Two"));
+  want("a", "Three", saying("Two"));
+  assert.deepEqual(
+    writes.map(({ isRead }) => isRead),
+    [true, false, true],
+  );
+});
+
+test("writes a few at a time", async (t) => {
+  const { want, writes, reasons } = scene(t, 2);
+  for (const name of ["a", "b", "c"]) want(name, "New");
+  assert.deepEqual(reasons(), ["a New", "b New"]);
+  await writes[0]?.end();
+  assert.deepEqual(reasons(), ["a New", "b New", "c New"]);
+});
+
+test("asks to be told again after writes that failed, once for all of them, and says so in two lines", async (t) => {
+  const { want, writes, told, pass } = scene(t);
+  for (const name of ["a", "b", "c"]) want(name, "New");
+  for (const write of writes.slice(0, 3)) await write.end(new Error("the API server is away"));
+  assert.deepEqual([told.retries, told.warnings, told.outcomes], [0, 1, ["failed", "failed", "failed"]]);
+  pass(1000);
+  assert.deepEqual([told.retries, told.warnings], [1, 2]);
+  want("a", "New");
+  assert.equal(writes.length, 4);
+});
+
+test("waits longer after each failure of a resource, on its own, and not at all after a write that went well", async (t) => {
+  const { want, writes, reasons, told, pass } = scene(t);
+  want("bad", "New");
+  await writes[0]?.end(new Error("refused"));
+  want("bad", "New");
+  assert.deepEqual(reasons(), ["bad New"], "not before its time");
+  pass(1000);
+  want("bad", "New");
+  await writes[1]?.end(new Error("refused"));
+  pass(1000);
+  want("bad", "New");
+  want("good", "New");
+  assert.deepEqual(reasons(), ["bad New", "bad New", "good New"], "others do not wait for it");
+  assert.equal(told.retries, 1);
+  pass(1000);
+  assert.equal(told.retries, 2);
+  want("bad", "New");
+  await writes[3]?.end();
+  want("bad", "Newer");
+  await writes[4]?.end(new Error("refused"));
+  pass(1000);
+  assert.equal(told.retries, 3, "the wait is the shortest again");
+});
+
+test("asks again for those whose time has come, once, and not for each of many that come one after the other", async (t) => {
+  const { want, writes, told, pass } = scene(t, 100);
+  const names = Array.from({ length: 50 }, (_, at) => `r${at}`);
+  for (const name of names) want(name, "New");
+  for (const write of writes) {
+    pass(1);
+    await write.end(new Error("refused"));
+  }
+  pass(951);
+  assert.deepEqual(told.again, ["Route/default/r0"]);
+  pass(100);
+  assert.deepEqual(
+    told.again,
+    names.map((name) => `Route/default/${name}`),
+  );
+  pass(10_000);
+  assert.equal(told.retries, 2);
+});
+
+test("what waits is not written once it is another's to say", async (t) => {
+  const { want, writer, writes, reasons } = scene(t, 1);
+  for (const name of ["a", "b"]) want(name, "New");
+  writer.cancelQueued();
+  await writes[0]?.end();
+  assert.deepEqual(reasons(), ["a New"]);
+});
+
+test("closing does not wait for long for an API server that gives no answer", async (t) => {
+  const { want, writer, told, pass } = scene(t);
+  want("a", "New");
+  const closing = writer.close();
+  pass(500);
+  await closing;
+  assert.deepEqual([told.outcomes, told.warnings], [["failed"], 0]);
+});
+
+test("closing waits for what is under way and begins nothing", async (t) => {
+  const { want, writer, writes, told, pass } = scene(t, 1);
+  want("a", "New");
+  want("b", "New");
+  let closed = false;
+  const closing = writer.close().then(() => {
+    closed = true;
+  });
+  await turn();
+  assert.equal(closed, false);
+  await writes[0]?.end(new Error("too late"));
+  await closing;
+  want("c", "New");
+  pass(5000);
+  assert.deepEqual([writes.length, told.retries, told.warnings], [1, 0, 0]);
+});

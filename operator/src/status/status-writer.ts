@@ -1,0 +1,192 @@
+/**
+ * Writes conditions, a few at a time, newest word per resource. Level-triggered: the caller says again and again what
+ * a resource's conditions should be, and only differences are written. A resource whose write failed waits, longer each
+ * time; then the writer asks to be told again, so that one that is gone by then is not written to.
+ */
+import type { Condition, Ref, Resource, ResourceClient } from "@sluice/crds";
+import type { Logger } from "pino";
+import type { WorkQueueMetrics } from "../work-metrics.ts";
+import { hasConditions } from "./conditions.ts";
+
+export interface StatusWriterOptions {
+  readonly client: Pick<ResourceClient, "setConditions">;
+  readonly manager: string;
+  readonly log: Pick<Logger, "warn">;
+  /** Called some time after writes that failed, with `ownerKey`s: say again what the conditions of these should be. */
+  readonly onRetry: (keys: readonly string[]) => void;
+  /** Called when a write has ended. */
+  readonly onWriteFinished?: () => void;
+  readonly onWrite?: (outcome: "written" | "failed") => void;
+  readonly work?: WorkQueueMetrics;
+  /** Writes under way at once. Default PARALLEL. */
+  readonly parallel?: number;
+  /** Milliseconds from a resource's failed write to the next. Doubled with each that fails, up to 64 times. Default 1000. */
+  readonly retryInterval?: number;
+  readonly now?: () => number;
+}
+
+interface QueuedWrite {
+  readonly ref: Ref;
+  readonly resource: Resource;
+  readonly conditions: readonly Condition[];
+  /** The conditions as one text. */
+  readonly serialized: string;
+  readonly since: number;
+}
+
+export interface StatusWriter {
+  /**
+   * What the resource's conditions should be, and the resource as it was read. True when it says so already and no
+   * write is under way: there is nothing left to do.
+   */
+  ensure(ref: Ref, resource: Resource, conditions: readonly Condition[]): boolean;
+  /** Writes that wait. */
+  queuedCount(): number;
+  /** Writes that wait or are being made. */
+  pendingCount(): number;
+  /** Writes that wait are not made: it is another's to say what conditions should be. */
+  cancelQueued(): void;
+  /** Waits a moment for the writes that are under way, and then ends them; others are not begun. */
+  close(): Promise<void>;
+}
+
+export const PARALLEL_STATUS_WRITES = 8;
+
+/** How often the wait for a retry is doubled. */
+const MAX_DOUBLINGS = 6;
+
+/** Milliseconds between two times of asking again, at least: of many that failed many are due then. */
+const MIN_RETRY_SPACING = 100;
+
+/** Milliseconds that the last writes may take. Others wait for the lead meanwhile. */
+const SHUTDOWN_WRITE_TIMEOUT = 500;
+
+/** Milliseconds in which the watch should have brought back what was written. */
+export const WATCH_ECHO_TIMEOUT = 2000;
+
+export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
+  const { client, manager, log, onRetry, onWriteFinished, onWrite, work } = options;
+  const { parallel = PARALLEL_STATUS_WRITES, retryInterval = 1000, now = () => performance.now() } = options;
+  const queue = new Map<string, QueuedWrite>();
+  const busy = new Map<string, QueuedWrite & { readonly done: Promise<void> }>();
+  /** What was written a moment ago, the oldest first: a copy read before it says something else. */
+  const written = new Map<string, { readonly serialized: string; readonly at: number }>();
+  /** Resources whose last write failed. */
+  const failed = new Map<string, { readonly times: number; readonly until: number; asked: boolean }>();
+  const ending = new AbortController();
+  let retry: { readonly timer: NodeJS.Timeout; readonly at: number } | undefined;
+  let failures = 0;
+  let closed = false;
+
+  async function write(key: string, { ref, resource, conditions, serialized, since }: QueuedWrite): Promise<void> {
+    const began = now();
+    work?.began((began - since) / 1000);
+    const ended = (result: "success" | "error") => work?.ended((now() - began) / 1000, result);
+    try {
+      // A copy that was read before the last write knows nothing of when conditions became what they are.
+      const read = written.has(key) ? {} : { read: resource };
+      await client.setConditions(ref, conditions, { manager, ...read, signal: ending.signal });
+      ended("success");
+      failed.delete(key);
+      written.delete(key);
+      written.set(key, { serialized, at: now() });
+      onWrite?.("written");
+    } catch (error) {
+      ended("error");
+      onWrite?.("failed");
+      if (!closed) recordFailure(key, error as Error);
+    }
+  }
+
+  /** One line for all writes that fail until the retry: an API server that is away fails thousands. */
+  function recordFailure(key: string, { message }: Error): void {
+    failures++;
+    if (failures === 1) log.warn({ resource: key, reason: message }, "cannot write status, trying again");
+    const times = (failed.get(key)?.times ?? 0) + 1;
+    const until = now() + retryInterval * 2 ** Math.min(times - 1, MAX_DOUBLINGS);
+    failed.set(key, { times, until, asked: false });
+    work?.retried();
+    scheduleRetry(until);
+  }
+
+  /** The earliest of all counts. */
+  function scheduleRetry(at: number): void {
+    if (retry && retry.at <= at) return;
+    clearTimeout(retry?.timer);
+    retry = { timer: setTimeout(requestRetries, at - now()).unref(), at };
+  }
+
+  function requestRetries(): void {
+    retry = undefined;
+    if (failures > 1) log.warn({ failures }, "statuses could not be written, trying again");
+    failures = 0;
+    const due: string[] = [];
+    let next = Number.POSITIVE_INFINITY;
+    for (const [key, one] of failed) {
+      // Nobody wanted it for as long again: it is gone.
+      if (now() - one.until > retryInterval * 2 ** MAX_DOUBLINGS) failed.delete(key);
+      else if (one.until > now()) next = Math.min(next, one.until);
+      else if (!one.asked) {
+        one.asked = true;
+        due.push(key);
+      }
+    }
+    if (next < Number.POSITIVE_INFINITY) scheduleRetry(Math.max(next, now() + MIN_RETRY_SPACING));
+    if (due.length > 0) onRetry(due);
+  }
+
+  function startWrites(): void {
+    for (const [key, wanted] of queue) {
+      if (busy.size >= parallel) return;
+      if (busy.has(key)) continue;
+      queue.delete(key);
+      const done = write(key, wanted).finally(() => {
+        busy.delete(key);
+        startWrites();
+        onWriteFinished?.();
+      });
+      busy.set(key, { ...wanted, done });
+    }
+  }
+
+  function expireEchoes(): void {
+    for (const [key, { at }] of written) {
+      if (now() - at < WATCH_ECHO_TIMEOUT) return;
+      written.delete(key);
+    }
+  }
+
+  return {
+    ensure(ref, resource, conditions) {
+      if (closed) return false;
+      expireEchoes();
+      const key = `${ref.kind}/${ref.namespace}/${ref.name}`;
+      const serialized = JSON.stringify(conditions);
+      const isEcho = hasConditions(resource, conditions);
+      const last = busy.get(key)?.serialized ?? written.get(key)?.serialized;
+      if (last === serialized || (last === undefined && isEcho)) {
+        queue.delete(key);
+        if (!isEcho || busy.has(key)) return false;
+        written.delete(key);
+        return true;
+      }
+      if ((failed.get(key)?.until ?? 0) > now()) return false;
+      const since = queue.get(key)?.since ?? now();
+      if (!queue.has(key)) work?.added();
+      queue.set(key, { ref, resource, conditions, serialized, since });
+      startWrites();
+      return false;
+    },
+    queuedCount: () => queue.size,
+    pendingCount: () => queue.size + busy.size,
+    cancelQueued: () => queue.clear(),
+    async close() {
+      closed = true;
+      queue.clear();
+      clearTimeout(retry?.timer);
+      const late = setTimeout(() => ending.abort(), SHUTDOWN_WRITE_TIMEOUT);
+      await Promise.all([...busy.values()].map(({ done }) => done));
+      clearTimeout(late);
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Condition, Resource, SluiceKind } from "@sluice/crds";
+import { pino } from "pino";
+import { waitFor } from "../../../tools/process/index.ts";
+import { testClusterState } from "../translate/testing-cluster-state.ts";
+import { createUnservedClasses } from "./unserved-classes.ts";
+
+function scene(t: TestContext, { speaks = true, served = ["dev"] as readonly string[] } = {}) {
+  const { clusterState, put } = testClusterState();
+  const state = { speaks, served, fails: 0 };
+  const said: string[] = [];
+  const told: string[] = [];
+  const unserved = createUnservedClasses({
+    client: {
+      async setConditions({ kind, name }, conditions) {
+        if (state.fails-- > 0) throw new Error("no answer");
+        said.push(`${kind} ${name}: ${conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`)}`);
+      },
+    },
+    manager: "test",
+    recordEvent: (_, { message }) => told.push(message),
+    clusterState: clusterState as unknown as Record<SluiceKind, ReadonlyMap<string, Resource>>,
+    classes: { of: ({ spec }) => (spec?.class as string | undefined) ?? "sluice", served: () => state.served },
+    isReporter: () => state.speaks,
+    log: pino({ level: "silent" }),
+    gracePeriod: 5,
+  });
+  t.after(() => unserved.close());
+  return {
+    state,
+    said,
+    told,
+    unserved,
+    put(name: string, spec: object, conditions?: readonly Condition[]) {
+      put("Route", name, { spec: { ...spec }, ...(conditions && { status: { conditions } }) });
+      unserved.check("Route", `default/${name}`);
+    },
+  };
+}
+
+const condition = (reason: string, observedGeneration: number): Condition => ({
+  type: "Accepted",
+  status: "True",
+  reason,
+  message: "",
+  observedGeneration,
+});
+
+test("a resource whose class nobody serves is told of after a while, with the classes that are served", async (t) => {
+  const { put, said, told } = scene(t, { served: ["dev", "edge"] });
+  put("web", {});
+  put("odd", { class: "odd" });
+  put("ours", { class: "dev" });
+  await waitFor(() => told.length === 2, { what: "both to be told of" });
+  assert.deepEqual(said, [
+    "Route web: Accepted False ClassNotServed,Programmed False ClassNotServed",
+    "Route odd: Accepted False ClassNotServed,Programmed False ClassNotServed",
+  ]);
+  assert.deepEqual(told, [
+    "no operator serves the class sluice, to which resources of default without spec.class belong: " +
+      "set spec.class to one that is served (dev, edge)",
+    "no operator serves the class odd: set spec.class to one that is served (dev, edge)",
+  ]);
+});
+
+test("what an operator has said of this generation stays, and what was said before a change does not count", async (t) => {
+  const { put, said, told } = scene(t);
+  put("current", {}, [condition("Accepted", 1)]);
+  put("changed", {}, [condition("Accepted", 0)]);
+  put("outdated", {}, [condition("ClassNotServed", 1)]);
+  await waitFor(() => told.length === 2, { what: "two to be told of" });
+  assert.deepEqual(
+    said.map((one) => one.split(":")[0]),
+    ["Route changed", "Route outdated"],
+  );
+});
+
+test("one whose class comes to be served meanwhile is not told of, and a write that fails is tried again", async (t) => {
+  const { put, state, said, told, unserved } = scene(t);
+  put("late", { class: "late" });
+  put("odd", { class: "odd" });
+  state.served = ["dev", "late"];
+  state.fails = 1;
+  await waitFor(() => told.length > 0, { what: "one to be told of" });
+  assert.deepEqual(said, ["Route odd: Accepted False ClassNotServed,Programmed False ClassNotServed"]);
+  unserved.close();
+});
+
+test("an operator that is not the one to say it says nothing until it is", async (t) => {
+  const { put, state, told, unserved } = scene(t, { speaks: false });
+  put("web", {});
+  assert.deepEqual(told, []);
+  state.speaks = true;
+  unserved.checkAll();
+  await waitFor(() => told.length === 1, { what: "it to be told of" });
+});

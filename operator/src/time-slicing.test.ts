@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runTimeSliced, runToCompletion, type TimeSliced } from "./time-slicing.ts";
+
+function* counting(to: number, told: string[] = []): TimeSliced<number> {
+  for (let at = 1; at <= to; at++) {
+    told.push(`${at}`);
+    yield;
+  }
+  return to;
+}
+
+test("long work leaves the event loop to others in between", async () => {
+  const told: string[] = [];
+  let time = 0;
+  const result = runTimeSliced(counting(20, told), () => time++ * 3);
+  setImmediate(() => told.push("another"));
+  assert.equal(await result, 20);
+  assert.ok(told.includes("another") && told.indexOf("another") < told.indexOf("20"), told.join());
+});
+
+test("short work is done in the turn in which it is begun", async () => {
+  const told: string[] = [];
+  const result = runTimeSliced(counting(100, told), () => 0);
+  assert.equal(told.length, 100);
+  assert.equal(await result, 100);
+});
+
+test("what a step throws is the caller's", async () => {
+  // biome-ignore lint/correctness/useYield: it fails before it comes to one.
+  function* failing(): TimeSliced<void> {
+    throw new Error("broken");
+  }
+  await assert.rejects(runTimeSliced(failing()), /broken/);
+  assert.throws(() => runToCompletion(failing()), /broken/);
+});

@@ -1,0 +1,25 @@
+/** Where the requests of a Service go that stands for a core Service. */
+import { type Backend, clusterAddressOf, endpointsOf, keyOf } from "@sluice/crds";
+import type { Endpoint } from "@sluice/model";
+import type { ClusterState } from "../watch/cluster-state.ts";
+import type { EndpointSliceIndex } from "./endpoint-slice-index.ts";
+
+interface Places {
+  readonly clusterState: Pick<ClusterState, "CoreService">;
+  readonly slices: EndpointSliceIndex;
+}
+
+/** With the core Service's own address at the end, unless there is nothing else. */
+export function backendEndpoints(
+  { namespace, name, port }: Backend,
+  { clusterState, slices }: Places,
+): readonly Endpoint[] {
+  const key = keyOf(namespace, name);
+  const service = clusterState.CoreService.get(key);
+  const ports: unknown = service?.spec?.ports;
+  // Nobody checks the core Services in a folder of files.
+  const found = (Array.isArray(ports) ? ports : []).find((candidate) => Object(candidate).port === port);
+  const endpoints = endpointsOf(slices.of(key), found?.name);
+  const cluster = service && found && endpoints.length > 0 ? clusterAddressOf(service, port) : null;
+  return cluster ? [...endpoints, cluster] : endpoints;
+}

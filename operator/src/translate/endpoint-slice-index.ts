@@ -1,0 +1,47 @@
+/** EndpointSlices by the core Service that they belong to, kept up to date one by one. */
+import { type Resource, resourceKey, SERVICE_LABEL } from "@sluice/crds";
+
+export interface EndpointSliceIndex {
+  /** Those of a core Service (`namespace/name`), in no order that means something. */
+  of(service: string): readonly Resource[];
+  /** The slice (`namespace/name`) is another one now, or gone. Returns the core Services that it belonged or belongs to. */
+  set(key: string, slice: Resource | undefined): readonly string[];
+}
+
+const serviceOf = ({ metadata: { namespace, labels } }: Resource): string | undefined => {
+  const service = labels?.[SERVICE_LABEL];
+  return service ? `${namespace}/${service}` : undefined;
+};
+
+export function createEndpointSliceIndex(all: Iterable<Resource>): EndpointSliceIndex {
+  const byService = new Map<string, Map<string, Resource>>();
+  const services = new Map<string, string>();
+
+  function leave(key: string): string | undefined {
+    const service = services.get(key);
+    if (service === undefined) return undefined;
+    services.delete(key);
+    const group = byService.get(service);
+    group?.delete(key);
+    if (group?.size === 0) byService.delete(service);
+    return service;
+  }
+
+  function enter(key: string, slice: Resource): string | undefined {
+    const service = serviceOf(slice);
+    if (service === undefined) return undefined;
+    services.set(key, service);
+    const group = byService.get(service) ?? new Map<string, Resource>();
+    byService.set(service, group.set(key, slice));
+    return service;
+  }
+
+  for (const slice of all) enter(resourceKey(slice), slice);
+  return {
+    of: (service) => [...(byService.get(service)?.values() ?? [])],
+    set(key, slice) {
+      const told = [leave(key), slice && enter(key, slice)];
+      return told.filter((service) => service !== undefined);
+    },
+  };
+}

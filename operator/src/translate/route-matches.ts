@@ -1,0 +1,53 @@
+/** What a route matches, as texts that are equal when the matches are and the older route gets the requests. */
+import type { Route } from "@sluice/model";
+
+/** Remembered for the entity, which is frozen or never changed: it is asked for with every change of anything. */
+const known = new WeakMap<object, readonly string[]>();
+
+/**
+ * One for each way in which the route matches: a route with several paths, hosts and methods is as many routes
+ * (kong-contract 2.1). Protocols are none of it: they are looked at when the route has been chosen.
+ */
+export function routeMatchesOf(route: Route): readonly string[] {
+  const before = known.get(route);
+  if (before) return before;
+  const matches = spell(route);
+  known.set(route, matches);
+  return matches;
+}
+
+/** A route of more ways than this is told for each path alone, by all of its hosts and methods together. */
+const MOST = 256;
+
+type Words = readonly (string | null)[];
+
+const distinct = (list: readonly string[] | null): readonly string[] => [...new Set(list ?? [])].sort();
+const lower = (list: readonly string[] | null): readonly string[] =>
+  distinct((list ?? []).map((text) => text.toLowerCase()));
+/** No word at all matches everything. */
+const orAny = (words: readonly string[]): Words => (words.length > 0 ? words : [null]);
+const together = (words: readonly string[]): Words => (words.length > 0 ? [JSON.stringify(words)] : [null]);
+
+/** The case of hosts, of header names and of their values does not matter to requests; that of patterns does. */
+function spell({ paths, hosts, methods, headers, snis }: Route): readonly string[] {
+  const named = Object.entries(headers ?? {})
+    .map(([name, values]) => [name.toLowerCase(), isPattern(values) ? values : lower(values)] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const [ownHosts, ownMethods, ownPaths] = [lower(hosts), distinct(methods), orAny(distinct(paths))];
+  const rest = [rankOf(ownHosts), named, lower(snis)];
+  const ways = Math.max(1, ownHosts.length) * Math.max(1, ownMethods.length) * ownPaths.length;
+  const words = ways > MOST ? together : orAny;
+  return ownPaths.flatMap((path) =>
+    words(ownHosts).flatMap((host) => words(ownMethods).map((method) => JSON.stringify([path, host, method, ...rest]))),
+  );
+}
+
+const isPattern = ([first, ...others]: readonly string[]): boolean =>
+  others.length === 0 && first !== undefined && first.startsWith("~*");
+
+/** Of two routes with a host in common one comes first, whatever their age, if only one of them has wildcards. */
+function rankOf(hosts: readonly string[]): string {
+  const wildcards = hosts.filter((host) => host.includes("*"));
+  if (wildcards.length === 0) return "plain";
+  return wildcards.some((host) => host.includes(":")) ? "wildcard with port" : "wildcard";
+}

@@ -1,0 +1,190 @@
+/**
+ * Carries a translation on: what a few changed resources make different, at a cost that does not depend on how many
+ * others there are. Wherever the outcome depends on more than the changed ones and what they ask for - two claim the
+ * same, something is not served, something stands in for something - there is no answer, and the whole is translated.
+ */
+
+import { isDeepStrictEqual } from "node:util";
+import { isOurs, type Resource, type SluiceKind } from "@sluice/crds";
+import type { Endpoint } from "@sluice/model";
+import type { Problem } from "../status/conditions.ts";
+import type { ClusterState } from "../watch/cluster-state.ts";
+import { backendEndpoints } from "./backend-endpoints.ts";
+import type { ResourceLookups } from "./lookups.ts";
+import { outcomeOf, withOutcome } from "./outcome.ts";
+import { type FullTranslation, faultsOf, kindOrder, perCollection, type TranslatedResource } from "./translate-all.ts";
+import { type Item, type Owner, parseOwnerKey, type Translation } from "./translation.ts";
+import type { TranslatedEntity, TranslationCache } from "./translation-cache.ts";
+
+/** Undefined: translate the whole, and begin anew from that. */
+export type TranslateIncremental = (
+  clusterState: ClusterState,
+  changed: ReadonlySet<string>,
+) => Translation | undefined;
+
+export interface TranslateIncrementalOptions {
+  readonly last: FullTranslation;
+  readonly cache: TranslationCache;
+  readonly lookups: ResourceLookups;
+}
+
+/** All that a resource's part depends on: what it asked for, and the addresses behind its core Service. */
+function dependenciesOf({ cached: { dependencies: asked, entities } }: TranslatedResource): ReadonlySet<string> {
+  const backend = entities[0]?.backend;
+  return backend ? new Set([...asked, `EndpointSlice/${backend.namespace}/${backend.name}`]) : asked;
+}
+
+interface ResourceChange {
+  readonly key: string;
+  readonly before: TranslatedResource | undefined;
+  readonly after: TranslatedResource | undefined;
+}
+
+export function createTranslateIncremental({
+  last,
+  cache,
+  lookups,
+}: TranslateIncrementalOptions): TranslateIncremental {
+  const { resources, interests, closedHosts, slices, grants } = last;
+  let { translation } = last;
+  /** Keys of the resources that asked for one, which may be absent. */
+  const dependents = new Map<string, Set<string>>();
+  for (const [key, part] of resources) addDependencies(key, part);
+
+  function addDependencies(key: string, part: TranslatedResource): void {
+    for (const one of dependenciesOf(part)) {
+      const all = dependents.get(one);
+      if (all) all.add(key);
+      else dependents.set(one, new Set([key]));
+    }
+  }
+
+  function removeDependencies(key: string, part: TranslatedResource): void {
+    for (const one of dependenciesOf(part)) {
+      const all = dependents.get(one);
+      all?.delete(key);
+      if (all?.size === 0) dependents.delete(one);
+    }
+  }
+
+  /** Keys of all resources of ours that have to be looked at. */
+  function affectedBy(changed: ReadonlySet<string>, clusterState: ClusterState): ReadonlySet<string> {
+    const affected = new Set<string>();
+    const addDependents = (key: string) => {
+      for (const asker of dependents.get(key) ?? []) affected.add(asker);
+    };
+    for (const key of changed) {
+      const { kind, name } = parseOwnerKey(key);
+      if (kind === "EndpointSlice")
+        for (const service of slices.set(name, clusterState.EndpointSlice.get(name)))
+          addDependents(`EndpointSlice/${service}`);
+      else if (kind === "ReferenceGrant")
+        grants.set(name, clusterState.ReferenceGrant.get(name)).forEach(addDependents);
+      else if (kind === "Secret" || kind === "CoreService") addDependents(key);
+      else if (isOurs(kind)) {
+        affected.add(key);
+        // Others only ask for its id.
+        if (resources.get(key)?.cached.entities[0]?.item.id !== lookups.idOf(clusterState[kind].get(name)))
+          addDependents(key);
+      }
+    }
+    return affected;
+  }
+
+  function translateNow(
+    kind: SluiceKind,
+    resource: Resource | undefined,
+    clusterState: ClusterState,
+  ): TranslatedResource | undefined {
+    if (!resource || lookups.idOf(resource) === undefined) return undefined;
+    const cached = cache.translateOne(kind, resource, lookups.askIn(clusterState, grants));
+    return { cached, createdAt: resource.metadata.creationTimestamp, isPlain: true };
+  }
+
+  return (clusterState, changed) => {
+    const items = perCollection(() => new Map<string, Item | undefined>());
+    const endpoints = new Map<string, readonly Endpoint[] | undefined>();
+    const problems = new Map<string, readonly Problem[] | undefined>();
+    const owners = new Map<string, Owner | undefined>();
+
+    function serveAddresses({ item, backend }: TranslatedEntity): void {
+      if (!backend) return;
+      const before = translation.endpoints.get(item.id);
+      const now = backendEndpoints(backend, { clusterState, slices });
+      endpoints.set(item.id, isDeepStrictEqual(before, now) ? before : now);
+    }
+
+    /** False: somebody else has to do with what it had. */
+    function removeResource(key: string, part: TranslatedResource): boolean {
+      const { owner, entities } = part.cached;
+      for (const { collection, item, validItem } of entities) {
+        if (!validItem) continue;
+        if (!interests.removeExclusive({ owner, collection, entity: validItem.entity })) return false;
+        if (collection === "upstreams" && closedHosts.has(item.name)) return false;
+        items[collection].set(validItem.entity.id, undefined);
+      }
+      if (entities[0]?.backend) endpoints.set(entities[0].item.id, undefined);
+      problems.set(key, undefined);
+      owners.set(key, undefined);
+      resources.delete(key);
+      removeDependencies(key, part);
+      return true;
+    }
+
+    const isServed = ({ references: targets }: TranslatedEntity): boolean =>
+      targets.every(({ key }) => resources.get(key)?.isPlain);
+
+    /** False: it is not served as it stands, or somebody else has to do with what it claims. */
+    function addResource(key: string, part: TranslatedResource): boolean {
+      const { owner, entities } = part.cached;
+      const faults: Problem[] = [];
+      for (const [index, piece] of entities.entries()) {
+        const { collection, item, validItem } = piece;
+        if (!validItem && index === 0) return false;
+        faults.push(...faultsOf(piece));
+        if (!validItem) continue;
+        if (!isServed(piece) || !interests.addExclusive({ owner, collection, entity: validItem.entity })) return false;
+        if (collection === "services" && closedHosts.has(item.host)) return false;
+        if (collection === "upstreams" && closedHosts.has(item.name)) return false;
+        items[collection].set(validItem.entity.id, validItem);
+        if (index === 0) serveAddresses(piece);
+      }
+      if (faults.length > 0) {
+        const outcome = outcomeOf(part, { isServed: true, isClosed: false });
+        problems.set(key, withOutcome(faults, outcome));
+      }
+      owners.set(key, owner);
+      resources.set(key, part);
+      addDependencies(key, part);
+      return true;
+    }
+
+    const pending: ResourceChange[] = [];
+    const byKind = Map.groupBy(affectedBy(changed, clusterState), (key) => parseOwnerKey(key).kind);
+    for (const kind of kindOrder) {
+      for (const key of byKind.get(kind) ?? []) {
+        const before = resources.get(key);
+        const after = translateNow(kind, clusterState[kind].get(parseOwnerKey(key).name), clusterState);
+        if (before && !before.isPlain) return undefined;
+        if (before && after && isSame(before, after)) for (const piece of before.cached.entities) serveAddresses(piece);
+        else if (before ?? after) pending.push({ key, before, after });
+        // It may have been restored from what was kept.
+        else cache.forget(key);
+      }
+    }
+    // Whatever goes, goes first: what comes may have its name.
+    for (const { key, before } of pending) if (before && !removeResource(key, before)) return undefined;
+    for (const { key, after } of pending) if (after && !addResource(key, after)) return undefined;
+    for (const { key, after } of pending) if (!after) cache.forget(key);
+    translation = {
+      items: perCollection((collection) => translation.items[collection].with(items[collection])),
+      endpoints: translation.endpoints.with(endpoints),
+      problems: translation.problems.with(problems),
+      owners: translation.owners.with(owners),
+    };
+    return translation;
+  };
+}
+
+const isSame = (one: TranslatedResource, other: TranslatedResource): boolean =>
+  one.cached === other.cached && one.createdAt === other.createdAt;

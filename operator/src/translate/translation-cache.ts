@@ -1,0 +1,173 @@
+/**
+ * Remembers each resource's own translation. It holds while the resource's generation is the same and everything that
+ * was asked for (references, Secrets, core Services) still has the same answer; then the very same objects come back,
+ * by which the next stages see that nothing changed.
+ */
+import {
+  type Ask,
+  type CheckedTranslation,
+  type Reference,
+  type Resource,
+  type SluiceKind,
+  translate,
+  translateNoted,
+} from "@sluice/crds";
+import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
+import { grantsFromKey, grantsIntoKey } from "./grant-index.ts";
+import { withLastSecret } from "./last-secret.ts";
+import { withLastValid } from "./last-valid.ts";
+import { type Item, type Owner, ownerKey } from "./translation.ts";
+
+/** One entity of a resource, and what the translation of the whole needs of it again and again. */
+export interface TranslatedEntity extends Pick<CheckedTranslation, "collection" | "item" | "violations" | "backend"> {
+  /** Undefined when there are violations, but for a certificate that goes on with its last good Secret. */
+  readonly validItem: Item | undefined;
+  /** `refersTo` as keys of owners. */
+  readonly references: readonly (Reference & { readonly key: string })[];
+}
+
+export interface CachedTranslation {
+  readonly owner: Owner;
+  /** `ownerKey` of the owner. */
+  readonly key: string;
+  readonly entities: readonly TranslatedEntity[];
+  /** All that was asked for, there or not, as keys of owners. */
+  readonly dependencies: ReadonlySet<string>;
+}
+
+interface Entry extends CachedTranslation {
+  readonly uid: string | undefined;
+  readonly version: number | string | undefined;
+  /** Of a Certificate: the last Secret that was good for it. */
+  readonly secret: Resource | undefined;
+  /** Whether all that was asked for still has the same answer. */
+  readonly holds: (ask: Ask) => boolean;
+}
+
+export interface TranslationCache {
+  translateOne(kind: SluiceKind, resource: Resource, ask: Ask): CachedTranslation;
+  forget(key: string): void;
+  /** Lets go of resources that are not there any more. */
+  keepOnly(keys: ReadonlyMap<string, unknown>): void;
+}
+
+/** Shared by all that have none. */
+const none: readonly never[] = [];
+const nothing: ReadonlySet<string> = new Set();
+
+function translatedEntityOf(owner: Owner, checked: CheckedTranslation): TranslatedEntity {
+  const { collection, item, violations, backend, entity, refersTo } = checked;
+  const filled = entity as unknown as Item["entity"] | undefined;
+  return {
+    collection,
+    // One of the two is enough: the entity says the same, and there are very many of them.
+    item: filled ?? item,
+    violations: violations.length === 0 ? none : violations,
+    ...(backend && { backend }),
+    validItem: filled && { owner, entity: filled },
+    references: refersTo?.map((reference) => ({ ...reference, key: ownerKey(reference) })) ?? none,
+  };
+}
+
+interface LastValidKey {
+  readonly lastValid: LastValidVersions;
+  readonly key: string;
+  readonly uid: string | undefined;
+}
+
+/** What stands in for a faulty resource may be another once what another operator has kept is read. */
+function validUntilRestored(holds: Entry["holds"], { lastValid, key, uid }: LastValidKey): Entry["holds"] {
+  const [version, secret] = [lastValid.get(key, uid), lastValid.secretOf(key, uid)];
+  return (ask) => holds(ask) && lastValid.get(key, uid) === version && lastValid.secretOf(key, uid) === secret;
+}
+
+/** @param lastValid What stands in for a resource that was made invalid. Absent: nothing does. */
+export function createTranslationCache(homeNamespace: string, lastValid?: LastValidVersions): TranslationCache {
+  const translating = { homeNamespace, audience: "nodes" } as const;
+  const remembered = new Map<string, Entry>();
+  /** The shorter way to an entry for a resource that is the very same object as before. */
+  const entries = new WeakMap<Resource, Entry>();
+
+  return {
+    translateOne(kind, resource, ask) {
+      const same = entries.get(resource);
+      if (same?.holds(ask)) return same;
+      const { namespace, name, uid, generation, resourceVersion } = resource.metadata;
+      const version = generation ?? resourceVersion;
+      const key = ownerKey({ kind, namespace, name });
+      const before = remembered.get(key);
+      if (before && before !== same && before.uid === uid && before.version === version && before.holds(ask)) {
+        entries.set(resource, before);
+        return before;
+      }
+      const owner: Owner = before?.owner ?? { kind, namespace, name };
+      const asked = new Set<string>();
+      let secret: Resource | undefined;
+      const recordingAsk: Ask = {
+        resolve(of, within, called) {
+          asked.add(ownerKey({ kind: of, namespace: within, name: called }));
+          return ask.resolve(of, within, called);
+        },
+        read(of, within, called) {
+          asked.add(ownerKey({ kind: of, namespace: within, name: called }));
+          const answer = ask.read(of, within, called);
+          if (of === "Secret") secret = answer;
+          return answer;
+        },
+        allows(crossing) {
+          asked.add(grantsIntoKey(crossing.to.namespace));
+          return ask.allows(crossing);
+        },
+        opened(within) {
+          asked.add(grantsFromKey(within));
+          return ask.opened(within);
+        },
+      };
+      const noted = translateNoted(resource, translating, recordingAsk);
+      const { translated, last } =
+        kind === "Certificate"
+          ? withLastSecret({
+              translated: noted.translated,
+              secret,
+              last: lastValid?.secretOf(key, uid) ?? (before?.uid === uid ? before?.secret : undefined),
+              translateAgain: (others) => translate(resource, { ...translating, ...others }),
+              ask,
+            })
+          : { translated: noted.translated, last: undefined };
+      const { translated: served, holds } = lastValid
+        ? withLastValid({
+            translated,
+            holds: noted.holds,
+            resource,
+            last: lastValid.get(key, uid),
+            translate: (older) => translateNoted(older, translating, recordingAsk),
+          })
+        : { translated, holds: noted.holds };
+      if (served === translated && translated[0]?.entity) lastValid?.record(key, resource);
+      if (last) lastValid?.recordSecret(key, last);
+      const isFaulty = !noted.translated[0]?.entity;
+      const pieces = served.map((checked) => translatedEntityOf(owner, checked));
+      const entry: Entry = {
+        owner,
+        key,
+        uid,
+        version,
+        holds: isFaulty && lastValid ? validUntilRestored(holds, { lastValid, key, uid }) : holds,
+        entities: pieces,
+        dependencies: asked.size === 0 ? nothing : asked,
+        secret: last,
+      };
+      remembered.set(key, entry);
+      entries.set(resource, entry);
+      return entry;
+    },
+    forget(key) {
+      remembered.delete(key);
+      lastValid?.forget(key);
+    },
+    keepOnly(keys) {
+      lastValid?.keepOnly(keys);
+      for (const key of remembered.keys()) if (!keys.has(key)) remembered.delete(key);
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { WaitAnswer, Written } from "@sluice/model";
+import type { Acknowledgement } from "../publish/publisher.ts";
+import { testClusterState } from "../translate/testing-cluster-state.ts";
+import { createProgrammedWaiters } from "./programmed-waiters.ts";
+
+const written: Written = { kind: "Route", namespace: "default", name: "users" };
+function scene(t: TestContext) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const state = {
+    upToDate: true,
+    revision: 1,
+    problems: [] as WaitAnswer["problems"],
+    acknowledged: 1,
+  };
+  const { clusterState, put, remove } = testClusterState();
+  const room = createProgrammedWaiters({
+    clusterState,
+    upToDate: () => state.upToDate,
+    revision: () => state.revision,
+    acknowledgement: (revision): Acknowledgement => {
+      const has = state.acknowledged >= revision;
+      return {
+        programmed: has,
+        acknowledged: has ? ["a", "b"] : ["a"],
+        lagging: has ? [] : ["b"],
+        silent: ["c"],
+      };
+    },
+    problemsOf: () => state.problems,
+  });
+  const wait = (wanted: Partial<Written> = {}, timeout?: number) => {
+    let answer: WaitAnswer | undefined;
+    const request = { resources: [{ ...written, ...wanted }], ...(timeout === undefined ? {} : { timeout }) };
+    void room.wait(request).then((given) => {
+      answer = given;
+    });
+    /** Undefined while it waits. */
+    return () => answer;
+  };
+  return { room, state, put, remove, wait, tick: (time: number) => t.mock.timers.tick(time) };
+}
+const spec = { spec: { paths: ["/users"] } };
+
+test("who wrote what every node serves already is answered at once", async (t) => {
+  const { put, wait, room } = scene(t);
+  put("Route", "users", spec);
+  const result = wait({ generation: 1 });
+  await turn();
+  assert.deepEqual(result(), {
+    programmed: true,
+    revision: 1,
+    acknowledged: ["a", "b"],
+    lagging: [],
+    silent: ["c"],
+    problems: [],
+  });
+  assert.equal(room.size, 0);
+});
+
+test("the wait is for the revision that contains what was written, not for an earlier one", async (t) => {
+  const { put, wait, room, state } = scene(t);
+  const result = wait({ generation: 1 });
+  state.upToDate = false;
+  put("Route", "users", spec);
+  room.resolveReady();
+  await turn();
+  assert.equal(result(), undefined, "the document does not contain it yet");
+  Object.assign(state, { upToDate: true, revision: 2 });
+  room.resolveReady();
+  await turn();
+  assert.equal(result(), undefined, "the nodes do not have it yet");
+  state.acknowledged = 2;
+  room.resolveReady();
+  await turn();
+  assert.equal(result()?.programmed, true);
+});
+
+test("a deletion is waited for until it is gone from the nodes", async (t) => {
+  const { put, remove, wait, room, state } = scene(t);
+  const { metadata } = put("Route", "users", spec);
+  const result = wait({ deleted: true, ...(metadata.uid && { uid: metadata.uid }) });
+  remove("Route", "users");
+  Object.assign(state, { revision: 2, acknowledged: 1 });
+  room.resolveReady();
+  await turn();
+  assert.equal(result(), undefined);
+  state.acknowledged = 2;
+  room.resolveReady();
+  await turn();
+  assert.equal(result()?.programmed, true);
+});
+
+test("when the time is over the answer names who lags and who is silent", async (t) => {
+  const { put, wait, state, tick, room } = scene(t);
+  put("Route", "users", spec);
+  Object.assign(state, { revision: 2, acknowledged: 1 });
+  const result = wait({ generation: 1 }, 700);
+  tick(699);
+  await turn();
+  assert.equal(result(), undefined);
+  tick(1);
+  await turn();
+  const answer = result();
+  assert.deepEqual([answer?.programmed, answer?.lagging, answer?.silent, room.size], [false, ["b"], ["c"], 0]);
+});
+
+test("what the world never shows is waited for until the time is over: five seconds when none is given", async (t) => {
+  const { wait, tick } = scene(t);
+  const result = wait({ generation: 1 });
+  tick(4999);
+  await turn();
+  assert.equal(result(), undefined);
+  tick(1);
+  await turn();
+  assert.equal(result()?.programmed, false);
+});
+
+test("what is kept out of the document is answered with its problems", async (t) => {
+  const { put, wait, state } = scene(t);
+  put("Route", "users", spec);
+  state.problems = [{ ...written, reason: "Invalid", message: "wrong" }];
+  const result = wait({ generation: 1 });
+  await turn();
+  assert.deepEqual([result()?.programmed, result()?.problems], [false, state.problems]);
+});
+
+test("all are answered when the room closes", async (t) => {
+  const { wait, room } = scene(t);
+  const results = [wait({ generation: 1 }), wait({ generation: 2 })];
+  assert.equal(room.size, 2);
+  room.close();
+  await turn();
+  assert.deepEqual([room.size, results.map((result) => result()?.programmed)], [0, [false, false]]);
+});

@@ -1,0 +1,80 @@
+/** Those who wait until what they wrote is served by every node (the words stand in @sluice/model, wait.ts). */
+import { isSeen, type Kind, keyOf } from "@sluice/crds";
+import type { WaitAnswer, WaitRequest, Written } from "@sluice/model";
+import type { Acknowledgement } from "../publish/publisher.ts";
+import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
+
+export interface ProgrammedWaitersOptions {
+  readonly clusterState: ClusterState;
+  /** False while the document does not contain what the world holds: not synced, or a change not yet translated. */
+  readonly upToDate: () => boolean;
+  readonly revision: () => number;
+  readonly acknowledgement: (revision: number) => Acknowledgement;
+  readonly problemsOf: (kind: Kind, namespace: string, name: string) => WaitAnswer["problems"];
+}
+
+export interface ProgrammedWaiters {
+  wait(request: WaitRequest): Promise<WaitAnswer>;
+  /** Something changed: the document, or what nodes run. Lets those go whose wait is over. */
+  resolveReady(): void;
+  readonly size: number;
+  close(): void;
+}
+
+interface Waiter {
+  readonly request: WaitRequest;
+  /** The revision that contains what was written; unknown until the world holds it. */
+  revision: number | null;
+  readonly settle: (answer: WaitAnswer) => void;
+}
+
+export function createProgrammedWaiters(options: ProgrammedWaitersOptions): ProgrammedWaiters {
+  const { clusterState, upToDate, revision, acknowledgement, problemsOf } = options;
+  const waiters = new Set<Waiter>();
+
+  const isObserved = (written: Written) =>
+    isSeen(clusterState[written.kind as WatchedKind]?.get(keyOf(written.namespace, written.name)), written);
+
+  function answer({ request, revision: wanted }: Waiter): WaitAnswer {
+    const { programmed, ...nodes } = acknowledgement(wanted ?? Number.POSITIVE_INFINITY);
+    const problems = request.resources.flatMap(({ kind, namespace, name, deleted }) =>
+      deleted ? [] : problemsOf(kind as Kind, namespace, name),
+    );
+    return { programmed: programmed && problems.length === 0, revision: revision(), ...nodes, problems };
+  }
+
+  function isProgrammed(waiter: Waiter): boolean {
+    if (waiter.revision === null && upToDate() && waiter.request.resources.every(isObserved))
+      waiter.revision = revision();
+    return waiter.revision !== null && acknowledgement(waiter.revision).programmed;
+  }
+
+  return {
+    wait(request) {
+      return new Promise((resolve) => {
+        let timer: NodeJS.Timeout | undefined;
+        const waiter: Waiter = {
+          request,
+          revision: null,
+          settle(result) {
+            clearTimeout(timer);
+            waiters.delete(waiter);
+            resolve(result);
+          },
+        };
+        if (isProgrammed(waiter)) return waiter.settle(answer(waiter));
+        timer = setTimeout(() => waiter.settle(answer(waiter)), request.timeout ?? 5000);
+        waiters.add(waiter);
+      });
+    },
+    resolveReady() {
+      for (const waiter of [...waiters]) if (isProgrammed(waiter)) waiter.settle(answer(waiter));
+    },
+    get size() {
+      return waiters.size;
+    },
+    close() {
+      for (const waiter of [...waiters]) waiter.settle(answer(waiter));
+    },
+  };
+}

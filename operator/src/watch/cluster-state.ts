@@ -1,0 +1,23 @@
+/** The world: every resource that the operator reads, as it stands now, by kind and `namespace/name`. */
+import type { Kind, Resource } from "@sluice/crds";
+
+export const watchedKinds = [
+  "Certificate",
+  "Upstream",
+  "Service",
+  "Route",
+  "Plugin",
+  "Consumer",
+  "Secret",
+  "CoreService",
+  "EndpointSlice",
+  "ReferenceGrant",
+] as const satisfies readonly Kind[];
+
+export type WatchedKind = (typeof watchedKinds)[number];
+
+export type ClusterState = Readonly<Record<WatchedKind, ReadonlyMap<string, Resource>>>;
+
+/** A copy that stays the same while work on it takes several turns. The resources are the same objects. */
+export const copyClusterState = (clusterState: ClusterState): ClusterState =>
+  Object.fromEntries(watchedKinds.map((kind) => [kind, new Map(clusterState[kind])])) as unknown as ClusterState;

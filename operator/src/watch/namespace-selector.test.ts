@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readSettings } from "@sluice/model";
+import { operatorSettings } from "../settings.ts";
+import { SettingsError } from "../start.ts";
+import { namespaceSelectorOf } from "./namespace-selector.ts";
+
+function selected(env: Readonly<Record<string, string>>) {
+  const { value, violations } = readSettings(operatorSettings, env);
+  assert.ok(value, JSON.stringify(violations));
+  return namespaceSelectorOf(value);
+}
+
+test("without a selector all that is watched counts", () => {
+  assert.equal(selected({}), null);
+});
+
+test("the home namespace counts whatever its labels are", () => {
+  assert.deepEqual(selected({ SLUICE_NAMESPACE_SELECTOR: "a=b", SLUICE_HOME_NAMESPACE: "home" }), {
+    labels: "a=b",
+    always: ["home"],
+  });
+});
+
+for (const [variable, value] of [
+  ["SLUICE_NAMESPACES", "one"],
+  ["SLUICE_DIRECTORY", "/resources"],
+] as const)
+  test(`a selector beside ${variable} is refused, and both are named`, () => {
+    assert.throws(
+      () => selected({ SLUICE_NAMESPACE_SELECTOR: "a=b", [variable]: value }),
+      (error) =>
+        error instanceof SettingsError &&
+        error.message.includes("SLUICE_NAMESPACE_SELECTOR") &&
+        error.message.includes(variable),
+    );
+  });

@@ -1,0 +1,24 @@
+/** Which namespaces' resources count. */
+import type { NamespaceSelector } from "@sluice/crds";
+import { type OperatorSettings, operatorSettings } from "../settings.ts";
+import { SettingsError } from "../start.ts";
+
+/**
+ * The selector with the home namespace, which always counts; null: all that is watched.
+ *
+ * @throws SettingsError when it contradicts other settings.
+ */
+export function namespaceSelectorOf(settings: OperatorSettings): NamespaceSelector | null {
+  const { namespaceSelector, namespaces, homeNamespace, directory } = settings;
+  if (namespaceSelector === null) return null;
+  const { variable } = operatorSettings.namespaceSelector;
+  if (namespaces.length > 0)
+    throw new SettingsError(
+      `${variable} and ${operatorSettings.namespaces.variable} both say which namespaces count: set one of them`,
+    );
+  if (directory !== null)
+    throw new SettingsError(
+      `${variable} is for clusters: a folder (${operatorSettings.directory.variable}) has no labels of namespaces`,
+    );
+  return { labels: namespaceSelector, always: [homeNamespace] };
+}
