@@ -66,7 +66,7 @@ const told = ({ problems }: HeldBack): readonly string[] =>
 test("without a batch the world is the world", () => {
   const { write, look, clusterState } = scene();
   write("Service", "a", "1");
-  assert.deepEqual(look(), { clusterState, held: new Set(), problems: new Map(), again: null });
+  assert.deepEqual(look(), { clusterState, held: new Set(), problems: new Map(), recheckAfter: null });
   assert.equal(look().clusterState, clusterState);
 });
 
@@ -138,7 +138,7 @@ test("an undone batch leaves nothing behind", () => {
   remove("Service", "b");
   write("Service", "a", "1");
   assert.equal(services(look()), "a=1");
-  assert.deepEqual(look(), { clusterState: look().clusterState, held: new Set(), problems: new Map(), again: null });
+  assert.deepEqual(look(), { clusterState: look().clusterState, held: new Set(), problems: new Map(), recheckAfter: null });
 });
 
 test("a batch that stays incomplete is told about after a while, and not before", () => {

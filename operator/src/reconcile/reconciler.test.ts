@@ -44,13 +44,13 @@ function scene(t: TestContext) {
       acknowledgement: () => ({ programmed: false, acknowledged: [], lagging: [], silent: [] }),
     } as unknown as Publisher,
     writer: {
-      want({ name }: Ref, _: Resource, [, , condition]: readonly Condition[]) {
+      ensure({ name }: Ref, _: Resource, [, , condition]: readonly Condition[]) {
         said.push({ name, programmed: condition?.status, generation: condition?.observedGeneration });
         return false;
       },
-      underWay: () => 0,
+      pendingCount: () => 0,
     } as unknown as ReconcilerOptions["writer"],
-    events: { tell() {} } as unknown as ReconcilerOptions["events"],
+    events: { record() {} } as unknown as ReconcilerOptions["events"],
     unsynced: () => [],
     leads: () => true,
     log: {

@@ -19,11 +19,11 @@ const route = (path: string) => write("route", { serviceRef: { name: "users" }, 
 async function start(store: OwnStore) {
   let term: number | null = null;
   let hooks: LeaderElectionHooks | undefined;
-  const startLead: StartLeaderElection = (given) => {
+  const startElection: StartLeaderElection = (given) => {
     hooks = given;
     return { term: () => term, leader: () => null, observeTerm() {}, close: async () => {} };
   };
-  const operator = await operators.start({ store, startLead, interval: "1h" });
+  const operator = await operators.start({ store, startElection, interval: "1h" });
   const { told, isReady } = operator;
   await waitFor(async () => (await isReady()) && (await told()).hash, { what: "a document" });
   return {

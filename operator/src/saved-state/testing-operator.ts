@@ -27,7 +27,7 @@ export interface OperatorParts {
   /** Between two times of keeping. */
   readonly interval: string;
   /** Default: it leads alone. */
-  readonly startLead?: StartLeaderElection;
+  readonly startElection?: StartLeaderElection;
 }
 
 /** Folder and node; both are gone after the test file's last test. */
