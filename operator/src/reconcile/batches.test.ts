@@ -138,7 +138,12 @@ test("an undone batch leaves nothing behind", () => {
   remove("Service", "b");
   write("Service", "a", "1");
   assert.equal(services(look()), "a=1");
-  assert.deepEqual(look(), { clusterState: look().clusterState, held: new Set(), problems: new Map(), recheckAfter: null });
+  assert.deepEqual(look(), {
+    clusterState: look().clusterState,
+    held: new Set(),
+    problems: new Map(),
+    recheckAfter: null,
+  });
 });
 
 test("a batch that stays incomplete is told about after a while, and not before", () => {
