@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkArchitecture, checkIndex } from "./check-architecture.ts";
+import { checkCitations } from "./check-citations.ts";
 import { checkConnections } from "./check-connections.ts";
 import { checkDependencies, type Manifest } from "./check-dependencies.ts";
 import { checkImports } from "./check-imports.ts";
@@ -34,6 +35,7 @@ function checks(): Readonly<Record<string, Check>> {
     "length of files": () => lines(checkLength(files)),
     "hosts and paths": () => lines(checkWords(files)),
     "links of pages": () => lines(checkLinks(files, sourcePaths())),
+    citations: () => lines(checkCitations(files, sourcePaths())),
     "index of pages": () => lines(checkIndex(files)),
     architecture: () => lines(checkArchitecture(files, sourcePaths())),
   };

@@ -1,5 +1,5 @@
 /**
- * Batches: resources that count together or not at all (house decision 6). There is no transaction over objects, so the
+ * Batches: resources that count together or not at all. There is no transaction over objects, so the
  * writer marks every resource of a batch, the operator publishes them once it has seen all of them, and the writer
  * takes the marks off after that.
  *

@@ -20,20 +20,20 @@ export interface Endpoint {
 export interface RouteExtras {
   /** The namespace of the route's custom resource; a key may be bound to namespaces. */
   readonly namespace?: string;
-  /** Set: the route answers 503 for this reason, which the node logs (fail closed, house decision 11). */
+  /** Set: the route fails closed. It answers 503 for this reason, which the node logs. */
   readonly unavailable?: string;
 }
 
 export interface PluginExtras {
   /**
    * Set: the plugin protects something, or may do so because it is not known, and it cannot run; so wherever it would
-   * act the answer is 503, for this reason (fail closed, house decision 11). Its name need not be a plugin's.
+   * act the answer is 503, for this reason (fail closed). Its name need not be a plugin's.
    */
   readonly unavailable?: string;
 }
 
 export interface CredentialExtras {
-  /** SHA-256 of the key in hex. A pushed document carries this and never a key (house decision 12). */
+  /** SHA-256 of the key in hex. A pushed document carries this and never a key. */
   readonly key_hash?: string;
   /** The namespaces whose routes the key opens; absent = all. */
   readonly namespaces?: readonly string[];

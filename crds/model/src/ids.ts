@@ -1,4 +1,4 @@
-/** Ids that follow from names, equal in every form of the configuration (house decision 1, kong-contract 4). */
+/** Ids derived from names, equal in every form of the configuration and equal to those of Kong's declarative files. */
 import { createHash } from "node:crypto";
 import { type Collection, collections, entities, nameOf } from "./entities/index.ts";
 

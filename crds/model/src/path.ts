@@ -1,4 +1,4 @@
-/** The one normal form of a URL path, for routes' prefixes and for requests (kong-contract 2.1). */
+/** The normal form of a URL path, for the prefixes of routes and for requests. */
 
 /** RFC 3986's reserved characters and `%`: decoding them would change the path's meaning. */
 const RESERVED = new Set("!*'();:@&=+$,/?%#[]");

@@ -1,6 +1,6 @@
 /**
  * Regular expressions from configuration, on RE2 (re2js): matching time is linear in the text, whatever the pattern
- * (house decision 15). Syntax is PCRE's without what needs backtracking.
+ * (docs/decisions/0026-linear-time-regular-expressions.md). Syntax is PCRE's without what needs backtracking.
  *
  * Refused: lookahead and lookbehind `(?=` `(?!` `(?<=` `(?<!`, backreferences `\1` `\k<n>` `(?P=n)`, atomic groups
  * `(?>`, possessive quantifiers `a++`, branch reset `(?|`, conditionals `(?(`, recursion `(?R)`, comments `(?#`, the

@@ -5,7 +5,7 @@ export interface Violation {
    * A fault of a record as a whole ends in `"@entity"`, as in Kong's `fields`.
    */
   readonly path: readonly (string | number)[];
-  /** Kong's words where Kong has them (kong-contract 1.5): `required field missing`. */
+  /** Kong's text where Kong has one, such as `required field missing`. */
   readonly message: string;
   /** Where in a file, when the value came from one; line and column count from 1. */
   readonly position?: { readonly file?: string; readonly line: number; readonly column: number };

@@ -155,7 +155,7 @@ const sendJson = (reply: FastifyReply, body: unknown) =>
 const answerError = ({ status, body, headers }: HttpError, _request: FastifyRequest, reply: FastifyReply) =>
   sendJson(reply.code(status).headers(headers), body);
 
-/** Another site may read what is answered only where a setting names it (house decision 14). */
+/** Pages of another origin may read answers only when a setting names the origin. */
 function corsHeaders(origin: string | undefined, origins: readonly string[]): Readonly<Record<string, string>> {
   if (origins.length === 0) return {};
   if (origin === undefined || !isAllowedOrigin(origin, origins)) return { vary: "Origin" };

@@ -30,7 +30,7 @@ export class TargetState {
   }
 }
 
-/** The port that a target has when it names none (kong-contract 1.4). */
+/** The port of a target that names none; Kong's default. */
 const DEFAULT_PORT = 8000;
 
 /** `name:1`, `1.2.3.4:1`, `[::1]:1`; the model has checked the form. */

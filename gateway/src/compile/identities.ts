@@ -66,7 +66,7 @@ export class Identities implements IdentityIndex {
   }
 }
 
-/** A credential without namespaces opens every route (house decision 3). */
+/** A credential without namespaces opens every route. */
 function opens(credential: SnapshotCredential, route: SnapshotRoute): boolean {
   const { namespaces } = credential._sluice;
   const namespace = route._sluice?.namespace;

@@ -19,7 +19,7 @@ const demo = consumerNamed("demo");
 const route = routeNamed("r", { service });
 const own = { route: { id: route.id }, service, consumer: { id: demo.id } };
 
-/** The most specific first (kong-contract 3.1). */
+/** Kong's precedence of scopes, the most specific first. */
 const precedence: readonly (readonly ("route" | "service" | "consumer")[])[] = [
   ["route", "service", "consumer"],
   ["route", "consumer"],

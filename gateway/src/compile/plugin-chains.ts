@@ -1,5 +1,5 @@
 /**
- * Plugin chains: which use of each plugin runs for a route and a consumer (kong-contract 3.1). One use per plugin name,
+ * Plugin chains: which use of each plugin runs for a route and a consumer, as in Kong. One use per plugin name,
  * the most specific wins; a disabled one is not there, so a wider one applies.
  *
  * Plugins are found by what they are attached to. A route remembers what it found in its four places, and its chains
@@ -222,7 +222,7 @@ const ofUnknown = (plugin: SnapshotPlugin): number =>
 function stepOf(plugin: SnapshotPlugin, { handlers, services }: PluginTools): PluginStep {
   const unavailable = plugin._sluice?.unavailable;
   const isKnown = Object.hasOwn(plugins, plugin.name);
-  // It may protect something and cannot run: wherever it would act, nobody gets in (house decision 11).
+  // It may protect something and cannot run, so its routes fail closed wherever it would act.
   if (unavailable !== undefined) {
     const priority = isKnown ? plugins[plugin.name as PluginName].priority : ofUnknown(plugin);
     const answer = errorAnswer("closed", unavailable);

@@ -109,7 +109,7 @@ export interface RouteChains {
   readonly anonymous: PluginChain;
   /**
    * After the step with this priority found the consumer: the steps that ran stay, the ones below are chosen anew
-   * (kong-contract 3.1: the consumer is known only after authentication ran).
+   * (the consumer is known only after authentication ran).
    */
   identified(consumer: Consumer, after: number): PluginChain;
 }
@@ -145,6 +145,6 @@ export interface Runtime {
   readonly balancers: ReadonlyMap<string, Balancer>;
   /** What requests of a route meet; null: there is no such route, or its service is disabled. */
   compiledRoute(routeId: string): CompiledRoute | null;
-  /** The route that wins by the rules of kong-contract 2.1. */
+  /** The route that wins by Kong's precedence. */
   match(request: RoutableRequest): RouteMatch | null;
 }

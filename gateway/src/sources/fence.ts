@@ -1,5 +1,5 @@
 /**
- * Which pushes a node still takes (house decision 8): nothing of a term lower than the highest that it has seen, and
+ * Which pushes a node still takes: nothing of a term lower than the highest that it has seen, and
  * nothing older than what it serves. An operator that lost its lead and does not know it yet is kept out so.
  */
 import type { PushPlace } from "@sluice/model";

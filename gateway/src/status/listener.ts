@@ -1,5 +1,5 @@
 /**
- * The status listener: how the node fares, whether it is ready for traffic, and its metrics (kong-contract 1.6, 3.5).
+ * The status listener: how the node fares, whether it is ready for traffic, and its metrics.
  * It tells nothing that is secret and changes nothing.
  */
 import type { NodeState } from "@sluice/model";

@@ -1,4 +1,4 @@
-/** ETags: the hash of an entity (house decision 18). */
+/** ETags: the hash of an entity. */
 import { createHash } from "node:crypto";
 import { canonical, type Entity } from "@sluice/model";
 

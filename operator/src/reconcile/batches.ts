@@ -1,5 +1,5 @@
 /**
- * Batches: resources that are published together or not at all (house decision 6). Until every resource of a batch has
+ * Batches: resources that are published together or not at all. Until every resource of a batch has
  * been seen, one that it changed counts as it was before and one that it created counts as absent; from then on those
  * that it removes are absent. The marks are explained where they are declared, in @sluice/crds.
  */

@@ -1,5 +1,5 @@
 /**
- * The last valid version of each resource: what is served of one that was made invalid (house decision 11). It is what
+ * The last valid version of each resource, which is served after the resource was made invalid. It is what
  * the document was made of, and is kept over restarts (keeper.ts). Resources that are valid stand for themselves. Of a
  * Certificate the last Secret that was good for it belongs to it (translate/last-secret.ts).
  */

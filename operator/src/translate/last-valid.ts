@@ -1,6 +1,6 @@
 /**
- * What a resource that was made invalid is translated to: its last valid version, with the faults of the present one
- * (house decision 11). Only what it says itself is taken from before: what it refers to, Secrets and grants are those
+ * What a resource that was made invalid is translated to: its last valid version, with the faults of the present
+ * one. Only what it says itself is taken from before: what it refers to, Secrets and grants are those
  * of now, so that what was taken away from it stays away. A reference to something that is not there is no reason: the
  * resource is valid, and its requests are answered 503.
  */

@@ -5,8 +5,8 @@ import type { Route } from "@sluice/model";
 const known = new WeakMap<object, readonly string[]>();
 
 /**
- * One for each way in which the route matches: a route with several paths, hosts and methods is as many routes
- * (kong-contract 2.1). Protocols are none of it: they are looked at when the route has been chosen.
+ * One for each way in which the route matches: a route with several paths, hosts and methods is as many routes.
+ * Protocols do not count: the router looks at them when the route has been chosen.
  */
 export function routeMatchesOf(route: Route): readonly string[] {
   const before = known.get(route);

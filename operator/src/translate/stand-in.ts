@@ -1,5 +1,5 @@
 /**
- * What stands in the document for a resource that cannot be served and must not leave a door open (house decision 11):
+ * What stands in the document for a resource that cannot be served and must not leave a door open:
  * a route whose service is missing answers 503, and so does whatever an invalid plugin would act on that protects, or
  * may protect because it is not known.
  */

@@ -1,5 +1,5 @@
 /**
- * One writer after the other among several processes, by a Lease (house decision 6). It is kept for a moment after a
+ * One writer after the other among several processes, by a Lease. It is kept for a moment after a
  * write, so that the next one costs nothing, and given back when there is none; one whose holder has died is waited out.
  */
 import { randomUUID } from "node:crypto";

@@ -1,4 +1,4 @@
-/** Kong's error body for violations (kong-contract 1.5). */
+/** Kong's error body for violations (docs/reference/kong-compatibility.md#errors). */
 import type { Violation } from "../violation.ts";
 
 /** The shape of `fields`: it mirrors the value, with a sentence where a fault is and null for good items of a list. */

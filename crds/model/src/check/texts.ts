@@ -1,4 +1,4 @@
-/** What Kong says for each way in which a value can fail its schema (kong-contract 1.5). */
+/** Kong's error text for each way in which a value can violate its schema. */
 import type { ErrorObject } from "ajv";
 import type { SchemaNode } from "../schema/node.ts";
 

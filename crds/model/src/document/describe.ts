@@ -45,7 +45,7 @@ export interface DeclarativeViolation {
   readonly fields: Fields;
 }
 
-/** The body of a 400 for a bad document (kong-contract 1.5 and 4). `fields` mirrors the document as it was written. */
+/** Kong's body of a 400 for an invalid document. `fields` mirrors the document as it was written. */
 export function declarativeViolation(violations: readonly Violation[]): DeclarativeViolation {
   const { fields } = schemaViolation(violations);
   const message = `declarative config is invalid: ${toLua(fields)}`;

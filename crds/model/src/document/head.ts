@@ -1,4 +1,4 @@
-/** The document's own members: what may stand at the top beside the collections (kong-contract 4). */
+/** The document's own members: those at the top level beside the collections. */
 import { collections } from "../entities/index.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";

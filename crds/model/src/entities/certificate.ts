@@ -1,4 +1,4 @@
-/** A certificate with its private key, for TLS with clients and towards upstreams (kong-contract 1.4). */
+/** A certificate with its private key, for TLS with clients and with upstreams. */
 import { nullable, record, type Static, text } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 

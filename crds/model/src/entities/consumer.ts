@@ -1,4 +1,4 @@
-/** A consumer: who sends requests (kong-contract 1.4). */
+/** A consumer: a person or program that sends requests. */
 import { nullable, record, type Static, text } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 

@@ -1,4 +1,4 @@
-/** A key-auth credential: a secret key of a consumer (kong-contract 1.4). */
+/** A key-auth credential: a secret key of a consumer. */
 import { integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
 import { created_at, id, tags } from "./shared.ts";
 

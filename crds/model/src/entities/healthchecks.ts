@@ -1,4 +1,4 @@
-/** How an upstream finds out which of its targets are fit (kong-contract 1.4). */
+/** Health checks: how an upstream finds out which of its targets are healthy. */
 import { choice, decimal, flag, integer, list, mapping, nullable, record, set, text } from "../schema/member.ts";
 
 const types = ["tcp", "http", "https", "grpc", "grpcs"] as const;

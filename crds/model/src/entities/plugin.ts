@@ -1,4 +1,4 @@
-/** A plugin: behaviour attached to a service, a route, a consumer, or to all requests (kong-contract 1.4 and 3.1). */
+/** A plugin: behaviour attached to a service, a route, a consumer, or to all requests. */
 import { choice, flag, nullable, record, reference, type Static, schema, set, text } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 

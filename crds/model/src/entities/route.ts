@@ -1,4 +1,4 @@
-/** A route: which requests go to a service (kong-contract 1.4 and 2.1). */
+/** A route: which requests go to a service. */
 import {
   choice,
   flag,

@@ -1,4 +1,4 @@
-/** A target: one address of an upstream (kong-contract 1.4). */
+/** A target: one address of an upstream. */
 import { decimal, integer, record, reference, type Static, text } from "../schema/member.ts";
 import { id, tags } from "./shared.ts";
 

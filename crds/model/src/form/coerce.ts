@@ -1,4 +1,4 @@
-/** Texts of a form as the types that a schema asks for. JSON is never coerced (kong-contract 1.3). */
+/** Coerces the texts of a form to the types of a schema. Like Kong, JSON is never coerced. */
 import type { SchemaNode } from "../schema/node.ts";
 import { isRecord, memberOf, valuesOf } from "../schema/walk.ts";
 

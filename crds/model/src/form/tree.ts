@@ -1,5 +1,6 @@
 /**
- * The grammar of form bodies (kong-contract 1.3): names say where in nested data a text belongs.
+ * Kong's grammar of form bodies: names say where in nested data a text belongs
+ * (docs/reference/kong-compatibility.md#bodies).
  *
  * | name | meaning |
  * |---|---|

@@ -1,4 +1,4 @@
-/** Merging a change into an entity: what PATCH of the admin API does (kong-contract 1.3). */
+/** Merges a change into an entity, as PATCH of the admin API does. */
 import { expandConfig, withAlgorithm } from "../check/shorthand.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";

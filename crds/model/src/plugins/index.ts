@@ -19,7 +19,7 @@ export type PluginName = keyof PluginConfigs;
 /** Facts about a plugin that its config schema does not say. */
 export interface PluginFacts {
   readonly schema: typeof cors | typeof keyAuth | typeof rateLimiting | typeof prometheus;
-  /** Order of execution, high first (Kong's numbers, kong-contract 3.1). */
+  /** Order of execution, high first. The numbers are Kong's. */
   readonly priority: number;
   /** The plugin keeps someone out: when it is invalid its routes answer 503 rather than stay open. */
   readonly protects: boolean;

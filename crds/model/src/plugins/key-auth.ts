@@ -1,4 +1,4 @@
-/** Config of key-auth: requests need a consumer's key (kong-contract 3.3). */
+/** Config of key-auth: requests need a consumer's key. */
 import { flag, list, nullable, record, type Static, text } from "../schema/member.ts";
 
 export const keyAuth = record(

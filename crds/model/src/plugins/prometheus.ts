@@ -1,4 +1,4 @@
-/** Config of prometheus: what is counted (kong-contract 3.5). */
+/** Config of prometheus: what is counted. */
 import { flag, record, type Static } from "../schema/member.ts";
 
 const metrics = (what: string) => flag({ description: `Whether ${what}.`, default: false });

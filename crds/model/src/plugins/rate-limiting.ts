@@ -1,4 +1,4 @@
-/** Config of rate-limiting: so many requests a period (kong-contract 3.2). */
+/** Config of rate-limiting: the number of requests in a period. */
 import { choice, decimal, flag, integer, nullable, record, type Static, text } from "../schema/member.ts";
 
 export const periods = ["second", "minute", "hour", "day", "month", "year"] as const;

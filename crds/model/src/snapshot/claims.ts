@@ -50,7 +50,7 @@ const togetherClaim = (members: readonly string[]): Claim => ({
     members.map((member) => `${member} set to '${referred(entity, member) ?? entity[member]}'`).join(" and "),
 });
 
-/** One key opens one scope for one consumer (house decision 3). The key itself is never shown. */
+/** Within a scope a key belongs to one consumer. The key itself is never shown. */
 const keyClaim: Claim = {
   claimed: (credential) => extrasOf(credential).key_hash,
   say: () => "key set to '[redacted]'",

@@ -19,7 +19,7 @@ export function hold(collection: Collection, { _sluice: extras, ...entity }: Hel
   return freezeDeep(collection === "keyauth_credentials" ? hideKey(held) : held);
 }
 
-/** Nodes get the SHA-256 of keys, never keys (house decision 12). */
+/** Nodes get the SHA-256 of keys, never keys. */
 function hideKey(credential: Held): Held {
   if (typeof credential.key !== "string") return credential;
   const extras = credential._sluice as object | undefined;

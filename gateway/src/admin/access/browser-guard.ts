@@ -1,5 +1,5 @@
 /**
- * What web pages may not do (house decision 14). Any of them can make a browser on this machine send forms to a
+ * Refuses requests of foreign web pages. Any of them can make a browser on this machine send forms to a
  * loopback address, and one whose name is made to point at 127.0.0.1 could read the answers.
  */
 import { isIP } from "node:net";

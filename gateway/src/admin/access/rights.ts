@@ -1,5 +1,5 @@
 /**
- * What RBAC must allow before a request is answered: the same as for doing it with kubectl (house decision 5).
+ * The RBAC permissions that a request needs: the same as for doing it with kubectl.
  *
  * Keys and certificates stand in Secrets of the home namespace, and what is read of them is shown in clear: whoever
  * wants them through this door needs the right to those Secrets too. What is read or changed may stand in any

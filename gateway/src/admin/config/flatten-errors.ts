@@ -1,4 +1,4 @@
-/** Faults of a document by the entities that have them, as the ingress controller reads them (kong-contract 1.6). */
+/** Errors of a document grouped by entity (`flatten_errors`), as Kong's ingress controller reads them. */
 import {
   type Collection,
   collections,

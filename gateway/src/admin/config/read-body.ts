@@ -1,4 +1,4 @@
-/** The document that a POST /config brings, in any of the forms that Kong takes (kong-contract 1.6). */
+/** The document of a POST /config, in any of the forms that Kong accepts. */
 import { checkDocument, type Document, readYaml, type Violation } from "@sluice/model";
 import { parseBooleanOption } from "../http/boolean-option.ts";
 import { decodeJson, mediaTypeOf, readForm } from "../http/decode-body.ts";

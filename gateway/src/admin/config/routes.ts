@@ -1,5 +1,5 @@
 /**
- * GET and POST /config: the whole configuration as one document (kong-contract 1.6).
+ * GET and POST /config: the whole configuration as one document.
  *
  * | store | GET | POST | POST ?plan=1 |
  * |---|---|---|---|

@@ -1,4 +1,4 @@
-/** Certificates are written and shown with the server names that they are for (kong-contract 1.4). */
+/** Certificates are written and shown with their server names, as in Kong. */
 import { randomUUID } from "node:crypto";
 import { type Certificate, checkEntity, type Entity, type Sni, type Violation } from "@sluice/model";
 import { etagOf } from "../../stores/etag.ts";

@@ -1,4 +1,4 @@
-/** The URLs of the admin API, derived from the table of entities (kong-contract 1.1). */
+/** The URLs of the admin API, derived from the table of entities (docs/reference/kong-compatibility.md#admin-api). */
 import { type Collection, collections, entities, nestedLists, references } from "@sluice/model";
 
 /** With the parameters `:entity` (the entity, the parent or the holder) and `:child`. */

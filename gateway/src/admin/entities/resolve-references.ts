@@ -1,4 +1,4 @@
-/** References by a unique name become references by id (kong-contract 1.3). */
+/** Replaces references by a unique name with references by id. */
 import { entities, type Reference } from "@sluice/model";
 import type { RawMembers } from "../http/decode-body.ts";
 import { unresolvedReferences } from "../http/errors.ts";

@@ -1,4 +1,4 @@
-/** GET /tags and /tags/:tag: which entity has which tag (kong-contract 1.2). */
+/** GET /tags and /tags/:tag: which entity has which tag. */
 import { type Collection, checkEntity, collections, type Entity } from "@sluice/model";
 import { invalidOffset, invalidUnique } from "../http/errors.ts";
 import { decodeOffset, encodeOffset, rangeOf } from "../http/paging.ts";

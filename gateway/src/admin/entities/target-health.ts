@@ -1,4 +1,4 @@
-/** Health of an upstream's targets, as the nodes see it (kong-contract 1.4). */
+/** Health of an upstream's targets, as the nodes see it. */
 import type { Entity, Target, Upstream } from "@sluice/model";
 import type { Fleet } from "../../stores/open.ts";
 import { badRequest, notFound } from "../http/errors.ts";

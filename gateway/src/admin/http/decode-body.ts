@@ -1,4 +1,4 @@
-/** Request bodies as plain data that nobody has checked yet (kong-contract 1.3). */
+/** Decodes request bodies to plain data, which is not validated yet. */
 import { type Collection, decodeForm, type FormParts } from "@sluice/model";
 import { badRequest, invalidEntity, unparsable, unsupportedType } from "./errors.ts";
 import { readMultipart } from "./multipart-form.ts";

@@ -1,4 +1,4 @@
-/** What the admin listener refuses, in Kong's bodies (kong-contract 1.1 and 1.5). */
+/** Errors of the admin listener, with Kong's codes and bodies (docs/reference/kong-compatibility.md#errors). */
 import type { Log } from "@sluice/crds";
 import { type Collection, schemaViolation, type Violation } from "@sluice/model";
 import { DatabaseUnavailable, Unavailable, type WriteFault } from "../../stores/store.ts";

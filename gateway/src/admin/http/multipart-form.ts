@@ -1,4 +1,4 @@
-/** Forms of type multipart/form-data (RFC 7578): values and files alike are texts (kong-contract 1.3). */
+/** Forms of type multipart/form-data (RFC 7578): values and files alike are texts. */
 import type { FormParts } from "@sluice/model";
 import { boundaryOf, multipartParts } from "../../plugins/key-auth/multipart.ts";
 

@@ -1,4 +1,4 @@
-/** Pages of lists: `size`, `offset` and `tags` (kong-contract 1.2). */
+/** Pages of lists: `size`, `offset` and `tags` (docs/reference/kong-compatibility.md#paging-and-tags). */
 import type { ListOptions, TagFilter } from "../../stores/store.ts";
 import { invalidOffset, invalidOptions, invalidSize } from "./errors.ts";
 

@@ -1,4 +1,4 @@
-/** GET /metrics of the admin listener: the metrics of all nodes in one (kong-contract 3.5). */
+/** GET /metrics of the admin listener: the metrics of all nodes added up. */
 import { AggregatorRegistry, Gauge, type MetricObject, Registry } from "prom-client";
 import { DATA_LINES, readData } from "../../plugins/prometheus/data-lines.ts";
 import { type Part, Sum, textOf } from "../../plugins/prometheus/slices.ts";

@@ -1,4 +1,4 @@
-/** GET / and its like (kong-contract 1.6). */
+/** GET / and similar endpoints (docs/reference/kong-compatibility.md#information). */
 import { hostname } from "node:os";
 import { type Declaration, pluginNames, plugins } from "@sluice/model";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";

@@ -1,4 +1,4 @@
-/** The URLs that tell of the listener, its nodes and its schemas (kong-contract 1.6). */
+/** Information about the listener, its nodes and its schemas (docs/reference/kong-compatibility.md#information). */
 import { emptySnapshot, pluginNames } from "@sluice/model";
 import { processMembers } from "../../status/listener.ts";
 import type { AdminRoute } from "../entities/routes.ts";

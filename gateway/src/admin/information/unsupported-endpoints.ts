@@ -1,4 +1,4 @@
-/** What Kong has and Sluice has not: clients that look for it are told that there is none, writers what is missing (kong-contract 1.7). */
+/** Endpoints of Kong that Sluice lacks: reads get 404, which Kong's clients take for none, and writes 400. */
 
 import type { AdminRoute, MethodHandlers } from "../entities/routes.ts";
 import { HttpError } from "../http/errors.ts";

@@ -1,4 +1,4 @@
-/** Members in Kong's schema language, as GET /schemas tells them (kong-contract 1.6). */
+/** Members in Kong's schema language, as GET /schemas shows them. */
 import type { SchemaNode } from "@sluice/model";
 
 /** What is said of one member. Clients fill in `default`s and look into `fields`, `elements` and `values`. */

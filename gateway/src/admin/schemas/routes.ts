@@ -1,4 +1,4 @@
-/** The URLs under /schemas (kong-contract 1.6). */
+/** The URLs under /schemas. */
 import {
   type Collection,
   checkEntity,

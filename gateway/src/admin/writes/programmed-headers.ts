@@ -1,4 +1,4 @@
-/** The wait for the nodes after a write, and what the answer's headers say of it (house decision 10). */
+/** Waits for the nodes after a write, and sets the headers that report the result. */
 import type { WaitAnswer } from "@sluice/model";
 
 export type ResponseHeaders = Readonly<Record<string, string>>;

@@ -20,7 +20,7 @@ export interface RouteEntry {
   readonly methods: ReadonlySet<string> | null;
   readonly headers: readonly HeaderRule[] | null;
   readonly serverNames: ReadonlySet<string> | null;
-  /** Everything of the order of kong-contract 2.1 that fits in one number; the higher wins. */
+  /** The part of Kong's route precedence that fits in one number; the higher wins. */
   readonly weight: number;
 }
 
@@ -71,7 +71,7 @@ export function entriesOf(route: SnapshotRoute): readonly RouteEntry[] {
 
 const HTTP_PROTOCOLS: ReadonlySet<string> = new Set(["http", "https", "grpc", "grpcs"]);
 
-/** Negative when `a` wins: the sort order of kong-contract 2.1. */
+/** Negative when `a` wins: Kong's route precedence. */
 export function compareEntries(a: RouteEntry, b: RouteEntry): number {
   if (a.weight !== b.weight) return b.weight - a.weight;
   if (a.pattern && a.route.regex_priority !== b.route.regex_priority) {

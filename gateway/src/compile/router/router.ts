@@ -1,5 +1,5 @@
 /**
- * The router: which route a request belongs to, by the rules of kong-contract 2.1.
+ * The router: which route a request belongs to, by Kong's rules (docs/reference/kong-compatibility.md#routing).
  *
  * Entries stand in a table for their host; in it, prefixes form a radix tree. So a match looks at the tables of the
  * request's host and at the prefixes of its path; only regular expressions and routes without a path are tried one by

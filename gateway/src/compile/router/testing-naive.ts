@@ -1,5 +1,5 @@
 /**
- * The router's oracle: the rules of kong-contract 2.1 in the order in which they are written there, over all routes one
+ * The router's oracle: Kong's rules in the order of docs/reference/kong-compatibility.md#routing, over all routes one
  * by one. For tests only; it shares no code with the router.
  */
 import type { SnapshotRoute } from "@sluice/model";

@@ -1,4 +1,4 @@
-/** cors: which other origins' pages may call (kong-contract 3.4; Fetch standard, CORS protocol). */
+/** cors: which origins may call (Fetch standard, CORS protocol; docs/reference/kong-compatibility.md#cors). */
 import type { CorsConfig } from "@sluice/model";
 import type { Exchange, HeaderEdits } from "../../proxy/exchange/exchange.ts";
 import { removeHeaderEdit, setHeaderEdit } from "../../proxy/headers/header-edits.ts";

@@ -1,4 +1,4 @@
-/** Which origins a cors config allows (kong-contract 3.4). */
+/** Which origins a cors config allows. */
 import { compileRegex } from "@sluice/model/serving";
 
 /** What a response says about who may read it. */

@@ -1,4 +1,4 @@
-/** Where a request carries its key: per name the header, then the query, then the body (kong-contract 3.3). */
+/** Finds the key of a request: for each name the header, then the query, then the body, as in Kong. */
 import type { KeyAuthConfig } from "@sluice/model";
 import type { Exchange } from "../../proxy/exchange/exchange.ts";
 import { lowerCase } from "../../proxy/headers/header-name.ts";

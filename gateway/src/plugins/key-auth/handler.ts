@@ -1,4 +1,4 @@
-/** key-auth: requests need a consumer's key (kong-contract 3.3). */
+/** key-auth: requests need a consumer's key (docs/reference/kong-compatibility.md#key-auth). */
 import { hash } from "node:crypto";
 import type { DirectResponse, Exchange } from "../../proxy/exchange/exchange.ts";
 import { errorAnswer } from "../../proxy/response/gateway-errors.ts";

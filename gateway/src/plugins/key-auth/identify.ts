@@ -1,4 +1,4 @@
-/** Tells the rest of the gateway and the upstream whose request it is (kong-contract 3.3). */
+/** Sets the consumer of an exchange, and the identity headers to the upstream. */
 import type { Consumer, SnapshotCredential } from "@sluice/model";
 import type { Exchange, HeaderEdit, HeaderEditGroup } from "../../proxy/exchange/exchange.ts";
 import { editGroup, removeHeaderEdit, setHeaderEdit } from "../../proxy/headers/header-edits.ts";

@@ -1,4 +1,4 @@
-/** prometheus: what its config asks for is counted when an exchange is over (kong-contract 3.5). */
+/** prometheus: counts what its config asks for when an exchange is over. */
 import type { Consumer, Route, Service } from "@sluice/model";
 import type { Exchange, Timings } from "../../proxy/exchange/exchange.ts";
 import type { PluginHandler } from "../plugin.ts";

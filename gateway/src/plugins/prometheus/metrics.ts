@@ -1,4 +1,4 @@
-/** The metrics of a node (kong-contract 3.5), in Prometheus' text format. One per node; nothing is global. */
+/** The metrics of a node, in Prometheus' text format. One per node; nothing is global. */
 import { Gauge, type MetricObject, Registry } from "prom-client";
 import type { TargetHealthSample } from "../../balance/health-report.ts";
 import type { ServedCertificate } from "../../compile/certificate-expiries.ts";

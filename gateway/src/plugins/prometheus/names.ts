@@ -1,4 +1,4 @@
-/** What metrics are called: by Sluice, and by Kong for those whose dashboards expect that (kong-contract 3.5). */
+/** Names of metrics: Sluice's, and Kong's for dashboards (docs/reference/kong-compatibility.md#metrics). */
 
 const names = {
   requests: { sluice: "sluice_http_requests_total", kong: "kong_http_requests_total" },

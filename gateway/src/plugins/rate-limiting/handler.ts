@@ -1,4 +1,4 @@
-/** rate-limiting: so many requests a period (kong-contract 3.2). */
+/** rate-limiting: limits the requests of each period (docs/reference/kong-compatibility.md#rate-limiting). */
 import type { DirectResponse, Exchange } from "../../proxy/exchange/exchange.ts";
 import { errorAnswer } from "../../proxy/response/gateway-errors.ts";
 import type { PluginHandler } from "../plugin.ts";

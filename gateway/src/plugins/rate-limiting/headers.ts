@@ -1,4 +1,4 @@
-/** What a client is told about its limits (kong-contract 3.2; RateLimit-*: draft-ietf-httpapi-ratelimit-headers-07). */
+/** Rate-limit headers to the client. RateLimit-*: draft-ietf-httpapi-ratelimit-headers-07. */
 import type { HeaderEdits } from "../../proxy/exchange/exchange.ts";
 import { HeaderName } from "../../proxy/headers/header-name.ts";
 import type { Limit } from "./limits.ts";

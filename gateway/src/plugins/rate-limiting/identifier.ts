@@ -1,4 +1,4 @@
-/** Who or what a request is counted for (kong-contract 3.2, limit_by). */
+/** The identifier that a request is counted for (`limit_by`). */
 import { hash } from "node:crypto";
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Exchange } from "../../proxy/exchange/exchange.ts";

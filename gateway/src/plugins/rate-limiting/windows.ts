@@ -1,4 +1,4 @@
-/** Fixed windows, aligned to UTC calendar units (kong-contract 3.2). */
+/** Fixed windows, aligned to UTC calendar units, as in Kong. */
 import type { Period } from "@sluice/model";
 
 const SECOND = 1000;

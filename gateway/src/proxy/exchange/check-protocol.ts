@@ -1,4 +1,4 @@
-/** Whether a request speaks a protocol that its route answers (kong-contract 2.1). */
+/** Whether a request speaks a protocol that its route answers. */
 
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import type { DirectResponse } from "./exchange.ts";

@@ -9,7 +9,7 @@ import type { HeaderName } from "../headers/header-name.ts";
 
 export interface ExchangeRequest {
   readonly method: string;
-  /** Normalised (kong-contract 2.1): dot segments removed, `//` merged, unreserved characters decoded. No query. */
+  /** Normalised: dot segments removed, `//` merged, unreserved characters decoded. No query. */
   readonly path: string;
   /** The query as the client sent it, with its `?`; "" when there is none. */
   readonly query: string;

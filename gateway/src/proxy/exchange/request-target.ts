@@ -1,4 +1,4 @@
-/** The request target: from what the client sent to the one normal form that routes match on (kong-contract 2.1). */
+/** The request target: from what the client sent to the normal form that routes match on. */
 import { normalizePath } from "@sluice/model/serving";
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Every combination of service path, route path, stripping and request path, with the upstream's path for both path
- * handlings (kong-contract 2.2; Kong's own fixture has the same shape). `-` is a route without paths.
+ * handlings (Kong's own fixture has the same shape). `-` is a route without paths.
  */
 export const upstreamPathTable = `
 /          -        strip  /             /                       /

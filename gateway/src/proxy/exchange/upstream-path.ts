@@ -1,4 +1,4 @@
-/** The path that the upstream sees: service path and request path joined (kong-contract 2.2). */
+/** Joins service path and request path (docs/reference/kong-compatibility.md#upstream-paths). */
 
 export interface UpstreamPathOptions {
   /** The service's path, at least `/`. */

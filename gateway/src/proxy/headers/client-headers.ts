@@ -1,4 +1,4 @@
-/** The headers that the client gets with an upstream's response (kong-contract 2.3). */
+/** The headers that the client gets with an upstream's response (docs/reference/kong-compatibility.md#headers). */
 
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { CachedLineHeaderName } from "./header-name.ts";

@@ -1,4 +1,4 @@
-/** The headers that the upstream gets (kong-contract 2.3, house decision 13). */
+/** The headers that the upstream gets (docs/reference/kong-compatibility.md#headers). */
 import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { IncomingRequest } from "../exchange/request.ts";

@@ -63,6 +63,6 @@ export class ClientHead implements RequestHead {
   }
 }
 
-/** Other upgrades are served as if the client had not asked (kong-contract 2.3, RFC 9110 section 7.8). */
+/** Other upgrades are served as if the client had not asked (RFC 9110 section 7.8). */
 export const isWebSocket = (head: ClientHead): boolean =>
   head.method === "GET" && head.body === null && head.header("upgrade")?.toLowerCase() === "websocket";

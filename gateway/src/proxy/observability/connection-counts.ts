@@ -1,4 +1,4 @@
-/** Counts the connections and requests of a listener (kong-contract 1.6 and 3.5). */
+/** Counts the connections and requests of a listener. */
 import type { Server } from "node:http";
 import type { Connections } from "../../plugins/prometheus/metrics.ts";
 

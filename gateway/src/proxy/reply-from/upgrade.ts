@@ -23,7 +23,7 @@ export interface UpgradeContext {
 
 /**
  * Other upgrades (h2c), those of HTTP/1.0 and those with a body are served as if the client had not asked
- * (kong-contract 2.3, RFC 9110 section 7.8): what follows a body could be taken for frames, and frames for a request.
+ * (RFC 9110 section 7.8): what follows a body could be taken for frames, and frames for a request.
  */
 export const wantsWebSocket = ({ method, headers, httpVersion }: IncomingMessage): boolean =>
   method === "GET" &&

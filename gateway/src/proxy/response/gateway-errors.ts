@@ -1,5 +1,5 @@
 /**
- * Everything that the gateway itself answers when a request cannot be served: one table (kong-contract 2.1 and 2.4). No
+ * Everything that the gateway itself answers when a request cannot be served: one table, with Kong's texts. No
  * text here says how the gateway is configured.
  */
 import type { DirectResponse } from "../exchange/exchange.ts";

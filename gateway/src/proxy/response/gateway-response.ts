@@ -1,4 +1,4 @@
-/** Responses of the gateway's own, ready to be written (kong-contract 2.3 and 2.4). */
+/** Responses of the gateway's own, ready to be written. */
 
 import type { DirectResponse } from "../exchange/exchange.ts";
 import type { IncomingRequest } from "../exchange/request.ts";

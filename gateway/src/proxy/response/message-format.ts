@@ -1,4 +1,4 @@
-/** A message in the form that the client accepts (kong-contract 2.4). */
+/** A message in the form that the client accepts, as in Kong. */
 
 export interface ErrorMessage {
   readonly status: number;

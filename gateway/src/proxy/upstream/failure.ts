@@ -5,7 +5,7 @@ import type { GatewayErrorName } from "../response/gateway-errors.ts";
 export const errorCodeOf = (error: Error): string =>
   "code" in error && typeof error.code === "string" ? error.code : "";
 
-/** Node and undici names of errors, by what the client is told (kong-contract 2.4). The rest is `badUpstream`. */
+/** Error names of Node and undici, by the response to the client. The rest is `badUpstream`. */
 const meanings: Readonly<Record<string, GatewayErrorName>> = {
   ENOTFOUND: "nameResolution",
   EAI_AGAIN: "nameResolution",

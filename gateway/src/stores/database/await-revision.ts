@@ -1,4 +1,4 @@
-/** The wait for the nodes after a write, in database mode (house decision 10). */
+/** The wait for the nodes after a write, in database mode. */
 import type { WaitAnswer } from "@sluice/model";
 import type { Database } from "./driver.ts";
 import { NODES_CHANNEL, readNodes, type SeenNode } from "./nodes.ts";

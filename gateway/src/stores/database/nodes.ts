@@ -7,7 +7,7 @@ export const NODES_CHANNEL = "sluice_nodes";
 /** Says the number of a revision when something was written. */
 export const CHANGES_CHANNEL = "sluice_changes";
 
-/** Seconds after which a node that says nothing is left out (house decision 10). */
+/** Seconds after which a silent node is left out of the wait. */
 const SILENT = 2;
 /** After which it is forgotten. */
 const FORGOTTEN = 3600;

@@ -1,4 +1,4 @@
-/** Asks the operator whether the nodes have what was written to resources (house decision 10). */
+/** Asks the operator whether the nodes have what was written to resources. */
 import type { WaitAnswer, WaitRequest, Written } from "@sluice/model";
 
 /** Null when it cannot be reached or gives no answer. */

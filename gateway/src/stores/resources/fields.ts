@@ -1,5 +1,5 @@
 /**
- * Who owns which fields of a resource, and what of a change is ours to apply (house decision 5). A directory has no
+ * Who owns which fields of a resource, and what of a change is ours to apply. A directory has no
  * owners: everything is everybody's.
  */
 import { isDeepStrictEqual } from "node:util";

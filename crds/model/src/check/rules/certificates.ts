@@ -1,4 +1,4 @@
-/** Certificates with their keys, and server names with their certificates (kong-contract 1.4). */
+/** Rules between certificates and their keys, and between server names and their certificates. */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { isEmpty, type Members, ofWhole, type RecordRule, type TextRule } from "./rule.ts";
 

@@ -1,4 +1,4 @@
-/** Members of services, consumers, plugins and credentials against each other (kong-contract 1.4). */
+/** Rules between members of services, consumers, plugins and credentials. */
 import { pluginProtocols, servedProtocols } from "../../entities/plugin.ts";
 import { pluginNames, plugins } from "../../plugins/index.ts";
 import { didYouMean } from "../../suggest.ts";
@@ -8,7 +8,7 @@ import { repeatedHeaders } from "./upstream-headers.ts";
 
 const L4 = new Set<unknown>(["tcp", "tls", "tls_passthrough", "udp"]);
 
-/** Why a protocol below HTTP is refused (house decision 16); undefined for the others. */
+/** The error for a protocol below HTTP, which Sluice does not proxy; undefined for other protocols. */
 export const refuseL4 = (protocol: unknown): string | undefined =>
   L4.has(protocol) ? `${protocol} is not supported: Sluice proxies HTTP and gRPC only` : undefined;
 

@@ -1,4 +1,4 @@
-/** Members of a rate-limiting config against each other (kong-contract 3.2). Paths start at the config. */
+/** Rules between members of a rate-limiting config. Paths start at the config. */
 import { periods } from "../../plugins/rate-limiting.ts";
 import type { Violation } from "../../violation.ts";
 import { atLeastOneOf, conditional, isEmpty, type Members, type RecordRule } from "./rule.ts";

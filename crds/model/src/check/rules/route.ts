@@ -1,4 +1,4 @@
-/** Members of a route against its protocols and each other (kong-contract 1.4). */
+/** Rules between members of a route, and between them and its protocols. */
 import type { Violation } from "../../violation.ts";
 import { refuseL4 } from "./entities.ts";
 import { regex } from "./paths.ts";

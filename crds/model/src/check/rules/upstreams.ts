@@ -1,4 +1,4 @@
-/** Upstreams and targets (kong-contract 1.4). */
+/** Rules for upstreams and targets. */
 import { conditional, type Members, ofWhole, type RecordRule } from "./rule.ts";
 
 /** The member that says more about each source of a hash, where there is one. */

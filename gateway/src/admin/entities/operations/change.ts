@@ -1,4 +1,4 @@
-/** PATCH: what the body leaves out stays as it is, null unsets (kong-contract 1.3). */
+/** PATCH: members that the body leaves out stay as they are, null resets a member. */
 import { mergeEntity, references } from "@sluice/model";
 import { etagOf } from "../../../stores/etag.ts";
 import { notFound } from "../../http/errors.ts";

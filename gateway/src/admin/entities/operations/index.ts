@@ -1,4 +1,4 @@
-/** What can be done at an endpoint: one handler for each operation, for all collections (kong-contract 1.1). */
+/** The operations of an endpoint: one handler for each operation, for all collections. */
 import type { Entity } from "@sluice/model";
 import { etagOf } from "../../../stores/etag.ts";
 import type { RawMembers } from "../../http/decode-body.ts";

@@ -1,4 +1,4 @@
-/** DELETE: what is not there is gone at the top, and not found below a parent (kong-contract 1.1). */
+/** DELETE of an entity that does not exist: 204 at the top level, 404 below a parent, as in Kong. */
 import { etagOf } from "../../../stores/etag.ts";
 import { methodNotAllowed, notFound } from "../../http/errors.ts";
 import { requirePreconditions } from "../../http/preconditions.ts";

@@ -1,4 +1,4 @@
-/** PUT: the entity takes the form that the body says, whether or not there was one (kong-contract 1.1). */
+/** PUT: creates the entity or replaces it; members that the body leaves out get their defaults. */
 import { type Entity, references } from "@sluice/model";
 import { etagOf } from "../../../stores/etag.ts";
 import type { Lookup, Write } from "../../../stores/store.ts";
