@@ -1,4 +1,4 @@
-/** Waits so many milliseconds, or less when the signal aborts. Never rejects. */
+/** Resolves after this many milliseconds, or when the signal aborts. Never rejects. */
 export function abortableDelay(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     function end(): void {

@@ -1,16 +1,16 @@
 /**
- * Long work in short turns of the event loop. Translating tens of thousands of resources takes seconds: in one piece the
- * Lease would run out meanwhile, and pushes and probes would wait.
+ * Runs long work in short slices of the event loop. Translating tens of thousands of resources takes seconds. In one
+ * piece it would delay Lease renewals beyond their deadline, and pushes and probes.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Work that may be left for a while at each `yield`, and its result. */
+/** Work that can be suspended at each `yield`, and its result. */
 export type TimeSliced<Result> = Generator<void, Result, void>;
 
-/** Milliseconds of a turn, as far as the steps are short. */
+/** Milliseconds of a slice, as far as the steps are short. */
 const SLICE_MS = 8;
 
-/** Does all of it at once. */
+/** Runs all steps at once. */
 export function runToCompletion<Result>(steps: TimeSliced<Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
@@ -18,7 +18,7 @@ export function runToCompletion<Result>(steps: TimeSliced<Result>): Result {
   }
 }
 
-/** What takes less than a turn is done in the one in which it is begun. Rejects with what the steps throw. */
+/** Work shorter than a slice completes synchronously. Rejects with the error that a step throws. */
 export async function runTimeSliced<Result>(
   steps: TimeSliced<Result>,
   now: () => number = performance.now.bind(performance),

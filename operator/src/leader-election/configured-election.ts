@@ -1,4 +1,7 @@
-/** Who leads, as the settings say it: the holder of a Lease in a cluster, whoever works on a folder otherwise. */
+/**
+ * The leader election that the settings ask for: by a Lease in a cluster; none for a directory, whose single operator
+ * leads.
+ */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,27 +1,27 @@
-/** Which operator leads: the one whose documents the nodes take, and who writes statuses. */
+/** Leader election: nodes accept documents only from the leader, and only the leader writes statuses. */
 export interface LeaderElection {
-  /** The number of the term in which this process leads, from 1; null while another does. */
+  /** The term in which this process leads, from 1; null while another leads. */
   term(): number | null;
-  /** Who leads, as far as is known: an identity of host name and UUID; null: nobody. */
+  /** The identity (host name and UUID) of the leader, if known; null: there is none. */
   leader(): string | null;
-  /** A node that has taken nothing of this term has seen a later one: the next term is higher than that. */
+  /** Reports the term of a node that rejects this operator: the next term is higher than that. */
   observeTerm(term: number): void;
-  /** Lets another lead, at once. */
+  /** Gives up leadership at once. */
   close(): Promise<void>;
 }
 
 export interface LeaderElectionHooks {
-  /** The highest term that is known from what was kept. Asked before each attempt to lead. */
+  /** The highest term in the saved state. Called before each attempt to lead. */
   readonly highestKnownTerm: () => Promise<number>;
-  /** Told whenever `term()` has become another. */
+  /** Called whenever the result of `term()` has changed. */
   readonly onTerm: (term: number | null) => void;
-  /** Told when what decides about the lead answers, after a call to which no answer came. Others may have been cut off from it as well. */
+  /** Called when the API server answers again after a call without a response. Watches may have been cut off too. */
   readonly onReconnected?: () => void;
 }
 
 export type StartLeaderElection = (hooks: LeaderElectionHooks) => LeaderElection;
 
-/** For a folder of resources, on which one operator works: it leads as soon as it knows its term. */
+/** For a directory of resources, on which a single operator works: it leads as soon as it knows its term. */
 export const soleLeader: StartLeaderElection = ({ highestKnownTerm: floor, onTerm }) => {
   let term: number | null = null;
   let closed = false;

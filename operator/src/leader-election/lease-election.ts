@@ -1,6 +1,6 @@
 /**
- * Leads while it holds a Lease. It is renewed again and again; when that fails for long, this process stops leading
- * before another can begin. What it pushed just then is harmless: nodes take nothing of a term that is over.
+ * Leads while it holds a Lease, which it renews periodically. When renewals fail for too long, this process stops
+ * leading before another can begin. A push just before that is harmless: nodes reject an outdated term.
  */
 import { Conflict, Fault, type LeaseRecord, type LeaseStore, orAborted, type SeenLease } from "@sluice/crds";
 import type { Logger } from "pino";
@@ -13,7 +13,7 @@ import {
   observeLease,
 } from "./lease-rules.ts";
 
-/** Milliseconds that never go back. */
+/** Milliseconds of a monotonic clock. */
 export interface ElectionClock {
   now(): number;
   /** Resolves early, and never rejects, when the signal aborts. */
@@ -21,9 +21,9 @@ export interface ElectionClock {
 }
 
 export interface LeaseElectionOptions {
-  /** Closed with the lead. */
+  /** Closed together with the election. */
   readonly store: LeaseStore;
-  /** Another for all that run at a time; who is started again under the same leads again at once. */
+  /** Unique among running processes. A process that restarts under the same identity leads again at once. */
   readonly identity: string;
   readonly timing: LeaseTiming;
   readonly log: Pick<Logger, "info" | "warn">;
@@ -32,13 +32,13 @@ export interface LeaseElectionOptions {
 
 interface Held {
   readonly lease: SeenLease;
-  /** When its last renewal was begun. */
+  /** When its last renewal was started. */
   readonly renewedAt: number;
 }
 
-/** Milliseconds without any answer after which the Lease is not given back: whoever ends this process waits for it. */
+/** Milliseconds without any response after which releasing the Lease is given up, because shutdown waits for it. */
 const RELEASE_NO_ANSWER_TIMEOUT = 3500;
-/** Milliseconds that one attempt to give it back may take, and that lie between two. */
+/** Milliseconds that one attempt to release may take, and the delay between two attempts. */
 const RELEASE_ATTEMPT_TIMEOUT = 1200;
 const RELEASE_RETRY_INTERVAL = 250;
 
@@ -56,7 +56,7 @@ function startLeaseElection(
   let highestObservedTerm = 0;
   let reportedTerm: number | null = null;
   let lastError = "";
-  /** No answer came, not even a refusal. */
+  /** The last call got no response at all, not even an error. */
   let isCutOff = false;
   let wake = new AbortController();
 
@@ -69,7 +69,7 @@ function startLeaseElection(
     if (now === reportedTerm) return;
     if (now === null) {
       const message = "does not lead any more";
-      // Who ends in order wants to lead no more.
+      // Losing leadership is expected during shutdown.
       if (closing.signal.aborted) log.info({ term: reportedTerm }, message);
       else log.warn({ term: reportedTerm, leader: observation?.lease?.holder ?? null }, message);
     } else log.info({ term: now }, "leads from now on");
@@ -77,7 +77,7 @@ function startLeaseElection(
     onTerm(now);
   }
 
-  /** A call may take no longer than the time in which it is of use. */
+  /** A call may take no longer than its result is useful. */
   function timeoutSignal(milliseconds: number): AbortSignal {
     return AbortSignal.any([closing.signal, AbortSignal.timeout(Math.max(1, Math.ceil(milliseconds)))]);
   }
@@ -121,7 +121,7 @@ function startLeaseElection(
 
   async function step(): Promise<void> {
     try {
-      // Whoever has held it for too long without a renewal looks first who has it now.
+      // When the Lease was held for too long without renewal, read first who holds it now.
       await (held && term() !== null ? renew(held).catch(reacquireAfterConflict) : tryAcquire());
       lastError = "";
       markReconnected();
@@ -140,13 +140,13 @@ function startLeaseElection(
     isCutOff = false;
   }
 
-  /** A write whose answer was lost, or another holder: reading tells which. */
+  /** The response to a write was lost, or there is another holder: reading tells which. */
   function reacquireAfterConflict(error: unknown): Promise<void> {
     if (error instanceof Conflict) return tryAcquire();
     throw error;
   }
 
-  /** Until the next step: sooner when the Lease can be taken sooner, or when the lead ends before. */
+  /** Milliseconds until the next step: less when the Lease becomes free sooner, or leadership ends sooner. */
   function stepDelay(): number {
     if (held) return Math.min(timing.retry, Math.max(0, held.renewedAt + timing.renewDeadline - clock.now()));
     return Math.min(
@@ -166,8 +166,8 @@ function startLeaseElection(
   }
 
   /**
-   * Others wait until the Lease has run out otherwise, and nodes hear of nothing meanwhile. An API server that answers is
-   * asked again for as long as a renewal may take, and one that does not answer for a shorter time.
+   * Releases the Lease. Otherwise others wait until it expires, and nodes get no changes meanwhile. While the API
+   * server answers, attempts continue for as long as a renewal may take; while it does not, for a shorter time.
    */
   async function release(): Promise<void> {
     let mine: SeenLease | null = held?.lease ?? null;
@@ -184,7 +184,7 @@ function startLeaseElection(
         if (mine?.holder === me) await store.write({ ...mine, holder: "" }, { before: mine, signal });
         return;
       } catch (error) {
-        // What had no answer, or the renewal that was cut off, may have come through.
+        // An unanswered write, or the aborted renewal, may have succeeded.
         mine = null;
         if (error instanceof Conflict || error instanceof Fault) answered = clock.now();
         if (clock.now() + RELEASE_RETRY_INTERVAL >= Math.min(until, answered + RELEASE_NO_ANSWER_TIMEOUT)) {

@@ -1,35 +1,35 @@
 /**
- * Who leads, decided from what a Lease says. Pure: times are milliseconds of a clock of one's own, which is never
- * compared with another machine's, so that clocks that are wrong change nothing.
+ * The rules of leader election by a Lease. Pure: times are milliseconds of a local clock. They are never compared with
+ * another machine's clock, so that clock skew has no effect.
  */
 import type { LeaseRecord, SeenLease } from "@sluice/crds";
 
 export interface LeaseTiming {
-  /** After this long without a renewal others may take the Lease. */
+  /** After this long without renewal, another operator may take the Lease. */
   readonly duration: number;
-  /** After this long without a renewal who leads stops; shorter than `duration`. */
+  /** After this long without renewal, the leader stops leading; shorter than `duration`. */
   readonly renewDeadline: number;
-  /** Between two looks, and between two renewals; shorter than `renewDeadline`. */
+  /** Between two reads, and between two renewals; shorter than `renewDeadline`. */
   readonly retry: number;
 }
 
-/** What a look at the Lease has shown. */
+/** The result of reading the Lease. */
 export interface LeaseObservation {
   /** Null: there is no Lease. */
   readonly lease: SeenLease | null;
-  /** When this version of it was seen first. */
+  /** When this version was first observed. */
   readonly firstSeenAt: number;
 }
 
-/** Keeps the time at which a version was seen first. */
+/** Keeps the time at which a version was first observed. */
 export function observeLease(before: LeaseObservation | null, lease: SeenLease | null, now: number): LeaseObservation {
   const isSame = before !== null && before.lease?.version === lease?.version;
   return { lease, firstSeenAt: isSame ? before.firstSeenAt : now };
 }
 
 /**
- * Milliseconds until the Lease may be taken; 0: now. A Lease of one's own name is taken at once: it is only renewed, or
- * was left by a process of this name that has died.
+ * Milliseconds until the Lease may be taken; 0: now. A Lease with this identity is taken at once: this process holds
+ * it, or a dead process with the same identity left it.
  */
 export function delayUntilClaimable(
   { lease, firstSeenAt: since }: LeaseObservation,
@@ -40,11 +40,12 @@ export function delayUntilClaimable(
 }
 
 /**
- * What the Lease is to say when it is taken or renewed. The number of transitions is the term: it grows with every
- * process that takes it, and is never as low as one that is known from elsewhere, though somebody may have removed the Lease.
+ * The record to write when the Lease is taken or renewed. Its transitions are the term. The term grows with every
+ * process that takes the Lease. It is always higher than a term known from elsewhere, because the Lease may have been
+ * deleted.
  *
- * @param renews Whether this very process holds it.
- * @param floor The highest term that is known from elsewhere.
+ * @param isRenewal Whether this very process holds it.
+ * @param highestKnownTerm The highest term that is known from elsewhere.
  */
 export function nextLeaseRecord(
   lease: SeenLease | null,

@@ -1,12 +1,12 @@
-/** One Lease that several can hold, and a clock that moves only when the test says so. */
+/** A Lease shared by several test processes, and a clock that only the test advances. */
 import { Conflict, type LeaseRecord, type LeaseStore, type SeenLease } from "@sluice/crds";
 import type { ElectionClock } from "./lease-election.ts";
 
 export interface TestLease {
   readonly lease: SeenLease | null;
-  /** A store for one process; it fails or hangs alone. */
+  /** A store for one process. It can fail or hang independently. */
   store(): LeaseStore & { fails: Error | null; hangs: boolean; readonly writes: number };
-  /** Somebody writes it by hand; null: removes it. */
+  /** Writes the Lease from outside; null: deletes it. */
   put(record: LeaseRecord | null): void;
 }
 
@@ -58,7 +58,7 @@ export function testLease(): TestLease {
 }
 
 export interface TestClock extends ElectionClock {
-  /** Time passes, and all who slept until then do what they do. */
+  /** Advances the clock and runs everything that slept until then. */
   pass(milliseconds: number): Promise<void>;
 }
 

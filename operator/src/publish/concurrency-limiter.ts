@@ -1,4 +1,4 @@
-/** Lets a few at once through, the others one after the other as places become free. */
+/** Runs at most a fixed number of calls at once. The others wait in order of arrival. */
 export type ConcurrencyLimiter = <Result>(run: () => Promise<Result>) => Promise<Result>;
 
 export function createConcurrencyLimiter(places: number): ConcurrencyLimiter {
@@ -11,7 +11,7 @@ export function createConcurrencyLimiter(places: number): ConcurrencyLimiter {
       return await run();
     } finally {
       const next = queue.shift();
-      // The place goes from hand to hand: nobody who comes meanwhile takes it.
+      // The place passes directly to the next waiting call, so that a new caller cannot take it.
       if (next) next();
       else free++;
     }

@@ -1,4 +1,4 @@
-/** Talks to one node's push listener (the table of requests stands in @sluice/model, push.ts). */
+/** Client of one node's push listener. The protocol is described in @sluice/model, push.ts. */
 import { Readable } from "node:stream";
 import { orAborted } from "@sluice/crds";
 import type { NodeState, PemTexts, PushChange, PushDocument } from "@sluice/model";
@@ -9,15 +9,15 @@ import { pushBodyOf } from "./push-body.ts";
 export interface NodeClient {
   state(): Promise<NodeState>;
   /**
-   * The node's new state is its acknowledgement. Throws Refused when the node keeps what it had, and another error when
-   * that may pass: also when the push is outdated, which the node's state explains.
+   * The node's new state is its acknowledgement. Throws PushRefusedError when the node keeps its document for good.
+   * Throws another error when a retry may succeed, also for an outdated push, which the node's state explains.
    */
   put(push: PushDocument): Promise<NodeState>;
-  /** "stale" when the node runs another hash than the change's base: it needs the whole document. */
+  /** "stale" when the node runs another hash than the change's base: it needs the full document. */
   patch(push: PushChange): Promise<NodeState | "stale">;
 }
 
-/** The node answered, and will not take the document however often it is sent. */
+/** The node answered, and refuses this document however often it is sent. */
 export class PushRefusedError extends Error {
   override readonly name = "Refused";
 }
@@ -29,16 +29,16 @@ export interface NodeTls extends PemTexts {
 
 export interface NodeCredentials {
   readonly token?: string;
-  /** Null: there are none yet, and until there are no node is called. */
+  /** Null: there is no certificate yet. No node is called until there is one. */
   readonly tls?: NodeTls | null;
-  /** Milliseconds until a silent node counts as failed; default 2000, for a push 10 times as long. */
+  /** Milliseconds until a request to a silent node fails. Default 2000; ten times as long for a push. */
   readonly timeout?: number;
 }
 
 export interface ConnectOptions {
-  /** Ends calls that are under way. */
+  /** Aborts calls in progress. */
   readonly signal: AbortSignal;
-  /** Told when a connection to the node has come to its end, of which its own calls need not know. */
+  /** Called when a connection to the node has closed, also between calls. */
   readonly onDisconnect?: () => void;
 }
 
@@ -49,12 +49,12 @@ interface Node {
   readonly signal: AbortSignal;
 }
 
-/** Answers that stay the same for the same document: it has faults, or is too large. Others may pass by themselves. */
+/** Status codes that a retry of the same document cannot change: it is invalid or too large. */
 const permanentRefusals: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /**
- * Bytes that are written to a connection at once. TLS keeps as much memory as its largest write took, for as long as the
- * connection lives: with 500 nodes that was half a gigabyte.
+ * Bytes written to a connection at once. A TLS connection keeps as much memory as its largest write needed, until it
+ * closes: with 500 nodes that was half a gigabyte.
  */
 const WRITE_CHUNK = 32 * 1024;
 
@@ -64,20 +64,20 @@ async function* inChunks(bytes: Buffer): AsyncGenerator<Buffer> {
 
 export interface NodeConnector {
   readonly connect: ConnectNode;
-  /** New connections show and trust these from now on; calls that are under way end on their old ones. */
+  /** New connections use this certificate and authority. Calls in progress finish on their old connections. */
   replaceTls(tls: NodeTls): void;
-  /** Lets go of the connections. */
+  /** Closes the connections. */
   close(): Promise<void>;
 }
 
-/** Connections are kept and shared by all nodes. */
+/** Connections are kept alive and shared by all nodes. */
 export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): NodeConnector {
-  /** By the node's origin: whom to tell of connections that end. */
+  /** Callbacks for closed connections, by the node's origin. */
   const onDisconnectByOrigin = new Map<string, () => void>();
   const agentFor = (own: NodeTls | undefined) =>
     new Agent({
       connections: 2,
-      // As the node's listener says. Its end of a connection tells that its process has ended.
+      // The same as the node's listener. When the node closes the connection, its process has ended.
       keepAliveTimeout: 600_000,
       connect: {
         timeout,
@@ -85,7 +85,7 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
       },
     }).on("disconnect", ({ origin }) => onDisconnectByOrigin.get(origin)?.());
   let dispatcher = tls === null ? null : agentFor(tls);
-  /** Those that were renewed, until their calls have ended. */
+  /** Replaced dispatchers, until their calls have ended. */
   const drainingDispatchers = new Set<Promise<void>>();
   const authorization: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
 

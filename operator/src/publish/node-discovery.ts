@@ -1,22 +1,22 @@
-/** Which nodes there are: a fixed list, or the endpoints of a headless Service, kept up to date one slice by one. */
+/** Finds the nodes through the EndpointSlices of a headless Service, updated one slice at a time. */
 import { endpointsOf, type Resource, SERVICE_LABEL } from "@sluice/crds";
 
 export interface NodeService {
   readonly namespace: string;
   readonly name: string;
-  /** Name of the Service's port of the push listener. */
+  /** Name of the Service's port for the push listener. */
   readonly port: string;
 }
 
 export interface NodeDiscovery {
   /**
-   * The slice (`namespace/name`) is another one now, or gone. Returns whether it is or was the Service's: in a cluster
-   * with thousands of Services there are always some whose slices change.
+   * Updates a slice (`namespace/name`); undefined: it was deleted. Returns whether it belongs or belonged to the
+   * Service. In a cluster with thousands of Services, other slices change all the time.
    */
   set(key: string, slice: Resource | undefined): boolean;
   /**
-   * Base addresses of the push listeners. The Service publishes addresses that are not ready too
-   * (publishNotReadyAddresses): a node becomes ready only once it has a document.
+   * Base addresses of the push listeners. They include addresses that are not ready (publishNotReadyAddresses): a node
+   * becomes ready only once it has a document.
    */
   addresses(scheme: "http" | "https"): readonly string[];
 }

@@ -1,7 +1,7 @@
 /**
- * Keeps one node on the newest document: pushes as soon as there is a newer one, looks in between whether the node
- * still runs it (a restarted node does not), and goes on trying while the node is silent. While another operator leads,
- * it only looks.
+ * Keeps one node on the newest document. The loop pushes as soon as there is a newer document. It polls the node in
+ * between, because a restarted node has lost its document, and retries while the node is silent. While another operator
+ * leads, it only polls.
  */
 import type { NodeState } from "@sluice/model";
 import { abortableDelay } from "../abortable-delay.ts";
@@ -12,18 +12,18 @@ import type { PushLimiter } from "./push-limiter.ts";
 
 export type PushOutcome = "acknowledged" | "refused" | "failed";
 
-/** What the operator knows of a node. Times are milliseconds of a clock that never goes back. */
+/** What the operator knows of a node. Times are milliseconds of a monotonic clock. */
 export interface NodeStatus {
   readonly address: string;
   readonly state: NodeState | null;
-  /** When the node last answered; when it was found, before its first answer. */
+  /** When the node last answered; before its first answer, when it was discovered. */
   readonly lastAnswerAt: number;
   /**
-   * Since when it has been asked for something and has answered nothing; null: it owes no answer. While it waits in our
-   * own line it has not been asked, unless it left the last document unanswered: it would else be waited for in between.
+   * Since when a request has been unanswered; null: none is. A node that waits in the push limiter has not been asked.
+   * The exception is a node that left the last document unanswered; otherwise it would count as answering in between.
    */
   readonly unansweredSince: number | null;
-  /** Why the last push or look failed; null when it did not. */
+  /** Why the last push or poll failed; null when it did not. */
   readonly lastError: string | null;
 }
 
@@ -33,17 +33,17 @@ export interface NodeLoopOptions {
   readonly history: PublishHistory;
   /** Shared by all nodes. */
   readonly limiter: PushLimiter;
-  /** The term in which we lead; null while another operator does. */
+  /** The term in which this operator leads; null while another operator does. */
   readonly term: () => number | null;
   readonly signal: AbortSignal;
-  /** Told after everything that was learned about the node. */
+  /** Called after every change of what is known about the node. */
   readonly onStatus: (view: NodeStatus) => void;
   readonly onPush?: (outcome: PushOutcome, seconds: number) => void;
-  /** Milliseconds until the next look at a node that has the newest document. Default 500. */
+  /** Milliseconds until the next poll of a node that has the newest document. Default 500. */
   readonly pollInterval?: () => number;
   /**
-   * Milliseconds until the next try after a failure. Doubled with each push that fails, and an eighth of the time for
-   * which the node has not answered; up to 5 s. Default 200.
+   * Milliseconds until the next attempt after a failure. The delay doubles with each failed push. It is at least an
+   * eighth of the time for which the node has not answered, and at most 5 s. Default 200.
    */
   readonly retryInterval?: number;
   readonly now?: () => number;
@@ -51,21 +51,23 @@ export interface NodeLoopOptions {
 
 export interface NodeLoop {
   /**
-   * There is a newer document or term: push at once, or right after the push that is under way. Or the node may be
-   * another process than a moment ago: look at once.
+   * Starts the next step at once, or right after the push in progress: there is a newer document or term, or the node
+   * may have become another process.
    */
   wake(): void;
   readonly done: Promise<void>;
 }
 
-/** What a node will not take, and why: sending it again would only repeat the answer. A new process may take it. */
+/**
+ * A document that a node refuses, and why. Sending it again would only repeat the answer; a new process may accept it.
+ */
 interface NodeRefusal {
   readonly hash: string;
   readonly node: string | undefined;
   readonly reason: string;
 }
 
-/** What is to be sent to a node. */
+/** The next push to a node. */
 interface PendingPush {
   readonly target: PublishedSnapshot;
   readonly term: number;
@@ -73,13 +75,13 @@ interface PendingPush {
 
 const MAX_RETRY_INTERVAL = 5000;
 /**
- * Milliseconds in the line after which a node is looked at before it is sent anything: one that has died meanwhile would
- * keep its place for as long as a push may take, and a look takes a tenth of that.
+ * Milliseconds of waiting in the push limiter after which a node is polled before the push. A node that has died
+ * meanwhile would occupy its place until the push times out; a poll takes a tenth of that.
  */
 const STATE_MAX_AGE = 2000;
-/** Milliseconds after which a push that fails has kept a place from others. Answers that say no come sooner. */
+/** Milliseconds after which a failed push counts as unanswered. Refusals arrive sooner. */
 const SLOW_PUSH = 2000;
-/** A node that has been away for long may be found so much later as it was away. */
+/** The retry delay grows to this share of the time for which the node has not answered. */
 const SILENCE_BACKOFF_FACTOR = 1 / 8;
 
 export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
@@ -88,16 +90,16 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
   let state: NodeState | null = null;
   let lastAnswerAt = now();
   let unansweredSince: number | null = lastAnswerAt;
-  /** Ends the sleep that is under way. */
+  /** Ends the sleep in progress. */
   let wake = () => {};
   let refusal: NodeRefusal | null = null;
   let failedPushes = 0;
-  /** It left the last whole document unanswered. */
+  /** Whether the node left the last full document unanswered. */
   let leftUnanswered = false;
 
   signal.addEventListener("abort", () => wake(), { once: true });
 
-  /** Until the next look, or until there is something to do. It is begun only while there is nothing. */
+  /** Sleeps until the next poll or wake-up. Called only when no push is pending. */
   const sleep = () =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(() => wake(), pollInterval());
@@ -114,7 +116,7 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     lastAnswerAt = now();
     unansweredSince = null;
   }
-  /** Before it is asked: silence counts from here. */
+  /** Called before a request: silence counts from here. */
   function markAsked(): void {
     if (unansweredSince !== null) return;
     unansweredSince = now();
@@ -124,12 +126,14 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
   const refusalReason = ({ snapshot }: PublishedSnapshot) =>
     refusal?.hash === snapshot.hash && refusal.node === state?.node ? refusal.reason : null;
 
-  /** Null: it runs the newest document and has seen our term, or will not take it; or it is another's to push. */
+  /**
+   * Null: the node runs the newest document and knows this term, or refuses the document; or another operator leads.
+   */
   function pendingPush(): PendingPush | null {
     const target = history.latest();
     const ours = term();
     if (!target || ours === null || refusalReason(target) !== null) return null;
-    // Before it has seen our term it would take a push of an operator that led before us.
+    // Until it knows this term, it would accept a push of an operator that led before.
     const isCurrent = state?.hash === target.snapshot.hash && (state.term ?? ours) === ours;
     return isCurrent ? null : { target, term: ours };
   }
@@ -142,7 +146,7 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     reportStatus(target ? refusalReason(target) : null);
   }
 
-  /** What came of a push; undefined: the node does not run what the change is from. */
+  /** Evaluates the response to a push; undefined: the node does not run the base of the change. */
   async function settlePush(
     target: PublishedSnapshot,
     pushed: Promise<NodeState | "stale">,
@@ -154,7 +158,7 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     let outcome: PushOutcome | undefined = "acknowledged";
     try {
       const answer = await pushed;
-      // It runs something else than it said: what, is not known.
+      // The node runs another document than it reported; which one is unknown.
       state = answer === "stale" ? state && { ...state, hash: null } : answer;
       if (answer === "stale") outcome = undefined;
       else if (answer.hash !== target.snapshot.hash) {
@@ -171,7 +175,7 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     return outcome;
   }
 
-  /** The change from what the node runs; undefined when that is not known. */
+  /** Pushes the change from the document that the node runs; undefined when that document is not in the history. */
   async function pushChange({ target, term }: PendingPush): Promise<PushOutcome | undefined> {
     const { revision, snapshot } = target;
     const base = state?.hash ? history.byHash(state.hash) : undefined;
@@ -181,7 +185,7 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     return settlePush(target, client.patch({ term, revision, base: base.snapshot.hash, change }));
   }
 
-  /** The whole document that is the newest when it is the node's turn; undefined: it has it by then. */
+  /** Pushes the full document that is newest when the limiter admits the node; undefined: the node has it by then. */
   function pushFullDocument(): Promise<PushOutcome | undefined> {
     const since = now();
     if (leftUnanswered) markAsked();
@@ -233,7 +237,7 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
         if (!signal.aborted && !pendingPush()) await sleep();
       } catch (error) {
         if (signal.aborted) return;
-        // What the node runs is unknown now: it may have restarted, so the next step looks first.
+        // The node's document is unknown now: it may have restarted, so the next step polls first.
         state = null;
         reportStatus((error as Error).message);
         await abortableDelay(retryDelay(), signal);

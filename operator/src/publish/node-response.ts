@@ -1,14 +1,14 @@
-/** What a node answers, looked at before it is believed: another program may have its address, or a proxy before it. */
+/** Validates the responses of a node: another program may have its address, or a proxy may answer for it. */
 import type { NodeState, PushRefused, Violation } from "@sluice/model";
 
-/** Bytes. A state is a few hundred; a refusal has a line for each fault of a document, and the first is enough. */
+/** Bytes. A state takes a few hundred. A refusal has a line for each violation of a document; the first suffices. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
-/** Characters of an answer that are repeated where a person reads them. */
+/** Characters of a response that are quoted in errors. */
 const MAX_QUOTED_CHARACTERS = 100;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** @throws Error when it is no JSON object, or goes on for too long. */
+/** @throws Error when the response is not a JSON object, or is too long. */
 export async function readNodeResponse(body: AsyncIterable<Buffer>): Promise<Members> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -23,7 +23,7 @@ export async function readNodeResponse(body: AsyncIterable<Buffer>): Promise<Mem
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Members;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new Error(`what answers is no node: ${text.slice(0, MAX_QUOTED_CHARACTERS).replace(/\s+/g, " ")}`);
 }
@@ -31,7 +31,7 @@ export async function readNodeResponse(body: AsyncIterable<Buffer>): Promise<Mem
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 const isString = (value: unknown): value is string => typeof value === "string";
 
-/** @throws Error when it is no state of a node. */
+/** @throws Error when the response is not the state of a node. */
 export function parseNodeState(answer: Members): NodeState {
   const { node, hash, revision, term, version, statusPort } = answer;
   const isState =
@@ -52,7 +52,7 @@ export function parseNodeState(answer: Members): NodeState {
   };
 }
 
-/** As far as it says something. */
+/** Members that are missing or invalid are left out. */
 export function parsePushRefusal({ message, violations }: Members): PushRefused {
   const list: readonly unknown[] = Array.isArray(violations) ? violations : [];
   return { message: isString(message) ? message : "no reason is given", violations: list.filter(isViolation) };

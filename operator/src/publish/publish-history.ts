@@ -1,4 +1,4 @@
-/** The last published snapshots, by hash: what a node runs tells how far it is, and what change brings it up to date. */
+/** The last published snapshots, by hash. The hash that a node runs gives its revision and the change that it needs. */
 import type { Snapshot } from "@sluice/model";
 
 export interface PublishedSnapshot {
@@ -12,13 +12,13 @@ export interface PublishHistory {
   latest(): PublishedSnapshot | undefined;
 }
 
-/** Keeps `size` snapshots; they share what did not change, so that keeping them costs little. */
+/** Keeps `size` snapshots. They share unchanged parts, so that keeping them costs little. */
 export function createPublishHistory(size = 32): PublishHistory {
   const published = new Map<string, PublishedSnapshot>();
   let latest: PublishedSnapshot | undefined;
   return {
     add(next) {
-      // A hash that comes back (a change and its reversal) takes its newest place.
+      // A hash that returns (a change and its reversal) moves to its newest position.
       published.delete(next.snapshot.hash);
       published.set(next.snapshot.hash, next);
       latest = next;

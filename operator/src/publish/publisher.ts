@@ -1,19 +1,19 @@
-/** Publishes snapshots to every node and knows which node runs which revision. */
+/** Publishes snapshots to every node and tracks which node runs which revision. */
 import type { Snapshot } from "@sluice/model";
 import type { ConnectNode } from "./node-client.ts";
 import { type NodeLoop, type NodeStatus, type PushOutcome, runNodeLoop } from "./node-loop.ts";
 import { createPublishHistory } from "./publish-history.ts";
 import { createPushLimiter } from "./push-limiter.ts";
 
-/** Milliseconds after which a node that does not answer is left out of every wait, and named. */
+/** Milliseconds after which a node that does not answer is excluded from every wait, and reported as silent. */
 export const SILENT_AFTER = 2000;
 
-/** Milliseconds between two questions to one node what it runs, at least. */
+/** Minimum milliseconds between two polls of one node. */
 const MIN_POLL_INTERVAL = 500;
-/** Questions in a second to all nodes together, about: very many nodes are asked seldom. */
+/** Approximate polls per second of all nodes together: with very many nodes, each is polled less often. */
 const MAX_POLLS_PER_SECOND = 50;
 
-/** Who runs at least a revision, who lags behind, and who does not answer. Addresses. */
+/** The addresses of nodes that run at least a revision, of those that lag behind, and of those that do not answer. */
 export interface Acknowledgement {
   readonly programmed: boolean;
   readonly acknowledged: readonly string[];
@@ -24,16 +24,16 @@ export interface Acknowledgement {
 export interface Publisher {
   /** Replaces the list of nodes (base addresses such as http://127.0.0.1:8005). The same list changes nothing. */
   setNodes(addresses: readonly string[]): void;
-  /** Publishes a snapshot; returns its revision, which stays the same while the content does. */
+  /** Publishes a snapshot and returns its revision, which stays the same while the content does. */
   publish(snapshot: Snapshot): number;
-  /** `term` has become another: nodes hear of it at once. */
+  /** The result of `term` has changed: nodes are told at once. */
   termChanged(): void;
-  /** The revision that was published last; 0 before the first. */
+  /** The last published revision; 0 before the first. */
   revision(): number;
   hash(): string | null;
-  /** Programmed when at least one node answers and every one that does runs the revision or a later one. */
+  /** Programmed when at least one node answers and every answering node runs the revision or a later one. */
   acknowledgement(revision: number): Acknowledgement;
-  /** The revision that every answering node runs at least; 0 when none answers or one has no document yet. */
+  /** The lowest revision of all answering nodes; 0 when none answers or one has no document yet. */
   acknowledgedRevision(): number;
   nodes(): readonly NodeStatus[];
   close(): Promise<void>;
@@ -41,14 +41,14 @@ export interface Publisher {
 
 export interface PublisherOptions {
   readonly connect: ConnectNode;
-  /** The term in which we lead; null while another operator does: then nodes are looked at, and nothing is pushed. */
+  /** The term in which this operator leads; null while another does: then nodes are polled and nothing is pushed. */
   readonly term: () => number | null;
-  /** A node that has taken nothing of our term has seen this one, which is not lower. */
+  /** Called when a node that has accepted nothing of this term knows the given term, which is not lower. */
   readonly onHigherTerm: (term: number) => void;
-  /** Told whenever a node's view changed: an acknowledgement, a failure, a node that came or went. */
+  /** Called when a node's status changed: an acknowledgement, a failure, a node added or removed. */
   readonly onChange: () => void;
   readonly onPush?: (outcome: PushOutcome, seconds: number) => void;
-  /** Milliseconds between looks at a node. Default: 500, and more for more than 25 nodes. */
+  /** Milliseconds between polls of a node. Default: 500, and more for more than 25 nodes. */
   readonly pollInterval?: number;
   /** See NodeLoopOptions. */
   readonly retryInterval?: number;
@@ -72,19 +72,19 @@ export function createPublisher(options: PublisherOptions): Publisher {
   const statuses = new Map<string, NodeStatus>();
   const silent = new Set<string>();
   const silenceTimers = new Map<string, NodeJS.Timeout>();
-  /** Nodes that have taken something of our term. */
+  /** Nodes that have accepted a push in this term. */
   const acknowledgedThisTerm = new Set<string>();
   let revision = 0;
 
   const isSilent = ({ unansweredSince: owes }: NodeStatus) => owes !== null && now() - owes > SILENT_AFTER;
-  /** Not all at once. */
+  /** The random factor spreads the polls. */
   const pollDelay = () =>
     pollInterval ?? Math.max(MIN_POLL_INTERVAL, ((loops.size * 1000) / MAX_POLLS_PER_SECOND) * (0.5 + Math.random()));
   const revisionOf = ({ state }: NodeStatus) => (state?.hash ? (history.byHash(state.hash)?.revision ?? 0) : 0);
 
   /**
-   * Somebody was later than we are: an operator whose term our Lease or what we kept does not know. A node that listened
-   * to us in this term and does not any more has another operator: we do not fight about it.
+   * Detects an operator with a later term that neither this Lease nor the saved state knows. A node that accepted
+   * pushes in this term and no longer does follows another operator; this operator does not compete for it.
    */
   function detectHigherTerm({ address, state }: NodeStatus): void {
     const ours = term();
@@ -92,13 +92,13 @@ export function createPublisher(options: PublisherOptions): Publisher {
     if (state.term > ours || (state.term === ours && state.revision > revision)) onHigherTerm(state.term);
   }
 
-  /** After a restart, or another operator's term, the count goes on where the nodes are. */
+  /** After a restart, or another operator's term, the count continues from the highest revision of the nodes. */
   function nextRevision(): number {
     revision = Math.max(revision, ...[...statuses.values()].map(({ state }) => state?.revision ?? 0)) + 1;
     return revision;
   }
 
-  /** A node may fall silent in the middle of a call, of which nothing is heard until it ends. */
+  /** A node may become silent during a call, which reports nothing until it ends. */
   function watchSilence({ address, unansweredSince: owes }: Pick<NodeStatus, "address" | "unansweredSince">): void {
     clearTimeout(silenceTimers.get(address));
     if (owes === null) return;
@@ -133,7 +133,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     };
     const loop = runNodeLoop({
       address,
-      // Another process may have its address: it has no document yet.
+      // When the connection closes, another process may have the address, and it has no document yet.
       client: connect(address, { signal: abort.signal, onDisconnect: () => loops.get(address)?.wake() }),
       history,
       limiter,

@@ -1,4 +1,4 @@
-/** The bodies of pushes: JSON, zipped when it is long, and made once for all nodes that get the same. */
+/** The bodies of pushes: JSON, compressed when large, and encoded once for all nodes that get the same content. */
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 import type { PushChange, PushDocument } from "@sluice/model";
@@ -8,11 +8,11 @@ export interface PushBody {
   readonly isZipped: boolean;
 }
 
-/** Bytes from which on zipping takes less time than sending. */
+/** Bytes from which compressing takes less time than sending. */
 const GZIP_THRESHOLD = 16 * 1024;
 const zipped = promisify(gzip);
 
-/** By the document or the change, the last body that was made of it and what stood beside it there. */
+/** The last body of each document or change, with the other members of that push. */
 const bodies = new WeakMap<object, { readonly place: string; readonly body: Promise<PushBody> }>();
 
 async function encodeBody(push: PushDocument | PushChange): Promise<PushBody> {
@@ -21,7 +21,7 @@ async function encodeBody(push: PushDocument | PushChange): Promise<PushBody> {
   return { bytes: await zipped(bytes, { level: constants.Z_BEST_SPEED }), isZipped: true };
 }
 
-/** The same promise for the same push of the same object. */
+/** Returns the same promise for the same push of the same object. */
 export function pushBodyOf(push: PushDocument | PushChange): Promise<PushBody> {
   const { content, place } = cacheKeyOf(push);
   const known = bodies.get(content);

@@ -1,6 +1,6 @@
 /**
- * Keeps the certificates between the operator and the nodes: whoever leads makes and renews them, and the others read
- * them. Everything is looked at again and again, whoever changed it.
+ * Rotates the certificates between the operator and the nodes. The leader issues and renews them; other replicas read
+ * them. Both Secrets are checked repeatedly, so that changes by others are repaired.
  */
 import type { ResourceClient } from "@sluice/crds";
 import type { PemTexts } from "@sluice/model";
@@ -22,38 +22,38 @@ import {
 
 export interface CertificateRotationOptions {
   readonly client: Pick<ResourceClient, "get" | "apply">;
-  /** The nodes' Secret; the authority's has the same name and `-authority`. */
+  /** The nodes' Secret. The authority's Secret has the same name with `-authority` appended. */
   readonly secret: { readonly namespace: string; readonly name: string };
-  /** Of the authority's Secret. */
+  /** Namespace of the authority's Secret. */
   readonly authorityNamespace: string;
-  /** DNS name that the nodes' certificate carries. */
+  /** DNS name in the nodes' certificate. */
   readonly serverName: string;
   readonly manager: string;
   /**
-   * Milliseconds in which every node has what is in its Secret: a new authority is trusted for so long before it signs,
-   * and an old one after everything was renewed.
+   * Milliseconds within which every node has the content of its Secret. A new authority is trusted for this long before
+   * it signs. An old one is trusted for this long after everything was renewed.
    */
   readonly overlap: number;
-  /** Whether we write. */
+  /** Whether this operator leads, and so writes. */
   readonly leads: () => boolean;
-  /** Given what the operator shows and trusts, whenever it is something else. */
+  /** Called with the operator's certificate and trusted authorities whenever they change. */
   readonly onCertificate: (texts: PemTexts) => void;
   readonly recordEvent: EventRecorder["record"];
   readonly log: Pick<Logger, "info" | "warn">;
   readonly signal: AbortSignal;
   readonly now?: () => Date;
-  /** Milliseconds between two looks. Default: 30,000, or a quarter of the overlap when that is less. */
+  /** Milliseconds between two checks. Default: 30,000, or a quarter of the overlap when that is less. */
   readonly interval?: number;
 }
 
-/** Milliseconds between looks while there are no certificates, and after a look that failed. */
+/** Milliseconds between checks while there are no certificates, and after a failed check. */
 const RETRY_INTERVAL = 1000;
 
 /** Runs until the signal aborts; never rejects. */
 export async function rotatePushCertificates(options: CertificateRotationOptions): Promise<void> {
   const { overlap, onCertificate, log, signal } = options;
   const { interval = Math.min(30_000, overlap / 4) } = options;
-  /** What was last seen or made: what somebody broke or deleted is made anew from it. */
+  /** The last certificates read or issued: broken or deleted Secrets are restored from them. */
   let last: PushCertificates | null = null;
   let shown = "";
   await lookAgain({
@@ -77,7 +77,10 @@ export async function rotatePushCertificates(options: CertificateRotationOptions
   });
 }
 
-/** One look: what there is now, with what it needs written; null: nothing, and another operator leads. */
+/**
+ * One check: returns the current certificates, after writing what was missing; null: there are none, and another
+ * operator leads.
+ */
 async function rotateOnce(
   options: CertificateRotationOptions,
   last: PushCertificates | null,
@@ -94,7 +97,7 @@ async function rotateOnce(
   const at = now();
   const stored = readStoredCertificates(found, at);
   if (!leads()) return stored && !findAuthorityFault(stored, found.authority) ? stored : null;
-  // Whoever broke or deleted the authority may have read its key: another one follows it.
+  // A change or deletion of the authority may mean that its key was read: a new authority follows it.
   const current = await renewed(stored ?? last, pushCertificatePlan({ serverName, overlap }), {
     now: at,
     replace: !stored,

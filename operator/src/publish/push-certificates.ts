@@ -1,23 +1,24 @@
 /**
- * The certificates between the operator and the nodes as two Secrets: one of the home namespace that nodes mount, with
- * what they show and trust, and one that nobody but the operator reads, with what signs and what it shows itself.
+ * The certificates between the operator and the nodes, as two Secrets. One is in the home namespace: nodes mount it,
+ * and it holds their certificate and the authorities they trust. The other can be read only by the operator: it holds
+ * the authority's keys and the operator's own certificate.
  */
 import type { Resource } from "@sluice/crds";
 import type { Pair } from "../certificates/authority.ts";
 import { type Issued, isShowable, isUsable, type Plan } from "../certificates/issued.ts";
 import { secretOf, textIn } from "../certificates/secret.ts";
 
-/** Who shows the certificate. */
+/** The side that presents the certificate. */
 export type CertificateOwner = "operator" | "gateway";
 export type PushCertificates = Issued<CertificateOwner>;
 
-/** DNS name that the operator's certificate carries: SLUICE_PUSH_CLIENT of a node, unless it says otherwise. */
+/** DNS name in the operator's certificate: the default of SLUICE_PUSH_CLIENT of a node. */
 const OPERATOR = "sluice-operator";
 
 export interface PushCertificatePlanOptions {
-  /** DNS name that the nodes' certificate carries. */
+  /** DNS name in the nodes' certificate. */
   readonly serverName: string;
-  /** Milliseconds in which every node has what is in its Secret. */
+  /** Milliseconds within which every node has the content of its Secret. */
   readonly overlap: number;
 }
 
@@ -40,7 +41,7 @@ const pairIn = (resource: Resource | null, side: CertificateOwner): Pair => ({
   key: resource ? textIn(resource, `${side}.key`) : "",
 });
 
-/** Null: there is no authority in it that can sign. */
+/** Null: there is no authority that can sign. */
 export function readStoredCertificates({ authority, nodes }: FoundSecrets, now: Date): PushCertificates | null {
   if (!authority) return null;
   const stored: PushCertificates = {
@@ -54,14 +55,14 @@ export function readStoredCertificates({ authority, nodes }: FoundSecrets, now: 
 const GONE = "there was no such Secret any more";
 const UNFIT = "it held a certificate that nobody could show";
 
-/** What is wrong in the authority's Secret, whatever is to be renewed; null: nothing. */
+/** What is wrong with the authority's Secret, apart from certificates due for renewal; null: nothing. */
 export function findAuthorityFault(stored: PushCertificates | null, authority: Resource | null): string | null {
   if (!authority) return GONE;
   if (!stored) return "it held no authority that could sign";
   return isShowable(stored.certificates.operator, stored.authorities) ? null : UNFIT;
 }
 
-/** The same of the nodes' Secret. */
+/** The same for the nodes' Secret. */
 export function findNodesFault(stored: PushCertificates | null, nodes: Resource | null): string | null {
   if (!nodes) return GONE;
   const authorities = stored?.authorities ?? "";
@@ -69,7 +70,7 @@ export function findNodesFault(stored: PushCertificates | null, nodes: Resource 
   return isShowable(pairIn(nodes, "gateway"), authorities) ? null : UNFIT;
 }
 
-/** The texts of both Secrets. */
+/** The entries of both Secrets. */
 export function secretTextsOf({ authorities, authorityKeys, certificates: { operator, gateway } }: PushCertificates) {
   return {
     authority: {
@@ -82,7 +83,7 @@ export function secretTextsOf({ authorities, authorityKeys, certificates: { oper
   };
 }
 
-/** The Secret with these texts; null when it holds them already. */
+/** The Secret with these entries; null when it has them already. */
 export function secretToApply(
   found: Resource | null,
   place: { readonly namespace: string; readonly name: string },

@@ -1,4 +1,7 @@
-/** What nodes get, made once for all that get the same: very many nodes are at the same hash, and want the same. */
+/**
+ * The contents of pushes, computed once for all nodes that get the same: many nodes run the same hash and need the same
+ * change.
+ */
 
 import type { Change, Document, Snapshot } from "@sluice/model";
 import * as model from "@sluice/model";
@@ -6,7 +9,7 @@ import * as model from "@sluice/model";
 const changes = new WeakMap<Snapshot, Map<string, Change>>();
 let whole: { readonly snapshot: Snapshot; readonly document: Document } | undefined;
 
-/** The very same object for the same two snapshots, while the later one is held. */
+/** Returns the same object for the same two snapshots, as long as the later snapshot is referenced. */
 export function sharedChange(previous: Snapshot, next: Snapshot): Change {
   const known = changes.get(next) ?? new Map<string, Change>();
   changes.set(next, known);
@@ -15,7 +18,7 @@ export function sharedChange(previous: Snapshot, next: Snapshot): Change {
   return change;
 }
 
-/** The very same object until another snapshot is asked for. */
+/** Returns the same object until another snapshot is requested. */
 export function sharedDocument(snapshot: Snapshot): Document {
   if (whole?.snapshot !== snapshot) whole = { snapshot, document: model.snapshotToDocument(snapshot) };
   return whole.document;

@@ -1,4 +1,4 @@
-/** How the operator proves to the nodes who it is, as the settings say it, and what keeps the proof good. */
+/** How the operator authenticates to the nodes, according to the settings, and how the credentials are rotated. */
 import type { ResourceClient } from "@sluice/crds";
 import { followPemFiles, type PemFiles, readPemFiles } from "@sluice/model";
 import type { Logger } from "pino";
@@ -9,7 +9,7 @@ import type { NodeCredentials, NodeTls } from "./node-client.ts";
 
 export interface RotateCredentialsOptions {
   readonly client: Pick<ResourceClient, "get" | "apply">;
-  /** Of the Secrets that only the operator reads. */
+  /** Namespace of the Secrets that only the operator reads. */
   readonly privateNamespace: string;
   readonly manager: string;
   readonly leads: () => boolean;
@@ -20,13 +20,13 @@ export interface RotateCredentialsOptions {
 }
 
 export interface PushCredentials {
-  /** What there is at the start. */
+  /** The credentials at start-up. */
   readonly credentials: NodeCredentials;
-  /** Renews it until the signal aborts; never rejects. Absent: it stays as it is. */
+  /** Rotates the credentials until the signal aborts; never rejects. Absent: they do not change. */
   readonly rotate?: (options: RotateCredentialsOptions) => Promise<void>;
 }
 
-/** @throws SettingsError, PemError, and what reading a file throws. */
+/** @throws SettingsError, PemError, and the errors of reading files. */
 export async function loadPushCredentials(settings: OperatorSettings): Promise<PushCredentials> {
   const { pushToken, pushSecret, directory } = settings;
   const files = filesOf(settings);
@@ -64,7 +64,7 @@ function rotateFromSecret(
   name: string,
 ): PushCredentials["rotate"] {
   return async ({ renew, privateNamespace: authorityNamespace, ...options }) => {
-    // Only who makes certificates loads what makes them.
+    // Loaded only when needed: file and token credentials do without it.
     const { rotatePushCertificates } = await import("./push-certificate-rotation.ts");
     await rotatePushCertificates({
       ...options,

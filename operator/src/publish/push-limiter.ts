@@ -1,13 +1,13 @@
-/** The lines in which nodes wait that are to get a whole document. */
+/** Limits how many nodes receive a full document at once. */
 import { type ConcurrencyLimiter, createConcurrencyLimiter } from "./concurrency-limiter.ts";
 
-/** Whole documents that are sent at once: with very many nodes they would fill memory and line, and all would be late. */
+/** Full documents sent at once. More would fill memory and bandwidth, and would delay all nodes. */
 export const MAX_FULL_PUSHES = 16;
 
 /**
- * And beside them to nodes that left the last one unanswered. A node that takes documents and never answers keeps its
- * place for as long as a push may take: many of them (behind a way that lets only short packets through) would else keep
- * those waiting that do answer, again and again.
+ * Full documents sent at once, in addition, to nodes that left the last one unanswered. A node that accepts documents
+ * and never answers occupies its place until the push times out. Without a separate limit, many such nodes (for example
+ * behind a path that drops large packets) would repeatedly delay the nodes that do answer.
  */
 export const MAX_RETRY_PUSHES = 4;
 

@@ -1,4 +1,4 @@
-/** The world: every resource that the operator reads, as it stands now, by kind and `namespace/name`. */
+/** Every resource that the operator reads, in its current version, by kind and `namespace/name`. */
 import type { Kind, Resource } from "@sluice/crds";
 
 export const watchedKinds = [

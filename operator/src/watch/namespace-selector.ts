@@ -1,10 +1,10 @@
-/** Which namespaces' resources count. */
+/** The namespaces whose resources are read. */
 import type { NamespaceSelector } from "@sluice/crds";
 import { type OperatorSettings, operatorSettings } from "../settings.ts";
 import { SettingsError } from "../start.ts";
 
 /**
- * The selector with the home namespace, which always counts; null: all that is watched.
+ * The selector, with the home namespace always included; null: all watched namespaces.
  *
  * @throws SettingsError when it contradicts other settings.
  */

@@ -1,6 +1,6 @@
-/** A map with some values in the place of others, at the cost of those alone. */
+/** A read-only map that replaces some values of another, at the cost of the replaced values alone. */
 
-/** @param over undefined: not there, whatever the base says. The base must not change while this is read. */
+/** @param over undefined: absent, also when the base has the key. The base must not change while this is read. */
 export function overlay<Value>(
   base: ReadonlyMap<string, Value>,
   over: ReadonlyMap<string, Value | undefined>,
