@@ -66,7 +66,7 @@ describe("a limit on documents", () => {
     });
   }
 
-  it("lets the seed's own query of all users and posts pass by default, twice in one request", () => {
+  it("lets a query of all users with their posts pass by default, twice in one request", () => {
     const query = "{ a: users { id name email posts { title } } b: users { id name email posts { title } } }";
     assert.ok("node" in documentsOf().valid({ query }));
   });

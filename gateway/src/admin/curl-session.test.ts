@@ -1,4 +1,4 @@
-/** The operations of the product's first description, one after the other, as curl sends them. */
+/** A first session with curl: a service, a route, plugins, a consumer and its key, one after the other. */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -85,7 +85,7 @@ const steps: readonly Step[] = [
   },
 ];
 
-describe("the seed's operations", () => {
+describe("a first session with curl", () => {
   let rig: AdminRig;
   before(async () => {
     rig = await startAdminRig();
