@@ -25,12 +25,12 @@ import { logUnavailable } from "./runtime/log-unavailable.ts";
 import { SettingsError } from "./settings/error.ts";
 import { type GatewaySettings, gatewaySettings as names } from "./settings/gateway.ts";
 import { accessLogFile, tracesUrl } from "./settings/observers.ts";
-import type { NodeFacts, Source } from "./sources/source.ts";
+import type { NodeStatusSource, Source } from "./sources/source.ts";
 import { startStatusListener } from "./status/listener.ts";
 import { version } from "./version.ts";
 import { mergeMetrics } from "./workers/merge-metrics.ts";
 import type { ObserversPlan } from "./workers/observers.ts";
-import { startWorkers, workersWanted } from "./workers/start.ts";
+import { startWorkers, workerCount } from "./workers/start-workers.ts";
 import type { WorkerPlan } from "./workers/worker.ts";
 import type { WorkersReport } from "./workers/workers.ts";
 
@@ -38,7 +38,7 @@ export interface GatewayOptions {
   readonly settings: GatewaySettings;
   readonly log: Logger;
   /** What documents come from. Default: what the settings say. */
-  readonly source?: (node: NodeFacts) => Source;
+  readonly source?: (node: NodeStatusSource) => Source;
   /** Counters for rate-limiting with policy `cluster`. Default: those of the database that documents come from. */
   readonly clusterCounters?: Counters;
   /** Other listeners of this process, which no upstream may be. */
@@ -71,10 +71,10 @@ interface Origin {
 }
 
 /** Only what reads from there is loaded. */
-async function originOf(settings: GatewaySettings, log: Logger, node: NodeFacts): Promise<Origin> {
+async function originOf(settings: GatewaySettings, log: Logger, node: NodeStatusSource): Promise<Origin> {
   if (settings.source === "file") {
     if (!settings.file) throw new SettingsError(`${names.file.variable} must be set: the declarative file to serve`);
-    const { createFileSource } = await import("./sources/file.ts");
+    const { createFileSource } = await import("./sources/file/file-source.ts");
     return { source: createFileSource({ file: settings.file, log, unprotectWait: settings.unprotectWait }) };
   }
   if (settings.source === "database") {
@@ -85,19 +85,22 @@ async function originOf(settings: GatewaySettings, log: Logger, node: NodeFacts)
 }
 
 async function pushSourceOf(settings: GatewaySettings, log: Logger): Promise<Source> {
-  const { createPushSource } = await import("./sources/push.ts");
+  const { createPushSource } = await import("./sources/push/push-source.ts");
   const { push: listen, pushToken, pushCert, pushKey, pushAuthority, pushClient } = settings;
   const { keptDocument: file, keptDocumentWait: patience } = settings;
-  const keep = file === null ? {} : { keep: (await import("./sources/keep.ts")).createKeep({ file, log }) };
+  const journal =
+    file === null
+      ? {}
+      : { journal: (await import("./sources/push/snapshot-journal.ts")).createSnapshotJournal({ file, log }) };
   const all = `${names.pushCert.variable}, ${names.pushKey.variable} and ${names.pushAuthority.variable}`;
   if (pushCert && pushKey && pushAuthority) {
     const files = { cert: pushCert, key: pushKey, ca: pushAuthority };
     const tls = { ...(await readPemFiles(files).catch(unfit)), files, client: pushClient };
-    return createPushSource({ listen, tls, ...keep, patience, log });
+    return createPushSource({ listen, tls, ...journal, operatorTimeout: patience, log });
   }
   if (pushCert || pushKey || pushAuthority) throw new SettingsError(`${all} belong together: set all three`);
   if (!pushToken) throw new SettingsError(`who may push? Set ${names.pushToken.variable}, or ${all}`);
-  return createPushSource({ listen, token: pushToken, ...keep, patience, log });
+  return createPushSource({ listen, token: pushToken, ...journal, operatorTimeout: patience, log });
 }
 
 /** What a person has to mend in the files is told in one line. */
@@ -107,14 +110,14 @@ function unfit(error: Error): never {
 
 export async function startGateway({ settings, log, ...given }: GatewayOptions): Promise<Gateway> {
   const node = randomUUID();
-  const facts: NodeFacts = { state: () => intake.state(), status: () => status.address };
+  const facts: NodeStatusSource = { state: () => intake.state(), status: () => status.address };
   const { source, clusterCounters } = given.source
     ? { source: given.source(facts), clusterCounters: given.clusterCounters }
     : await originOf(settings, log, facts);
   const own = [settings.status, settings.push, ...(given.ownListeners ?? [])];
   const metricsOptions = { compat: settings.compat === "kong", nodeId: node, version };
   const metrics = createMetrics(metricsOptions);
-  const count = workersWanted(settings.workers);
+  const count = workerCount(settings.workers);
   const workers = await startWorkers(count, {
     plan: { ...planOf(settings, own, { node, workers: count }), authorities: await authoritiesOf(settings) },
     log,
@@ -176,16 +179,16 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       state: intake.state,
       trouble: source.trouble,
       draining: () => draining,
-      unserved: () => workers.trouble(),
+      unserved: () => workers.unavailableReason(),
       connections: async () => (await report()).connections,
       heap: () => reported.heap,
       metrics: mergeMetrics(metrics, {
         async counted() {
           await report();
-          return workers.counted();
+          return workers.metricParts();
         },
         runtime: createRuntimeMetrics({ nodeId: node, worker: 0 }),
-        otherRuntimes: () => workers.runtimes(),
+        otherRuntimes: () => workers.runtimeMetrics(),
       }),
       refused,
       upstreams: async () => {

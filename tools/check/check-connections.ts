@@ -48,7 +48,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "admin/entities/target-health.ts": nodes,
   "admin/information/node-metrics.ts": nodes,
   "proxy/response/reason-phrases.ts": "it takes reason phrases without an import",
-  "sources/push-server.ts": "it takes `createServer` without an import",
+  "sources/push/push-server.ts": "it takes `createServer` without an import",
   "status/server.ts": "it takes `createServer` without an import",
 };
 

@@ -1,7 +1,7 @@
 /** The one way into a node: the next snapshot is made, compiled and swapped in, or refused with every fault. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Checked, emptySnapshot, type NodeState, type Snapshot } from "@sluice/model/serving";
-import type { Intake } from "../sources/source.ts";
+import type { SnapshotSink } from "../sources/source.ts";
 
 export interface IntakeOptions {
   readonly node: string;
@@ -14,7 +14,7 @@ export interface IntakeOptions {
   readonly onUpdate?: (state: NodeState) => void;
 }
 
-export function createIntake({ node, version, statusPort, serve, onUpdate }: IntakeOptions): Intake {
+export function createIntake({ node, version, statusPort, serve, onUpdate }: IntakeOptions): SnapshotSink {
   /** Null before the first document: an empty one that was delivered is something else than none. */
   let snapshot: Snapshot | null = null;
   let revision = 0;

@@ -5,7 +5,7 @@ import type { Address, Checked, NodeState, Snapshot } from "@sluice/model";
 export const READ_NEWER = { closePlugins: true } as const;
 
 /** Where a source delivers. A bad document changes nothing. */
-export interface Intake {
+export interface SnapshotSink {
   state(): NodeState;
   /**
    * Makes the next snapshot from the one that is served, and resolves once every worker of the node serves it; or to
@@ -16,7 +16,7 @@ export interface Intake {
 
 export interface Source {
   /** Begins to deliver. Rejects when it can never work (a port in use, a file that is broken from the beginning). */
-  start(intake: Intake): Promise<void>;
+  start(intake: SnapshotSink): Promise<void>;
   /** Why there is no newer document than the one that is served; null when all is well. Shown in /status. */
   trouble(): string | null;
   stop(): Promise<void>;
@@ -30,7 +30,7 @@ export interface SourceLog {
 }
 
 /** What a node tells of itself. Asked after it has begun to listen. */
-export interface NodeFacts {
+export interface NodeStatusSource {
   readonly state: () => NodeState;
   /** Where its status listener is. */
   readonly status: () => Address;

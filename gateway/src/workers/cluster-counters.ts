@@ -1,19 +1,19 @@
 /** Counters of `policy: cluster` in the thread of a worker: the database is the control thread's. */
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Counter, Counters, Taken } from "../plugins/rate-limiting/counters.ts";
-import type { Word } from "./messages.ts";
+import type { WorkerMessage } from "./messages.ts";
 
 interface Waiting {
   resolve(taken: Taken): void;
   reject(error: Error): void;
 }
 
-export class ClusterCounters implements Counters {
-  readonly #tell: (word: Word) => void;
+export class RemoteClusterCounters implements Counters {
+  readonly #tell: (word: WorkerMessage) => void;
   readonly #waiting = new Map<number, Waiting>();
   #last = 0;
 
-  constructor(tell: (word: Word) => void) {
+  constructor(tell: (word: WorkerMessage) => void) {
     this.#tell = tell;
   }
 

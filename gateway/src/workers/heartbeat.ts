@@ -5,28 +5,28 @@
  */
 
 /** @param count Workers, numbered from 1 */
-export const createBeats = (count: number): SharedArrayBuffer =>
+export const createHeartbeatMemory = (count: number): SharedArrayBuffer =>
   new SharedArrayBuffer((count + 1) * Int32Array.BYTES_PER_ELEMENT);
 
-export interface BeatOptions {
+export interface HeartbeatOptions {
   readonly beats: SharedArrayBuffer;
   /** Milliseconds without a beat after which a worker is stuck. */
-  readonly patience: number;
+  readonly timeout: number;
 }
 
 /** Looks in that time. */
-const LOOKS = 10;
+const CHECKS_PER_TIMEOUT = 10;
 /** Milliseconds between two beats at the most. */
-const LONGEST = 1000;
+const MAX_INTERVAL = 1000;
 
 /** Beats from now on, as long as the thread lives. */
-export function startBeating({ beats, patience }: BeatOptions, owner: number): void {
+export function startHeartbeat({ beats, timeout }: HeartbeatOptions, owner: number): void {
   const words = new Int32Array(beats);
-  setInterval(() => Atomics.add(words, owner, 1), Math.min(patience / LOOKS / 2, LONGEST)).unref();
+  setInterval(() => Atomics.add(words, owner, 1), Math.min(timeout / CHECKS_PER_TIMEOUT / 2, MAX_INTERVAL)).unref();
 }
 
 /** The control thread's watch over all workers. */
-export class Heartbeats {
+export class HeartbeatMonitor {
   readonly #words: Int32Array;
   readonly #timer: NodeJS.Timeout;
   /** By number: the beats at the last look, and for how many looks they have been the same. */
@@ -34,10 +34,10 @@ export class Heartbeats {
   readonly #onStuck: (owner: number) => void;
 
   /** @param onStuck Told once of each that is watched */
-  constructor({ beats, patience }: BeatOptions, onStuck: (owner: number) => void) {
+  constructor({ beats, timeout }: HeartbeatOptions, onStuck: (owner: number) => void) {
     this.#words = new Int32Array(beats);
     this.#onStuck = onStuck;
-    this.#timer = setInterval(() => this.#look(), patience / LOOKS).unref();
+    this.#timer = setInterval(() => this.#check(), timeout / CHECKS_PER_TIMEOUT).unref();
   }
 
   /** It has begun to beat. */
@@ -46,7 +46,7 @@ export class Heartbeats {
   }
 
   /** It is no more. */
-  forget(owner: number): void {
+  unwatch(owner: number): void {
     this.#seen.delete(owner);
   }
 
@@ -54,13 +54,13 @@ export class Heartbeats {
     clearInterval(this.#timer);
   }
 
-  #look(): void {
+  #check(): void {
     for (const [owner, seen] of this.#seen) {
       const beats = Atomics.load(this.#words, owner);
       seen.looks = beats === seen.beats ? seen.looks + 1 : 0;
       seen.beats = beats;
-      if (seen.looks < LOOKS) continue;
-      this.forget(owner);
+      if (seen.looks < CHECKS_PER_TIMEOUT) continue;
+      this.unwatch(owner);
       this.#onStuck(owner);
     }
   }

@@ -8,36 +8,36 @@ import type { Counter, Taken } from "../plugins/rate-limiting/counters.ts";
 import type { CountersMemory } from "../plugins/rate-limiting/shared.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import type { RefusedDestination } from "../proxy/upstream/refused-destinations.ts";
-import type { BeatOptions } from "./heartbeat.ts";
-import type { PlacesMemory } from "./shared-places.ts";
-import type { StartOptions } from "./start.ts";
+import type { HeartbeatOptions } from "./heartbeat.ts";
+import type { ConnectionLimitsMemory } from "./shared-connection-limits.ts";
+import type { StartWorkersOptions } from "./start-workers.ts";
 import type { WorkerPlan } from "./worker.ts";
 
 /** What a thread begins with. */
-export interface ThreadStart {
+export interface WorkerThreadData {
   /** 1 and up; 0 is the control thread. */
   readonly number: number;
   readonly plan: WorkerPlan;
   readonly memory: CountersMemory;
-  readonly places: PlacesMemory;
-  readonly heart: BeatOptions;
-  readonly metrics: StartOptions["metricsOptions"];
+  readonly connectionLimits: ConnectionLimitsMemory;
+  readonly heartbeat: HeartbeatOptions;
+  readonly metrics: StartWorkersOptions["metricsOptions"];
   readonly logging: { readonly level: string; readonly bindings: Readonly<Record<string, unknown>> };
-  readonly countsInCluster: boolean;
-  readonly document: Step;
+  readonly hasClusterCounters: boolean;
+  readonly document: SnapshotDelta;
   /** Of the targets that are not simply healthy. */
   readonly health: readonly HealthUpdate[];
 }
 
 /** From the snapshot that the thread serves to the next. */
-export interface Step {
+export interface SnapshotDelta {
   readonly change: Change;
   readonly hash: string;
 }
 
 /** To a worker. */
-export type Order =
-  | { readonly kind: "serve"; readonly step: Step }
+export type ControlMessage =
+  | { readonly kind: "serve"; readonly step: SnapshotDelta }
   | { readonly kind: "health"; readonly news: HealthUpdate }
   | { readonly kind: "report" }
   | { readonly kind: "count" }
@@ -47,13 +47,13 @@ export type Order =
   | { readonly kind: "close"; readonly deadline: number };
 
 /** From a worker. */
-export type Word =
+export type WorkerMessage =
   | { readonly kind: "listening"; readonly address: ListenAddress; readonly tlsAddress: ListenAddress | null }
-  | { readonly kind: "refused"; readonly error: Refusal }
+  | { readonly kind: "refused"; readonly error: SerializedError }
   | { readonly kind: "served" }
-  | { readonly kind: "failed"; readonly error: Refusal }
+  | { readonly kind: "failed"; readonly error: SerializedError }
   | { readonly kind: "health"; readonly news: HealthUpdate }
-  | { readonly kind: "report"; readonly report: ThreadReport }
+  | { readonly kind: "report"; readonly report: WorkerThreadReport }
   /** Some of what was counted; `counted` comes after the last. */
   | { readonly kind: "part"; readonly part: Part }
   | { readonly kind: "counted"; readonly runtime: readonly MetricObject[] }
@@ -65,24 +65,25 @@ export type Word =
     }
   | { readonly kind: "closed" };
 
-export interface ThreadReport {
+export interface WorkerThreadReport {
   readonly connections: Connections;
   readonly heap: Heap;
   readonly refused: readonly RefusedDestination[];
 }
 
 /** An error as a message carries it: copies of errors lose all but message and stack. */
-export interface Refusal {
+export interface SerializedError {
   readonly message: string;
   readonly stack?: string;
   readonly code?: string;
   readonly port?: number;
 }
 
-export function refusalOf(error: unknown): Refusal {
+export function serializeError(error: unknown): SerializedError {
   if (!(error instanceof Error)) return { message: String(error) };
   const { message, stack, code, port } = error as Error & { readonly code?: string; readonly port?: number };
   return { message, stack, ...(code !== undefined && { code }), ...(port !== undefined && { port }) };
 }
 
-export const errorOf = ({ message, ...members }: Refusal): Error => Object.assign(new Error(message), members);
+export const deserializeError = ({ message, ...members }: SerializedError): Error =>
+  Object.assign(new Error(message), members);

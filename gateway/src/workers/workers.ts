@@ -17,11 +17,11 @@ export interface Workers {
   balancers(): ReadonlyMap<string, Balancer>;
   report(): Promise<WorkersReport>;
   /** What threads have counted; null when everything is counted in the control thread. */
-  counted(): Promise<AsyncIterable<Part> | null>;
+  metricParts(): Promise<AsyncIterable<Part> | null>;
   /** What `nodejs_*` the threads told when they were last asked what they counted; empty without threads. */
-  runtimes(): readonly MetricObject[];
+  runtimeMetrics(): readonly MetricObject[];
   /** Why nobody takes requests; null when somebody does. */
-  trouble(): string | null;
+  unavailableReason(): string | null;
   /** Opens files anew that were moved away. */
   reopenLogs(): void;
   /** Drains all; after `deadline` milliseconds what is left is cut off. */

@@ -15,7 +15,7 @@ import {
   type PushDocument,
   type Snapshot,
 } from "@sluice/model";
-import { type PushAnswer, type PushServer, startPushServer } from "../../../gateway/src/sources/push-server.ts";
+import { type PushAnswer, type PushServer, startPushServer } from "../../../gateway/src/sources/push/push-server.ts";
 
 const file = (variable: string): string => readFileSync(process.env[variable] ?? "", "utf8");
 const tls = {

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { pino } from "pino";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
-import { createDatabaseSource } from "../../../gateway/src/sources/database.ts";
+import { createDatabaseSource } from "../../../gateway/src/sources/database-source.ts";
 import { bootstrap } from "../../../gateway/src/stores/database/migrate.ts";
 import { openPostgres } from "../../../gateway/src/stores/database/postgres.ts";
 import { waitFor } from "../../../tools/process/index.ts";

@@ -5,7 +5,7 @@ import { after, before, beforeEach, describe, test } from "node:test";
 import { checkEntity, collections, type Entities, type NodeState, type Snapshot } from "@sluice/model";
 import { pino } from "pino";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
-import { createDatabaseSource } from "../../../gateway/src/sources/database.ts";
+import { createDatabaseSource } from "../../../gateway/src/sources/database-source.ts";
 import { createRevisionWait } from "../../../gateway/src/stores/database/await-revision.ts";
 import type { Database } from "../../../gateway/src/stores/database/driver.ts";
 import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Snapshot } from "@sluice/model";
 import { pino } from "pino";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
-import { createFileSource } from "../../../gateway/src/sources/file.ts";
+import { createFileSource } from "../../../gateway/src/sources/file/file-source.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { documentOf, sourceSuite } from "./suite.ts";
 

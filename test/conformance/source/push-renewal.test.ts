@@ -7,7 +7,7 @@ import { connect } from "node:tls";
 import { readPemFiles } from "@sluice/model";
 import { Agent, request } from "undici";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
-import { createPushSource } from "../../../gateway/src/sources/push.ts";
+import { createPushSource } from "../../../gateway/src/sources/push/push-source.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { type Authority, makeAuthority } from "../../../tools/programs/certificates.ts";
 

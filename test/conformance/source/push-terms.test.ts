@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { NodeState, PushRefused } from "@sluice/model";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
-import { createKeep } from "../../../gateway/src/sources/keep.ts";
-import { createPushSource, type PushOptions } from "../../../gateway/src/sources/push.ts";
+import { createPushSource, type PushSourceOptions } from "../../../gateway/src/sources/push/push-source.ts";
+import { createSnapshotJournal } from "../../../gateway/src/sources/push/snapshot-journal.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { documentOf } from "./suite.ts";
 
@@ -20,7 +20,7 @@ interface Node {
   trouble(): string | null;
 }
 
-async function withNode(options: Partial<PushOptions>, body: (node: Node) => Promise<void>): Promise<void> {
+async function withNode(options: Partial<PushSourceOptions>, body: (node: Node) => Promise<void>): Promise<void> {
   const source = createPushSource({ listen: { host: "127.0.0.1", port: 0 }, token, ...options });
   const served: string[][] = [];
   await source.start(
@@ -90,12 +90,12 @@ const log = { info() {}, warn() {}, error() {} };
 
 test("what was pushed last is served after a start without an operator, and pushes of before it are outdated", async () => {
   const keptIn = file();
-  const keep = () => createKeep({ file: keptIn, log });
-  await withNode({ keep: keep() }, async ({ push, trouble }) => {
+  const keep = () => createSnapshotJournal({ file: keptIn, log });
+  await withNode({ journal: keep() }, async ({ push, trouble }) => {
     await push(4, 2, ["kept"]);
     assert.equal(trouble(), null);
   });
-  await withNode({ keep: keep(), patience: 1 }, async ({ served, trouble, state, push }) => {
+  await withNode({ journal: keep(), operatorTimeout: 1 }, async ({ served, trouble, state, push }) => {
     await waitFor(() => served.length > 0, { what: "the document that was kept" });
     assert.deepEqual(served, [["kept"]]);
     assert.match(trouble() ?? "", /no operator has pushed since the start/);
@@ -110,9 +110,9 @@ test("what was pushed last is served after a start without an operator, and push
 
 test("what was kept is not served while the operator has its time, nor once it has pushed", async () => {
   const keptIn = file();
-  const keep = () => createKeep({ file: keptIn, log });
-  await withNode({ keep: keep() }, async ({ push }) => void (await push(1, 1, ["kept"])));
-  await withNode({ keep: keep(), patience: 60_000 }, async ({ push, state, served }) => {
+  const keep = () => createSnapshotJournal({ file: keptIn, log });
+  await withNode({ journal: keep() }, async ({ push }) => void (await push(1, 1, ["kept"])));
+  await withNode({ journal: keep(), operatorTimeout: 60_000 }, async ({ push, state, served }) => {
     assert.equal((await state()).hash, null);
     await push(1, 2, ["pushed"]);
     assert.deepEqual(served, [["pushed"]]);

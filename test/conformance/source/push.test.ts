@@ -5,7 +5,11 @@ import { gzipSync } from "node:zlib";
 import type { Snapshot } from "@sluice/model";
 import { Agent, request } from "undici";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
-import { createPushSource, type PushOptions, type PushSource } from "../../../gateway/src/sources/push.ts";
+import {
+  createPushSource,
+  type PushSource,
+  type PushSourceOptions,
+} from "../../../gateway/src/sources/push/push-source.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { documentOf, sourceSuite } from "./suite.ts";
 
@@ -34,12 +38,12 @@ sourceSuite({
   },
 });
 
-const withSource = (options: Partial<PushOptions>, body: (source: PushSource) => Promise<void>): Promise<void> =>
+const withSource = (options: Partial<PushSourceOptions>, body: (source: PushSource) => Promise<void>): Promise<void> =>
   withServed(options, body);
 
 /** @param body Also gets all that was served so far. */
 async function withServed(
-  options: Partial<PushOptions>,
+  options: Partial<PushSourceOptions>,
   body: (source: PushSource, served: readonly Snapshot[]) => Promise<void>,
 ): Promise<void> {
   const source = createPushSource({ listen, ...options });

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
-import { createFileSource } from "../../../gateway/src/sources/file.ts";
+import { createFileSource } from "../../../gateway/src/sources/file/file-source.ts";
 import { createFileStore } from "../../../gateway/src/stores/file/index.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { describeStore } from "./suite.ts";
@@ -15,7 +15,7 @@ for (const [name, text] of [
     const folder = temporaryFolder("file-store");
     const file = join(folder.path, "sluice.yml");
     writeFileSync(file, text);
-    const source = createFileSource({ file, log: pino({ level: "silent" }), keep: true });
+    const source = createFileSource({ file, log: pino({ level: "silent" }), keepContent: true });
     await source.start(createIntake({ node: "n", version: "0", serve() {} }));
     // A file has one writer.
     const store = createFileStore({ file, source, writable: true, programmed: async () => null });

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { createIntake } from "../../../gateway/src/runtime/intake.ts";
-import { createFileSource } from "../../../gateway/src/sources/file.ts";
+import { createFileSource } from "../../../gateway/src/sources/file/file-source.ts";
 import { createFileStore } from "../../../gateway/src/stores/file/index.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";
@@ -12,7 +12,7 @@ describeAdmin("a file that may be written", async () => {
   const folder = temporaryFolder("table-file");
   const file = join(folder.path, "sluice.yml");
   writeFileSync(file, '_format_version: "3.0"\n');
-  const source = createFileSource({ file, log: pino({ level: "silent" }), keep: true });
+  const source = createFileSource({ file, log: pino({ level: "silent" }), keepContent: true });
   await source.start(createIntake({ node: "n", version: "0", serve() {} }));
   const store = createFileStore({ file, source, writable: true, programmed: async () => null });
   return adminOver({

@@ -135,7 +135,7 @@ test("takes the name that is listened on for its own, and no missing one", () =>
 });
 
 test("answers under the names that are set, and under numbers when other machines reach it", () => {
-  const wide = { ...doors, own: "0.0.0.0" };
+  const wide = { ...doors, listenHost: "0.0.0.0" };
   assert.match(browserRefusal({ ...asked, host: "sluice-admin.gate:8001" }, wide) ?? "", foreign);
   assert.equal(
     browserRefusal({ ...asked, host: "Sluice-Admin.gate:8001" }, { ...wide, hosts: ["sluice-admin.gate"] }),

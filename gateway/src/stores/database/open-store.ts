@@ -4,7 +4,7 @@ import type { Address } from "@sluice/model";
 import type { Counters } from "../../plugins/rate-limiting/counters.ts";
 import { DatabaseCounters } from "../../plugins/rate-limiting/database.ts";
 import type { DatabaseSettings } from "../../settings/database.ts";
-import { createDatabaseSource } from "../../sources/database.ts";
+import { createDatabaseSource } from "../../sources/database-source.ts";
 import type { Source, SourceLog } from "../../sources/source.ts";
 import type { Fleet, FleetNode, Opened } from "../open.ts";
 import { createRevisionWait } from "./await-revision.ts";

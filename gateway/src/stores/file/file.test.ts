@@ -6,7 +6,7 @@ import { type Collection, checkEntity, collections, type Entity, loadText, type 
 import fc from "fast-check";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { createIntake } from "../../runtime/intake.ts";
-import { createFileSource } from "../../sources/file.ts";
+import { createFileSource } from "../../sources/file/file-source.ts";
 import { readAll } from "../read-all.ts";
 import { type Store, Unavailable, type Write } from "../store.ts";
 import { createFileStore } from "./index.ts";
@@ -30,7 +30,7 @@ async function open(
   const folder = temporaryFolder("file");
   const file = join(folder.path, name);
   writeFileSync(file, text);
-  const source = createFileSource({ file, log, keep: true, interval: 60_000 });
+  const source = createFileSource({ file, log, keepContent: true, interval: 60_000 });
   let served: Snapshot | undefined;
   const serve = (snapshot: Snapshot) => {
     served = snapshot;

@@ -1,7 +1,7 @@
 /** The store over a declarative file. Writes change the lines of their entities and leave all others as they are. */
 import { Edited, writeAtomically } from "@sluice/crds/atomic";
-import type { FileSource } from "../../sources/file.ts";
-import type { LoadedData } from "../../sources/read-file.ts";
+import type { FileSource } from "../../sources/file/file-source.ts";
+import type { LoadedData } from "../../sources/file/read-file.ts";
 import { type Effect, type Outcome, type Store, Unavailable, type Write } from "../store.ts";
 import { systemReason } from "../system-error.ts";
 import { createTables, find, list, type Placed, type Tables } from "../tables/index.ts";
@@ -42,7 +42,7 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
   let flushing = false;
 
   function current(): State {
-    const taken = source.taken();
+    const taken = source.content();
     if (!taken) throw new Unavailable("the declarative file has not been read yet");
     if (state?.text !== taken.text) state = stateOf(taken.text, taken.loaded());
     shown = state;
@@ -50,13 +50,13 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
   }
 
   /** Reading a large file anew for everybody who asks during a write would leave no time for writes. */
-  const tables = (): Tables => (shown && shown.text === source.taken()?.text ? shown : current()).tables;
+  const tables = (): Tables => (shown && shown.text === source.content()?.text ? shown : current()).tables;
 
   /** Everything that came in the meantime is written at once: the disk is slower than the writers. */
   async function flush(): Promise<void> {
     if (flushing) return;
     flushing = true;
-    while (waiting.length > 0) await source.alone(writeAll);
+    while (waiting.length > 0) await source.exclusively(writeAll);
     flushing = false;
   }
 

@@ -7,8 +7,8 @@ import type { Address } from "@sluice/model";
 import { createIntake } from "../../runtime/intake.ts";
 import { SettingsError } from "../../settings/error.ts";
 import { type FileSettings, fileSettings as names } from "../../settings/file.ts";
-import { createFileSource, type FileSource } from "../../sources/file.ts";
-import type { NodeFacts, SourceLog } from "../../sources/source.ts";
+import { createFileSource, type FileSource } from "../../sources/file/file-source.ts";
+import type { NodeStatusSource, SourceLog } from "../../sources/source.ts";
 import { version } from "../../version.ts";
 import { takeLock } from "../lock.ts";
 import type { Fleet, Opened } from "../open.ts";
@@ -21,7 +21,7 @@ export interface SharedFile extends Opened {
    *
    * @param node The one that serves what is written; null: none is known.
    */
-  source(node: NodeFacts | null): FileSource;
+  source(node: NodeStatusSource | null): FileSource;
 }
 
 /** @throws SettingsError when there is no file to open, or another process writes it. */
@@ -30,8 +30,8 @@ export async function shareFile(settings: FileSettings, log: SourceLog): Promise
   const file = resolve(settings.file);
   const writable = settings.fileWritable;
   const release = writable ? await lockFile(file) : () => {};
-  const source = createFileSource({ file, log, keep: true, unprotectWait: settings.unprotectWait });
-  let node: NodeFacts | null = null;
+  const source = createFileSource({ file, log, keepContent: true, unprotectWait: settings.unprotectWait });
+  let node: NodeStatusSource | null = null;
 
   /** The node has swapped to what was written before the write is answered. Of others nobody knows. */
   async function programmed() {
@@ -90,7 +90,7 @@ async function lockFile(path: string): Promise<() => void> {
 const hostAndPort = ({ host, port }: Address): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 /** The node of this process, as far as anybody knows. */
-function fleetOf(own: () => NodeFacts | null): Fleet {
+function fleetOf(own: () => NodeStatusSource | null): Fleet {
   const nodes = () =>
     [own()].flatMap((node) => {
       if (!node) return [];

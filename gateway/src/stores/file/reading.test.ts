@@ -6,7 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import { checkEntity } from "@sluice/model";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { createIntake } from "../../runtime/intake.ts";
-import { createFileSource } from "../../sources/file.ts";
+import { createFileSource } from "../../sources/file/file-source.ts";
 import { createFileStore } from "./index.ts";
 
 const folder = temporaryFolder("file-reading");
@@ -15,14 +15,19 @@ after(() => folder.remove());
 test("whoever reads while a write is under way is told what was before, from memory", async () => {
   const file = join(folder.path, "sluice.yml");
   writeFileSync(file, '_format_version: "3.0"\n');
-  const source = createFileSource({ file, log: { info() {}, warn() {}, error() {} }, keep: true, interval: 60_000 });
+  const source = createFileSource({
+    file,
+    log: { info() {}, warn() {}, error() {} },
+    keepContent: true,
+    interval: 60_000,
+  });
   await source.start(createIntake({ node: "n", version: "0", serve() {} }));
   after(() => source.stop());
   let loads = 0;
   const counting = {
     ...source,
     taken() {
-      const taken = source.taken();
+      const taken = source.content();
       const loaded = () => {
         loads += 1;
         return taken?.loaded() ?? assert.fail("nothing was taken");

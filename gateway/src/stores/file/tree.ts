@@ -1,6 +1,6 @@
 /** A declarative file as its entities stand in it: who is nested in whom, and how each is spelled. */
 import { type Collection, checkEntity, collections, type Entity, nestedLists } from "@sluice/model";
-import type { LoadedData } from "../../sources/read-file.ts";
+import type { LoadedData } from "../../sources/file/read-file.ts";
 
 export type Members = Readonly<Record<string, unknown>>;
 

@@ -1,0 +1,185 @@
+/**
+ * The database source: everything at the start, then each change as soon as it is written (LISTEN and NOTIFY). Twice a
+ * second the node says that it lives and which revision it serves; the answer tells it of changes that it missed.
+ */
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import { applyChange, applyDocument, describeViolation } from "@sluice/model";
+import type { Database } from "../stores/database/driver.ts";
+import { CHANGES_CHANNEL, forgetNode, sayAlive } from "../stores/database/nodes.ts";
+import { requireMigrated } from "../stores/database/open.ts";
+import { type Revision, readChanges } from "../stores/database/read-changes.ts";
+import { reasonOf } from "../stores/database/reason.ts";
+import { READ_NEWER, type SnapshotSink, type Source, type SourceLog } from "./source.ts";
+
+export interface DatabaseSourceOptions {
+  /** The caller's to close, after the source has stopped. */
+  readonly database: Database;
+  readonly log: SourceLog;
+  /** How the node is known to others: where its status listener is. Asked when it is up. */
+  readonly place: () => { readonly address: string; readonly status: string | null };
+  /** Told at once, before the database is, which revision the node serves: for who waits in the same process. */
+  readonly onServed?: (node: string, revision: number) => void;
+  /** Milliseconds between signs of life. Default 500: a node that is silent for 2 s is left out of waits. */
+  readonly heartbeat?: number;
+}
+
+/**
+ * Writes in a row share a delivery. As a multiple of what the last one took: for how long after it a change counts as
+ * one in a row.
+ */
+const ROW = 10;
+/** Milliseconds: how long the first of a row waits for others at most, and how long it waits for the next. */
+const MAX_REST = 10;
+const MAX_PAUSE = 4;
+
+/** What stands in a database may count in it. */
+const HERE = { ...READ_NEWER, database: true };
+
+export function createDatabaseSource(options: DatabaseSourceOptions): Source {
+  const { database, log, place, onServed, heartbeat = 500 } = options;
+  let seen: Revision | null = null;
+  /** The number whose content was refused: it is not tried again before something changes. */
+  let refused = -1;
+  let trouble: string | null = null;
+  let working: Promise<void> = Promise.resolve();
+  /** The newest number that a signal told and that was not worked at yet. */
+  let heard = 0;
+  let signals = 0;
+  /** The last delivery, as of performance.now(). */
+  let ended = Number.NEGATIVE_INFINITY;
+  let took = 0;
+  /** What the node has to say before it says something else. */
+  let said: Promise<unknown> = Promise.resolve();
+  let unsaid = false;
+  let waiting = false;
+  let beating = false;
+  let timer: NodeJS.Timeout | undefined;
+  let end: (() => void) | undefined;
+  /** The node's id once it is registered. */
+  let known: string | null = null;
+  let stopped = false;
+
+  /** Delivers what is new. True when the node serves another revision than before. */
+  async function follow(intake: SnapshotSink): Promise<boolean> {
+    const { revision, document, change } = await readChanges(database, seen);
+    if (stopped || (seen?.number === revision.number && seen.epoch === revision.epoch)) return false;
+    const began = performance.now();
+    const taken = await intake.update(revision.number, (previous) =>
+      document ? applyDocument(previous, document, HERE) : applyChange(previous, change, HERE),
+    );
+    ended = performance.now();
+    took = ended - began;
+    if (taken.violations) {
+      if (refused === revision.number) return false;
+      refused = revision.number;
+      trouble = `revision ${revision.number} of the database is refused: ${taken.violations.map(describeViolation).join("\n")}`;
+      log.error({ revision: revision.number, faults: taken.violations.length }, `${trouble}\nwhat was served goes on`);
+      return false;
+    }
+    seen = revision;
+    refused = -1;
+    trouble = null;
+    onServed?.(intake.state().node, revision.number);
+    return true;
+  }
+
+  /** One word after the other, each of what is served then. Resolves to the newest revision of the database. */
+  function say(intake: SnapshotSink, news: boolean): Promise<Revision> {
+    const next = said.then(() => {
+      if (news) unsaid = false;
+      const { node, version } = intake.state();
+      return sayAlive(database, { id: node, version, ...place(), revision: seen?.number ?? 0 }, news);
+    });
+    said = next.catch(() => undefined);
+    return next;
+  }
+
+  /** The node need not wait until its word is heard: what comes meanwhile is delivered. */
+  function sayNews(intake: SnapshotSink): void {
+    if (unsaid) return;
+    unsaid = true;
+    void work(intake, async () => void (await say(intake, true)));
+  }
+
+  const isNews = ({ number, epoch }: Revision): boolean =>
+    number !== refused && (number !== seen?.number || epoch !== seen.epoch);
+
+  async function work(intake: SnapshotSink, run: () => Promise<void>): Promise<void> {
+    try {
+      if (!stopped) await run();
+      if (refused < 0) trouble = null;
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (trouble !== reason) log.error({ revision: intake.state().revision }, `${reason}; what was served goes on`);
+      trouble = reason;
+    }
+  }
+
+  /** In a row of changes: until none has come for as long as a delivery takes. */
+  async function rest(): Promise<void> {
+    const from = performance.now();
+    if (from - ended > took * ROW) return;
+    for (let before = -1; before !== signals && performance.now() - from < MAX_REST; ) {
+      before = signals;
+      if (took >= 1) await sleep(Math.min(took, MAX_PAUSE));
+      // What has come while the timer ran late is heard first.
+      await turn();
+    }
+  }
+
+  /** Signals that come while one is worked at are one: it reads all that there is. */
+  function hear(intake: SnapshotSink, number: number): void {
+    signals += 1;
+    heard = Math.max(heard, number);
+    if (waiting || stopped) return;
+    waiting = true;
+    working = working.then(() => {
+      waiting = false;
+      const newest = heard;
+      heard = 0;
+      // Read already, together with another.
+      if (seen && newest <= seen.number) return undefined;
+      return work(intake, async () => {
+        await rest();
+        if (await follow(intake)) sayNews(intake);
+      });
+    });
+  }
+
+  function beat(intake: SnapshotSink): void {
+    if (waiting || beating) return;
+    beating = true;
+    working = working.then(() => {
+      beating = false;
+      return work(intake, async () => {
+        if (isNews(await say(intake, false))) hear(intake, Number.POSITIVE_INFINITY);
+      });
+    });
+  }
+
+  return {
+    async start(intake) {
+      await requireMigrated(database);
+      // First the ears, then the eyes: what is written in between is heard of.
+      end = await database.listen(CHANGES_CHANNEL, (number) => hear(intake, numberOf(number)));
+      await follow(intake);
+      await say(intake, true);
+      log.info({ revision: seen?.number ?? 0, hash: intake.state().hash }, "serving the database");
+      timer = setInterval(() => beat(intake), heartbeat);
+      known = intake.state().node;
+    },
+    trouble: () => trouble ?? database.trouble(),
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      end?.();
+      await working;
+      await said;
+      // The others need not wait for it until it counts as silent.
+      if (known !== null) await forgetNode(database, known).catch(() => undefined);
+    },
+  };
+}
+
+/** Null: whatever there is. */
+const numberOf = (signal: string | null): number => (signal === null ? Number.POSITIVE_INFINITY : Number(signal) || 0);

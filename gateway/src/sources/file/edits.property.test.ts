@@ -1,0 +1,161 @@
+/** Edits of a large file that are read without the rest of it say what the whole text says. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { collections, loadText } from "@sluice/model";
+import fc from "fast-check";
+import { EntityIds } from "./entity-ids.ts";
+import { findEdit } from "./find-edit.ts";
+import { readFileEdit, readFileText } from "./read-file.ts";
+import { adoptFileEdit, findReferences, type ServedText } from "./served-text.ts";
+
+const head = '_format_version: "3.0"\n';
+
+function servedOf(text: string): ServedText | null {
+  const { value } = readFileText({ text, file: "f", before: null, withData: false });
+  const snapshot = loadText(text).value?.snapshot;
+  return value?.ids && snapshot ? { text, snapshot, hashes: value.hashes, ids: new EntityIds(value.ids) } : null;
+}
+
+/** What a node makes of an edit; null: the whole text must be read. */
+function afterEdit(served: ServedText, text: string): ServedText | null {
+  const edit = findEdit(served.text, text);
+  if (edit === null) return null;
+  const { removed, added, changed } = edit;
+  let read = readFileEdit({ added, changed, known: {} });
+  if (read && "wanted" in read) read = readFileEdit({ added, changed, known: findReferences(served, removed, read) });
+  if (read === null || "wanted" in read) return null;
+  // As it comes from another process.
+  return adoptFileEdit(served, { text, removed }, structuredClone(read));
+}
+
+function assertSame(edited: ServedText, text: string): void {
+  const expected = servedOf(text);
+  assert.ok(expected, "an edit was taken of a text that is not good");
+  assert.equal(edited.snapshot.hash, expected.snapshot.hash);
+  for (const name of collections) {
+    assert.deepEqual(
+      new Map<string, unknown>(edited.snapshot[name]),
+      new Map<string, unknown>(expected.snapshot[name]),
+    );
+  }
+  assert.deepEqual(edited.hashes, expected.hashes);
+  assert.deepEqual(edited.ids.all(), expected.ids.all());
+  assert.deepEqual([...edited.ids.offsets], [...expected.ids.offsets]);
+}
+
+const X = "11111111-1111-4111-8111-111111111111";
+const services =
+  "services:\n- name: a\n  url: http://a.test\n  routes:\n  - name: a1\n    paths: [/a1]\n- name: b\n  url: http://b.test\n";
+const plugin = "plugins:\n- name: cors\n  service: b\n";
+const routes = "routes:\n- name: flat\n  service: a\n  paths: [/flat]\n";
+const before = head + services + routes + plugin;
+
+const edits: readonly (readonly [what: string, text: string, readByItself: boolean])[] = [
+  ["a route of a service", before.replace("/a1", "/moved"), true],
+  ["a route that comes", before.replace("- name: b\n", "  - name: a2\n    paths: [/a2]\n- name: b\n"), true],
+  ["a route that goes", before.replace("  routes:\n  - name: a1\n    paths: [/a1]\n", ""), true],
+  ["a route that refers to another item", before.replace("/flat]", "/flat, /more]"), true],
+  ["a plugin that moves to another service", before.replace("service: b", "service: a"), true],
+  [
+    "items in another order",
+    head + services + routes.replace("routes:\n", `routes:\n- name: new\n  paths: [/n]\n`) + plugin,
+    true,
+  ],
+  ["nothing but a comment", before.replace("- name: b\n", "- name: b # b\n"), true],
+  ["a service that nothing refers to goes", before.replace("- name: flat\n  service: a\n", "- name: flat\n"), true],
+  ["a new name of a service that others refer to", before.replace("- name: b\n", "- name: c\n"), false],
+  ["a name that goes to another id", before.replace("- name: b\n", `- name: b\n  id: ${X}\n`), false],
+  ["a name that is there already", before.replace("- name: b\n", "- name: a\n"), false],
+  ["a reference to nothing", before.replace("service: a\n  paths: [/flat]", "service: z\n  paths: [/flat]"), false],
+  ["a fault", before.replace("/a1", "a1"), false],
+  ["another head", before.replace(head, `${head}_transform: false\n`), false],
+  ["a plugin for the same service twice", `${before}- name: cors\n  service: b\n`, false],
+];
+
+const anchored = `${head}services:\n- &limited\n  name: a\n  host: h.test\n  plugins: [{name: rate-limiting, config: {minute: 5}}]\n- <<: *limited\n  name: b\n`;
+const endpointsOf = (id: string) =>
+  `${head}_sluice:\n  endpoints:\n    ${X}: []\nservices:\n- {name: a, host: h.test, id: ${id}}\n- {name: b, host: h.test}\n`;
+
+/** Texts in which an edited item means something to what is not edited. */
+const referredTo: readonly (readonly [what: string, before: string, text: string])[] = [
+  ["a changed item with an anchor", anchored, anchored.replace("minute: 5", "minute: 500")],
+  [
+    "an item with an anchor that another one has, too",
+    anchored,
+    anchored.replace("- <<", "- &limited {name: c, host: c.test}\n- <<"),
+  ],
+  ["an item with an anchor that goes", anchored.replace("- <<", "- &limited {name: c, host: c.test}\n- <<"), anchored],
+  ["a service with endpoints that goes", endpointsOf(X), endpointsOf(X.replaceAll("1", "2"))],
+];
+for (const [what, text, after] of referredTo) {
+  test(`has the whole text read for an edit: ${what}`, () => {
+    const served = servedOf(text);
+    assert.ok(served);
+    assert.equal(afterEdit(served, after), null);
+  });
+}
+
+for (const [what, text, readByItself] of edits) {
+  test(`${readByItself ? "reads an edit by itself" : "has the whole text read for an edit"}: ${what}`, () => {
+    const served = servedOf(before);
+    assert.ok(served);
+    const edited = afterEdit(served, text);
+    assert.equal(edited !== null, readByItself);
+    if (edited) assertSame(edited, text);
+  });
+}
+
+test("keeps the objects of entities that an edited item leaves as they were", () => {
+  const served = servedOf(before);
+  assert.ok(served);
+  const edited = afterEdit(served, before.replace("http://a.test", "http://other.test"));
+  const named = ({ snapshot }: ServedText) => snapshot.routes.values().find(({ name }) => name === "a1");
+  assert.ok(edited && named(served));
+  assert.equal(named(edited), named(served));
+});
+
+const name = fc.constantFrom("a", "b", "c", "d");
+const routeItem = fc
+  .record({ name: fc.constantFrom("r", "s", "t"), path: name })
+  .map((one) => `name: ${one.name}, paths: [/${one.path}]`);
+const serviceItem = fc
+  .record({ name, id: fc.constantFrom("", `, id: ${X}`), routes: fc.array(routeItem, { maxLength: 2 }) })
+  .map(
+    (one) => `- {name: ${one.name}, host: h.test${one.id}, routes: [${one.routes.map((r) => `{${r}}`).join(", ")}]}\n`,
+  );
+const flatRoute = fc
+  .record({ route: routeItem, service: name })
+  .map((one) => `- {${one.route}, service: ${one.service}}\n`);
+const consumer = name.map((one) => `- {username: ${one}, keyauth_credentials: [{key: key-${one}}]}\n`);
+const pluginItem = fc
+  .record({ of: fc.constantFrom("service", "consumer"), name })
+  .map((one) => `- {name: rate-limiting, ${one.of}: ${one.name}, config: {minute: 5}}\n`);
+
+const text = fc
+  .record({
+    services: fc.uniqueArray(serviceItem, { maxLength: 4 }),
+    routes: fc.uniqueArray(flatRoute, { maxLength: 3 }),
+    consumers: fc.uniqueArray(consumer, { maxLength: 3 }),
+    plugins: fc.uniqueArray(pluginItem, { maxLength: 3 }),
+  })
+  .map(
+    (lists) =>
+      head +
+      Object.entries(lists)
+        .map(([list, items]) => `${list}:\n${items.join("")}`)
+        .join(""),
+  );
+
+test("edits in a row give what each text gives as a whole, or are left to who reads it whole", () => {
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 2, maxLength: 6 }), (texts) => {
+      let served: ServedText | null = null;
+      for (const one of texts) {
+        const edited: ServedText | null = served && afterEdit(served, one);
+        if (edited) assertSame(edited, one);
+        served = edited ?? servedOf(one) ?? served;
+      }
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,289 @@
+/**
+ * The file source: a declarative file (YAML or JSON), read again whenever it changes. A large one is read in a process
+ * of its own, and the node takes over what has changed.
+ */
+import { type FSWatcher, watch } from "node:fs";
+import { basename, dirname } from "node:path";
+import type { loadText } from "@sluice/model";
+import {
+  adoptChange,
+  type Checked,
+  describeViolation,
+  describeWarnings,
+  type NodeState,
+  type Snapshot,
+  type Violation,
+} from "@sluice/model/serving";
+import { SettingsError } from "../../settings/error.ts";
+import type { SnapshotSink, Source, SourceLog } from "../source.ts";
+import { EntityIds } from "./entity-ids.ts";
+import { createFileText } from "./file-text.ts";
+import { findEdit } from "./find-edit.ts";
+import { lostProtection } from "./lost-protection.ts";
+import type { LoadedData } from "./read-file.ts";
+import { createReaderProcess } from "./reader-process.ts";
+import { adoptFileEdit, changeFromReading, findReferences, type ServedText } from "./served-text.ts";
+
+export interface FileSourceOptions {
+  readonly file: string;
+  readonly log: SourceLog;
+  /** Milliseconds between looks at the file, for file systems that do not tell of changes. Default 1000. */
+  readonly interval?: number;
+  /** The text and what it says are kept for those who ask what was `taken`. Default false. */
+  readonly keepContent?: boolean;
+  /** See `SLUICE_UNPROTECT_WAIT`. Milliseconds; default 2000. */
+  readonly unprotectWait?: number;
+}
+
+/** A text of the file, and what it says. */
+export interface FileContent {
+  readonly text: string;
+  /** Worked out when it is first asked for, if it is not known already. */
+  loaded(): LoadedData;
+}
+
+/** A file source for one who writes the file too, in the same process. */
+export interface FileSource extends Source {
+  /** What was last found good, or delivered; null before the start, and where nothing is to be kept. */
+  content(): FileContent | null;
+  /** Of the snapshot that is served; null before the start. */
+  hash(): string | null;
+  /** Runs when the file has just been looked at, while nobody looks at it again. */
+  exclusively<Result>(run: () => Promise<Result>): Promise<Result>;
+  /**
+   * Serves what the caller of `alone` has just written: nobody has to read it to know what it says. Where it was not
+   * `saved`, it is served until the file changes.
+   */
+  deliver(text: string, snapshot: Snapshot, how: { readonly saved: boolean }): Promise<void>;
+}
+
+/** Characters of a text that is read here: it takes no longer than to start a process for it. */
+const MAX_INLINE_LENGTH = 16 * 1024;
+
+/** The text is read again later. */
+const POSTPONED: Checked<Snapshot> = { violations: [] };
+
+const sentences = (violations: readonly Violation[]): string => violations.map(describeViolation).join("\n");
+
+/** What the node says after it took a text. */
+interface AppliedText {
+  readonly state: NodeState;
+  readonly loaded: LoadedData | undefined;
+  readonly warnings: LoadedData["warnings"];
+}
+
+function fileContent(text: string, load: typeof loadText, known?: LoadedData): FileContent {
+  let loaded = known;
+  return {
+    text,
+    loaded() {
+      loaded ??= load(text).value;
+      if (!loaded) throw new Error("a text that was found good is not good any more");
+      return loaded;
+    },
+  };
+}
+
+/** A node that reads its file aside has no use for it, nor for the memory that it takes. */
+const loadLoader = async (): Promise<typeof loadText> => (await import("@sluice/model")).loadText;
+
+export function createFileSource(options: FileSourceOptions): FileSource {
+  const { file, log, interval = 1000, keepContent = false, unprotectWait = 2000 } = options;
+  let sink: SnapshotSink | undefined;
+  let taken: FileContent | null = null;
+  let hash: string | null = null;
+  let watcher: FSWatcher | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let revision = 0;
+  let trouble: string | null = null;
+  const fileText = createFileText(file);
+  const reader = createReaderProcess();
+  /** The text that is served, where it is a large one: its next edit is compared with it. */
+  let served: ServedText | null = null;
+  /** A text that takes protection from routes, and since when it has stood in the file. */
+  let held: { readonly text: string; readonly since: number } | null = null;
+  let heldTimer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  let reading: Promise<void> = Promise.resolve();
+
+  const scheduleCheck = () => {
+    reading = reading.then(() => sink && checkFile(sink)).catch(failed);
+  };
+
+  /**
+   * Whether the text has to wait because a route would go on without what protects it: it may be half of what is being
+   * written. A file that took the place of another one is whole.
+   */
+  function mustPostpone(text: string, previous: Snapshot, next: Snapshot): boolean {
+    const lost = fileText.wasReplaced() ? null : lostProtection(previous, next);
+    if (lost === null) return false;
+    const now = performance.now();
+    const isNew = held?.text !== text;
+    if (isNew) held = { text, since: now };
+    const left = unprotectWait - (now - (held?.since ?? now));
+    if (left <= 0) return false;
+    fileText.forget();
+    clearTimeout(heldTimer);
+    heldTimer = setTimeout(scheduleCheck, left);
+    if (isNew) {
+      const wait = `the change waits until the file has been unchanged for ${unprotectWait / 1000} s`;
+      log.warn({ file }, `${wait}: it removes the ${lost}, and the file may be half written`);
+    }
+    return true;
+  }
+
+  /** Reads the file and delivers it when its text is new. Leaves the reason in `trouble` when it cannot be taken. */
+  async function checkFile(intake: SnapshotSink): Promise<void> {
+    let text: string | null;
+    try {
+      text = await fileText.read();
+    } catch (error) {
+      const reason = `${file}: ${(error as Error).message}`;
+      // At the start the error that ends the process tells it.
+      if (trouble !== reason && hash !== null) log.error({ file }, reason);
+      trouble = reason;
+      return;
+    }
+    if (stopped || text === null) return;
+    if (held && held.text !== text) held = null;
+    const { violations, value } = await applyText(intake, text);
+    if (held && violations) return;
+    if (violations) {
+      trouble = sentences(violations);
+      if (hash !== null)
+        log.error({ faults: violations.length }, `the file is refused, what was served goes on:\n${trouble}`);
+      return;
+    }
+    held = null;
+    fileText.accept();
+    revision += 1;
+    trouble = null;
+    hash = value.state.hash;
+    if (keepContent) taken = fileContent(text, await loadLoader(), value.loaded);
+    const { warnings } = value;
+    if (warnings.length > 0)
+      log.warn({ file, warnings: warnings.length }, `the file has warnings:\n${describeWarnings(warnings).join("\n")}`);
+    log.info({ file, hash, revision }, "serving the file");
+  }
+
+  async function applyText(intake: SnapshotSink, text: string): Promise<Checked<AppliedText>> {
+    if (text.length <= MAX_INLINE_LENGTH) return applyInline(intake, text);
+    const edited = await applyEdit(intake, text);
+    // Those who ask what was `taken` need the whole text read, though it is served by now.
+    return edited === null || (keepContent && edited.value) ? applyInProcess(intake, text) : edited;
+  }
+
+  async function applyInline(intake: SnapshotSink, text: string): Promise<Checked<AppliedText>> {
+    const load = await loadLoader();
+    let loaded: LoadedData | undefined;
+    let warnings: LoadedData["warnings"] = [];
+    const { violations, value: state } = await intake.update(revision + 1, (previous) => {
+      const read = load(text, { file, previous });
+      if (read.violations) return read;
+      const { positionOf: _, ...data } = read.value;
+      loaded = data;
+      warnings = data.warnings;
+      return mustPostpone(text, previous, data.snapshot) ? POSTPONED : { value: data.snapshot };
+    });
+    if (violations) return { violations };
+    served = null;
+    return { value: { state, loaded, warnings } };
+  }
+
+  /** Null: the text as a whole must be read. */
+  async function applyEdit(intake: SnapshotSink, text: string): Promise<Checked<AppliedText> | null> {
+    if (served === null) return null;
+    const edit = findEdit(served.text, text);
+    if (edit === null) return null;
+    const { removed, added, changed } = edit;
+    let read = await reader.edit({ added, changed, known: {} });
+    if (read && "wanted" in read) {
+      read = await reader.edit({ added, changed, known: findReferences(served, removed, read) });
+    }
+    if (read === null || "wanted" in read) return null;
+    const next = adoptFileEdit(served, { text, removed }, read);
+    if (next === null) return null;
+    const { violations, value: state } = await intake.update(revision + 1, (previous) =>
+      mustPostpone(text, previous, next.snapshot) ? POSTPONED : { value: next.snapshot },
+    );
+    if (violations) return { violations };
+    served = next;
+    return { value: { state, loaded: undefined, warnings: [] } };
+  }
+
+  async function applyInProcess(intake: SnapshotSink, text: string): Promise<Checked<AppliedText>> {
+    const { violations, value } = await reader.read({
+      text,
+      file,
+      before: served?.hashes ?? null,
+      withData: keepContent,
+    });
+    if (violations) return { violations };
+    const { hash, hashes, ids, kept } = value;
+    let loaded: LoadedData | undefined;
+    let snapshot: Snapshot | undefined;
+    const taken = await intake.update(revision + 1, (previous) => {
+      snapshot = adoptChange(previous, changeFromReading(previous, value), hash);
+      if (kept) loaded = { ...kept, snapshot };
+      return mustPostpone(text, previous, snapshot) ? POSTPONED : { value: snapshot };
+    });
+    if (taken.violations) return taken;
+    served = snapshot && ids ? { text, snapshot, hashes, ids: new EntityIds(ids) } : null;
+    return { value: { state: taken.value, loaded, warnings: value.warnings } };
+  }
+
+  /** Nothing that stands in a file leads here: what was served goes on, and the file is looked at again. */
+  function failed(error: Error): void {
+    if (stopped) return;
+    trouble = `${file}: ${error.message}`;
+    log.error({ err: error }, "the file could not be taken, what was served goes on");
+  }
+
+  return {
+    async start(intake) {
+      sink = intake;
+      await checkFile(intake);
+      if (trouble !== null) {
+        const fate = "nothing is served, and clients cannot connect, until it is valid and this process starts again";
+        throw new SettingsError(`the declarative file is refused, and there is no earlier one: ${fate}\n${trouble}`);
+      }
+      // The folder, not the file: editors and atomic writers put a new file in the old one's place.
+      watcher = watch(dirname(file), (_event, name) => {
+        if (name === null || name === basename(file)) scheduleCheck();
+      });
+      watcher.on("error", (error) => log.warn({ err: error }, "the file is not watched any more, only looked at"));
+      timer = setInterval(scheduleCheck, interval);
+    },
+    trouble: () => trouble,
+    content: () => taken,
+    hash: () => hash,
+    exclusively(run) {
+      const ran = reading.then(async () => {
+        if (sink) await checkFile(sink).catch(failed);
+        return run();
+      });
+      reading = ran.then(
+        () => undefined,
+        () => undefined,
+      );
+      return ran;
+    },
+    async deliver(text, snapshot, { saved }) {
+      await sink?.update(revision + 1, () => ({ value: snapshot }));
+      revision += 1;
+      served = null;
+      if (saved) fileText.know(text);
+      trouble = null;
+      hash = snapshot.hash;
+      if (keepContent) taken = fileContent(text, await loadLoader());
+    },
+    async stop() {
+      clearInterval(timer);
+      clearTimeout(heldTimer);
+      watcher?.close();
+      stopped = true;
+      await reader.end();
+      await reading;
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { promises, rmSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { temporaryFolder } from "../../../../tools/process/index.ts";
+import { createFileText } from "./file-text.ts";
+
+/** A file, and how often it was opened to be read. */
+function fileIn(context: TestContext) {
+  const folder = temporaryFolder("file-text");
+  const { mock } = context.mock.method(promises, "open");
+  syncBuiltinESMExports();
+  context.after(() => {
+    mock.restore();
+    syncBuiltinESMExports();
+    folder.remove();
+  });
+  return { file: join(folder.path, "a.yaml"), reads: () => mock.callCount() };
+}
+
+test("a text is told once, and another one when it is there", async (context) => {
+  const { file } = fileIn(context);
+  writeFileSync(file, "one");
+  const text = createFileText(file);
+  assert.deepEqual([await text.read(), await text.read()], ["one", null]);
+  writeFileSync(file, "two");
+  assert.deepEqual([await text.read(), await text.read()], ["two", null]);
+});
+
+test("what the caller has written is not told", async (context) => {
+  const { file } = fileIn(context);
+  writeFileSync(file, "one");
+  const text = createFileText(file);
+  assert.equal(await text.read(), "one");
+  writeFileSync(file, "mine");
+  text.know("mine");
+  assert.equal(await text.read(), null);
+});
+
+test("a file that could not be read is told when it can, though its text is the same", async (context) => {
+  const { file } = fileIn(context);
+  writeFileSync(file, "one");
+  const text = createFileText(file);
+  assert.equal(await text.read(), "one");
+  rmSync(file);
+  await assert.rejects(text.read(), { code: "ENOENT" });
+  writeFileSync(file, "one");
+  assert.equal(await text.read(), "one");
+});
+
+test("a file is read until its times tell of every change, and then no more before they do", async (context) => {
+  const { file, reads } = fileIn(context);
+  writeFileSync(file, "one");
+  const changing = createFileText(file, 60_000);
+  for (let turn = 0; turn < 5; turn++) await changing.read();
+  assert.ok(reads() >= 5, `read ${reads()} times`);
+  const resting = createFileText(file, 0);
+  // When it is new, and once more.
+  for (let turn = 0; turn < 2; turn++) await resting.read();
+  const before = reads();
+  for (let turn = 0; turn < 5; turn++) assert.equal(await resting.read(), null);
+  assert.equal(reads(), before);
+  writeFileSync(file, "two");
+  assert.equal(await resting.read(), "two");
+});

@@ -1,0 +1,128 @@
+/**
+ * A large declarative file after an edit of some of its items: only these are read and checked, so that a change of one
+ * route among a hundred thousand is served at once.
+ */
+import { type ChangedItems, type Collection, collections, type DividedText, divideText } from "@sluice/model/serving";
+import type { ListRange } from "./entity-ids.ts";
+
+/** Items of one list that follow each other. */
+export interface ListedItems {
+  readonly collection: Collection;
+  readonly count: number;
+}
+
+/** Items that an edit put in the place of others. */
+export interface EditedItems {
+  /** Items of the text before, which are not in the text any more. */
+  readonly removed: ListRange;
+  /** What stands in their place, list by list. */
+  readonly added: readonly ListedItems[];
+  readonly changed: ChangedItems;
+}
+
+/** Characters of edited items; from more of them on the whole text is read. */
+const MAX_EDITED_LENGTH = 4 * 1024 * 1024;
+
+/** An anchor of YAML where a node may begin, or text that looks like one: items that are not edited may refer to it. */
+const ANCHOR = /(?:^|[\s,[{:])&/;
+
+/** Null when the whole text must be read: it is not made of items, much has changed, or items that have anchors. */
+export function findEdit(before: string, text: string): EditedItems | null {
+  const [dividedBefore, divided] = [divideText(before), divideText(text)];
+  if (dividedBefore === null || divided === null || dividedBefore.head !== divided.head) return null;
+  const [old, items] = [itemPositions(dividedBefore), itemPositions(divided)];
+  const most = Math.min(old.starts.length, items.starts.length);
+  const sameStart = lengthOfSameStart(before, text);
+  let first = 0;
+  while (first < most && isSamePosition(old, first, items, first, 0) && (old.ends[first] ?? 0) <= sameStart) first++;
+  const sameEnd = lengthOfSameEnd(before, text);
+  const shift = text.length - before.length;
+  let [oldEnd, end] = [old.starts.length, items.starts.length];
+  while (
+    Math.min(oldEnd, end) > first &&
+    isSamePosition(old, oldEnd - 1, items, end - 1, shift) &&
+    (old.starts[oldEnd - 1] ?? 0) >= before.length - sameEnd
+  ) {
+    oldEnd--;
+    end--;
+  }
+  const hasAnchor = (one: string, { starts, ends }: ItemPositions, to: number) =>
+    to > first && ANCHOR.test(one.slice(starts[first], ends[to - 1]));
+  if (hasAnchor(before, old, oldEnd) || hasAnchor(text, items, end)) return null;
+  const added = listsOf(items, { from: first, to: end });
+  const lines: Partial<Record<Collection, string>> = {};
+  let at = first;
+  for (const { collection, count } of added) {
+    lines[collection] = text.slice(items.starts[at], items.ends[at + count - 1]);
+    at += count;
+  }
+  if (Object.values(lines).reduce((sum, one) => sum + one.length, 0) > MAX_EDITED_LENGTH) return null;
+  return { removed: { from: first, to: oldEnd }, added, changed: { head: divided.head, items: lines } };
+}
+
+/** How many items each list has, in the order of the text. */
+export const countItems = ({ lists }: DividedText): readonly ListedItems[] =>
+  lists.map(({ collection, starts }) => ({ collection, count: starts.length }));
+
+/** Where all items of a text stand, in its order; in few bytes, because there may be hundreds of thousands. */
+interface ItemPositions {
+  readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
+  /** Indexes of their collections. */
+  readonly lists: Uint8Array;
+}
+
+function itemPositions({ lists }: DividedText): ItemPositions {
+  const count = lists.reduce((sum, { starts }) => sum + starts.length, 0);
+  const places = { starts: new Uint32Array(count), ends: new Uint32Array(count), lists: new Uint8Array(count) };
+  let at = 0;
+  for (const { collection, starts, end } of lists) {
+    places.starts.set(starts, at);
+    places.ends.set(starts.slice(1), at);
+    places.ends[at + starts.length - 1] = end;
+    places.lists.fill(collections.indexOf(collection), at, at + starts.length);
+    at += starts.length;
+  }
+  return places;
+}
+
+/** Whether two items stand in the same lists and places, as far as their texts are shifted. */
+function isSamePosition(old: ItemPositions, at: number, items: ItemPositions, other: number, shift: number): boolean {
+  return (
+    old.lists[at] === items.lists[other] &&
+    (old.starts[at] ?? 0) + shift === items.starts[other] &&
+    (old.ends[at] ?? 0) + shift === items.ends[other]
+  );
+}
+
+function listsOf({ lists }: ItemPositions, { from, to }: ListRange): readonly ListedItems[] {
+  const found: { collection: Collection; count: number }[] = [];
+  for (let at = from; at < to; at++) {
+    const collection = collections[lists[at] ?? 0] as Collection;
+    const last = found.at(-1);
+    if (last?.collection === collection) last.count++;
+    else found.push({ collection, count: 1 });
+  }
+  return found;
+}
+
+/** Characters that are compared at a time: equal ones are found many times faster in one piece. */
+const PIECE = 64 * 1024;
+
+function lengthOfSameStart(one: string, other: string): number {
+  const most = Math.min(one.length, other.length);
+  let at = 0;
+  while (at < most && one.slice(at, at + PIECE) === other.slice(at, at + PIECE)) at += PIECE;
+  while (at < most && one.charCodeAt(at) === other.charCodeAt(at)) at++;
+  return Math.min(at, most);
+}
+
+function lengthOfSameEnd(one: string, other: string): number {
+  const most = Math.min(one.length, other.length);
+  const piece = (text: string, same: number) => text.slice(Math.max(0, text.length - same - PIECE), text.length - same);
+  let same = 0;
+  while (same < most && piece(one, same) === piece(other, same)) same += PIECE;
+  const isSame = () => one.charCodeAt(one.length - 1 - same) === other.charCodeAt(other.length - 1 - same);
+  while (same < most && isSame()) same++;
+  return Math.min(same, most);
+}

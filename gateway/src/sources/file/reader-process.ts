@@ -1,0 +1,112 @@
+/**
+ * Reads a declarative file in a process of its own: parsing and checking thousands of entities takes seconds, in which
+ * the node has requests to serve. The process ends soon after, and what it took of memory is free again: of a thread,
+ * V8 and malloc would keep it for the node (of 10,000 routes 90 MB for a while, and 15 MB for good).
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { extname } from "node:path";
+import type { Checked } from "@sluice/model";
+import type { EditReading, EditRequest, FileReading, MissingReferences, ReadRequest } from "./read-file.ts";
+import { ResultAssembler, type ResultChunk } from "./result-chunks.ts";
+
+/** One call at a time. Both reject when the process fails, or when it was ended. */
+export interface ReaderProcess {
+  read(request: ReadRequest): Promise<Checked<FileReading>>;
+  /** Null where the whole text must be read. */
+  edit(request: EditRequest): Promise<EditReading | MissingReferences | null>;
+  /** Ends what is under way. */
+  end(): Promise<void>;
+}
+
+/** Milliseconds that a process waits for another text: who edits a file, saves it more than once. */
+const IDLE_TIMEOUT = 5000;
+
+const ENDED = "the process that reads the file has ended";
+
+/** For a process that reads little: of V8's young generation every half is memory that is soon touched. */
+const SMALL_HEAP_FLAGS = ["--min-semi-space-size=1", "--max-semi-space-size=1"];
+
+type Request = { readonly read: ReadRequest } | { readonly edit: EditRequest };
+
+/** What the process says at the end of a call. */
+type Answer = Checked<FileReading> | { readonly edit: EditReading | MissingReferences | null };
+
+interface Waiting {
+  resolve(answer: Answer): void;
+  reject(error: Error): void;
+}
+
+export function createReaderProcess(): ReaderProcess {
+  let reader: ChildProcess | undefined;
+  let readerFor: "read" | "edit" = "read";
+  let waiting: Waiting | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  function start(flags: readonly string[]): ChildProcess {
+    const started = fork(new URL(`./reader-process-main${extname(import.meta.url)}`, import.meta.url), {
+      execArgv: [...process.execArgv, ...flags],
+      serialization: "advanced",
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    const fail = (error: Error) => {
+      if (reader !== started) return;
+      reader = undefined;
+      waiting?.reject(error);
+    };
+    const parts = new ResultAssembler();
+    started.on("message", (told) => {
+      const message = told as unknown as ResultChunk | { readonly edit: EditReading | MissingReferences | null };
+      const answer = "edit" in message ? message : parts.add(message);
+      if (answer !== null) waiting?.resolve(answer);
+    });
+    started.on("error", fail);
+    started.once("exit", () => fail(new Error(ENDED)));
+    return started;
+  }
+
+  async function end(): Promise<void> {
+    clearTimeout(timer);
+    const ending = reader;
+    if (ending?.pid === undefined) return;
+    reader = undefined;
+    waiting?.reject(new Error(ENDED));
+    const exited = new Promise((resolve) => ending.once("exit", resolve));
+    ending.kill();
+    await exited;
+  }
+
+  async function call(request: Request, linger: number): Promise<Answer> {
+    clearTimeout(timer);
+    const kind = "edit" in request ? "edit" : "read";
+    if (reader && readerFor !== kind) await end();
+    reader ??= start(kind === "edit" ? SMALL_HEAP_FLAGS : []);
+    readerFor = kind;
+    const { channel } = reader;
+    reader.ref();
+    channel?.ref();
+    reader.send(request);
+    try {
+      return await new Promise<Answer>((resolve, reject) => {
+        waiting = { resolve, reject };
+      });
+    } finally {
+      waiting = undefined;
+      reader?.unref();
+      channel?.unref();
+      timer = setTimeout(end, linger).unref();
+    }
+  }
+
+  return {
+    async read(request) {
+      // Nobody edits what is read for the first time.
+      return (await call({ read: request }, request.before === null ? 0 : IDLE_TIMEOUT)) as Checked<FileReading>;
+    },
+    async edit(request) {
+      return (
+        (await call({ edit: request }, IDLE_TIMEOUT)) as { readonly edit: EditReading | MissingReferences | null }
+      ).edit;
+    },
+    end,
+  };
+}

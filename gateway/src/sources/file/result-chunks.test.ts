@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Checked, Route } from "@sluice/model";
+import { type FileReading, readFileText } from "./read-file.ts";
+import { ResultAssembler, splitResult } from "./result-chunks.ts";
+
+const file = "sluice.yaml";
+const head = '_format_version: "3.0"\n';
+const routes = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `- name: r${at}\n  paths: [/p${at}]\n`).join("");
+
+const texts: readonly (readonly [what: string, text: string])[] = [
+  ["nothing", head],
+  ["one entity", `${head}routes:\n${routes(1)}`],
+  ["more entities than go into a message", `${head}consumers: [{username: bob}]\nroutes:\n${routes(450)}`],
+  ["faults", `${head}routes: [{name: [a]}]\n`],
+];
+
+const read = (text: string): Checked<FileReading> => readFileText({ text, file, before: null, withData: false });
+
+for (const [what, text] of texts) {
+  test(`what was read of ${what} is the same after it was told in parts`, () => {
+    const parts = new ResultAssembler();
+    // Twice: nothing of one is left to the next.
+    for (let turn = 0; turn < 2; turn++) {
+      const messages = [...splitResult(read(text))];
+      const taken = messages.map((message) => parts.add(message));
+      assert.ok(taken.slice(0, -1).every((before) => before === null));
+      assert.deepEqual(withoutEmpty(taken.at(-1)), withoutEmpty(read(text)));
+    }
+  });
+}
+
+test("entities that have equal lists have the same one", () => {
+  const text = `${head}services: [{name: up, host: up.test}]\nroutes:\n${routes(3).replaceAll("  paths", "  service: {name: up}\n  paths")}`;
+  const [first, ...others] = [...splitResult(read(text))].flatMap((message) =>
+    "collection" in message && message.collection === "routes" ? (message.entities as readonly Route[]) : [],
+  );
+  assert.equal(others.length, 2);
+  for (const other of others) {
+    assert.equal(other.protocols, first?.protocols);
+    assert.equal(other.service, first?.service);
+    assert.notEqual(other.paths, first?.paths);
+  }
+});
+
+/** A collection without entities and one that is not there say the same. */
+function withoutEmpty(told: Checked<FileReading> | null | undefined): unknown {
+  if (!told || told.violations) return told;
+  const put = Object.fromEntries(Object.entries(told.value.put).filter(([, list]) => list.length > 0));
+  return { ...told.value, put };
+}

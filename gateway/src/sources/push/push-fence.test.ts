@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createPushFence } from "./push-fence.ts";
+
+type Place = readonly [term: number | undefined, revision: number];
+
+const cases: readonly (readonly [what: string, served: readonly Place[], push: Place, said: RegExp | null])[] = [
+  ["the first push", [], [0, 0], null],
+  ["the next revision", [[2, 5]], [2, 6], null],
+  ["the same once more, whose answer was lost", [[2, 5]], [2, 5], null],
+  ["a lower revision of the same term", [[2, 5]], [2, 4], /^revision 4 of term 2 is outdated: .* revision 5 of it$/],
+  ["a lower revision of a higher term", [[2, 5]], [3, 1], null],
+  ["a higher revision of a lower term", [[2, 5]], [1, 9], /^term 1 is over: this node has seen term 2$/],
+  ["a push without a term after one with a term", [[2, 5]], [undefined, 9], /^term 0 is over/],
+  ["a lower revision where nobody says terms", [[undefined, 5]], [undefined, 4], /^revision 4 of term 0 is outdated/],
+];
+
+const placeOf = ([term, revision]: Place) => ({ revision, ...(term !== undefined && { term }) });
+
+for (const [what, served, push, said] of cases)
+  test(`${what} is ${said ? "outdated" : "taken"}`, () => {
+    const fence = createPushFence();
+    for (const place of served) fence.markServed(placeOf(place));
+    const answer = fence.outdatedReason(placeOf(push));
+    if (said) assert.match(answer ?? "", said);
+    else assert.equal(answer, null);
+  });
+
+test("a term counts from the moment when it is seen, whatever becomes of its push", () => {
+  const fence = createPushFence();
+  fence.markServed({ term: 2, revision: 5 });
+  assert.equal(fence.outdatedReason({ term: 3, revision: 1 }), null);
+  assert.equal(fence.term(), 3);
+  assert.match(fence.outdatedReason({ term: 2, revision: 6 }) ?? "", /^term 2 is over: this node has seen term 3$/);
+});

@@ -1,0 +1,238 @@
+/**
+ * The push source: a listener that takes documents from the operator (the table of requests stands in
+ * @sluice/model, push.ts). The caller proves who it is by a client certificate (a subject alternative name, the
+ * operator's) or by a token; there is no way to run it without one of them.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import {
+  applyChange,
+  applyDocument,
+  type Checked,
+  checkChange,
+  checkFlatDocument,
+  followPemFiles,
+  type NodeState,
+  type PemFiles,
+  type PemTexts,
+  type PushChange,
+  type PushDocument,
+  type PushRefused,
+  type Snapshot,
+  type Violation,
+} from "@sluice/model";
+import { READ_NEWER, type SnapshotSink, type Source, type SourceLog } from "../source.ts";
+import { createPushFence } from "./push-fence.ts";
+import { type PushAnswer, type PushServer, startPushServer } from "./push-server.ts";
+import type { JournaledSnapshot, SnapshotJournal } from "./snapshot-journal.ts";
+
+export interface PushSourceOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Bearer token that the operator sends. */
+  readonly token?: string;
+  /** The client's certificate must be signed by `ca` and carry the DNS name `client`. */
+  readonly tls?: PemTexts & {
+    readonly client: string;
+    /** Where the texts were read: they are read again when the files change. Absent: they stay as they are. */
+    readonly files?: PemFiles;
+  };
+  /** Bytes of the largest document; default 256 MiB. */
+  readonly maxBytes?: number;
+  /** Keeps what was pushed last, for a start without an operator. Absent: nothing does. */
+  readonly journal?: SnapshotJournal;
+  /** Milliseconds for which the operator is waited for before what was kept is served. Default 5000. */
+  readonly operatorTimeout?: number;
+  readonly log?: SourceLog;
+}
+
+/** A push source that also tells where it listens, for tests and the start-up line. */
+export interface PushSource extends Source {
+  address(): { readonly host: string; readonly port: number };
+}
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+export function createPushSource(options: PushSourceOptions): PushSource {
+  const { listen, token, tls, maxBytes = 256 * 1024 * 1024, journal, operatorTimeout = 5000, log } = options;
+  if (!token && !tls)
+    throw new Error("the push listener needs SLUICE_PUSH_TOKEN or SLUICE_PUSH_TLS_CERT, _KEY and _CA");
+  let server: PushServer | undefined;
+  const texts = tls && { cert: tls.cert, key: tls.key, ca: tls.ca };
+  let following: { close(): void } | undefined;
+  const expected = token ? digest(`Bearer ${token}`) : undefined;
+
+  /** Sockets by whether their client is the operator: to look at a certificate takes longer than to apply a change. */
+  const operators = new WeakMap<Socket, boolean>();
+
+  function isOperator(socket: Socket, client: string): boolean {
+    const known = operators.get(socket);
+    if (known !== undefined) return known;
+    const { subjectaltname } = (socket as TLSSocket).getPeerCertificate();
+    const is = (subjectaltname ?? "").split(", ").includes(`DNS:${client}`);
+    operators.set(socket, is);
+    return is;
+  }
+
+  /** Why the caller is not the operator; null when it is. */
+  function authenticationFault(request: IncomingMessage): string | null {
+    if (tls) {
+      return isOperator(request.socket, tls.client)
+        ? null
+        : `the client certificate does not carry the name ${tls.client}`;
+    }
+    const given = digest(request.headers.authorization ?? "");
+    return expected && timingSafeEqual(given, expected) ? null : "the bearer token is missing or wrong";
+  }
+
+  const fence = createPushFence();
+  let kept: JournaledSnapshot | null = null;
+  let waiting: NodeJS.Timeout | undefined;
+  /** Why what is served may be old; null: the operator pushed it. */
+  let trouble: string | null = null;
+
+  /** Serves what was kept, unless something was pushed meanwhile. */
+  async function serveJournaled(intake: SnapshotSink, { place, snapshot }: JournaledSnapshot): Promise<void> {
+    let overtaken = false;
+    const taken = await intake.update(place.revision, (previous) => {
+      overtaken = intake.state().hash !== null;
+      return { value: overtaken ? previous : snapshot };
+    });
+    if (overtaken || !taken.value) return;
+    trouble = "no operator has pushed since the start: what was kept from before is served";
+    log?.warn({ revision: place.revision, hash: taken.value.hash }, trouble);
+  }
+
+  function follow({ renew }: PushServer, { files, texts }: { readonly files: PemFiles; readonly texts: PemTexts }) {
+    return followPemFiles({
+      files,
+      texts,
+      take(found) {
+        renew(found);
+        log?.info({}, "shows another certificate to the operator");
+      },
+      onTrouble: (reason) => log?.warn({ reason }, "goes on with the certificate from before"),
+    });
+  }
+
+  return {
+    async start(intake) {
+      const stateOf = (): NodeState => ({ ...intake.state(), term: fence.term() });
+
+      /** Takes a push in its turn; `next` is asked for what it makes of the snapshot that is served then. */
+      async function take(
+        push: PushDocument | PushChange,
+        next: (previous: Snapshot) => Checked<Snapshot> | "stale",
+      ): Promise<PushAnswer> {
+        let answer: PushAnswer | undefined;
+        let leadsTo: Snapshot | undefined;
+        const taken = await intake.update(push.revision, (previous) => {
+          const late = fence.outdatedReason(push);
+          if (late !== null) answer = outdated(late);
+          const made = late === null ? next(previous) : "stale";
+          if (made !== "stale") {
+            leadsTo = made.value;
+            return made;
+          }
+          answer ??= { status: 409, body: stateOf() };
+          return { violations: [] };
+        });
+        if (answer) return answer;
+        if (taken.violations) return answerOf(taken);
+        fence.markServed(push);
+        if (leadsTo) journal?.append(push, leadsTo);
+        clearTimeout(waiting);
+        trouble = null;
+        return { status: 200, body: stateOf() };
+      }
+
+      async function put(body: unknown): Promise<PushAnswer> {
+        if (!isOutline(body, "document")) return refusalOf("document");
+        const push = body as unknown as PushDocument;
+        const late = fence.outdatedReason(push);
+        if (late !== null) return outdated(late);
+        const checked = checkFlatDocument(push.document);
+        if (checked.violations) return answerOf(checked);
+        return take(push, (previous) => applyDocument(previous, checked.value, READ_NEWER));
+      }
+
+      async function patch(body: unknown): Promise<PushAnswer> {
+        if (!isOutline(body, "change")) return refusalOf("change");
+        const push = body as unknown as PushChange;
+        const late = fence.outdatedReason(push);
+        if (late !== null) return outdated(late);
+        const isStale = () => intake.state().hash !== push.base;
+        if (isStale()) return { status: 409, body: stateOf() };
+        const checked = checkChange(push.change);
+        if (checked.violations) return answerOf(checked);
+        return take(push, (previous) => (isStale() ? "stale" : applyChange(previous, checked.value, READ_NEWER)));
+      }
+
+      kept = (await journal?.read()) ?? null;
+      if (kept) fence.markServed(kept.place);
+      server = await startPushServer({
+        listen,
+        ...(texts && { tls: texts }),
+        maxBytes,
+        stranger: authenticationFault,
+        async answer(method, body) {
+          if (method === "GET") return { status: 200, body: stateOf() };
+          return method === "PUT" ? put(body) : patch(body);
+        },
+      });
+      if (texts && tls.files) following = follow(server, { files: tls.files, texts });
+      const found = kept;
+      if (!found) return;
+      waiting = setTimeout(() => {
+        serveJournaled(intake, found).catch((error: Error) =>
+          log?.error({ err: error }, "what was kept cannot be served"),
+        );
+      }, operatorTimeout);
+    },
+    trouble: () => trouble,
+    address() {
+      if (!server) throw new Error("the push source has not been started");
+      return server.address;
+    },
+    async stop() {
+      clearTimeout(waiting);
+      following?.close();
+      await server?.stop();
+      await journal?.close();
+    },
+  };
+}
+
+const answerOf = ({ violations = [] }: Checked<object>): PushAnswer => ({
+  status: 400,
+  body: refused("the document is refused", violations),
+});
+
+const outdated = (message: string): PushAnswer => ({ status: 412, body: refused(message, []) });
+
+const refused = (message: string, violations: readonly Violation[]): PushRefused => ({
+  message,
+  violations: violations.slice(0, 100),
+});
+
+/** What the operator never sends. */
+const refusalOf = (member: "document" | "change"): PushAnswer => ({
+  status: 400,
+  body: refused(
+    `the body must have a revision (a whole number), a ${member} (an object), and as its term a whole number`,
+    [],
+  ),
+});
+
+function isOutline(body: unknown, member: "document" | "change"): boolean {
+  if (!isRecord(body)) return false;
+  const { term = 0, revision, base } = body;
+  const isBase = base === undefined || typeof base === "string";
+  return isCount(term) && isCount(revision) && isBase && isRecord(body[member]);
+}
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

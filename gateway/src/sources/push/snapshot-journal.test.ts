@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import {
+  applyChange,
+  changeBetween,
+  emptySnapshot,
+  type PushChange,
+  type PushDocument,
+  type Snapshot,
+  snapshotToDocument,
+} from "@sluice/model";
+import { temporaryFolder } from "../../../../tools/process/index.ts";
+import { createSnapshotJournal } from "./snapshot-journal.ts";
+
+const folder = temporaryFolder("keep");
+after(() => folder.remove());
+const quiet = { info() {}, warn() {}, error() {} };
+
+const snapshotOf = (...names: string[]): Snapshot => {
+  const services = names.map((name) => ({ name, host: "up.test" }));
+  const applied = applyChange(emptySnapshot, { put: { services }, remove: {} });
+  assert.ok(applied.value);
+  return applied.value;
+};
+const whole = (revision: number, snapshot: Snapshot): PushDocument => ({
+  term: 3,
+  revision,
+  document: snapshotToDocument(snapshot),
+});
+const step = (revision: number, from: Snapshot, to: Snapshot): PushChange => ({
+  term: 3,
+  revision,
+  base: from.hash,
+  change: changeBetween(from, to),
+});
+const [one, two, three] = [snapshotOf("a"), snapshotOf("a", "b"), snapshotOf("a", "b", "c")];
+
+let files = 0;
+const fresh = () => join(folder.path, `document-${++files}`);
+
+/** What a new process finds after one that took these. */
+async function kept(file: string): Promise<readonly unknown[] | null> {
+  const found = await createSnapshotJournal({ file, log: quiet }).read();
+  return found && [found.place.term, found.place.revision, found.snapshot.hash];
+}
+
+async function keepThree(file: string): Promise<void> {
+  const keep = createSnapshotJournal({ file, log: quiet });
+  keep.append(whole(1, one), one);
+  await keep.close();
+  keep.append(step(2, one, two), two);
+  keep.append(step(3, two, three), three);
+  await keep.close();
+}
+
+test("what a newer operator pushed is kept, and closed again where it is not known", async () => {
+  const file = fresh();
+  const plugins = [{ name: "jwt", config: { a: 1 } }];
+  const take = applyChange(one, { put: { plugins }, remove: {} }, { closePlugins: true });
+  assert.ok(take.value);
+  const keep = createSnapshotJournal({ file, log: quiet });
+  keep.append(whole(1, one), one);
+  await keep.close();
+  keep.append({ term: 3, revision: 2, base: one.hash, change: { put: { plugins }, remove: {} } }, take.value);
+  await keep.close();
+  assert.deepEqual(await kept(file), [3, 2, take.value.hash]);
+});
+
+test("a document and the changes since are found again, and only their owner may read them", async () => {
+  const file = fresh();
+  assert.equal(await kept(file), null);
+  await keepThree(file);
+  assert.equal(readFileSync(file, "utf8").split("\n").length, 4, "one document and two changes");
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.deepEqual(await kept(file), [3, 3, three.hash]);
+});
+
+const damages: readonly [what: string, damage: (file: string) => void, found: readonly unknown[] | null][] = [
+  ["half a change at its end", (file) => truncateSync(file, statSync(file).size - 5), [3, 2, two.hash]],
+  ["a change without its end of line", (file) => truncateSync(file, statSync(file).size - 1), [3, 2, two.hash]],
+  ["garbage at its end", (file) => appendFileSync(file, "garbage\n"), [3, 3, three.hash]],
+  ["a change of something else", (file) => appendFileSync(file, '{"base":"x","change":{}}\n'), [3, 3, three.hash]],
+  ["half a document", (file) => truncateSync(file, 50), null],
+  ["an empty file", (file) => truncateSync(file, 0), null],
+  ["a document that nobody pushed", (file) => writeFileSync(file, '{"revision":1,"document":{"routes":7}}\n'), null],
+];
+for (const [what, damage, found] of damages)
+  test(`of a file with ${what} as much is served as is whole`, async () => {
+    const file = fresh();
+    await keepThree(file);
+    damage(file);
+    assert.deepEqual(await kept(file), found);
+  });
+
+test("a change after a start is kept with all that it stands on, whatever the file holds", async () => {
+  const file = fresh();
+  await keepThree(file);
+  truncateSync(file, statSync(file).size - 5);
+  const keep = createSnapshotJournal({ file, log: quiet });
+  keep.append(step(4, two, three), three);
+  await keep.close();
+  assert.deepEqual(await kept(file), [3, 4, three.hash]);
+});
+
+test("many changes do not make the file longer than a few documents, and nothing is left beside it", async () => {
+  const file = fresh();
+  const keep = createSnapshotJournal({ file, log: quiet });
+  const [small, long] = [snapshotOf("a"), snapshotOf("a", ...Array.from({ length: 1000 }, (_, i) => `service-${i}`))];
+  keep.append(whole(1, small), small);
+  for (let turn = 1; turn <= 10; turn++) {
+    const [from, to] = turn % 2 ? [small, long] : [long, small];
+    keep.append(step(turn + 1, from, to), to);
+    await keep.close();
+  }
+  assert.ok(statSync(file).size < 1_500_000, `${statSync(file).size} bytes`);
+  assert.deepEqual(await kept(file), [3, 11, small.hash]);
+  const name = file.slice(folder.path.length + 1);
+  assert.deepEqual(
+    readdirSync(folder.path).filter((other) => other.startsWith(name)),
+    [name],
+  );
+});
+
+test("what cannot be written is told once, and is kept as a whole when there is room again", async () => {
+  const told: string[] = [];
+  const place = join(folder.path, "away");
+  const file = join(place, "document");
+  const keep = createSnapshotJournal({
+    file,
+    log: { ...quiet, error: (_details, message) => void told.push(message) },
+  });
+  keep.append(whole(1, one), one);
+  await keep.close();
+  keep.append(step(2, one, two), two);
+  await keep.close();
+  assert.deepEqual(told, ["cannot keep the document"]);
+  mkdirSync(place);
+  keep.append(step(3, two, three), three);
+  await keep.close();
+  assert.deepEqual(await kept(file), [3, 3, three.hash]);
+});

@@ -1,8 +1,0 @@
-/** Entry of the process that reads texts of declarative files. It ends when the node's channel does. */
-import { inParts } from "./parts.ts";
-import { type EditRequest, type ReadRequest, readFileEdit, readFileText } from "./read-file.ts";
-
-process.on("message", (request: { readonly read: ReadRequest } | { readonly edit: EditRequest }) => {
-  if ("edit" in request) process.send?.({ edit: readFileEdit(request.edit) });
-  else for (const message of inParts(readFileText(request.read))) process.send?.(message);
-});

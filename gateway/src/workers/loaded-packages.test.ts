@@ -1,0 +1,41 @@
+/** Which packages are in memory when a node serves: each costs megabytes, in every worker again. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { test } from "node:test";
+import { promisify } from "node:util";
+
+/** Prints the packages that are loaded with modules of this folder's parent. */
+const script = (modules: readonly string[]) => `
+  import { registerHooks } from "node:module";
+  const packages = new Set();
+  registerHooks({
+    load(url, context, next) {
+      const found = /.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)\\//.exec(url)?.[1] ?? /\\/(crds\\/model\\/src\\/index)\\.ts$/.exec(url)?.[1];
+      if (found) packages.add(found);
+      return next(url, context);
+    },
+  });
+  for (const name of ${JSON.stringify(modules)}) await import(new URL(name, ${JSON.stringify(new URL("../", import.meta.url))}));
+  console.log([...packages].sort().join(" "));
+  process.exit();
+`;
+
+/** prom-client's own: it makes traces of itself where somebody asks for them. */
+const metrics = ["@opentelemetry/api", "bintrees", "prom-client", "tdigest"];
+
+const cases: readonly [what: string, modules: readonly string[], packages: readonly string[]][] = [
+  ["a worker", ["workers/worker.ts", "proxy/http1/listener.ts", "plugins/index.ts"], [...metrics, "re2js"]],
+  [
+    "a node",
+    ["gateway.ts", "workers/single-worker.ts", "workers/worker-pool.ts", "proxy/http1/listener.ts"],
+    [...metrics, "re2js"],
+  ],
+  ["a source that reads its file aside", ["sources/file/file-source.ts"], ["re2js"]],
+];
+
+for (const [what, modules, packages] of cases) {
+  test(`${what} loads nothing but what it needs`, async () => {
+    const run = promisify(execFile)(process.execPath, ["--input-type=module", "-e", script(modules)]);
+    assert.deepEqual((await run).stdout.trim().split(" ").filter(Boolean), packages.toSorted());
+  });
+}

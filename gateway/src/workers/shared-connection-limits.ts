@@ -1,0 +1,76 @@
+/**
+ * How many connections of clients all workers of a node have, together and of each address: one word for each worker,
+ * and a table where addresses are limited, so that those of one that died can be given back.
+ */
+import { getRandomValues } from "node:crypto";
+import { HASH_KEY_WORDS } from "../plugins/rate-limiting/keyed-hash.ts";
+import type { ConnectionSlots } from "../proxy/engine.ts";
+import type { ProxySettings } from "../proxy/settings.ts";
+import { addressBytes, releaseWorkerAddresses, SharedAddressCounts } from "./shared-address-counts.ts";
+
+export type ConnectionLimits = Pick<ProxySettings, "maxConnections" | "maxConnectionsPerAddress">;
+
+/** What workers are given, by a message. */
+export interface ConnectionLimitsMemory {
+  readonly workers: number;
+  readonly limits: ConnectionLimits;
+  /** A word for each worker, behind one of nobody's. */
+  readonly counts: SharedArrayBuffer;
+  /** Null: addresses are not limited. */
+  readonly addresses: { readonly buffer: SharedArrayBuffer; readonly key: Uint32Array } | null;
+}
+
+/** @param workers Numbered from 1 */
+export function createConnectionLimitsMemory(workers: number, limits: ConnectionLimits): ConnectionLimitsMemory {
+  const { maxConnections, maxConnectionsPerAddress } = limits;
+  return {
+    workers,
+    limits,
+    counts: new SharedArrayBuffer((workers + 1) * Int32Array.BYTES_PER_ELEMENT),
+    addresses:
+      maxConnectionsPerAddress === 0
+        ? null
+        : {
+            buffer: new SharedArrayBuffer(addressBytes(workers, maxConnections)),
+            key: getRandomValues(new Uint32Array(HASH_KEY_WORDS)),
+          },
+  };
+}
+
+/** Never more than the limits; of several that come at once for the last place it may be that none gets it. */
+export function sharedConnectionLimits(
+  { workers, limits, counts, addresses }: ConnectionLimitsMemory,
+  owner: number,
+): ConnectionSlots {
+  const words = new Int32Array(counts);
+  const ofAddress =
+    addresses && new SharedAddressCounts({ ...addresses, workers, owner, limit: limits.maxConnectionsPerAddress });
+  const leave = () => void Atomics.sub(words, owner, 1);
+  const take = () => {
+    // First in, then counted: of two who do so at once at least one sees the other.
+    Atomics.add(words, owner, 1);
+    let sum = 0;
+    for (let at = 0; at < words.length; at++) sum += Atomics.load(words, at);
+    if (sum <= limits.maxConnections) return true;
+    leave();
+    return false;
+  };
+  return {
+    acquire(address) {
+      if (!take()) return false;
+      if (ofAddress === null || ofAddress.enter(address)) return true;
+      leave();
+      return false;
+    },
+    release(address) {
+      leave();
+      ofAddress?.leave(address);
+    },
+  };
+}
+
+/** The owner is no more, and its connections with it. */
+export function releaseWorkerConnections({ counts, addresses, workers }: ConnectionLimitsMemory, owner: number): void {
+  Atomics.store(new Int32Array(counts), owner, 0);
+  if (addresses !== null) releaseWorkerAddresses(addresses.buffer, workers, owner);
+}

@@ -1,0 +1,49 @@
+/** One worker, in the control thread. */
+import { createCounters } from "../plugins/index.ts";
+import { connectBehind } from "../proxy/upstream/connect.ts";
+import { createGuard } from "../proxy/upstream/guard.ts";
+import type { StartWorkersOptions } from "./start-workers.ts";
+import { startWorker } from "./worker.ts";
+import type { Workers } from "./workers.ts";
+
+export async function startSingleWorker({
+  plan,
+  log,
+  metrics,
+  clusterCounters,
+  onHealthTransition,
+}: StartWorkersOptions): Promise<Workers> {
+  const guard = createGuard(plan.settings);
+  const counters = createCounters({
+    connect: connectBehind(guard, plan.authorities),
+    warn: (message, facts) => log.warn(facts, message),
+    ...(clusterCounters && { cluster: clusterCounters }),
+  });
+  const { proxy, runtime, swap, reopenLogs, close } = await startWorker({
+    plan,
+    reusePort: false,
+    guard,
+    log,
+    services: { counters, metrics, now: Date.now },
+    onHealthTransition,
+  });
+  return {
+    address: proxy.address,
+    tlsAddress: proxy.tlsAddress,
+    serve: async (snapshot) => swap(snapshot),
+    balancers: () => runtime().balancers,
+    report: async () => ({
+      connections: proxy.connections(),
+      heap: { total: 0, used: 0, clients: proxy.memory() },
+      refused: guard.refused(),
+    }),
+    metricParts: async () => null,
+    runtimeMetrics: () => [],
+    unavailableReason: () => null,
+    reopenLogs,
+    async close(options) {
+      await close(options);
+      await counters.close();
+    },
+  };
+}

@@ -1,0 +1,92 @@
+/** A pool in front of an upstream for tests, and a hand on its threads. */
+import { createServer, type RequestListener } from "node:http";
+import { Session } from "node:inspector/promises";
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+import { emptySnapshot, loadText, type Snapshot } from "@sluice/model";
+import { pino } from "pino";
+import { createMetrics } from "../plugins/index.ts";
+import type { Counters } from "../plugins/rate-limiting/counters.ts";
+import { defaultProxySettings, type ProxySettings } from "../proxy/settings.ts";
+import { startWorkerPool, type WorkerPool } from "./worker-pool.ts";
+
+/** The snapshot of a declarative document. */
+export function snapshotOf(document: object, previous: Snapshot = emptySnapshot): Snapshot {
+  const loaded = loadText(JSON.stringify({ _format_version: "3.0", ...document }), { previous });
+  if (loaded.violations) throw new Error(JSON.stringify(loaded.violations));
+  return loaded.value.snapshot;
+}
+
+export interface TestPoolOptions {
+  readonly count?: number;
+  readonly clusterCounters?: Counters;
+  readonly settings?: Partial<ProxySettings>;
+  readonly workerTimeout?: number;
+}
+
+export interface TestPool {
+  readonly pool: WorkerPool;
+  readonly log: readonly { readonly level: number; readonly msg: string }[];
+}
+
+/** Everything is stopped when the test ends. */
+export async function startTestPool(
+  context: TestContext,
+  { count = 2, clusterCounters, settings, workerTimeout = 30_000 }: TestPoolOptions = {},
+): Promise<TestPool> {
+  const log: { level: number; msg: string }[] = [];
+  const metricsOptions = { compat: false, nodeId: "n", version: "1" };
+  const pool = await startWorkerPool(count, {
+    plan: {
+      engine: "http1",
+      listen: { host: "127.0.0.1", port: 0 },
+      listenTls: null,
+      settings: { ...defaultProxySettings, version: "1", allowedUpstreams: ["127.0.0.0/8"], ...settings },
+      observers: { accessLog: null, tracing: null },
+      authorities: [],
+    },
+    // What threads write by themselves goes to the standard output: what is tested here they do not write.
+    log: pino({ level: "error" }, { write: (line: string) => void log.push(JSON.parse(line)) }),
+    metrics: createMetrics(metricsOptions),
+    metricsOptions,
+    workerTimeout,
+    ...(clusterCounters && { clusterCounters }),
+  });
+  context.after(() => pool.close({ deadline: 0 }));
+  return { pool: pool, log };
+}
+
+/** The URL of an upstream on a free port. */
+export async function startUpstream(context: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  context.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Keeps one of the threads busy for so many milliseconds; `over` resolves when it has time again. */
+export async function blockOneThread(
+  context: TestContext,
+  milliseconds: number,
+): Promise<{ readonly over: Promise<void> }> {
+  const session = new Session();
+  session.connect();
+  context.after(() => session.disconnect());
+  const attached = Promise.withResolvers<string>();
+  const answers = new Map<number, () => void>();
+  session.on("NodeWorker.attachedToWorker", ({ params }) => attached.resolve(params.sessionId));
+  session.on("NodeWorker.receivedMessageFromWorker", ({ params }) => answers.get(JSON.parse(params.message).id)?.());
+  await session.post("NodeWorker.enable", { waitForDebuggerOnStart: false });
+  const sessionId = await attached.promise;
+  const evaluate = async (id: number, expression: string) => {
+    const answered = new Promise<void>((resolve) => answers.set(id, resolve));
+    const message = JSON.stringify({ id, method: "Runtime.evaluate", params: { expression } });
+    await session.post("NodeWorker.sendMessageToWorker", { sessionId, message });
+    return answered;
+  };
+  await evaluate(1, "1");
+  return { over: evaluate(2, `{ const end = Date.now() + ${milliseconds}; while (Date.now() < end); }`) };
+}

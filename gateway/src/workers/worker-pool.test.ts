@@ -1,0 +1,289 @@
+import assert from "node:assert/strict";
+import { Agent, request } from "node:http";
+import type { Socket } from "node:net";
+import { test } from "node:test";
+import { adoptChange, emptySnapshot } from "@sluice/model";
+import { dial, send } from "../../../test/conformance/engine/client.ts";
+import { waitFor } from "../../../tools/process/index.ts";
+import type { Counter } from "../plugins/rate-limiting/counters.ts";
+import { blockOneThread, snapshotOf, startTestPool, startUpstream } from "./testing-worker-pool.ts";
+import type { WorkerPool } from "./worker-pool.ts";
+
+const many = <Value>(count: number, make: (index: number) => Value) =>
+  Array.from({ length: count }, (_, at) => make(at));
+
+const routed = (url: string, more: object = {}) =>
+  snapshotOf({ services: [{ name: "up", url, routes: [{ name: "r", paths: ["/"] }], ...more }] });
+
+/** One request on each of so many connections, which stay open. */
+function clientsOf({ address: { port } }: WorkerPool, count: number) {
+  const agents = many(count, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  const ask = (agent: Agent) =>
+    new Promise<number | string>((resolve) => {
+      const sent = request({ host: "127.0.0.1", port, agent }, (response) => {
+        response.resume().once("end", () => resolve(response.statusCode ?? 0));
+      });
+      sent.once("error", (error: Error & { code?: string }) => resolve(error.code ?? error.message)).end();
+    });
+  return { ask: () => Promise.all(agents.map(ask)), close: () => agents.forEach((agent) => void agent.destroy()) };
+}
+
+/** The sum over all workers, also those that are no more. */
+async function countedRequests(pool: WorkerPool): Promise<number> {
+  const parts = await Array.fromAsync(await pool.metricParts());
+  const counts = parts.filter(({ shape }) => shape.name === "sluice_http_requests_total");
+  return counts.flatMap(({ numbers }) => Array.from(numbers)).reduce((sum, value) => sum + value, 0);
+}
+
+async function accepted(pool: WorkerPool): Promise<readonly number[]> {
+  await pool.report();
+  return pool.threads().map(({ report }) => report?.connections.accepted ?? 0);
+}
+
+test("several workers answer on one port, and what they count is one sum", async (context) => {
+  const { pool } = await startTestPool(context, { count: 3 });
+  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  const plugins = [{ name: "prometheus", config: { status_code_metrics: true } }];
+  await pool.serve(routed(url, { plugins }));
+  const clients = clientsOf(pool, 64);
+  assert.deepEqual(new Set(await clients.ask()), new Set([200]));
+  clients.close();
+  const shares = await accepted(pool);
+  assert.equal(shares.length, 3);
+  assert.ok(
+    shares.every((share) => share > 0),
+    shares.join(),
+  );
+  const { connections } = await pool.report();
+  assert.deepEqual([connections.accepted, connections.requests], [64, 64]);
+  assert.equal(await countedRequests(pool), 64);
+});
+
+test("a limit is that of the node, whichever worker a request comes to", async (context) => {
+  const { pool } = await startTestPool(context);
+  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  const config = { day: 150, year: 10_000 };
+  await pool.serve(routed(url, { plugins: [{ name: "rate-limiting", config }] }));
+  const answers = await Promise.all(many(400, () => send(pool.address.port)));
+  const admitted = answers.filter(({ status }) => status === 200);
+  assert.equal(admitted.length, 150);
+  assert.equal(new Set(admitted.map(({ headers }) => headers["x-ratelimit-remaining-day"])).size, 150);
+  assert.ok((await accepted(pool)).every((share) => share > 0));
+});
+
+test("a worker that dies is replaced, and the others' clients notice nothing; limits and sums go on", async (context) => {
+  const { pool, log } = await startTestPool(context);
+  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  const config = { year: 1000 };
+  const counting = { name: "prometheus", config: { status_code_metrics: true } };
+  await pool.serve(routed(url, { plugins: [{ name: "rate-limiting", config }, counting] }));
+  const clients = clientsOf(pool, 32);
+  await clients.ask();
+  assert.equal(await countedRequests(pool), 32);
+  const [lost = 0, kept = 0] = await accepted(pool);
+  assert.equal(lost + kept, 32);
+  const [dying] = pool.threads();
+  const during = clients.ask();
+  await dying?.terminate();
+  // Who was connected to the one that died may have lost an answer; a new request is a new connection.
+  const failed = (await during).filter((answer) => answer !== 200).length;
+  assert.ok(failed <= lost, `${failed} of ${lost}`);
+  assert.deepEqual(new Set(await clients.ask()), new Set([200]));
+  await waitFor(() => pool.threads().length === 2 && !pool.threads().includes(dying as never), { what: "the new one" });
+  await pool.threads().at(-1)?.started;
+  const { headers } = await send(pool.address.port);
+  assert.ok(Number(headers["x-ratelimit-remaining-year"]) <= 1000 - 32 - 32 - kept, "the counters are the node's");
+  const late = clientsOf(pool, 32);
+  assert.deepEqual(new Set(await late.ask()), new Set([200]));
+  assert.ok(((await accepted(pool)).at(-1) ?? 0) > 0, "the new one takes its share");
+  assert.ok((await pool.report()).connections.accepted >= 32 + 32, "the sum has the dead one's");
+  assert.ok((await countedRequests(pool)) >= 32 + 32, "so has that of the metrics");
+  assert.deepEqual(
+    log.map(({ msg }) => msg),
+    ["a worker has ended and is started again"],
+  );
+  clients.close();
+  late.close();
+});
+
+test("a worker that dies again and again is started after growing pauses, and its node says when none is left", async (context) => {
+  const { pool, log } = await startTestPool(context, { count: 2 });
+  for (const deaths of [1, 2, 3]) {
+    await Promise.all(pool.threads().map((thread) => thread.terminate()));
+    if (deaths === 3) assert.equal(pool.unavailableReason(), "no worker is running");
+    await waitFor(() => log.length === deaths * 2 && pool.threads().length === 2, { what: "both again" });
+    await Promise.all(pool.threads().map(({ started }) => started));
+  }
+  assert.equal(pool.unavailableReason(), null);
+  const pauses = log.map((line) => (line as unknown as { pause: number }).pause);
+  assert.deepEqual(pauses, [0, 0, 100, 100, 200, 200]);
+  assert.equal((await send(pool.address.port)).status, 404);
+});
+
+test("a document is acknowledged when the slowest worker serves it too", async (context) => {
+  const { pool } = await startTestPool(context);
+  const [one, two] = await Promise.all(
+    ["one", "two"].map((text) => startUpstream(context, (_request, response) => response.end(text))),
+  );
+  await pool.serve(routed(one ?? ""));
+  let isOver = false;
+  const { over } = await blockOneThread(context, 400);
+  void over.then(() => {
+    isOver = true;
+  });
+  await pool.serve(routed(two ?? ""));
+  assert.equal(isOver, true);
+  await over;
+  const bodies = await Promise.all(many(32, async () => (await send(pool.address.port)).body));
+  assert.deepEqual(new Set(bodies), new Set(["two"]));
+});
+
+test("a worker that dies instead of serving a document does not hold it up: its successor begins with it", async (context) => {
+  const { pool } = await startTestPool(context);
+  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  await blockOneThread(context, 60_000);
+  const served = pool.serve(routed(url));
+  for (const thread of pool.threads()) await thread.terminate();
+  await served;
+  await waitFor(() => pool.threads().length === 2, { what: "both again" });
+  await Promise.all(pool.threads().map(({ started }) => started));
+  assert.deepEqual(
+    new Set((await Promise.all(many(16, () => send(pool.address.port)))).map(({ body }) => body)),
+    new Set(["ok"]),
+  );
+});
+
+test("what one worker cannot serve none serves", async (context) => {
+  const { pool } = await startTestPool(context);
+  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  const good = routed(url);
+  await pool.serve(good);
+  // As only a bug of ours could let it through.
+  const [route] = good.routes.values();
+  const bad = adoptChange(good, { put: { routes: [{ ...route, paths: [5] }] }, remove: {} }, "00");
+  await assert.rejects(pool.serve(bad), /startsWith is not a function/);
+  assert.deepEqual(
+    new Set((await Promise.all(many(16, () => send(pool.address.port)))).map(({ body }) => body)),
+    new Set(["ok"]),
+  );
+  await pool.serve(emptySnapshot);
+  assert.equal((await send(pool.address.port)).status, 404);
+});
+
+test("counters that the control thread has are asked for by every worker, and their refusal is told", async (context) => {
+  const asked: Counter[] = [];
+  let isBroken = false;
+  const { pool } = await startTestPool(context, {
+    clusterCounters: {
+      async take(counters) {
+        if (isBroken) throw new Error("the database cannot be reached");
+        asked.push(...counters);
+        return { admitted: asked.length <= 5, counts: counters.map(() => asked.length) };
+      },
+      close: async () => undefined,
+    },
+  });
+  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  const local = routed(url, { plugins: [{ name: "rate-limiting", config: { year: 5, fault_tolerant: false } }] });
+  const [plugin] = local.plugins.values();
+  assert.ok(plugin);
+  // A file may not ask for it.
+  const cluster = { ...plugin, config: { ...plugin.config, policy: "cluster" } };
+  await pool.serve(adoptChange(local, { put: { plugins: [cluster] }, remove: {} }, "00"));
+  const statuses = (await Promise.all(many(12, () => send(pool.address.port)))).map(({ status }) => status);
+  assert.deepEqual(statuses.toSorted(), [...many(5, () => 200), ...many(7, () => 429)]);
+  isBroken = true;
+  assert.equal((await send(pool.address.port)).status, 500);
+});
+
+test("what a worker finds of a target counts in all, and so does an order", async (context) => {
+  const { pool } = await startTestPool(context);
+  let tried = 0;
+  const broken = await startUpstream(context, (_request, response) => {
+    tried += 1;
+    response.writeHead(500).end();
+  });
+  const fine = await startUpstream(context, (_request, response) => response.end("ok"));
+  const [bad = "", good = ""] = [broken, fine].map((url) => new URL(url).host);
+  const healthchecks = { passive: { unhealthy: { http_failures: 4 } } };
+  const snapshot = snapshotOf({
+    services: [{ name: "up", url: "http://pool", routes: [{ name: "r", paths: ["/"] }] }],
+    upstreams: [{ name: "pool", healthchecks, targets: [{ target: bad }, { target: good }] }],
+  });
+  await pool.serve(snapshot);
+  const [balancer] = pool.balancers().values();
+  assert.ok(balancer);
+  for (let round = 0; tried < 4; round++) {
+    assert.ok(round < 200, `only ${tried} of 4`);
+    await send(pool.address.port);
+  }
+  const stateOf = (address: string) => balancer.entries.find(({ member }) => member.address === address)?.member;
+  await waitFor(() => stateOf(bad)?.health.healthy === false, { what: "the turn in the control thread" });
+  assert.equal(tried, 4, "the signs of all workers are one count");
+  // The news are ahead of any report that is asked for after them.
+  await pool.report();
+  await Promise.all(many(32, () => send(pool.address.port)));
+  assert.equal(tried, 4);
+  assert.ok(balancer.setHealth(stateOf(good)?.id ?? "", null, false));
+  await pool.report();
+  const refused = await Promise.all(many(16, () => send(pool.address.port)));
+  assert.deepEqual(new Set(refused.map(({ status }) => status)), new Set([503]));
+  // Its successor knows.
+  await pool.threads()[0]?.terminate();
+  await waitFor(() => pool.threads().length === 2, { what: "the new one" });
+  await Promise.all(pool.threads().map(({ started }) => started));
+  const still = await Promise.all(many(16, () => send(pool.address.port)));
+  assert.deepEqual(new Set(still.map(({ status }) => status)), new Set([503]));
+});
+
+test("an address that another process has is refused before any worker starts", async (context) => {
+  const url = new URL(await startUpstream(context, () => {}));
+  const { startWorkerPool } = await import("./worker-pool.ts");
+  const plan = { engine: "http1", listen: { host: "127.0.0.1", port: Number(url.port) }, listenTls: null } as const;
+  await assert.rejects(startWorkerPool(2, { plan } as never), { code: "EADDRINUSE", port: Number(url.port) });
+});
+
+for (const limit of ["maxConnections", "maxConnectionsPerAddress"] as const) {
+  test(`connections are limited over all workers (${limit}), and those of one that died are free again`, async (context) => {
+    const { pool } = await startTestPool(context, { settings: { [limit]: 20 } });
+    const isOpen = (socket: Socket) => !socket.closed;
+    const open = async () => {
+      const opened = await Promise.all(many(60, () => dial(context, pool.address.port)));
+      await waitFor(() => opened.filter(isOpen).length === 20, { what: "those beyond are closed" });
+      return opened;
+    };
+    const opened = await open();
+    const shares = await accepted(pool);
+    assert.ok(
+      shares.every((share) => share > 0),
+      shares.join(),
+    );
+    const report = await pool.report();
+    assert.deepEqual([report.connections.active, report.connections.handled], [20, 20]);
+    await Promise.all(pool.threads().map((thread) => thread.terminate()));
+    await waitFor(() => opened.filter(isOpen).length === 0 && pool.threads().length === 2, { what: "both again" });
+    await Promise.all(pool.threads().map(({ started }) => started));
+    const again = await open();
+    for (const socket of again) socket.destroy();
+    await waitFor(async () => (await pool.report()).connections.active === 0, { what: "all left" });
+    assert.equal((await send(pool.address.port)).status, 404);
+  });
+}
+
+test("a worker that is stuck is replaced; one that is only busy is not", async (context) => {
+  const { pool, log } = await startTestPool(context, { workerTimeout: 1000 });
+  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  await pool.serve(routed(url));
+  const before = new Set(pool.threads());
+  await (await blockOneThread(context, 500)).over;
+  assert.deepEqual(new Set(pool.threads()), before);
+  await blockOneThread(context, 600_000);
+  await waitFor(() => pool.threads().filter((thread) => !before.has(thread)).length === 1, { what: "another one" });
+  await Promise.all(pool.threads().map(({ started }) => started));
+  const bodies = await Promise.all(many(32, async () => (await send(pool.address.port)).body));
+  assert.deepEqual(new Set(bodies), new Set(["ok"]));
+  const [line, ...others] = log as unknown as readonly { readonly msg: string; readonly err: { message: string } }[];
+  assert.equal(line?.msg, "a worker has ended and is started again");
+  assert.equal(line.err.message, "its event loop has not turned for 1000 ms");
+  assert.deepEqual(others, []);
+});

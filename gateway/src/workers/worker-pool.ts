@@ -1,0 +1,290 @@
+/**
+ * Several workers, each in a thread of its own. All listen on the same addresses; the kernel distributes connections
+ * among them. The control thread validates documents, sends the changes and keeps the health of targets. A worker
+ * reports the health signs that it observes to the control thread, which forwards changes to the other workers.
+ */
+import { createServer } from "node:net";
+import { changeBetween, emptySnapshot, type Snapshot } from "@sluice/model/serving";
+import type { HealthUpdate } from "../balance/balancer.ts";
+import { healthy } from "../balance/health.ts";
+import { Balancers } from "../compile/balancers.ts";
+import { type Part, partsOf, Sum } from "../plugins/index.ts";
+import type { Connections } from "../plugins/prometheus/metrics.ts";
+import { createCountersMemory } from "../plugins/rate-limiting/shared.ts";
+import type { ListenAddress } from "../proxy/settings.ts";
+import { mergeRefused } from "../proxy/upstream/refused-destinations.ts";
+import { SettingsError } from "../settings/error.ts";
+import { gatewaySettings as names } from "../settings/gateway.ts";
+import { createHeartbeatMemory, HeartbeatMonitor, type HeartbeatOptions } from "./heartbeat.ts";
+import type { SnapshotDelta, WorkerThreadReport } from "./messages.ts";
+import {
+  type ConnectionLimitsMemory,
+  createConnectionLimitsMemory,
+  releaseWorkerConnections,
+} from "./shared-connection-limits.ts";
+import type { StartWorkersOptions } from "./start-workers.ts";
+import { type ListenAddresses, WorkerThread } from "./worker-thread.ts";
+import { addConnections, type Workers, type WorkersReport } from "./workers.ts";
+
+/** Milliseconds. A thread that ends after living this long is restarted at once; its earlier failures do not count. */
+const HEALTHY_LIFETIME = 10_000;
+/** Milliseconds before the restart after a second failure in a row. Doubled with each further failure, up to the maximum. */
+const MIN_RESTART_DELAY = 100;
+const MAX_RESTART_DELAY = 10_000;
+
+/** A pool whose threads can be inspected one by one. */
+export interface WorkerPool extends Workers {
+  /** The threads that are running now. */
+  threads(): readonly WorkerThread[];
+  metricParts(): Promise<AsyncIterable<Part>>;
+}
+
+/** Rejects when an address cannot be listened on. */
+export async function startWorkerPool(count: number, options: StartWorkersOptions): Promise<WorkerPool> {
+  const { plan } = options;
+  // With reusePort, a second process on the same address would get a share of the connections instead of an error.
+  for (const address of [plan.listen, plan.listenTls]) if (address) await requireFreePort(address);
+  const pool = new ThreadPool(count, options);
+  try {
+    await pool.start(count);
+  } catch (error) {
+    await pool.end();
+    throw (error as { readonly code?: string }).code === "ENOTSUP"
+      ? new SettingsError(`${names.workers.variable}: this system cannot share an address among threads; set it to 1`)
+      : error;
+  }
+  return pool;
+}
+
+class ThreadPool implements WorkerPool {
+  readonly #options: StartWorkersOptions;
+  readonly #memory = createCountersMemory();
+  readonly #connectionLimits: ConnectionLimitsMemory;
+  readonly #heartbeat: HeartbeatOptions;
+  readonly #heartbeats: HeartbeatMonitor;
+  readonly #threads = new Map<number, WorkerThread>();
+  readonly #retired = new RetiredThreads();
+  /** Timers of pending restarts, by worker number. */
+  readonly #restartTimers = new Map<number, NodeJS.Timeout>();
+  #addresses: ListenAddresses | undefined;
+  #balancers = Balancers.empty;
+  #wanted: Snapshot = emptySnapshot;
+  #ending = false;
+
+  constructor(count: number, options: StartWorkersOptions) {
+    this.#options = options;
+    this.#connectionLimits = createConnectionLimitsMemory(count, options.plan.settings);
+    this.#heartbeat = { beats: createHeartbeatMemory(count), timeout: options.workerTimeout };
+    this.#heartbeats = new HeartbeatMonitor(this.#heartbeat, (number) => {
+      const reason = new Error(`its event loop has not turned for ${options.workerTimeout} ms`);
+      void this.#threads.get(number)?.terminate(reason);
+    });
+  }
+
+  get address() {
+    return this.#started.address;
+  }
+
+  get tlsAddress() {
+    return this.#started.tlsAddress;
+  }
+
+  get #started(): ListenAddresses {
+    if (this.#addresses === undefined) throw new Error("the worker pool has not started");
+    return this.#addresses;
+  }
+
+  threads = (): readonly WorkerThread[] => [...this.#threads.values()];
+
+  /** Ports that the system chooses for the first thread (port 0) are used by all. */
+  async start(count: number): Promise<void> {
+    this.#addresses = await this.#startThread(1, 0).started;
+    await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#startThread(index + 2, 0).started));
+  }
+
+  async serve(snapshot: Snapshot): Promise<void> {
+    const [before, balancers] = [this.#wanted, this.#balancers];
+    this.#wanted = snapshot;
+    this.#balancers = balancers.with(snapshot, {
+      onHealthTransition: this.#options.onHealthTransition,
+      onHealthUpdate: (news) => {
+        for (const thread of this.threads()) thread.adoptHealth(news);
+      },
+    });
+    const error = await this.#serveEverywhere(snapshot);
+    if (error === null) return;
+    this.#wanted = before;
+    this.#balancers = balancers;
+    await this.#serveEverywhere(before);
+    throw error;
+  }
+
+  balancers = () => this.#balancers.all;
+
+  async report(): Promise<WorkersReport> {
+    await Promise.all(this.threads().map((thread) => thread.refreshReport()));
+    const reports = this.threads().flatMap(({ report }) => report ?? []);
+    return {
+      connections: addConnections([this.#retired.connections, ...reports.map(({ connections }) => connections)]),
+      heap: {
+        total: reports.reduce((sum, { heap }) => sum + heap.total, 0),
+        used: reports.reduce((sum, { heap }) => sum + heap.used, 0),
+        clients: reports.reduce((sum, { heap }) => sum + heap.clients, 0),
+      },
+      refused: mergeRefused(reports.map(({ refused }) => refused)),
+    };
+  }
+
+  async metricParts(): Promise<AsyncIterable<Part>> {
+    await Promise.all(this.threads().map((thread) => thread.refreshMetrics()));
+    return this.#parts();
+  }
+
+  runtimeMetrics = () => this.threads().flatMap(({ runtime }) => runtime);
+
+  async *#parts(): AsyncGenerator<Part> {
+    yield* this.#retired.parts();
+    for (const thread of this.threads()) yield* thread.parts;
+  }
+
+  unavailableReason(): string | null {
+    return this.#threads.size === 0 ? "no worker is running" : null;
+  }
+
+  reopenLogs(): void {
+    for (const thread of this.threads()) thread.reopenLogs();
+  }
+
+  async close(options: { readonly deadline: number }): Promise<void> {
+    this.#stopStarting();
+    await Promise.all(this.threads().map((thread) => thread.close(options)));
+    await this.#options.clusterCounters?.close();
+  }
+
+  async end(): Promise<void> {
+    this.#stopStarting();
+    await Promise.all(this.threads().map((thread) => thread.terminate()));
+  }
+
+  #stopStarting(): void {
+    this.#ending = true;
+    this.#heartbeats.close();
+    for (const timer of this.#restartTimers.values()) clearTimeout(timer);
+  }
+
+  /** @param failures How often in a row the thread of this number ended shortly after its start. */
+  #startThread(number: number, failures: number): WorkerThread {
+    const began = performance.now();
+    const thread = new WorkerThread({
+      start: {
+        number,
+        plan: this.#plan(),
+        memory: this.#memory,
+        connectionLimits: this.#connectionLimits,
+        heartbeat: this.#heartbeat,
+        metrics: this.#options.metricsOptions,
+        logging: { level: this.#options.log.level, bindings: this.#options.log.bindings() },
+        hasClusterCounters: this.#options.clusterCounters !== undefined,
+        document: deltaBetween(emptySnapshot, this.#wanted),
+        health: this.#health(),
+      },
+      snapshot: this.#wanted,
+      onHealthUpdate: (news) => this.#reportHealth(news),
+      clusterCounters: this.#options.clusterCounters,
+    });
+    this.#threads.set(number, thread);
+    thread.started.then(() => this.#heartbeats.watch(number)).catch(() => undefined);
+    void thread.ended.then((reason) => {
+      this.#threads.delete(number);
+      this.#heartbeats.unwatch(number);
+      this.#retired.add(thread.report, thread.parts);
+      releaseWorkerConnections(this.#connectionLimits, number);
+      if (this.#ending) return;
+      const again = performance.now() - began < HEALTHY_LIFETIME ? failures + 1 : 1;
+      const pause = again === 1 ? 0 : Math.min(MIN_RESTART_DELAY * 2 ** (again - 2), MAX_RESTART_DELAY);
+      this.#options.log.error({ err: reason, worker: number, pause }, "a worker has ended and is started again");
+      this.#restartTimers.set(
+        number,
+        setTimeout(() => this.#startThread(number, again), pause),
+      );
+    });
+    return thread;
+  }
+
+  #plan(): StartWorkersOptions["plan"] {
+    const { plan } = this.#options;
+    if (this.#addresses === undefined) return plan;
+    return { ...plan, listen: this.#addresses.address, listenTls: this.#addresses.tlsAddress };
+  }
+
+  /** Resolves to the first error; null when every thread serves the snapshot. */
+  async #serveEverywhere(snapshot: Snapshot): Promise<Error | null> {
+    /** As a rule all threads need the same delta. It is not kept: it may hold the whole old and new configuration. */
+    let last: { readonly from: Snapshot; readonly step: SnapshotDelta } | null = null;
+    const stepFrom = (from: Snapshot): SnapshotDelta => {
+      if (last?.from !== from) last = { from, step: deltaBetween(from, snapshot) };
+      return last.step;
+    };
+    const errors = await Promise.all(this.threads().map((thread) => thread.serve(snapshot, stepFrom)));
+    return errors.find((error) => error !== null) ?? null;
+  }
+
+  /** A health sign that one worker observes counts for all workers. */
+  #reportHealth({ upstreamId, targetId, address, sign }: HealthUpdate): void {
+    const balancer = this.#balancers.all.get(upstreamId);
+    const member = balancer?.member(targetId, address);
+    if (balancer && member && sign !== null) balancer.applySignal(member, sign, balancer.passive);
+  }
+
+  #health(): readonly HealthUpdate[] {
+    return this.#balancers.all
+      .values()
+      .flatMap(({ upstream, entries }) =>
+        entries
+          .filter(({ member }) => member.health !== healthy)
+          .map(({ member }) => ({
+            upstreamId: upstream.id,
+            targetId: member.id,
+            address: member.address,
+            state: member.health,
+            sign: null,
+          })),
+      )
+      .toArray();
+  }
+}
+
+const deltaBetween = (from: Snapshot, to: Snapshot): SnapshotDelta => ({
+  change: changeBetween(from, to),
+  hash: to.hash,
+});
+
+/** Totals of threads that have ended, from their last reports: totals of a node must never decrease. */
+class RetiredThreads {
+  connections: Connections = addConnections([]);
+  readonly #sum = new Sum();
+
+  add(report: WorkerThreadReport | null, parts: readonly Part[]): void {
+    for (const part of parts) this.#sum.add(part);
+    if (report === null) return;
+    const { accepted, handled, requests } = report.connections;
+    // Its open connections are gone; only the totals remain.
+    const none = { active: 0, reading: 0, writing: 0, waiting: 0 };
+    this.connections = addConnections([this.connections, { accepted, handled, requests, ...none }]);
+  }
+
+  parts(): AsyncIterable<Part> {
+    return partsOf(this.#sum.tables);
+  }
+}
+
+/** Rejects as a listener would (EADDRINUSE, EACCES, ...) when the address is in use. Port 0 is always free. */
+async function requireFreePort({ host, port }: ListenAddress): Promise<void> {
+  if (port === 0) return;
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, resolve);
+  });
+  await new Promise((resolve) => server.close(resolve));
+}
