@@ -1,4 +1,4 @@
-/** Puts the operator together: cache -> translate -> publish -> status, and the listener. */
+/** Assembles the operator: cache -> translate -> publish -> status, and the listener. */
 import type { AddressInfo } from "node:net";
 import {
   createResourceCache,
@@ -43,13 +43,13 @@ export interface OperatorOptions {
   readonly settings: OperatorSettings;
   readonly client: ResourceClient;
   readonly pushCredentials: PushCredentials;
-  /** Who leads when there are several operators. Default: this one. */
+  /** Leader election among several operators. Default: this operator always leads. */
   readonly startElection?: StartLeaderElection;
-  /** Where the operator's own Secrets lie. Default: as the settings say. */
+  /** Where the operator's own Secrets are. Default: according to the settings. */
   readonly privateSecrets?: PrivateSecrets;
-  /** Where what was acknowledged is kept; closed with the operator. Absent: nowhere. */
+  /** Store for acknowledged state, closed with the operator. Absent: nothing is saved. */
   readonly store?: OwnStore;
-  /** Where metrics go, beside those that are there. Default: a registry of its own. */
+  /** Registry to which metrics are added. Default: a new one. */
   readonly registry?: Registry;
   readonly log: Logger;
 }
@@ -58,7 +58,7 @@ export interface Operator {
   readonly address: { readonly host: string; readonly port: number };
   /** Whether the resource is of the operator's class. */
   isOwn(resource: Resource): boolean;
-  /** Stops watching, pushing and answering; what the nodes have stays. Calls after the first wait for the same end. */
+  /** Stops watching, pushing and answering; the nodes keep their documents. Repeated calls wait for the same end. */
   close(): Promise<void>;
 }
 
@@ -125,7 +125,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
 
   const events = createEventRecorder({ client, reporter: MANAGER, log });
 
-  /** The nodes as the cluster knows them, when they are not a fixed list. Many changes in one turn are one look. */
+  /** The nodes as the cluster reports them, unless they are a fixed list. Changes within one turn are merged. */
   const nodeDiscovery = nodeService && createNodeDiscovery(nodeService);
   let discoveryTurn: NodeJS.Immediate | undefined;
   function updateNodes(): void {
@@ -133,7 +133,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     if (nodeDiscovery) publisher.setNodes(nodeDiscovery.addresses(scheme));
   }
 
-  /** Statuses that came back, and what nodes told. Many in one turn are one look. */
+  /** Statuses read back, and news from nodes. Changes within one turn are merged. */
   let statusTurn: NodeJS.Immediate | undefined;
   function syncStatuses(): void {
     statusTurn = undefined;
@@ -187,7 +187,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     return { term, revision, hash, resources: lastValid.all() };
   }
 
-  /** The highest term that is known from what was kept; 0 when that cannot be read. */
+  /** The highest term in the saved state; 0 when it cannot be read. */
   async function highestKnownTerm(): Promise<number> {
     try {
       return (await stateStore?.term()) ?? 0;
@@ -204,10 +204,10 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     kinds: watchedKinds,
     namespaces: settings.namespaces,
     namespaceSelector,
-    // Most clusters have no Gateway API: without it nothing may refer to another namespace.
+    // Most clusters have no Gateway API: without it, no reference to another namespace is allowed.
     optional: ["ReferenceGrant"],
     secretLabel: CREDENTIAL_LABEL,
-    // It writes statuses alone, and reads before it does who owns them.
+    // The operator writes only statuses, and reads the managed fields before each write.
     bookkeeping: false,
     signal: abort.signal,
     log,
@@ -245,7 +245,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     recordEvent: events.record,
     clusterState: cache.resources,
     classes,
-    // Of several one says it: the first class whose operator reads all namespaces.
+    // One of several operators reports: that of the first class which reads all namespaces.
     isReporter: () => leads() && readsAll(settings) && (classes.first() ?? settings.class) === settings.class,
     log,
   });
@@ -277,7 +277,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     },
     onProgress() {
       waiters.resolveReady();
-      // Not only when a node tells news: one may have had the document before it was published here.
+      // Not only on news from a node: a node may have had the document before this operator published it.
       stateSaver?.schedule();
     },
   });
@@ -296,11 +296,11 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     election: { term: () => lead?.term() ?? null, leader: () => lead?.leader() ?? null },
   });
 
-  /** Undefined until the listener is there: a process that cannot start leads nobody. */
+  /** Undefined until the listener has started: a process that fails to start must not lead. */
   let lead: LeaderElection | undefined;
   let closed = false;
   let rotation: Promise<void> | undefined;
-  // From here on its loops ask for the term.
+  // The publisher's loops call `term` from here on.
   publisher.setNodes(settings.nodes.map((address) => address.replace(/\/+$/, "")));
 
   function onTerm(term: number | null): void {
@@ -332,7 +332,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
       await server.close();
       await Promise.all([stateSaver?.close(), publisher.close(), writer.close()]);
     } finally {
-      // Last: whoever leads next must not meet our own pushes and writes.
+      // Last: the next leader must not meet this operator's pushes and writes.
       await lead?.close();
     }
     await store?.close();
@@ -351,7 +351,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     client: privateSecrets.reading(client),
     privateNamespace: privateSecrets.namespace,
     manager: MANAGER,
-    // A new authority must not be made while the one of before lies where it was.
+    // A new authority must not be created before the old one was moved.
     leads: () => leads() && privateSecrets.isMoved(),
     renew: connector.replaceTls,
     recordEvent: events.record,

@@ -1,4 +1,4 @@
-/** Applies a long change in parts, so that it need not be done in one turn. The snapshot is the same. */
+/** Applies a large change in slices, so that it need not run in one turn of the event loop. The result is the same. */
 import {
   applyChange,
   type Change,
@@ -10,10 +10,10 @@ import {
 } from "@sluice/model";
 import type { TimeSliced } from "../time-slicing.ts";
 
-/** Entities that are put at once. */
+/** Entities put per slice. */
 const ENTITIES_PER_SLICE = 200;
 
-/** Whoever is referred to comes before who refers. */
+/** Referenced entities come before those that refer to them. */
 const order: readonly Collection[] = parentsFirst();
 
 export function* applyChangeSliced(previous: Snapshot, change: Change): TimeSliced<Checked<Snapshot>> {
@@ -25,7 +25,7 @@ export function* applyChangeSliced(previous: Snapshot, change: Change): TimeSlic
     if (applied.value === undefined) break;
     applied = applyChange(applied.value, part);
   }
-  // A name goes from one entity to another, or there are faults, which are told of by their places in the whole change.
+  // A name moves from one entity to another, or there are violations, whose paths refer to the whole change.
   return applied.violations ? applyChange(previous, change) : applied;
 }
 

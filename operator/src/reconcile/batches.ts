@@ -1,7 +1,7 @@
 /**
- * Batches: resources that are published together or not at all. Until every resource of a batch has
- * been seen, one that it changed counts as it was before and one that it created counts as absent; from then on those
- * that it removes are absent. The marks are explained where they are declared, in @sluice/crds.
+ * Batches: resources that are published together or not at all. Until every resource of a batch has been seen, a
+ * resource that the batch changed counts in its earlier version, and one that it created counts as absent. Afterwards
+ * the resources that it removes count as absent. The annotations are described in @sluice/crds.
  */
 import {
   BATCH_UNDO,
@@ -21,22 +21,23 @@ import { overlay } from "../watch/overlay.ts";
 
 export const BATCH_INCOMPLETE = "BatchIncomplete";
 
-/** Milliseconds until an incomplete batch is told about: before that it is one that is being written. */
+/** Milliseconds until an incomplete batch is reported: before that it is still being written. */
 export const BATCH_REPORT_DELAY = 5000;
 /**
- * Milliseconds that the end of a batch may be seen before its other resources: watches of several kinds are not in
- * step. After that the others are gone because the batch was published before (by an operator that has restarted).
+ * Milliseconds that the end of a batch may be seen before its other resources: watches of different kinds are not
+ * synchronized. After that, the missing resources were deleted, because the batch had been published before this
+ * operator restarted.
  */
 export const WATCH_SKEW = 5000;
 
 export interface HeldBack {
-  /** The world as it is to be published; the very same object when no batch is under way. */
+  /** The cluster state to publish; the same object when no batch is in progress. */
   readonly clusterState: ClusterState;
-  /** Resources that are not published as they stand, by `ownerKey`: their statuses are not to be told of. */
+  /** Resources that are not published in their current version, by `ownerKey`: their statuses are not written. */
   readonly held: ReadonlySet<string>;
-  /** What is to be told about resources of batches that stay incomplete, by `ownerKey`. */
+  /** Problems of resources in batches that stay incomplete, by `ownerKey`. */
   readonly problems: ReadonlyMap<string, { readonly owner: Owner; readonly problem: Problem }>;
-  /** Milliseconds until the same world has to be looked at again; null: only when something changes. */
+  /** Milliseconds until the same state has to be checked again; null: only when something changes. */
   readonly recheckAfter: number | null;
 }
 
@@ -44,7 +45,7 @@ export interface Batches {
   /**
    * A version of a resource was read.
    *
-   * @param before What stood in its place. null: nothing; undefined: nobody knows, because we have just begun to read.
+   * @param before The resource before. null: none; undefined: unknown, because reading has just begun.
    */
   observe(kind: Kind, before: Resource | null | undefined, resource: Resource): void;
   holdBack(clusterState: ClusterState): HeldBack;
@@ -64,17 +65,17 @@ interface BatchMember extends MarkedResource {
 
 interface BatchProgress {
   readonly since: number;
-  /** When it was seen that all have been written. */
+  /** When the end of the batch was seen. */
   endSeenAt?: number;
   complete: boolean;
 }
 
 interface BatchesOptions {
-  /** Others belong to another Sluice, which tells their statuses. */
+  /** Resources of other classes belong to another operator, which writes their statuses. */
   readonly class: string;
-  /** Which class a resource is of. Default: spec.class, or the default class. */
+  /** The class of a resource. Default: spec.class, or the default class. */
   readonly classOf?: (resource: Resource) => string;
-  /** Milliseconds. Default: the machine's clock. */
+  /** Milliseconds of a monotonic clock. Default: performance.now. */
   readonly now?: () => number;
 }
 
@@ -90,13 +91,13 @@ export function createBatches(options: BatchesOptions): Batches {
     const id = batchMark(resource)?.id;
     if (id === undefined) return void marked.delete(name);
     if (earlier?.id === id) return;
-    // What an incomplete batch wrote was never published: what counts is what stood there before that one too.
+    // An incomplete batch was never published: the version before that batch counts.
     const unpublished = earlier && progressById.get(earlier.id)?.complete !== true;
     const stood = unpublished ? earlier.before : before;
     marked.set(name, { kind: kind as WatchedKind, key: resourceKey(resource), id, before: stood });
   }
 
-  /** The batches of what is marked now. Those that nobody names any more are forgotten. */
+  /** The members of each batch. Progress of batches without members is dropped. */
   function membersByBatch(clusterState: ClusterState): ReadonlyMap<string, readonly BatchMember[]> {
     const batches = new Map<string, BatchMember[]>();
     for (const [name, entry] of marked) {
@@ -161,20 +162,20 @@ export function createBatches(options: BatchesOptions): Batches {
 
 interface HeldBackChange extends Pick<MarkedResource, "kind" | "key"> {
   readonly resource: Resource;
-  /** null: absent. */
+  /** null: the resource counts as absent. */
   readonly effective: Resource | null;
 }
 
 const nameOf = ({ kind, resource: { metadata } }: Pick<HeldBackChange, "kind" | "resource">): string =>
   ownerKey({ kind, namespace: metadata.namespace, name: metadata.name });
 
-/** Undefined for what has no status of ours: Secrets, and resources of another class. */
+/** Undefined for resources without a status of this operator: Secrets, and resources of another class. */
 function ownerOf({ kind, resource }: BatchMember, isMeant: (resource: Resource) => boolean): Owner | undefined {
   const { namespace, name } = resource.metadata;
   return isOurs(kind) && isMeant(resource) ? { kind, namespace, name } : undefined;
 }
 
-/** How a resource of an incomplete batch counts. One that is to be removed stays as it is until then. */
+/** The version of a batch member that counts while the batch is incomplete. One to be removed stays as it is. */
 function effectiveVersion({ before, resource, mark }: BatchMember): Resource | null {
   if (mark.removes) return resource;
   if (before !== undefined) return before;
@@ -182,8 +183,8 @@ function effectiveVersion({ before, resource, mark }: BatchMember): Resource | n
 }
 
 /**
- * After a restart nobody knows what stood in the place of a resource, but whether something was published: we have told
- * of it, perhaps because the batch was complete already, or its writer says that there was something before.
+ * After a restart the earlier version of a resource is unknown, but not whether one was published. Its status has a
+ * condition (perhaps because the batch was already complete), or its writer recorded that there was an earlier version.
  */
 function wasPublished({ metadata, status }: Resource): boolean {
   if (status?.conditions?.some(({ type, reason }) => type === "Accepted" && reason !== BATCH_INCOMPLETE)) return true;

@@ -1,4 +1,4 @@
-/** From a translation to the next snapshot. Only what changed is checked; one bad entity never blocks the others. */
+/** Builds the next snapshot from a translation. Only changes are validated; one bad entity never blocks the others. */
 import { isDeepStrictEqual } from "node:util";
 import {
   type Change,
@@ -19,7 +19,7 @@ import { type Item, ownerKey } from "../translate/translation.ts";
 import { applyChangeSliced } from "./apply-in-slices.ts";
 import { violationOwnersOf } from "./violation-owners.ts";
 
-/** What was published, as the next build needs it. */
+/** The last result, on which the next build is based. */
 export interface SnapshotBuild {
   readonly snapshot: Snapshot;
   readonly items: Readonly<Record<Collection, ReadonlyMap<string, Item>>>;
@@ -37,13 +37,13 @@ export const emptyBuild: SnapshotBuild = {
 
 export interface SnapshotBuildResult {
   readonly built: SnapshotBuild;
-  /** Problems that only showed when all was put together, by owner key. Empty unless the translation has a gap. */
+  /** Problems found only when the snapshot was built, by owner key. Empty unless the translation has a gap. */
   readonly problems: ReadonlyMap<string, readonly Problem[]>;
 }
 
 type Content = Pick<SnapshotBuild, "items" | "endpoints">;
 
-/** In one piece. */
+/** Builds without interruption. */
 export const buildSnapshot = (previous: SnapshotBuild, translation: Content): SnapshotBuildResult =>
   runToCompletion(buildSnapshotSliced(previous, translation));
 
@@ -80,7 +80,7 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
     const addresses = new Map(endpoints);
     for (const [id, message] of culprits.addresses) {
       const service = items.services.get(id);
-      // An empty list answers 503; without a list requests would go to the name of the core Service.
+      // An empty list makes the node answer 503. Without a list, requests would go to the name of the core Service.
       if (service && addresses.get(id)?.length) addresses.set(id, []);
       else addresses.delete(id);
       if (service) complain(service.owner, { condition: "ResolvedRefs", reason: "BackendInvalid", message });
@@ -89,7 +89,7 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
   }
 }
 
-/** Items that are the same objects do not differ. */
+/** The change between two translations. Shared structure costs nothing; identical items do not differ. */
 function difference(previous: Content, next: Content): Change {
   const put: Partial<Record<Collection, unknown[]>> = {};
   const remove: Partial<Record<Collection, string[]>> = {};
@@ -107,7 +107,10 @@ function difference(previous: Content, next: Content): Change {
   return { put, remove, endpoints };
 }
 
-/** Undefined: it is left out. What answers 503 already gets no second chance. */
+/**
+ * Returns the item as one that answers 503, if leaving it out could remove protection; undefined: it is left out. An
+ * item that answers 503 already is left out.
+ */
 function unavailableItem(collection: Collection, { owner, entity }: Item, message: string): Item | undefined {
   const extras = (entity._sluice ?? {}) as { readonly unavailable?: string };
   if (extras.unavailable !== undefined) return undefined;

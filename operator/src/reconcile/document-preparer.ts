@@ -1,4 +1,6 @@
-/** From the world to what is to be published next: batches hold back, the rest is translated and put together. */
+/**
+ * Prepares the next document from the cluster state: holds back incomplete batches, translates, and builds a snapshot.
+ */
 
 import type { Problem } from "../status/conditions.ts";
 import type { TimeSliced } from "../time-slicing.ts";
@@ -10,7 +12,7 @@ import { buildSnapshotSliced, type SnapshotBuild } from "./build-snapshot.ts";
 import { withHeldBack } from "./with-held-back.ts";
 
 export interface DocumentPreparerOptions {
-  /** Every resource, as it stands now. */
+  /** Every resource in its current version. */
   readonly resources: ClusterState;
   readonly batches: Batches;
   readonly translator: Translator;
@@ -22,17 +24,19 @@ export interface PreparedDocument {
   /** By `ownerKey`. */
   readonly problems: Translation["problems"];
   readonly owners: Translation["owners"];
-  /** All resources as they stood when it was begun, or, when a few were translated, as they stand now. */
+  /** All resources as of the start of a full translation; after an incremental one, the current resources. */
   readonly resources: ClusterState;
-  /** `ownerKey`s of all that may differ from what was made before; null: everything. */
+  /** `ownerKey`s of all resources that may differ from the last result; null: all of them. */
   readonly changed: ReadonlySet<string> | null;
-  /** Milliseconds until the same world has to be looked at again; null: only when something changes. */
+  /** Milliseconds until the same state has to be checked again; null: only when something changes. */
   readonly recheckAfter: number | null;
 }
 
 /**
- * @param changed `ownerKey`s of what means something else than when the last that was made was begun; null: it may be
- *   anything. What changes from the first step on is for the next time. One is made after the other.
+ * Only one preparation may run at a time. Changes after its first step go into the next one.
+ *
+ * @param changed `ownerKey`s of resources whose meaning changed since the last completed preparation was started; null:
+ * unknown.
  */
 export type PrepareDocument = (changed: ReadonlySet<string> | null) => TimeSliced<PreparedDocument>;
 
@@ -49,7 +53,7 @@ export function createDocumentPreparer({
   empty,
 }: DocumentPreparerOptions): PrepareDocument {
   let built = empty;
-  /** `ownerKey`s of what batches held back or told about in the last translation. */
+  /** `ownerKey`s of resources that batches held back or reported in the last translation. */
   let inBatches: ReadonlySet<string> = new Set();
 
   function* translate(changed: ReadonlySet<string> | null): TimeSliced<TranslatedState> {
@@ -58,7 +62,7 @@ export function createDocumentPreparer({
       const translation = translator.translateIncremental(clusterState, union(changed, inBatches, keysOf(held)));
       if (translation) return { held, resources, translation };
     }
-    // It takes several turns, in which resources change.
+    // It takes several turns of the event loop, during which resources change.
     const still = copyClusterState(resources);
     const { clusterState, ...held } = batches.holdBack(still);
     return { held, resources: still, translation: yield* translator.translateAll(clusterState) };

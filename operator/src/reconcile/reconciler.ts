@@ -1,6 +1,6 @@
 /**
- * The operator's loop: from the world to a published document and back to conditions. It reacts to state, not to
- * events: whatever happened, it translates what is there now, so that a restart gives the same result.
+ * The operator's reconcile loop: from the cluster state to a published document and back to conditions. It is
+ * level-triggered: it translates the current state, whatever the events were, so that a restart gives the same result.
  */
 import { type Kind, keyOf, type Resource, type ResourceCache } from "@sluice/crds";
 import { BucketMap, byHash, differences, type WaitAnswer } from "@sluice/model";
@@ -28,63 +28,62 @@ export interface ReconcilerOptions {
   readonly publisher: Publisher;
   readonly writer: StatusWriter;
   readonly events: EventRecorder;
-  /** What has to be read before anything is published and was not yet. */
+  /** Kinds and state that must be read before the first publication, and were not yet. */
   readonly unsynced: () => readonly string[];
-  /** While another operator leads, everything is translated and nothing is written or told. */
+  /** While another operator leads, this one translates, and writes and records nothing. */
   readonly leads: () => boolean;
   readonly log: Logger;
   readonly onReconcile: (seconds: number) => void;
   readonly work: WorkQueueMetrics;
-  /** The document or what the nodes run has changed. */
+  /** The document or the nodes' acknowledgements changed. */
   readonly onProgress: () => void;
 }
 
 export interface Reconciler {
   /**
-   * The resource (`namespace/name`) is another object now, or gone. What that means is looked at after `touch`.
+   * Records that the resource (`namespace/name`) was changed or deleted. It is translated after `schedule`.
    *
-   * @param meaningful False: it means the same as before. Somebody has written its status.
+   * @param meaningful False: its meaning is unchanged, for example after a status write.
    */
   markDirty(kind: WatchedKind, key: string, meaningful: boolean): void;
-  /** Something changed: translate and publish soon, at once when idle. Many calls until then are one. */
+  /** Schedules a reconcile, at once when idle. Calls until it starts are merged. */
   schedule(): void;
-  /** What the nodes run changed, or a status was written by somebody: look at what that makes different. */
+  /** The nodes' acknowledgements or a status changed: updates the affected conditions. */
   syncStatuses(): void;
-  /** Look at these statuses, which could not be written, as far as they have not settled. */
+  /** Retries these statuses, whose writes failed, as far as they have not settled. */
   retryStatuses(keys: readonly string[]): void;
-  /** We lead from now on: what the one before us did not come to is written and told. */
+  /** This operator leads from now on: it writes and records what the previous leader did not get to. */
   startLeading(): void;
-  /** Whether the published document contains all that the world holds. */
+  /** Whether the published document contains the complete cluster state. */
   upToDate(): boolean;
   problemsOf(kind: Kind, namespace: string, name: string): WaitAnswer["problems"];
   problemCount(): number;
-  /** Resources that have changed and are not looked at yet. */
+  /** Number of changed resources not translated yet. */
   queuedCount(): number;
-  /** A status has been written: others may follow. */
+  /** A status write has ended: others may follow. */
   continueStatuses(): void;
-  /** Resources whose statuses wait to be looked at. */
+  /** Number of resources whose statuses are queued. */
   queuedStatuses(): number;
   close(): void;
 }
 
-/** Milliseconds between looks at statuses that were written and have not been seen again. */
+/** Milliseconds between retries of statuses that were written and not read back. */
 const RESYNC_INTERVAL = 10_000;
-/** Milliseconds until the next look while it is too early to speak of waiting. */
+/** Milliseconds until the next sync while it is too early to report waiting. */
 const PENDING_RECHECK_INTERVAL = 1000;
 /**
- * After a reconcile that stood for several changes the next one waits so many times as long as that took, so that many
- * changes that come at once share one: some need a look at all resources. Who makes one change after the other never
- * waits.
+ * After a reconcile for several changes, the next one is delayed by a multiple of its duration, so that changes that
+ * arrive together share one: some need a full translation. Changes made one after the other are never delayed.
  */
 const MAX_REST_FACTOR = 4;
-/** For each change more than one. */
+/** Added to the multiple for each change after the first. */
 const REST_FACTOR_PER_CHANGE = 2;
-/** Milliseconds of such a wait at the most. */
+/** Maximum milliseconds of this delay. */
 const MAX_REST = 250;
 
-/** Statuses of more resources than these, all translated at once, give way to those of what changes. */
+/** When more resources than this are translated at once, their statuses give way to those of later changes. */
 const BULK_THRESHOLD = 500;
-/** Milliseconds after a change in which they do. */
+/** Milliseconds after a change during which they do. */
 const IDLE_AFTER = 1000;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
@@ -100,18 +99,18 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const prepareDocument = createDocumentPreparer({ ...options, resources: cache.resources });
   let problems: Translation["problems"] = new BucketMap<readonly Problem[]>(byHash);
   let owners: Translation["owners"] = new BucketMap<Owner>(byHash);
-  /** `ownerKey`s of what means something else than when the last translation was begun. */
+  /** `ownerKey`s of resources whose meaning changed since the last translation was started. */
   let changed = new Set<string>();
-  /** Whether the last translation came to its end: else it is not known what has changed since. */
+  /** Whether the last translation completed: otherwise it is unknown what has changed since. */
   let isLastComplete = false;
-  /** How often something has changed, and how often it had when what is published now was begun. */
+  /** The number of changes so far, and the number when the published document was started. */
   let changeCount = 0;
   let publishedCount = -1;
   let isWorking = false;
   let closed = false;
   let scheduled: Disposable | undefined;
   let restsUntil = 0;
-  /** How often something had changed when the last reconcile was begun. */
+  /** The number of changes when the last reconcile was started. */
   let startedCount = 0;
   let changedAt = Number.NEGATIVE_INFINITY;
   let scheduledAt = 0;
@@ -124,7 +123,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   const isDirty = () => publishedCount !== changeCount;
 
-  /** A problem that nobody was told of yet. */
+  /** Records problems that were not reported yet. */
   function recordNewProblems(
     owner: Owner,
     resource: Resource,
@@ -147,11 +146,11 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     readonly owners: Translation["owners"];
   }
 
-  /** The resource as it was translated is not to be had any more: what stands in its place is in no document yet. */
+  /** Whether the resource changed after it was translated: its current version is in no document yet. */
   const isSuperseded = (key: string, resource: Resource, { kind, namespace, name }: Owner): boolean =>
     changed.has(key) && cache.resources[kind].get(keyOf(namespace, name)) === resource;
 
-  /** The place of resources in what was published; the statuses of those for which that is news are opened. */
+  /** Records the published revision of each resource, and marks the statuses of resources for which it is new. */
   function recordPublished(before: Before, { resources, changed: known }: PreparedDocument, place: PublishedAt): void {
     const many = known === null && owners.size > BULK_THRESHOLD;
     for (const { key, after } of differences(before.owners, owners)) if (!after) programmed.forget(key);
@@ -180,7 +179,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     loggedUnsynced = "";
     const started = performance.now();
     const [known, upTo] = [isLastComplete ? changed : null, changeCount];
-    // What comes from here on is for the next time; should this fail, that starts from nothing.
+    // Later changes go into the next reconcile; if this one fails, the next one translates everything.
     changed = new Set();
     isLastComplete = false;
     const made = await runTimeSliced(prepareDocument(known));
@@ -207,7 +206,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     syncQueuedStatuses();
   }
 
-  /** Looks at statuses, so many in a turn that others have theirs. */
+  /** Syncs queued statuses, a limited number per turn of the event loop. */
   function syncQueuedStatuses(): void {
     clearImmediate(nextStatusTurn);
     nextStatusTurn = undefined;
@@ -251,7 +250,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       await reconcile();
     } catch (error) {
       result = "error";
-      // A bug of ours: what was published stays, and the next change tries again.
+      // A bug in the operator: the published document stays, and the next change tries again.
       log.error({ err: error }, "cannot translate the resources");
     }
     const ended = performance.now();
@@ -264,7 +263,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   return {
     markDirty(kind, key, meaningful) {
       const name = `${kind}/${key}`;
-      // Else all statuses that were written lately would be translated with the next change.
+      // Otherwise the next change would translate every resource whose status was just written.
       if (meaningful) changed.add(name);
       if (owners.has(name)) statusSync.markDirty(name);
     },

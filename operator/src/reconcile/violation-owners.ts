@@ -1,4 +1,4 @@
-/** Whose fault it is that a change cannot be applied. Pure. */
+/** Finds the items that prevent a change from being applied. Pure. */
 import {
   type Change,
   type Collection,
@@ -13,13 +13,13 @@ import type { SnapshotBuild } from "./build-snapshot.ts";
 type Items = SnapshotBuild["items"];
 
 export interface ViolationOwners {
-  /** Items that cannot stay as they are, and why. */
+  /** Invalid items, and why. */
   readonly items: ReadonlyMap<Item, { readonly collection: Collection; readonly message: string }>;
-  /** Services (ids) whose addresses cannot stay, and why. */
+  /** Services (ids) whose addresses are invalid, and why. */
   readonly addresses: ReadonlyMap<string, string>;
 }
 
-/** The paths of violations are those of `applyChange`. */
+/** @param violations With paths as `applyChange` reports them. */
 export function violationOwnersOf(violations: readonly Violation[], change: Change, items: Items): ViolationOwners {
   const found = new Map<Item, { collection: Collection; message: string }>();
   const addresses = new Map<string, string>();
@@ -44,7 +44,7 @@ export function violationOwnersOf(violations: readonly Violation[], change: Chan
   return { items: found, addresses };
 }
 
-/** What refers to an entity: it cannot stay as it is when the entity goes. */
+/** The items that refer to an entity: they are invalid when it is removed. */
 function* dependents(items: Items, parent: Collection, id: string): Generator<readonly [Collection, Item]> {
   for (const collection of collections)
     for (const { member, to } of references[collection])

@@ -1,11 +1,11 @@
-/** What a translation says of resources that a batch holds back. Pure. */
+/** Removes held-back resources from a translation. Pure. */
 import type { Problem } from "../status/conditions.ts";
 import type { Owner, Translation } from "../translate/translation.ts";
 import type { HeldBack } from "./batches.ts";
 
 /**
- * The translation without those that are held back, whose statuses are about what they were; those of batches that
- * stay incomplete come in again with what is to be told of them.
+ * The translation without the resources that batches hold back, because their statuses concern their earlier versions.
+ * Resources of batches that stay incomplete are added again with their problems.
  */
 export function withHeldBack(
   translation: Translation,

@@ -1,45 +1,46 @@
 /**
- * The last valid version of each resource, which is served after the resource was made invalid. It is what
- * the document was made of, and is kept over restarts (keeper.ts). Resources that are valid stand for themselves. Of a
- * Certificate the last Secret that was good for it belongs to it (translate/last-secret.ts).
+ * The last valid version of each resource. A resource that becomes invalid is served in this version. The versions are
+ * saved, so that they survive restarts (state-store.ts). A Certificate's entry includes the last Secret that was valid
+ * for it (translate/last-secret.ts).
  */
 import type { Resource } from "@sluice/crds";
 
 export interface LastValidVersions {
-  /** Of the very object with this uid; undefined: it was never valid, as far as is known. */
+  /** The last valid version of the object with this uid; undefined: none is known. */
   get(key: string, uid: string | undefined): Resource | undefined;
   record(key: string, resource: Resource): void;
-  /** With which the Certificate was good last, if it is the very object with this uid that was. */
+  /** The last Secret with which this Certificate was valid; undefined unless the object has this uid. */
   secretOf(key: string, uid: string | undefined): Resource | undefined;
   recordSecret(key: string, secret: Resource): void;
-  /** The resource is another object by now. With the same spec it takes the place of the one before, which may go. */
+  /** Replaces the recorded object by a newer one with the same spec, so that the old object can be collected. */
   refresh(key: string, resource: Resource | undefined): void;
   forget(key: string): void;
-  /** Lets go of resources that are not there any more. */
+  /** Removes the entries of all other resources. */
   keepOnly(keys: ReadonlyMap<string, unknown>): void;
-  /** By `ownerKey`; Secrets by that of their Certificate and a word behind it. */
+  /** By `ownerKey`. The key of a Secret is the key of its Certificate with a suffix. */
   all(): ReadonlyMap<string, Resource>;
   /**
-   * Grows when there is something to be kept that the document need not show: another object of the same name and spec,
-   * one that is not served, or one that has gone. Not with generations: a spec that means something else is another
-   * document.
+   * Grows on a change that has to be saved although the document may not change: another object with the same name and
+   * spec, a resource that is not served, a deletion. A new generation does not count, because a changed spec changes
+   * the document.
    */
   version(): number;
   /**
-   * What was kept, by this operator or by another that led: it fills gaps, and the newer one wins.
+   * Merges the saved versions of this operator or of an earlier leader. They fill gaps; where both exist, the newer
+   * version wins.
    *
-   * @param now The resource as it stands; undefined (the default): that is not known.
-   * @returns The keys of the resources of which something else is known now.
+   * @param now The current resource; undefined (the default): unknown.
+   * @returns The keys whose entries have changed.
    */
   restore(kept: ReadonlyMap<string, Resource>, now?: (key: string) => Resource | undefined): ReadonlySet<string>;
 }
 
-/** No name of a resource has a slash. */
+/** Resource names contain no slash. */
 const SECRET = "/secret";
 
 export function createLastValidVersions(): LastValidVersions {
   const valid = new Map<string, Resource>();
-  /** By their Certificates. */
+  /** By the keys of their Certificates. */
   const secrets = new Map<string, Resource>();
   let version = 0;
 
@@ -92,13 +93,13 @@ export function createLastValidVersions(): LastValidVersions {
   };
 }
 
-/** Two objects of one name have no order of their own; only the one that is there is of use. */
+/** Two objects with one name have no order; only the one that exists is useful. */
 function isNewerVersion({ metadata }: Resource, before: Resource, now: Resource | undefined): boolean {
   if (metadata.uid !== before.metadata.uid) return metadata.uid !== undefined && metadata.uid === now?.metadata.uid;
   return (metadata.generation ?? 0) > (before.metadata.generation ?? 0);
 }
 
-/** Secrets have no generation; a cluster's versions are numbers that grow. */
+/** Secrets have no generation; a cluster's resource versions are increasing numbers. */
 function isLaterSecret({ metadata }: Resource, before: Resource): boolean {
   const [one, other] = [metadata.resourceVersion ?? "", before.metadata.resourceVersion ?? ""];
   return [one, other].every((version) => /^\d+$/.test(version)) && BigInt(one) > BigInt(other);

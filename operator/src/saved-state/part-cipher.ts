@@ -1,15 +1,15 @@
 /**
- * Encrypts what is kept (AES-256-GCM): resources may hold passwords, and whoever may read ConfigMaps need not see them.
- * A part is named after its content by a keyed hash, so that an equal one is found without telling what it holds.
+ * Encrypts the saved state (AES-256-GCM). Resources may contain passwords, which readers of ConfigMaps must not see. A
+ * part is named by a keyed hash of its content: an equal part is recognized without revealing its content.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
 
 export interface PartCipher {
   /** 40 characters of 0-9 and a-f. */
   nameOf(content: Buffer): string;
-  /** What is sealed under one name does not open under another. */
+  /** Content encrypted under one name cannot be decrypted under another. */
   encrypt(name: string, content: Buffer): Buffer;
-  /** @throws when it was sealed with another key or under another name, or was changed. */
+  /** @throws when the key or the name differs, or the content was changed. */
   decrypt(name: string, sealed: Buffer): Buffer;
 }
 

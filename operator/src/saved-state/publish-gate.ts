@@ -1,38 +1,41 @@
 /**
- * When who leads begins to publish: once what the operator before kept has been looked at, and what was restored of it
- * is translated. Before that a document stands ready that may lack the last valid version of a resource.
+ * Decides when a new leader begins to publish: once the state saved by the previous leader has been read, and the
+ * resources restored from it have been translated. Before that, its document may lack the last valid version of a
+ * resource.
  */
 export interface PublishGateOptions {
   /** The term in which this process leads; null while another does. */
   readonly leaderTerm: () => number | null;
-  /** Whether there is nothing kept that this process has not looked at. */
+  /** Whether this process has read all saved state. */
   readonly isRead: () => boolean;
-  /** Told whenever `term()` has become another. */
+  /** Called whenever the result of `term()` has changed. */
   readonly onTerm: (term: number | null) => void;
 }
 
 export interface PublishGate {
-  /** The term in which is published, and statuses are written; null: another operator leads, or it is too early. */
+  /**
+   * The term in which this operator publishes and writes statuses; null: another operator leads, or it is too early.
+   */
   term(): number | null;
-  /** Who leads has changed. */
+  /** Leadership has changed. */
   leadershipChanged(term: number | null): void;
-  /** What was kept has been read. @param isNews Whether something else is to be translated now. */
+  /** The saved state has been read. @param isNews Whether it changes the translation. */
   stateRestored(isNews: boolean): void;
-  /** All there is, is being translated. */
+  /** A translation of the current state has started. */
   translationStarted(): void;
-  /** What was begun last is published. */
+  /** The last started translation is published. */
   translationPublished(): void;
-  /** What was begun last cannot be translated, for a fault of ours: what stands ready is better than nothing. */
+  /** The last started translation failed because of a bug. Publishing the existing document is better than nothing. */
   translationFailed(): void;
 }
 
 export function createPublishGate({ leaderTerm, isRead, onTerm }: PublishGateOptions): PublishGate {
   let reportedTerm: number | null = null;
-  /** Compared with who leads at each question: a lead ends before it is told. */
+  /** Compared with the current term at each call: leadership ends before it is reported. */
   let openTerm: number | null = null;
-  /** What is published lacks what was restored. */
+  /** The published document lacks restored resources. */
   let isStale = false;
-  /** What is being translated has what was restored. */
+  /** The translation in progress includes restored resources. */
   let includesRestored = false;
 
   function tryOpen(): void {

@@ -1,32 +1,32 @@
 /**
- * Cuts what is kept into parts by the resources' keys, so that a change of one resource is a change of one part. A part
- * is gzipped lines, one a resource, in the order of their keys: equal content gives equal bytes.
+ * Splits the saved state into parts by resource key, so that a change of one resource changes one part. A part is
+ * gzipped lines, one per resource, in key order: equal content gives equal bytes.
  */
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { Resource } from "@sluice/crds";
 
-/** A cut: for each part, its resources in order. */
+/** The resources of each part, in order. */
 export type StateParts = readonly (readonly (readonly [key: string, resource: Resource])[])[];
 
 const [zip, unzip] = [promisify(gzip), promisify(gunzip)];
 
-/** Resources in one part, on an average, at most. */
+/** Maximum average number of resources per part. */
 const RESOURCES_PER_PART = 1000;
 const MIN_PARTS = 16;
-/** A ConfigMap takes 1 MiB. */
+/** A ConfigMap holds at most 1 MiB. */
 export const MAX_PART_BYTES = 900 * 1024;
-/** Bytes that a part may have unzipped: it was ours, but memory is bounded all the same. */
+/** Maximum bytes of a decompressed part. The operator wrote it, but memory stays bounded all the same. */
 const MAX_UNZIPPED = 256 * 1024 * 1024;
 
-/** FNV-1a: fast, and evenly enough. */
+/** FNV-1a: fast, and even enough. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return hash >>> 0;
 }
 
-/** How many parts are right for so many resources: a power of 2, so that it seldom changes. */
+/** The number of parts for so many resources: a power of 2, so that it rarely changes. */
 export function partCount(resources: number): number {
   let count = MIN_PARTS;
   while (count * RESOURCES_PER_PART < resources) count *= 2;
@@ -44,8 +44,8 @@ export function splitIntoParts(
 }
 
 /**
- * Status and managed fields are not what it was made of. Parts are encrypted: they may hold what Secrets hold. Secrets
- * have no generation: which of two is the later one, their versions tell.
+ * Leaves out status and managed fields, from which no document is made. Parts are encrypted because they may contain
+ * Secrets. Secrets have no generation: their resourceVersion tells which of two is later.
  */
 function lineOf(key: string, { apiVersion, kind, metadata, spec, data, type }: Resource): string {
   const { name, namespace, uid, generation, creationTimestamp, labels, annotations } = metadata;
@@ -57,7 +57,7 @@ function lineOf(key: string, { apiVersion, kind, metadata, spec, data, type }: R
 export const encodePart = (part: StateParts[number]): Promise<Buffer> =>
   zip(part.map(([key, resource]) => lineOf(key, resource)).join(""));
 
-/** @throws when these are not the bytes of a part. */
+/** @throws when the bytes are not a part. */
 export async function decodePart(bytes: Buffer): Promise<readonly (readonly [string, Resource])[]> {
   const text = (await unzip(bytes, { maxOutputLength: MAX_UNZIPPED })).toString("utf8");
   return text

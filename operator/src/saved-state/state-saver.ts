@@ -1,4 +1,4 @@
-/** When what is acknowledged is kept: soon after a change, and not more often than the interval says. */
+/** Decides when the acknowledged state is saved: soon after a change, and at most once per interval. */
 import { Fault, type Resource } from "@sluice/crds";
 import type { Logger } from "pino";
 import { abortableDelay } from "../abortable-delay.ts";
@@ -6,42 +6,45 @@ import type { AcknowledgedState, StateStore } from "./state-store.ts";
 
 export interface StateSaverOptions {
   readonly store: StateStore;
-  /** Milliseconds between two writes at least, and between two looks at the key. */
+  /** Minimum milliseconds between two writes, and between two checks of the key. */
   readonly interval: number;
-  /** Of the document that is to be kept, though it may not be acknowledged yet; null while another operator leads. */
+  /** Hash of the document to be saved, although it may not be acknowledged yet; null while another operator leads. */
   readonly hash: () => string | null;
-  /** Another one when there is something else to be kept, though the document may be the same. */
+  /** Changes when there is something new to save, although the document may be the same. */
   readonly version: () => number;
-  /** What the nodes run; null while some do not yet, or another operator leads. */
+  /** The state that the nodes run; null while some nodes lag, or while another operator leads. */
   readonly acknowledged: () => AcknowledgedState | null;
-  /** What was kept and was not known yet has been read; null: there is none, or it cannot be read. */
+  /** Called with saved state that this process has not read before; null: there is none, or it cannot be read. */
   readonly onRead: (kept: ReadonlyMap<string, Resource> | null) => void;
   readonly log: Pick<Logger, "info" | "warn">;
   /** Milliseconds between attempts to read. Default: 1000. */
   readonly retryInterval?: number;
-  /** Milliseconds for which a refusal to have it read is taken for one that passes. Default: 15,000. */
+  /** Milliseconds for which a refused read counts as temporary. Default: 15,000. */
   readonly refusalGrace?: number;
 }
 
 export interface StateSaver {
-  /** Whether what was kept has been looked at: since the start, and since the term began in which we lead. */
+  /** Whether the saved state has been read: since the start, and since this operator's current term began. */
   isRead(): boolean;
-  /** Something may have been acknowledged. */
+  /** Schedules a save when there is something new: nodes may have acknowledged a document. */
   schedule(): void;
-  /** Who leads has changed: another operator may have kept something since. Before we publish it is looked at. */
+  /**
+   * Leadership has changed. A new leader reads the saved state before it publishes, because another operator may have
+   * saved since.
+   */
   leadershipChanged(isOurs: boolean): void;
-  /** When something was kept last, Unix milliseconds; null: not by this process. */
+  /** When this process last saved, in Unix milliseconds; null: it has not. */
   savedAt(): number | null;
-  /** Keeps what was acknowledged last, if the store takes it soon. */
+  /** Saves the last acknowledged state, if the store responds in time. */
   close(): Promise<void>;
 }
 
-/** Changes that come together are written together. */
+/** Changes within this time share one write. */
 const SAVE_DELAY = 1000;
 const READ_RETRY_INTERVAL = 1000;
-/** A role that was just bound, a webhook or a credential plugin of the cloud may refuse for a moment. */
+/** A role that was just bound, a webhook or a cloud credential plugin may refuse for a moment. */
 const REFUSAL_GRACE = 15_000;
-/** Milliseconds that a last write may take. Others wait for the lead meanwhile. */
+/** Milliseconds that the last write may take. Another operator waits for leadership meanwhile. */
 const SHUTDOWN_WRITE_TIMEOUT = 500;
 
 export function createStateSaver(options: StateSaverOptions): StateSaver {
@@ -50,19 +53,19 @@ export function createStateSaver(options: StateSaverOptions): StateSaver {
   const closing = new AbortController();
   let isRead = false;
   let isReading = false;
-  /** Another operator may have kept something since the reading that is under way was begun. */
+  /** Another operator may have saved since the read in progress began. */
   let isReadPending = true;
   let refusedSince: number | null = null;
   let savedHash: string | null = null;
   let savedVersion = 0;
   let savedAt: number | null = null;
-  /** How often who leads has changed. */
+  /** How often leadership has changed. */
   let leadershipChanges = 0;
   let triedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
   let lastError = "";
-  /** Nobody waits for a write any more. */
+  /** Close no longer waits for a write. */
   let isClosed = false;
   let isCheckingKey = false;
 
@@ -72,7 +75,7 @@ export function createStateSaver(options: StateSaverOptions): StateSaver {
     lastError = message;
   }
 
-  /** Whether it is worth another attempt. */
+  /** Whether another attempt may succeed. */
   function isRetryable(error: unknown): boolean {
     if (isNoAnswer(error)) {
       refusedSince = null;
@@ -128,7 +131,7 @@ export function createStateSaver(options: StateSaverOptions): StateSaver {
     const [turn, written] = [leadershipChanges, version()];
     triedAt = performance.now();
     try {
-      // What an operator of before kept late, or what could not be read in time, must not be lost by this.
+      // State that an earlier leader saved late, or that could not be read in time, must not be lost by this write.
       const unknown = await store.read();
       if (unknown) {
         triedAt = Number.NEGATIVE_INFINITY;
@@ -139,7 +142,7 @@ export function createStateSaver(options: StateSaverOptions): StateSaver {
       lastError = "";
       if (turn === leadershipChanges) [savedHash, savedVersion] = [now.hash, written];
     } catch (error) {
-      // What is cut off then is told when the store is closed, and means nothing.
+      // A write that is cut off by closing the store is not an error.
       if (!isClosed) logOnce(error, "cannot keep what is acknowledged, trying again");
     }
   }
@@ -158,7 +161,7 @@ export function createStateSaver(options: StateSaverOptions): StateSaver {
     }, wait).unref();
   }
 
-  /** Nobody tells of the key: RBAC lets the operator read its Secret by name alone. */
+  /** Polls the key: RBAC lets the operator read its Secret by name only, not watch it. */
   async function checkKey(): Promise<void> {
     if (isCheckingKey || !isRead || hash() === null) return;
     isCheckingKey = true;
@@ -203,8 +206,8 @@ export function createStateSaver(options: StateSaverOptions): StateSaver {
 }
 
 /**
- * The network, or a server that has too much to do: that passes, and nothing was said. Anything else is a refusal, such
- * as a 403: it may pass, but nothing waits for it for ever.
+ * Whether the error is a network failure or an overloaded server, which passes. Anything else is a refusal, such as a
+ * 403: it may pass too, but reading does not wait for it forever.
  */
 function isNoAnswer(error: unknown): boolean {
   if (error instanceof Fault) return error.code === 429 || error.code >= 500;

@@ -1,6 +1,6 @@
 /**
- * Keeps what the acknowledged document was made of: parts, and a manifest that names them. Parts come before the
- * manifest and go after it, so that a manifest never names what is not there, whenever a process is killed.
+ * Stores the resources behind the acknowledged document: parts, and a manifest that names them. Parts are written
+ * before the manifest and removed after it. Whenever a process is killed, the manifest names only existing parts.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Conflict, type OwnStore, type Resource } from "@sluice/crds";
@@ -8,7 +8,7 @@ import type { Logger } from "pino";
 import { createPartCipher, type PartCipher } from "./part-cipher.ts";
 import { decodePart, encodePart, MAX_PART_BYTES, partCount, type StateParts, splitIntoParts } from "./state-parts.ts";
 
-/** What the nodes acknowledged. */
+/** The state that the nodes acknowledged. */
 export interface AcknowledgedState {
   readonly term: number;
   readonly revision: number;
@@ -19,17 +19,17 @@ export interface AcknowledgedState {
 
 export interface StateStore {
   /**
-   * What was kept and this process has neither read nor kept itself: all of it at first, later what other operators have
-   * kept since. Null: nothing. What cannot be read is logged. Rejects when the store gives no answer.
+   * Reads saved state that this process has neither read nor written: at first all of it, later what other operators
+   * have saved since. Null: nothing. Unreadable parts are logged. Rejects when the store does not respond.
    */
   read(): Promise<ReadonlyMap<string, Resource> | null>;
-  /** Whether the key is another than the one that this process has encrypted with: all is to be kept anew. */
+  /** Whether the encryption key differs from the one that this process used: then everything has to be saved again. */
   isKeyReplaced(): Promise<boolean>;
-  /** The highest term that kept something; 0: none did. */
+  /** The highest term that saved state; 0: none did. */
   term(): Promise<number>;
   /**
-   * Keeps it. Rejects when another operator of a later term has kept something, when there is anything that was not
-   * read, as it would be lost, and when the store fails.
+   * Saves the state. Rejects when an operator of a later term has saved, when there is unread state that would be lost,
+   * and when the store fails.
    */
   write(acknowledged: AcknowledgedState): Promise<void>;
 }
@@ -50,19 +50,19 @@ export function createStateStore({
   readonly log: Pick<Logger, "warn">;
 }): StateStore {
   let cipher: PartCipher | undefined;
-  /** That of the seal. */
+  /** The key of the cipher. */
   let key: Buffer | undefined;
-  /** Parts by what they were made of, so that one that did not change is not made again. */
+  /** The encoded parts with their resources: an unchanged part is not encoded again. */
   let encodedParts: readonly { readonly part: StateParts[number]; readonly name: string }[] = [];
   let storedParts = new Set<string>();
-  /** In which term that is known: before, another operator may have removed some. */
+  /** The term in which `storedParts` was read. In another term, another operator may have removed parts. */
   let storedPartsTerm = 0;
-  /** What the manifest said when it was read or written last; null: there was none, or nobody has looked. */
+  /** The manifest as last read or written; null: there was none, or it was not read yet. */
   let lastManifest: string | null = null;
-  /** The parts whose content this process knows: a name stands for a content. */
+  /** The names of parts whose content this process knows; a name identifies its content. */
   let knownParts: ReadonlySet<string> = new Set();
 
-  /** Somebody may replace the key at any time: what was made with the one before does not count then. */
+  /** The key may be replaced at any time. Parts encrypted with the old key then no longer count. */
   async function currentCipher(): Promise<PartCipher> {
     const current = await store.key();
     if (cipher && key?.equals(current)) return cipher;
@@ -80,7 +80,7 @@ export function createStateStore({
     return found && { ...found, value: parseManifest(found.text) ?? emptyManifest };
   }
 
-  /** The names of the parts; those that were not there are there afterwards. */
+  /** Writes the missing parts and returns all parts with their names. */
   async function putParts(resources: ReadonlyMap<string, Resource>, count: number): Promise<typeof encodedParts> {
     const { nameOf, encrypt } = await currentCipher();
     const before = new Map(encodedParts.map((one) => [one.part[0]?.[0], one]));
@@ -102,7 +102,7 @@ export function createStateStore({
       if (storedParts.has(name)) continue;
       await store.putPart(name, encrypt(name, content));
       storedParts.add(name);
-      // Changes go on between them.
+      // Lets other work run between parts.
       await nextTurn();
     }
     return parts;
@@ -133,7 +133,7 @@ export function createStateStore({
         const found = await manifest();
         if (!found || found.text === lastManifest) return null;
         const { resources, faults } = await readParts(found.value);
-        // Another operator may have kept something meanwhile, and removed what this manifest names.
+        // Another operator may have saved meanwhile, and removed parts of this manifest.
         const isStill = faults.length === 0 || (await manifest())?.version === found.version;
         if (!isStill) continue;
         for (const fault of faults) log.warn(fault, "a part of what was kept cannot be read");
@@ -145,7 +145,7 @@ export function createStateStore({
     isKeyReplaced: async () => key !== undefined && !key.equals(await store.key()),
     term: async () => (await manifest())?.value.term ?? 0,
     async write({ term, revision, hash, resources: now }) {
-      // What changes meanwhile is for the next time.
+      // Changes during the write are saved next time.
       const resources = new Map(now);
       const before = await manifest();
       if (before && before.value.term > term)

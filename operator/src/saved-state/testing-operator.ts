@@ -1,4 +1,4 @@
-/** Whole operators over a folder of resources and one node, which differ in what was kept and in who leads. */
+/** Complete operators on a directory of resources and one node. They differ in saved state and leadership. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { startTestNode } from "../testing-node.ts";
 
 const TOKEN = "token-of-the-test";
 
-/** What it tells of itself. */
+/** Members of the operator's /status response. */
 export interface Told {
   readonly hash: string | null;
   readonly term: number | null;
@@ -24,13 +24,13 @@ export interface Told {
 
 export interface OperatorParts {
   readonly store: OwnStore;
-  /** Between two times of keeping. */
+  /** Interval between two saves. */
   readonly interval: string;
-  /** Default: it leads alone. */
+  /** Default: the operator leads alone. */
   readonly startElection?: StartLeaderElection;
 }
 
-/** Folder and node; both are gone after the test file's last test. */
+/** Directory and node are removed after the last test of the file. */
 export async function operatorsOver(name: string) {
   const folder = temporaryFolder(name);
   after(() => folder.remove());

@@ -1,12 +1,12 @@
-/** What operators keep, in memory. */
+/** An in-memory OwnStore. */
 import { randomBytes } from "node:crypto";
 import { Conflict, type OwnStore } from "@sluice/crds";
 
 export interface TestStore extends OwnStore {
   readonly kept: Map<string, Buffer>;
-  /** Parts that were put, in order. */
+  /** Written parts, in order. */
   readonly puts: readonly string[];
-  /** Puts from now on until one fails. */
+  /** Number of writes from now on that succeed before one fails. */
   failAfter(puts: number): void;
   loseKey(): void;
 }

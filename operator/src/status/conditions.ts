@@ -1,26 +1,26 @@
-/** From a resource's problems and the nodes' acknowledgements to its conditions. Pure. */
+/** Computes the conditions of a resource from its problems and the nodes' acknowledgements. Pure. */
 import type { Condition, Resource } from "@sluice/crds";
 
 export type ConditionType = "Accepted" | "ResolvedRefs";
 
 /**
- * A fault tied to the resource that caused it: it is not served as it stands, but left out, left out in part, answered
- * with 503, or as it was before. Becomes a condition that is False, and with it Programmed.
+ * A problem of a resource. The resource is left out, partly left out, answered with 503, or served in an earlier
+ * version. The problem becomes a condition with status False; Programmed is False too.
  */
 export interface Problem {
   readonly condition: ConditionType;
-  /** CamelCase word that programs may match: Invalid, Conflicted, ServiceNotFound, SecretNotFound, ... */
+  /** CamelCase word for programs to match: Invalid, Conflicted, ServiceNotFound, SecretNotFound, ... */
   readonly reason: string;
-  /** A sentence that tells what to change. */
+  /** A sentence that says what to change. */
   readonly message: string;
-  /** Of a resource's first problem: what is served in its place, as a sentence's end. Absent: the message says so. */
+  /** For a resource's first problem: what is served instead, as the end of a sentence. Absent: the message says so. */
   readonly outcome?: string;
 }
 
-/** How far the nodes are with the revision that contains the resource. */
+/** Whether the nodes have the revision that contains the resource. */
 export interface ProgrammedState {
   readonly programmed: boolean;
-  /** When not: why, in a sentence. */
+  /** When not programmed: the reason, as a sentence. */
   readonly message: string;
 }
 
@@ -47,10 +47,10 @@ function programmed(problems: readonly Problem[], progress: ProgrammedState): Om
   return { type: "Programmed", status: "Unknown", reason: "Pending", message: progress.message };
 }
 
-/** Kubernetes refuses a message of more bytes (metav1.Condition). */
+/** Kubernetes rejects longer messages (metav1.Condition). */
 const MAX_MESSAGE = 32_768;
 
-/** The three conditions of a resource, for the generation that was looked at. */
+/** The three conditions of a resource, for the generation that was translated. */
 export function conditionsOf(
   resource: Resource,
   problems: readonly Problem[],
@@ -62,7 +62,7 @@ export function conditionsOf(
   );
 }
 
-/** Whether the resource's status says all of this already (transition times aside). */
+/** Whether the resource's status already has these conditions (transition times aside). */
 export function hasConditions(resource: Resource, conditions: readonly Condition[]): boolean {
   const said = new Map(resource.status?.conditions?.map((condition) => [condition.type, condition]));
   return conditions.every((condition) => {

@@ -1,22 +1,22 @@
-/** Tells people of problems: a log line at once, and an Event, which `kubectl describe` shows, a few at a time. */
+/** Reports problems: a log line at once, and an Event, shown by `kubectl describe`, with bounded concurrency. */
 import type { Ref, ResourceClient } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { Problem } from "./conditions.ts";
 
 export interface EventRecorderOptions {
   readonly client: Pick<ResourceClient, "recordEvent">;
-  /** Who says so. */
+  /** The reporting component of the Events. */
   readonly reporter: string;
   readonly log: Pick<Logger, "warn">;
-  /** Events being written at once. Default 4. */
+  /** Events written concurrently. Default 4. */
   readonly parallel?: number;
-  /** Events that wait at most. More are only logged. Default 1000. */
+  /** Maximum number of queued Events. Further problems are only logged. Default 1000. */
   readonly limit?: number;
 }
 
 export interface EventRecorder {
   record(ref: Ref, problem: Pick<Problem, "reason" | "message">): void;
-  /** Events that wait are not written any more. */
+  /** Discards queued Events. */
   close(): void;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Remembers with which revision each resource became part of what is published, so that "Programmed" can be told from
- * the nodes' acknowledgements. Once true for a generation it stays true: a node that joins or restarts gets the
- * document before it becomes ready, and must not cause a write to every resource.
+ * Tracks in which revision each resource was published, so that Programmed follows from the nodes' acknowledgements.
+ * Once true for a generation, it stays true. A node that joins or restarts gets the document before it becomes ready,
+ * and must not cause a status write for every resource.
  */
 import type { Resource } from "@sluice/crds";
 import type { Problem, ProgrammedState } from "./conditions.ts";
@@ -9,7 +9,7 @@ import type { Problem, ProgrammedState } from "./conditions.ts";
 interface Entry {
   readonly uid: string | undefined;
   readonly generation: number | undefined;
-  /** The problems as one text; empty when there are none. */
+  /** The problems, serialized; empty when there are none. */
   readonly faults: string;
   readonly revision: number;
   readonly since: number;
@@ -18,19 +18,19 @@ interface Entry {
 
 export interface PublishedAt {
   readonly revision: number;
-  /** Whether this process publishes for the first time: what was acknowledged before it was. */
+  /** Whether this is the first document that this process publishes: earlier acknowledgements then count. */
   readonly isFirst: boolean;
 }
 
 export interface ProgrammedTracker {
-  /** The published document of this revision contains the resource as it stands. True when that is news. */
+  /** Records that the document of this revision contains this version of the resource. Returns whether that is new. */
   recordPublished(key: string, resource: Resource, problems: readonly Problem[], place: PublishedAt): boolean;
   forget(key: string): void;
-  /** How far the resource is; undefined while it is too early to speak of waiting. */
+  /** Whether the resource is programmed; undefined while it is too early to report waiting. */
   progress(key: string, acknowledged: number, waitingFor: string): ProgrammedState | undefined;
 }
 
-/** Milliseconds of waiting for nodes that are not worth a write of status. */
+/** Milliseconds of waiting for nodes before Programmed becomes Unknown: shorter waits are not worth a status write. */
 export const PENDING_GRACE = 1000;
 
 const hasProgrammedCondition = ({ metadata, status }: Resource): boolean =>
@@ -49,8 +49,8 @@ export function createProgrammedTracker(now: () => number = () => performance.no
       const faults = textOf(problems);
       const before = entries.get(key);
       if (before?.uid === uid && before?.generation === generation && before?.faults === faults) return false;
-      // After a restart of ours the resource itself tells what was acknowledged before. What comes later, with its
-      // namespace for example, may tell of what the nodes served once and do not any more.
+      // After a restart, the resource's own status shows whether it was acknowledged. Later that is no evidence: a
+      // resource that reappears, for example with its namespace, may have been served once and no longer is.
       const programmed = isFirst && faults === "" && hasProgrammedCondition(resource);
       entries.set(key, { uid, generation, faults, revision, since: now(), programmed });
       return true;

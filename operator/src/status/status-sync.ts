@@ -1,4 +1,4 @@
-/** Says every resource's conditions until its status says them too. What has settled costs nothing. */
+/** Writes every resource's conditions until its status, as read back, has them. A settled resource costs nothing. */
 import { keyOf, type Resource } from "@sluice/crds";
 import type { Publisher } from "../publish/publisher.ts";
 import type { Owner } from "../translate/translation.ts";
@@ -12,64 +12,66 @@ export interface StatusSyncOptions {
   readonly programmed: ProgrammedTracker;
   readonly publisher: Pick<Publisher, "acknowledgement" | "acknowledgedRevision" | "revision">;
   readonly writer: Pick<StatusWriter, "ensure" | "pendingCount">;
-  /** Whether nothing has changed for a moment. Default: nothing ever does. */
+  /** Whether nothing has changed for a moment. Default: always. */
   readonly isIdle?: () => boolean;
   readonly now?: () => number;
 }
 
 export interface StatusSync {
   /**
-   * Something about the resource or its status is new: its conditions are said from now on until they have settled.
+   * The resource or its status changed: its conditions are written until they have settled.
    *
-   * @param options.many It is one of very many: its conditions give way to those of others, and are not said as long as
-   *   many writes are under way.
+   * @param options.many It is one of very many: its conditions give way to those of others, and wait while many writes
+   * are in progress.
    */
   markDirty(key: string, options?: { readonly many?: boolean }): void;
-  /** The next look is at all that has not settled, also at what was said and has not been seen since. */
+  /** Queues all unsettled resources, also those written and not yet read back. */
   retryAll(): void;
-  /** The next look is also at these, as far as they have not settled. */
+  /** Queues these resources, as far as they are unsettled. */
   retry(keys: readonly string[]): void;
-  /** Looks at what was opened since the last look and, when the nodes have come further, at what waits for them. */
+  /**
+   * Syncs the queued resources. When the nodes have acknowledged more, it also syncs the resources that wait for them.
+   */
   sync(owners: ReadonlyMap<string, Owner>, problems: ReadonlyMap<string, readonly Problem[]>): SyncResult;
-  /** What the next look is at. */
+  /** Number of queued resources. */
   queuedCount(): number;
 }
 
 export interface SyncResult {
-  /** It is too early to say something of one: it wants `openAll` and another look some time later. */
+  /** Some resources are too recent to report as waiting: call `retryAll` and sync again later. */
   readonly tooEarly: boolean;
-  /** There was more than is looked at in one turn: it wants another look in the next. */
+  /** More resources are queued than one sync handles: sync again in the next turn of the event loop. */
   readonly hasMore: boolean;
 }
 
-/** Resources that one look is at, at most. */
+/** Maximum number of resources per sync. */
 const MAX_PER_SYNC = 300;
-/** Milliseconds of waiting for nodes that are not worth a write to each of very many. */
+/** Milliseconds of waiting for nodes before very many resources are reported as waiting, each by a write. */
 export const PENDING_GRACE_FOR_MANY = 10_000;
 
 interface ConditionUpdate {
   readonly owner: Owner;
   readonly own: readonly Problem[];
-  /** What it waits for, if it does. */
+  /** The nodes that it waits for, as a sentence. */
   readonly message: string;
 }
 
-/** Nodes that a message names at most. */
+/** Maximum number of nodes named in a message. */
 const MAX_NAMED_NODES = 10;
 
 export function createStatusSync(options: StatusSyncOptions): StatusSync {
   const { clusterState, programmed, publisher, writer, isIdle = () => true, now = () => performance.now() } = options;
   const unsettled = new Set<string>();
-  /** Of those: what was opened as one of very many, and when the last of them was. */
+  /** Unsettled resources that were marked as one of very many, and when the last of them was. */
   const bulk = new Set<string>();
   let bulkSince = 0;
-  /** Of those that have not settled: what the next look is at. */
+  /** Unsettled resources that the next sync handles. */
   const due = { single: new Set<string>(), many: new Set<string>() };
-  /** Of those: what becomes another when the nodes have come further. */
+  /** Unsettled resources whose conditions change when the nodes acknowledge more. */
   const waitingForNodes = new Set<string>();
-  /** Of those that wait: of which nothing was said yet. */
+  /** Waiting resources of which nothing was written yet. */
   const withheld = new Set<string>();
-  /** What the nodes ran at the last look. */
+  /** The acknowledged revision at the last sync. */
   let acknowledged = 0;
 
   const resourceOf = ({ kind, namespace, name }: Owner): Resource | undefined =>
@@ -92,7 +94,10 @@ export function createStatusSync(options: StatusSyncOptions): StatusSync {
 
   const enqueue = (key: string) => due[bulk.has(key) ? "many" : "single"].add(key);
 
-  /** Of very many so few are written at once that others do not wait for them; and fewer still while others come. */
+  /**
+   * For very many resources only few writes run at once, so that other writes do not wait; even fewer while changes
+   * arrive.
+   */
   const hasRoom = () => writer.pendingCount() < (isIdle() ? PARALLEL_STATUS_WRITES : 1);
 
   function ensureConditions(key: string, resource: Resource, { owner, own, message }: ConditionUpdate): void {

@@ -1,7 +1,8 @@
 /**
- * Writes conditions, a few at a time, newest word per resource. Level-triggered: the caller says again and again what
- * a resource's conditions should be, and only differences are written. A resource whose write failed waits, longer each
- * time; then the writer asks to be told again, so that one that is gone by then is not written to.
+ * Writes conditions with bounded concurrency; only the newest conditions of a resource are written. Level-triggered:
+ * the caller repeats what a resource's conditions should be, and only differences are written. After a failed write, a
+ * resource waits with exponential backoff. Then the writer asks the caller to repeat, so that a deleted resource is not
+ * written.
  */
 import type { Condition, Ref, Resource, ResourceClient } from "@sluice/crds";
 import type { Logger } from "pino";
@@ -12,15 +13,17 @@ export interface StatusWriterOptions {
   readonly client: Pick<ResourceClient, "setConditions">;
   readonly manager: string;
   readonly log: Pick<Logger, "warn">;
-  /** Called some time after writes that failed, with `ownerKey`s: say again what the conditions of these should be. */
+  /** Called some time after failed writes, with `ownerKey`s: the caller repeats the conditions of these. */
   readonly onRetry: (keys: readonly string[]) => void;
   /** Called when a write has ended. */
   readonly onWriteFinished?: () => void;
   readonly onWrite?: (outcome: "written" | "failed") => void;
   readonly work?: WorkQueueMetrics;
-  /** Writes under way at once. Default PARALLEL. */
+  /** Concurrent writes. Default PARALLEL_STATUS_WRITES. */
   readonly parallel?: number;
-  /** Milliseconds from a resource's failed write to the next. Doubled with each that fails, up to 64 times. Default 1000. */
+  /**
+   * Milliseconds from a resource's failed write to the next. Doubles with each failure, up to 64 times. Default 1000.
+   */
   readonly retryInterval?: number;
   readonly now?: () => number;
 }
@@ -29,39 +32,39 @@ interface QueuedWrite {
   readonly ref: Ref;
   readonly resource: Resource;
   readonly conditions: readonly Condition[];
-  /** The conditions as one text. */
+  /** The conditions, serialized. */
   readonly serialized: string;
   readonly since: number;
 }
 
 export interface StatusWriter {
   /**
-   * What the resource's conditions should be, and the resource as it was read. True when it says so already and no
-   * write is under way: there is nothing left to do.
+   * Requests that the resource has these conditions. Returns true when it has them already and no write is in progress:
+   * nothing is left to do.
    */
   ensure(ref: Ref, resource: Resource, conditions: readonly Condition[]): boolean;
-  /** Writes that wait. */
+  /** Number of queued writes. */
   queuedCount(): number;
-  /** Writes that wait or are being made. */
+  /** Number of queued writes and writes in progress. */
   pendingCount(): number;
-  /** Writes that wait are not made: it is another's to say what conditions should be. */
+  /** Discards queued writes: another operator now decides the conditions. */
   cancelQueued(): void;
-  /** Waits a moment for the writes that are under way, and then ends them; others are not begun. */
+  /** Waits a moment for the writes in progress and then aborts them; starts no others. */
   close(): Promise<void>;
 }
 
 export const PARALLEL_STATUS_WRITES = 8;
 
-/** How often the wait for a retry is doubled. */
+/** How often the retry delay doubles. */
 const MAX_DOUBLINGS = 6;
 
-/** Milliseconds between two times of asking again, at least: of many that failed many are due then. */
+/** Minimum milliseconds between two calls of `onRetry`: when many writes failed, many are due then. */
 const MIN_RETRY_SPACING = 100;
 
-/** Milliseconds that the last writes may take. Others wait for the lead meanwhile. */
+/** Milliseconds that the last writes may take. Another operator waits for leadership meanwhile. */
 const SHUTDOWN_WRITE_TIMEOUT = 500;
 
-/** Milliseconds in which the watch should have brought back what was written. */
+/** Milliseconds within which the watch should report a write. */
 export const WATCH_ECHO_TIMEOUT = 2000;
 
 export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
@@ -69,7 +72,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const { parallel = PARALLEL_STATUS_WRITES, retryInterval = 1000, now = () => performance.now() } = options;
   const queue = new Map<string, QueuedWrite>();
   const busy = new Map<string, QueuedWrite & { readonly done: Promise<void> }>();
-  /** What was written a moment ago, the oldest first: a copy read before it says something else. */
+  /** Recent writes, the oldest first. A copy of the resource that was read earlier still has other conditions. */
   const written = new Map<string, { readonly serialized: string; readonly at: number }>();
   /** Resources whose last write failed. */
   const failed = new Map<string, { readonly times: number; readonly until: number; asked: boolean }>();
@@ -83,7 +86,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     work?.began((began - since) / 1000);
     const ended = (result: "success" | "error") => work?.ended((now() - began) / 1000, result);
     try {
-      // A copy that was read before the last write knows nothing of when conditions became what they are.
+      // A copy read before the last write lacks its transition times.
       const read = written.has(key) ? {} : { read: resource };
       await client.setConditions(ref, conditions, { manager, ...read, signal: ending.signal });
       ended("success");
@@ -98,7 +101,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     }
   }
 
-  /** One line for all writes that fail until the retry: an API server that is away fails thousands. */
+  /** One log line for all writes that fail until the retry: an unavailable API server fails thousands. */
   function recordFailure(key: string, { message }: Error): void {
     failures++;
     if (failures === 1) log.warn({ resource: key, reason: message }, "cannot write status, trying again");
@@ -109,7 +112,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     scheduleRetry(until);
   }
 
-  /** The earliest of all counts. */
+  /** The earliest retry wins. */
   function scheduleRetry(at: number): void {
     if (retry && retry.at <= at) return;
     clearTimeout(retry?.timer);
@@ -123,7 +126,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     const due: string[] = [];
     let next = Number.POSITIVE_INFINITY;
     for (const [key, one] of failed) {
-      // Nobody wanted it for as long again: it is gone.
+      // It was not requested for as long again: the resource is deleted.
       if (now() - one.until > retryInterval * 2 ** MAX_DOUBLINGS) failed.delete(key);
       else if (one.until > now()) next = Math.min(next, one.until);
       else if (!one.asked) {

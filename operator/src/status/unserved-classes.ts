@@ -1,6 +1,7 @@
 /**
- * Tells of resources whose class no operator serves: nobody else would ever write a status of them, and what waits for one
- * would wait for ever. One operator says it, of resources about which nothing was said since they were changed.
+ * Reports resources whose class no operator serves. Otherwise they would never get a status, and a client that waits
+ * for one would wait forever. One operator reports, and only resources without a condition for their current
+ * generation.
  */
 import {
   type Classes,
@@ -22,17 +23,17 @@ export interface UnservedClassesOptions {
   readonly recordEvent: EventRecorder["record"];
   readonly clusterState: Readonly<Record<SluiceKind, ReadonlyMap<string, Resource>>>;
   readonly classes: Pick<Classes, "of" | "served">;
-  /** Whether it is this operator that says it. */
+  /** Whether this operator is the one that reports. */
   readonly isReporter: () => boolean;
   readonly log: Pick<Logger, "warn">;
-  /** Milliseconds that a resource waits for its operator. Default 15,000: one may be starting, or another take its place. */
+  /** Milliseconds that a resource waits for its operator. Default 15,000: one may be starting or being replaced. */
   readonly gracePeriod?: number;
 }
 
 export interface UnservedClasses {
-  /** The resource (`namespace/name`) is another object now, or gone. */
+  /** The resource (`namespace/name`) was changed or deleted. */
   check(kind: Kind, key: string): void;
-  /** Other classes are served, or another operator speaks. */
+  /** The served classes or the reporting operator have changed. */
   checkAll(): void;
   close(): void;
 }
@@ -42,7 +43,7 @@ const REASON = "ClassNotServed";
 export function createUnservedClasses(options: UnservedClassesOptions): UnservedClasses {
   const { client, manager, recordEvent, clusterState, classes, isReporter, log, gracePeriod = 15_000 } = options;
   const abort = new AbortController();
-  /** When each of them is to be told of, by kind and key. */
+  /** When each resource is to be reported, by kind and key. */
   const due = new Map<string, { readonly kind: SluiceKind; readonly key: string; readonly at: number }>();
   let timer: NodeJS.Timeout | undefined;
   let isReporting = false;
@@ -56,7 +57,7 @@ export function createUnservedClasses(options: UnservedClassesOptions): Unserved
     return `no operator serves the class ${wanted}${unset}: set spec.class to one that is served (${served.join(", ")})`;
   }
 
-  /** Undefined: there is nothing to say, or it is said. */
+  /** Undefined: there is nothing to report, or it was reported. */
   function unreportedProblem(
     kind: SluiceKind,
     key: string,

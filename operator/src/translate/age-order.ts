@@ -1,7 +1,7 @@
-/** Who was there first. */
+/** The order of resources by age. */
 import type { Metadata, Resource } from "@sluice/crds";
 
-/** Sorts the older first. Those of one second: by namespace and name, so that everybody agrees. */
+/** Sorts older resources first; those of the same second by namespace and name, so that every replica agrees. */
 export function byAge({ metadata: one }: Resource, { metadata: other }: Resource): number {
   return (
     compare(one.creationTimestamp ?? "", other.creationTimestamp ?? "") ||
@@ -13,8 +13,8 @@ export function byAge({ metadata: one }: Resource, { metadata: other }: Resource
 const compare = (a: Metadata["name"], b: Metadata["name"]): number => (a === b ? 0 : a < b ? -1 : 1);
 
 /**
- * The resources that are meant, the older first. Remembers the order from one call to the next: sorting what is almost
- * sorted costs a fraction, and with every change of anything all are sorted.
+ * Returns the relevant resources, the older first. It keeps the order between calls: sorting an almost sorted list
+ * costs a fraction, and every full translation sorts all resources.
  */
 export function createAgeOrder(
   isMeant: (resource: Resource) => boolean,

@@ -1,4 +1,4 @@
-/** Where the requests of a Service go that stands for a core Service. */
+/** The endpoints of a Service that refers to a core Service. */
 import { type Backend, clusterAddressOf, endpointsOf, keyOf } from "@sluice/crds";
 import type { Endpoint } from "@sluice/model";
 import type { ClusterState } from "../watch/cluster-state.ts";
@@ -9,7 +9,7 @@ interface Places {
   readonly slices: EndpointSliceIndex;
 }
 
-/** With the core Service's own address at the end, unless there is nothing else. */
+/** The endpoints, followed by the cluster address of the core Service, unless there are no endpoints. */
 export function backendEndpoints(
   { namespace, name, port }: Backend,
   { clusterState, slices }: Places,
@@ -17,7 +17,7 @@ export function backendEndpoints(
   const key = keyOf(namespace, name);
   const service = clusterState.CoreService.get(key);
   const ports: unknown = service?.spec?.ports;
-  // Nobody checks the core Services in a folder of files.
+  // Core Services in a directory are not validated.
   const found = (Array.isArray(ports) ? ports : []).find((candidate) => Object(candidate).port === port);
   const endpoints = endpointsOf(slices.of(key), found?.name);
   const cluster = service && found && endpoints.length > 0 ? clusterAddressOf(service, port) : null;

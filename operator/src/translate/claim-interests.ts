@@ -1,18 +1,18 @@
-/** Who has an interest in what can be claimed: where it is one resource alone, nobody else depends on what it does. */
+/** Tracks which resources claim a key. When only one resource claims it, no other resource depends on that claim. */
 import { type Claimant, claimKeysOf } from "./claims.ts";
 import type { Owner } from "./translation.ts";
 
 export interface ClaimInterests {
-  /** Notes the owner's interest in all that the entity claims. */
+  /** Records the owner for all keys that the entity claims. */
   add(claimant: Claimant): void;
-  /** Takes what nobody has an interest in. False: somebody has. */
+  /** Adds the owner when no other claims these keys; returns false otherwise. */
   addExclusive(claimant: Claimant): boolean;
-  /** Takes an interest back. False: others have it too. */
+  /** Removes the owner; returns false when others claim these keys too. */
   removeExclusive(claimant: Claimant): boolean;
 }
 
 export function createClaimInterests(): ClaimInterests {
-  /** null: several, or one that asked twice. */
+  /** null: several owners, or one that claimed twice. */
   const interested = new Map<string, Owner | null>();
   return {
     add(claimant) {

@@ -1,6 +1,6 @@
 /**
- * What an entity has for itself alone: its names, its id, a plugin's scope, a key within its scope, a route's match.
- * The older resource has it; the younger is told whose it is. Claims are made in the order of age.
+ * The unique properties of entities: names, ids, a plugin's scope, a key within its scope, a route's match. The older
+ * resource keeps a property; the younger gets a problem that names the owner. Claims are made in the order of age.
  */
 import { type Collection, type CredentialExtras, entities, type Route } from "@sluice/model";
 import type { ClaimInterests } from "./claim-interests.ts";
@@ -14,31 +14,33 @@ export interface Claimant {
 }
 
 interface EntityClaim {
-  /** What is claimed, in words: `the name web`. */
+  /** Description of the property: `the name web`. */
   readonly what: string;
   readonly key: string;
 }
 
-/** A claim that holds within namespaces; null = all. Two that share none are not in each other's way. */
+/** A claim within namespaces; null: in all. Claims without a common namespace do not conflict. */
 interface NamespacedClaim extends EntityClaim {
   readonly namespaces: readonly string[] | null;
 }
 
 export interface ClaimTable {
-  /** Takes everything that the entity claims; or takes nothing and says, in a sentence, what another has. */
+  /**
+   * Claims all properties of the entity. On a conflict it claims nothing, and returns a sentence that names the owner.
+   */
   claim(claimant: Claimant): string | null;
   /**
-   * Keeps the matches of a route, or the name of an SNI, that cannot be served for now from other namespaces, so that a
-   * fault of one team does not hand its requests to another. Younger ones of the same namespace may take them.
+   * Reserves the matches of a route, or the name of an SNI, that cannot be served now. Otherwise a mistake of one team
+   * would hand its requests to another namespace. Younger resources of the same namespace may claim them.
    */
   reserve(claimant: Claimant): void;
-  /** Who has the scope of a plugin: the id of the one that is served for the very same requests. */
+  /** The id of the plugin that is served for the same requests. */
   holderOfScope(claimant: Claimant): string | undefined;
-  /** Gives a plugin's scope to a stand-in, whoever has it. */
+  /** Assigns a plugin's scope to a placeholder, whichever plugin has it. */
   overrideScope(claimant: Claimant): void;
 }
 
-/** Names of hosts, whose case does not matter to requests. */
+/** Collections with host names, which are case-insensitive. */
 const hostNames: ReadonlySet<Collection> = new Set(["snis", "upstreams"]);
 
 function named(collection: Collection, entity: Claimant["entity"], members: readonly string[]): readonly EntityClaim[] {
@@ -58,10 +60,10 @@ const scopeOf = ({ name, service, route, consumer }: Claimant["entity"]): string
 const targetOf = ({ upstream, target }: Claimant["entity"]): string =>
   `target=${JSON.stringify([idOf(upstream), String(target).toLowerCase()])}`;
 
-/** Remembered for the entity, which never changes: every entity claims with every change of anything. */
+/** Cached per entity, which never changes: every full translation claims for every entity. */
 const known = new WeakMap<object, readonly EntityClaim[]>();
 
-/** Names come first: who shares a name shares the id that is derived from it, and the name is what people know. */
+/** Names come first: entities with one name share the derived id, and users know the name. */
 function claimsOf({ collection, entity }: Claimant): readonly EntityClaim[] {
   const before = known.get(entity);
   if (before) return before;
@@ -85,7 +87,7 @@ function credentialClaimOf({ collection, entity }: Claimant): NamespacedClaim | 
 const namespacesOverlap = (one: NamespacedClaim["namespaces"], other: NamespacedClaim["namespaces"]): boolean =>
   one === null || other === null || one.some((namespace) => other.includes(namespace));
 
-/** Secrets of a namespace are nobody else's business: a key's other owner is named only within it. */
+/** The owner of a key is named only within its namespace: other namespaces must not learn of its Secrets. */
 function conflictMessage(claim: EntityClaim, holder: Owner, { collection, owner }: Claimant): string {
   if (ownerKey(holder) === ownerKey(owner)) return `the resource gives ${claim.what} twice: remove one of the two`;
   const secret = collection === "keyauth_credentials" && holder.namespace !== owner.namespace;
@@ -96,8 +98,8 @@ function conflictMessage(claim: EntityClaim, holder: Owner, { collection, owner 
 }
 
 /**
- * Everything that may decide who of several is served. Two resources that have none of these in common do not depend on
- * each other's claims, whoever is older.
+ * The keys of everything that decides which of several entities is served. Resources without a common key do not affect
+ * each other's claims, whichever is older.
  */
 export function claimKeysOf(claimant: Claimant): readonly string[] {
   const key = credentialClaimOf(claimant);
@@ -111,14 +113,14 @@ interface Key {
   readonly owner: Owner;
 }
 
-/** @param interests Is told of all who claim something, whether they get it or not. */
+/** @param interests Records every claim, successful or not. */
 export function createClaimTable(interests: ClaimInterests): ClaimTable {
   const taken = new Map<string, Claimant>();
   const keys = new Map<string, Key[]>();
   const matches = new Map<string, Owner>();
   const reserved = new Map<string, Owner>();
 
-  /** Who has the key where this credential would open something. */
+  /** The owner of a key in any namespace where this credential would be valid. */
   const holderOf = ({ key, namespaces }: NamespacedClaim): Owner | undefined =>
     keys.get(key)?.find((other) => namespacesOverlap(other.namespaces, namespaces))?.owner;
 
@@ -128,7 +130,7 @@ export function createClaimTable(interests: ClaimInterests): ClaimTable {
     else keys.set(key, [{ namespaces, owner }]);
   }
 
-  /** The older route that keeps the whole route out. While one of its ways in is free, it has something to serve. */
+  /** The older route that conflicts with all matches of a route. A route with any free match is served. */
   function conflictingRoute(own: readonly string[], { namespace }: Owner): Owner | undefined {
     let first: Owner | undefined;
     for (const match of own) {

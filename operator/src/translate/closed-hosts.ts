@@ -1,19 +1,19 @@
 /**
- * Hosts whose requests go nowhere: an Upstream has the name and is not served. Without it the requests of its Services
- * would go to whatever the name stands for in DNS, past its targets, its checks and its client certificate.
+ * Hosts whose requests are refused: an Upstream has the name and is not served. Without this, requests of its Services
+ * would go to the host that the name resolves to in DNS, bypassing targets, health checks and client certificate.
  */
 import type { Problem } from "../status/conditions.ts";
 import type { Owner } from "./translation.ts";
 import type { TranslatedEntity } from "./translation-cache.ts";
 
 export interface ClosedHosts {
-  /** Told of every Upstream that is served. */
+  /** Called for every Upstream that is served. */
   open(piece: TranslatedEntity): void;
-  /** Told of every Upstream that is not, and why. */
+  /** Called for every Upstream that is not served, with the reason. */
   close(owner: Owner, piece: TranslatedEntity, why: string | undefined): void;
-  /** Whether an Upstream that has this name is not served. */
+  /** Whether an Upstream with this name is not served. */
   has(host: unknown): boolean;
-  /** Why a Service of this namespace must not be served; null: it may. */
+  /** Why a Service of this namespace must not be served; null: it may be. */
   problemOf(owner: Owner, piece: TranslatedEntity): Problem | null;
 }
 

@@ -1,10 +1,13 @@
-/** EndpointSlices by the core Service that they belong to, kept up to date one by one. */
+/** Index of EndpointSlices by core Service, updated one slice at a time. */
 import { type Resource, resourceKey, SERVICE_LABEL } from "@sluice/crds";
 
 export interface EndpointSliceIndex {
-  /** Those of a core Service (`namespace/name`), in no order that means something. */
+  /** The slices of a core Service (`namespace/name`), unordered. */
   of(service: string): readonly Resource[];
-  /** The slice (`namespace/name`) is another one now, or gone. Returns the core Services that it belonged or belongs to. */
+  /**
+   * Updates a slice (`namespace/name`); undefined: it was deleted. Returns the core Services that it belonged or
+   * belongs to.
+   */
   set(key: string, slice: Resource | undefined): readonly string[];
 }
 

@@ -1,22 +1,22 @@
-/** What ReferenceGrants allow, kept up to date one by one. A grant speaks for the namespace that it lies in. */
+/** Index of ReferenceGrants, updated one at a time. A grant applies to references into its own namespace. */
 import { type Crossing, kindNames, type Resource, resourceKey } from "@sluice/crds";
 
 export interface GrantIndex {
-  /** Whether the namespace of what is referred to lets the other one in. */
+  /** Whether the referenced namespace allows the reference. */
   allows(crossing: Crossing): boolean;
   /**
-   * Other namespaces that let Consumers of this one refer to their Routes, sorted: their routes take these Consumers'
-   * keys. A grant that names single Routes does not count: keys are for whole namespaces.
+   * Other namespaces that allow Consumers of this namespace to refer to their Routes, sorted: their routes accept these
+   * Consumers' keys. A grant for single Routes does not count: keys apply to whole namespaces.
    */
   opened(namespace: string): readonly string[];
-  /** The grant (`namespace/name`) is another one now, or gone. Returns the keys of all whose answers that may change. */
+  /** Updates a grant (`namespace/name`); undefined: it was deleted. Returns the keys of all answers that may change. */
   set(key: string, grant: Resource | undefined): readonly string[];
 }
 
-/** What an answer of `allows` depends on, in the form of an `ownerKey`. */
+/** The key on which an answer of `allows` depends, in the form of an `ownerKey`. */
 export const grantsIntoKey = (namespace: string): string => `ReferenceGrant/in/${namespace}`;
 
-/** What an answer of `opened` depends on, in the form of an `ownerKey`. */
+/** The key on which an answer of `opened` depends, in the form of an `ownerKey`. */
 export const grantsFromKey = (namespace: string): string => `ReferenceGrant/for/${namespace}`;
 
 interface Grant {

@@ -1,16 +1,16 @@
 /**
- * What a Certificate whose Secret has become faulty is translated to: what it says now with the last Secret that was
- * good, and the faults of the one it has. Clients go on with the certificate that they know, until there is a good one
- * or the Certificate is removed. That Secret is kept over restarts with the last valid Certificate (durable/last-valid.ts).
+ * Translates a Certificate whose Secret has become invalid: its current content with the last valid Secret, and the
+ * problems of the current Secret. Clients keep seeing the certificate that they know until there is a valid one or the
+ * Certificate is deleted. The Secret is saved with the last valid Certificate (saved-state/last-valid-versions.ts).
  */
 import type { Ask, CheckedTranslation, Resource } from "@sluice/crds";
 
 export interface Renewal {
-  /** Of the Certificate with the Secret that it names. */
+  /** Of the Certificate with its current Secret. */
   readonly translated: readonly CheckedTranslation[];
-  /** The Secret that it names; undefined: there is none. */
+  /** Its current Secret; undefined: there is none. */
   readonly secret: Resource | undefined;
-  /** The last one with which it was good; undefined: none was. */
+  /** The last valid Secret; undefined: none is known. */
   readonly last: Resource | undefined;
   readonly translateAgain: (ask: Ask) => readonly CheckedTranslation[];
   readonly ask: Ask;
@@ -27,7 +27,7 @@ export function withLastSecret({ translated, secret, last, translateAgain, ask }
   if (!faulty || !last) return { translated, last };
   const read: Ask["read"] = (kind, namespace, name) => (kind === "Secret" ? last : ask.read(kind, namespace, name));
   const [kept, ...others] = translateAgain({ ...ask, read });
-  // More than its Secret is wrong.
+  // More than its Secret is invalid.
   if (!kept?.entity) return { translated, last };
   const violations = faulty.violations.map((violation) => ({
     ...violation,

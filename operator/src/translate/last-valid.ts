@@ -1,8 +1,7 @@
 /**
- * What a resource that was made invalid is translated to: its last valid version, with the faults of the present
- * one. Only what it says itself is taken from before: what it refers to, Secrets and grants are those
- * of now, so that what was taken away from it stays away. A reference to something that is not there is no reason: the
- * resource is valid, and its requests are answered 503.
+ * Replaces an invalid resource by its last valid version, with the problems of the current one. Only its own content
+ * comes from the last version; references, Secrets and grants are current, so that revoked access stays revoked. A
+ * missing reference is no reason: that resource is valid, and its requests are answered 503.
  */
 
 import type { CheckedTranslation, Resource, translateNoted } from "@sluice/crds";

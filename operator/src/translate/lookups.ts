@@ -1,11 +1,11 @@
-/** What translations ask the world for. */
+/** Lookups of translations in the cluster state. */
 import { type Ask, classOf as byItself, identityOf, keyOf, type Resource } from "@sluice/crds";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import type { GrantIndex } from "./grant-index.ts";
 
 export interface ResourceLookups {
   askIn(clusterState: ClusterState, grants: GrantIndex): Ask;
-  /** The id of a resource's entity; undefined for none, and for those of another class. */
+  /** The id of a resource's entity; undefined without a resource, and for one of another class. */
   idOf(resource: Resource | undefined): string | undefined;
 }
 

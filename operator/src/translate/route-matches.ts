@@ -1,12 +1,14 @@
-/** What a route matches, as texts that are equal when the matches are and the older route gets the requests. */
+/**
+ * The matches of a route, as strings. They are equal when the routes match the same requests, which the older one gets.
+ */
 import type { Route } from "@sluice/model";
 
-/** Remembered for the entity, which is frozen or never changed: it is asked for with every change of anything. */
+/** Cached per entity, which is never changed: every full translation asks for it. */
 const known = new WeakMap<object, readonly string[]>();
 
 /**
- * One for each way in which the route matches: a route with several paths, hosts and methods is as many routes.
- * Protocols do not count: the router looks at them when the route has been chosen.
+ * One string per combination: Kong treats a route with several paths, hosts and methods as several routes. Protocols do
+ * not count: they are checked after the route was chosen.
  */
 export function routeMatchesOf(route: Route): readonly string[] {
   const before = known.get(route);
@@ -16,7 +18,7 @@ export function routeMatchesOf(route: Route): readonly string[] {
   return matches;
 }
 
-/** A route of more ways than this is told for each path alone, by all of its hosts and methods together. */
+/** Above this number of combinations there is one string per path, with all hosts and methods together. */
 const MOST = 256;
 
 type Words = readonly (string | null)[];

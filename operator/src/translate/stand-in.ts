@@ -1,7 +1,7 @@
 /**
- * What stands in the document for a resource that cannot be served and must not leave a door open:
- * a route whose service is missing answers 503, and so does whatever an invalid plugin would act on that protects, or
- * may protect because it is not known.
+ * Placeholders in the document for resources that cannot be served and must not leave requests unprotected. A route
+ * without its service answers 503. So do the requests of an invalid plugin that protects, or that may protect because
+ * it is unknown.
  */
 import type { CheckedTranslation } from "@sluice/crds";
 import { checkEntity, deriveId, mayProtect, type PluginName, plugins } from "@sluice/model";
@@ -10,21 +10,21 @@ import type { Item, Owner } from "./translation.ts";
 type Entity = Item["entity"];
 type Entry = Pick<CheckedTranslation, "item" | "violations">;
 
-/** The model takes 1024 characters; a reason that is cut is better than a door that stays open. */
+/** The model allows 1024 characters; a shortened reason is better than an unprotected route. */
 const MAX_REASON = 1000;
 
-/** Why a resource answers 503, for the nodes' logs: the first few faults in one sentence. */
+/** Why a resource answers 503, for the nodes' logs: the first few problems in one sentence. */
 export function reasonFor({ kind, namespace, name }: Owner, messages: readonly string[]): string {
   const reason = `${kind} ${namespace}/${name}: ${messages.slice(0, 3).join("; ")}`;
   return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON).toWellFormed()}…` : reason;
 }
 
 export interface StandIns {
-  /** The route, answering 503 for the reason; undefined when it is not even known what it matches. */
+  /** The route, answering 503 with the reason; undefined when its matches are invalid too. */
   route(piece: Entry, reason: string): Entity | undefined;
   /**
-   * The plugin as one that answers 503; undefined when it keeps nobody out, is switched off, may not be for all
-   * requests, or has a target that is not there, so that there is nothing to protect.
+   * The plugin as a placeholder that answers 503. Undefined when the plugin does not protect, is disabled, is not
+   * allowed for all requests, or has a missing target, so that nothing has to be protected.
    */
   plugin(piece: Entry, options: PluginOptions): Entity | undefined;
 }
@@ -32,11 +32,11 @@ export interface StandIns {
 interface PluginOptions {
   readonly owner: Owner;
   readonly reason: string;
-  /** Whether a plugin with this id is there already. */
+  /** Whether a plugin with this id exists already. */
   readonly isTaken: (id: string) => boolean;
 }
 
-/** Remembers stand-ins by what they stand for: the same one as before is the same object. */
+/** Caches placeholders by their originals: an unchanged one is the identical object. */
 export function createStandIns(): StandIns {
   const made = new WeakMap<Entry, { readonly reason: string; readonly entity: Entity | undefined }>();
 
@@ -53,7 +53,7 @@ export function createStandIns(): StandIns {
     plugin(piece, { owner, reason, isTaken }) {
       const before = made.get(piece);
       if (before?.reason === reason && !(before.entity && isTaken(before.entity.id))) return before.entity;
-      // An id of its own: the plugin may be here because another has the one that its name gives.
+      // A separate id: the plugin may be invalid because another one has the id derived from its name.
       return remember(piece, reason, unavailablePlugin(piece, freeId(owner, isTaken), reason));
     },
   };
@@ -72,10 +72,10 @@ function unavailablePlugin({ item, violations }: Entry, id: string, reason: stri
   const isKnown = Object.hasOwn(plugins, String(name));
   const refuses = isKnown ? plugins[name as PluginName].refuses : [];
   const consumer = refuses.includes("consumer") ? undefined : item.consumer;
-  // Without the target that it refuses, a plugin for one consumer would be one for everybody.
+  // Without the consumer, which the plugin refuses, a plugin for one consumer would apply to all consumers.
   if (item.consumer && !service && !route && !consumer) return undefined;
   const entity = { id, service, route, consumer, created_at, updated_at, _sluice: { unavailable: reason } };
-  // A name that is none still closes what it was written for.
+  // An invalid name still closes the routes of the plugin.
   return (
     checkEntity("plugins", { ...entity, name }).value ?? checkEntity("plugins", { ...entity, name: "unknown" }).value
   );

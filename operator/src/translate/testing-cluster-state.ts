@@ -1,4 +1,4 @@
-/** Worlds for tests: resources by kind and `namespace/name`, each a second younger than the one before. */
+/** Cluster states for tests: resources by kind and `namespace/name`, each a second younger than the one before. */
 
 import type { Kind, Resource } from "@sluice/crds";
 import { apiVersion } from "@sluice/model";
@@ -6,12 +6,12 @@ import { type ClusterState, watchedKinds } from "../watch/cluster-state.ts";
 
 export interface TestClusterState {
   readonly clusterState: ClusterState;
-  /** Creates a resource, or changes it: its generation grows, and it becomes another object. */
+  /** Creates or changes a resource: its generation grows, and it becomes another object. */
   put(kind: Kind, name: string, members: Partial<Resource>): Resource;
   remove(kind: Kind, name: string): void;
 }
 
-/** A ReferenceGrant's members: who may refer to what lies in its namespace. Without a group: a kind of ours. */
+/** A ReferenceGrant's members: which references into its namespace it allows. Without a group: the group of Sluice. */
 export const granting = (
   from: readonly { readonly kind: string; readonly namespace: string }[],
   to: readonly { readonly group?: string; readonly kind: string; readonly name?: string }[],

@@ -1,7 +1,7 @@
 /**
- * Translates the whole world into the document's items and everybody's problems. Pure but for its memory, which saves
- * work and keeps the last good Secret of a Certificate (last-secret.ts): else the same world gives the same translation.
- * Parents come before children, the older before the younger, and one bad resource never blocks the others.
+ * Translates the complete cluster state into the document's items and the problems of all resources. Pure except for
+ * the cache, which saves work and keeps the last valid Secret of a Certificate (last-secret.ts). Parents come before
+ * children and older resources before younger ones. One invalid resource never blocks the others.
  */
 import { describeResourceViolation, type SluiceKind } from "@sluice/crds";
 import { BucketMap, byHash, byId, type Collection, collections, type Endpoint } from "@sluice/model";
@@ -27,26 +27,26 @@ export const kindOrder: readonly SluiceKind[] = ["Certificate", "Upstream", "Ser
 export const perCollection = <Value>(make: (collection: Collection) => Value): Readonly<Record<Collection, Value>> =>
   Object.fromEntries(collections.map((name) => [name, make(name)])) as Record<Collection, Value>;
 
-/** What became of one resource. */
+/** The translation of one resource. */
 export interface TranslatedResource {
   readonly cached: CachedTranslation;
   /** Its creationTimestamp. */
   readonly createdAt: string | undefined;
   /**
-   * Its first entity is served as it stands, and what is not served of the others has faults of its own: nothing in it
-   * was decided by looking at other resources but those that it asked for and that are served themselves.
+   * Its first entity is served as it stands, and entities that are not served have problems of their own. Nothing in it
+   * depends on resources other than its references, which are served themselves.
    */
   readonly isPlain: boolean;
 }
 
-/** What is wrong with an entity by itself. */
+/** The problems of an entity by itself. */
 export const faultsOf = ({ violations }: TranslatedEntity): readonly Problem[] =>
   violations.map((violation) => {
     const { condition, reason } = violation;
     return { condition, reason, message: describeResourceViolation(violation) };
   });
 
-/** A translation, and what has to be known to carry it on. */
+/** A translation, and the state from which it is continued incrementally. */
 export interface FullTranslation {
   readonly translation: Translation;
   /** By `ownerKey`. */
@@ -62,7 +62,7 @@ export interface TranslateAllOptions {
   readonly lookups: ResourceLookups;
 }
 
-/** The world must stay as it is until the last step. */
+/** The cluster state must not change until the last step. */
 export type TranslateAll = (clusterState: ClusterState) => TimeSliced<FullTranslation>;
 
 export function createTranslateAll({ cache, lookups }: TranslateAllOptions): TranslateAll {
@@ -76,9 +76,9 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
     const problems = new Map<string, Problem[]>();
     const owners = new Map<string, Owner>();
     const endpoints = new Map<string, readonly Endpoint[]>();
-    /** Owners whose entity is in the document, as it stands or as a stand-in. */
+    /** Owners whose entity is in the document, unchanged or as a placeholder that answers 503. */
     const served = new Set<string>();
-    /** Owners of what answers 503 in the place of their entity. */
+    /** Owners whose entity is replaced by a placeholder that answers 503. */
     const closed = new Set<string>();
     const translated = new Map<string, TranslatedResource>();
     const interests = createClaimInterests();
@@ -87,7 +87,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
     const slices = createEndpointSliceIndex(clusterState.EndpointSlice.values());
     const grants = createGrantIndex(clusterState.ReferenceGrant.values());
     const ask = lookups.askIn(clusterState, grants);
-    /** Stand-ins come after all that is valid of their kind, so that they take nothing from it. */
+    /** Placeholders come after all valid entities of their kind, so that they take nothing from them. */
     let postponed: (() => void)[] = [];
 
     function addProblem(owner: Owner, problem: Problem): void {
@@ -101,12 +101,12 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
       for (const problem of faultsOf(entity)) addProblem(owner, problem);
     }
 
-    /** Why something that the resource refers to is not served, though it is there; null when all is. */
+    /** Why a referenced resource exists and is not served; null when all references are served. */
     function unserved(owner: Owner, { references: targets }: TranslatedEntity): Problem | null {
       for (const { kind, namespace, name, key } of targets) {
         if (served.has(key)) continue;
         const isOwn = namespace === owner.namespace;
-        // What is wrong in another namespace is for those to read who may read there.
+        // Problems in another namespace are visible only to those who may read there.
         const why = isOwn ? problems.get(key)?.[0]?.message : undefined;
         const message = `the ${kind} ${isOwn ? name : `${namespace}/${name}`} is not served${why ? `: ${why}` : ""}`;
         return { condition: "ResolvedRefs", reason: `${kind}NotServed`, message };
@@ -118,7 +118,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
       items[collection].set(item.entity.id, item);
     }
 
-    /** What is left of a route that cannot be served as it stands: it answers 503. */
+    /** Replaces a route that cannot be served by a placeholder that answers 503. */
     function standInForRoute(owner: Owner, original: TranslatedEntity, reason: string): void {
       const entity = standIns.route(original, reason);
       if (!entity) return;
@@ -131,17 +131,20 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
       });
     }
 
-    /** What is left of a plugin that protects: its requests are answered 503, unless another protects them already. */
+    /**
+     * Replaces a protecting plugin by a placeholder: its requests are answered 503, unless another plugin protects
+     * them.
+     */
     function standInForPlugin(owner: Owner, original: TranslatedEntity, reason: string): void {
       postponed.push(() => {
-        // What it is for is not served, and another resource's entity may have the id.
+        // The plugin's target is not served, and another resource's entity may have the id.
         if (unserved(owner, original)) return;
         const isTaken = (id: string) => items.plugins.has(id);
         const entity = standIns.plugin(original, { owner, reason, isTaken });
         if (!entity) return;
         const holder = claims.holderOfScope({ owner, collection: "plugins", entity });
         if (holder !== undefined && items.plugins.get(holder)?.entity.enabled !== false) return;
-        // One that is switched off protects nothing, and two in one place are not allowed.
+        // A disabled plugin protects nothing, and two plugins with one scope are not allowed.
         if (holder !== undefined) items.plugins.delete(holder);
         claims.overrideScope({ owner, collection: "plugins", entity });
         serve("plugins", { owner, entity });
@@ -155,7 +158,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
       if (entity.collection === "plugins") standInForPlugin(owner, entity, reason);
     }
 
-    /** Serves one entity of a resource, or says why not. True when it is served as it stands. */
+    /** Serves one entity of a resource, or adds the problem. Returns whether it is served as it stands. */
     function serveOrReport(owner: Owner, entity: TranslatedEntity): boolean {
       const { collection, violations, validItem } = entity;
       addFaults(owner, entity);
@@ -173,7 +176,8 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
       const conflict = claims.claim({ owner, collection, entity: validItem.entity });
       if (conflict) {
         addProblem(owner, { condition: "Accepted", reason: "Conflicted", message: conflict });
-        // The requests of a route that lost are the older one's; those of a plugin that lost may be open.
+        // The requests of a conflicting route belong to the older route; those of a conflicting plugin may be
+        // unprotected.
         if (collection === "plugins") standIn(owner, entity, [conflict]);
         return false;
       }
@@ -181,7 +185,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
       return true;
     }
 
-    /** What belongs to an entity that is not served. Its server names stay its own. */
+    /** Leaves out a dependent entity of one that is not served. Its server names stay reserved. */
     function leaveOut(owner: Owner, entity: TranslatedEntity): void {
       addFaults(owner, entity);
       if (entity.collection === "snis" && entity.validItem)
@@ -194,7 +198,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
         const cached = cache.translateOne(kind, resource, ask);
         const { owner, key, entities } = cached;
         owners.set(key, owner);
-        // The first piece is the resource's main one: without it the others (keys, targets, server names) are nothing.
+        // The first entity is the main one. Without it the others (keys, targets, server names) have no effect.
         let open = true;
         let isPlain = true;
         for (const [index, entity] of entities.entries()) {

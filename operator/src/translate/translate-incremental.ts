@@ -1,7 +1,7 @@
 /**
- * Carries a translation on: what a few changed resources make different, at a cost that does not depend on how many
- * others there are. Wherever the outcome depends on more than the changed ones and what they ask for - two claim the
- * same, something is not served, something stands in for something - there is no answer, and the whole is translated.
+ * Continues a translation: translates a few changed resources at a cost that does not depend on how many others there
+ * are. Where the result depends on more than the changed resources and their dependents (conflicts, resources that are
+ * not served, placeholders), it returns undefined, and everything is translated again.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -16,7 +16,7 @@ import { type FullTranslation, faultsOf, kindOrder, perCollection, type Translat
 import { type Item, type Owner, parseOwnerKey, type Translation } from "./translation.ts";
 import type { TranslatedEntity, TranslationCache } from "./translation-cache.ts";
 
-/** Undefined: translate the whole, and begin anew from that. */
+/** Returns undefined when everything has to be translated again. */
 export type TranslateIncremental = (
   clusterState: ClusterState,
   changed: ReadonlySet<string>,
@@ -28,7 +28,10 @@ export interface TranslateIncrementalOptions {
   readonly lookups: ResourceLookups;
 }
 
-/** All that a resource's part depends on: what it asked for, and the addresses behind its core Service. */
+/**
+ * The keys of everything that a resource's translation depends on: its references, and the EndpointSlices of its core
+ * Service.
+ */
 function dependenciesOf({ cached: { dependencies: asked, entities } }: TranslatedResource): ReadonlySet<string> {
   const backend = entities[0]?.backend;
   return backend ? new Set([...asked, `EndpointSlice/${backend.namespace}/${backend.name}`]) : asked;
@@ -47,7 +50,7 @@ export function createTranslateIncremental({
 }: TranslateIncrementalOptions): TranslateIncremental {
   const { resources, interests, closedHosts, slices, grants } = last;
   let { translation } = last;
-  /** Keys of the resources that asked for one, which may be absent. */
+  /** The keys of dependent resources, by the key of the referenced resource, which may not exist. */
   const dependents = new Map<string, Set<string>>();
   for (const [key, part] of resources) addDependencies(key, part);
 
@@ -67,7 +70,7 @@ export function createTranslateIncremental({
     }
   }
 
-  /** Keys of all resources of ours that have to be looked at. */
+  /** The keys of all custom resources to translate again. */
   function affectedBy(changed: ReadonlySet<string>, clusterState: ClusterState): ReadonlySet<string> {
     const affected = new Set<string>();
     const addDependents = (key: string) => {
@@ -83,7 +86,7 @@ export function createTranslateIncremental({
       else if (kind === "Secret" || kind === "CoreService") addDependents(key);
       else if (isOurs(kind)) {
         affected.add(key);
-        // Others only ask for its id.
+        // Dependents read only its id.
         if (resources.get(key)?.cached.entities[0]?.item.id !== lookups.idOf(clusterState[kind].get(name)))
           addDependents(key);
       }
@@ -114,7 +117,7 @@ export function createTranslateIncremental({
       endpoints.set(item.id, isDeepStrictEqual(before, now) ? before : now);
     }
 
-    /** False: somebody else has to do with what it had. */
+    /** Returns false when another resource is affected by what it had. */
     function removeResource(key: string, part: TranslatedResource): boolean {
       const { owner, entities } = part.cached;
       for (const { collection, item, validItem } of entities) {
@@ -134,7 +137,7 @@ export function createTranslateIncremental({
     const isServed = ({ references: targets }: TranslatedEntity): boolean =>
       targets.every(({ key }) => resources.get(key)?.isPlain);
 
-    /** False: it is not served as it stands, or somebody else has to do with what it claims. */
+    /** Returns false when it is not served as it stands, or when another resource is affected by what it claims. */
     function addResource(key: string, part: TranslatedResource): boolean {
       const { owner, entities } = part.cached;
       const faults: Problem[] = [];
@@ -168,11 +171,11 @@ export function createTranslateIncremental({
         if (before && !before.isPlain) return undefined;
         if (before && after && isSame(before, after)) for (const piece of before.cached.entities) serveAddresses(piece);
         else if (before ?? after) pending.push({ key, before, after });
-        // It may have been restored from what was kept.
+        // It may have been restored from saved state.
         else cache.forget(key);
       }
     }
-    // Whatever goes, goes first: what comes may have its name.
+    // Removals come first: an added entity may have the name of a removed one.
     for (const { key, before } of pending) if (before && !removeResource(key, before)) return undefined;
     for (const { key, after } of pending) if (after && !addResource(key, after)) return undefined;
     for (const { key, after } of pending) if (!after) cache.forget(key);

@@ -1,7 +1,7 @@
 /**
- * Remembers each resource's own translation. It holds while the resource's generation is the same and everything that
- * was asked for (references, Secrets, core Services) still has the same answer; then the very same objects come back,
- * by which the next stages see that nothing changed.
+ * Caches each resource's own translation. An entry is valid while the resource's generation is the same and everything
+ * that it read (references, Secrets, core Services) is unchanged. A valid entry returns identical objects, by which
+ * later stages detect that nothing changed.
  */
 import {
   type Ask,
@@ -18,11 +18,11 @@ import { withLastSecret } from "./last-secret.ts";
 import { withLastValid } from "./last-valid.ts";
 import { type Item, type Owner, ownerKey } from "./translation.ts";
 
-/** One entity of a resource, and what the translation of the whole needs of it again and again. */
+/** One entity of a resource, with what a full translation needs of it repeatedly. */
 export interface TranslatedEntity extends Pick<CheckedTranslation, "collection" | "item" | "violations" | "backend"> {
-  /** Undefined when there are violations, but for a certificate that goes on with its last good Secret. */
+  /** Undefined when there are violations, except for a certificate that continues with its last valid Secret. */
   readonly validItem: Item | undefined;
-  /** `refersTo` as keys of owners. */
+  /** `refersTo` with owner keys. */
   readonly references: readonly (Reference & { readonly key: string })[];
 }
 
@@ -31,27 +31,27 @@ export interface CachedTranslation {
   /** `ownerKey` of the owner. */
   readonly key: string;
   readonly entities: readonly TranslatedEntity[];
-  /** All that was asked for, there or not, as keys of owners. */
+  /** The keys of everything that was read, existing or not. */
   readonly dependencies: ReadonlySet<string>;
 }
 
 interface Entry extends CachedTranslation {
   readonly uid: string | undefined;
   readonly version: number | string | undefined;
-  /** Of a Certificate: the last Secret that was good for it. */
+  /** Of a Certificate: its last valid Secret. */
   readonly secret: Resource | undefined;
-  /** Whether all that was asked for still has the same answer. */
+  /** Whether everything that was read is unchanged. */
   readonly holds: (ask: Ask) => boolean;
 }
 
 export interface TranslationCache {
   translateOne(kind: SluiceKind, resource: Resource, ask: Ask): CachedTranslation;
   forget(key: string): void;
-  /** Lets go of resources that are not there any more. */
+  /** Removes the entries of all other resources. */
   keepOnly(keys: ReadonlyMap<string, unknown>): void;
 }
 
-/** Shared by all that have none. */
+/** Shared by all entities without any. */
 const none: readonly never[] = [];
 const nothing: ReadonlySet<string> = new Set();
 
@@ -60,7 +60,7 @@ function translatedEntityOf(owner: Owner, checked: CheckedTranslation): Translat
   const filled = entity as unknown as Item["entity"] | undefined;
   return {
     collection,
-    // One of the two is enough: the entity says the same, and there are very many of them.
+    // Only one of the two is kept: the entity has the same content, and there are very many.
     item: filled ?? item,
     violations: violations.length === 0 ? none : violations,
     ...(backend && { backend }),
@@ -75,17 +75,17 @@ interface LastValidKey {
   readonly uid: string | undefined;
 }
 
-/** What stands in for a faulty resource may be another once what another operator has kept is read. */
+/** The substitute of an invalid resource may change when saved state is restored. */
 function validUntilRestored(holds: Entry["holds"], { lastValid, key, uid }: LastValidKey): Entry["holds"] {
   const [version, secret] = [lastValid.get(key, uid), lastValid.secretOf(key, uid)];
   return (ask) => holds(ask) && lastValid.get(key, uid) === version && lastValid.secretOf(key, uid) === secret;
 }
 
-/** @param lastValid What stands in for a resource that was made invalid. Absent: nothing does. */
+/** @param lastValid The last valid versions, which replace invalid ones. Absent: nothing does. */
 export function createTranslationCache(homeNamespace: string, lastValid?: LastValidVersions): TranslationCache {
   const translating = { homeNamespace, audience: "nodes" } as const;
   const remembered = new Map<string, Entry>();
-  /** The shorter way to an entry for a resource that is the very same object as before. */
+  /** A faster lookup for a resource that is the identical object. */
   const entries = new WeakMap<Resource, Entry>();
 
   return {

@@ -1,6 +1,6 @@
 /**
- * Translates the world, which is its whole definition (whole.ts), and remembers enough to carry a translation on when few
- * resources have changed (next.ts): the same world gives the same translation, whichever way.
+ * Translates the cluster state. The full translation defines the result (translate-all.ts). When few resources have
+ * changed, the last translation is continued (translate-incremental.ts), with the same result.
  */
 import type { Resource } from "@sluice/crds";
 import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
@@ -14,30 +14,31 @@ import { createTranslationCache } from "./translation-cache.ts";
 
 export interface TranslatorOptions {
   readonly homeNamespace: string;
-  /** Resources of another class belong to another Sluice. */
+  /** Resources of another class belong to another operator. */
   readonly class: string;
-  /** Which class a resource is of. Default: spec.class, or the default class. */
+  /** The class of a resource. Default: spec.class, or the default class. */
   readonly classOf?: (resource: Resource) => string;
-  /** What stands in for a resource that was made invalid. Absent: nothing does. */
+  /** The last valid versions, which replace invalid ones. Absent: nothing does. */
   readonly lastValid?: LastValidVersions;
 }
 
 export interface Translator {
   /**
-   * Carries the last translation on; undefined: the whole has to be translated.
+   * Continues the last translation; undefined: everything has to be translated.
    *
-   * @param changed `ownerKey`s of all resources that mean something else than in the last translated world, or are gone.
+   * @param changed `ownerKey`s of all resources whose meaning changed since the last translated state, or that were
+   * deleted.
    */
   translateIncremental(clusterState: ClusterState, changed: ReadonlySet<string>): Translation | undefined;
-  /** The world must stay as it is until the last step, and nothing else be translated meanwhile. */
+  /** The state must not change until the last step, and nothing else may be translated meanwhile. */
   translateAll(clusterState: ClusterState): TimeSliced<Translation>;
 }
 
-/** More changes than this share of all resources are not worth their own work. */
+/** Above this share of changed resources, a full translation costs less. */
 const MAX_CHANGED_SHARE = 1 / 4;
-/** But few always are. */
+/** So few changes are always translated incrementally. */
 const MIN_CHANGED_LIMIT = 16;
-/** And more than these take too long for one turn of the event loop; the whole is translated in many. */
+/** More changes than this take too long for one turn of the event loop; a full translation is sliced. */
 const MAX_CHANGED_LIMIT = 1000;
 
 export function createTranslator(options: TranslatorOptions): Translator {
@@ -45,7 +46,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const lookups = createResourceLookups(options);
   const translateAll = createTranslateAll({ cache, lookups });
   let last: FullTranslation | undefined;
-  /** Carries on the last translation; made when it is first needed. */
+  /** Continues the last translation; created when first needed. */
   let translateIncremental: TranslateIncremental | undefined;
 
   return {
@@ -56,7 +57,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
       )
         return undefined;
       const translate = translateIncremental ?? createTranslateIncremental({ last, cache, lookups });
-      // What is left in the middle is not gone on with.
+      // An incremental translation that failed midway must not be continued.
       translateIncremental = undefined;
       const translation = translate(clusterState, changed);
       if (translation) translateIncremental = translate;
@@ -71,10 +72,10 @@ export function createTranslator(options: TranslatorOptions): Translator {
   };
 }
 
-/** @param changed null (the default): nobody knows. */
+/** @param changed null (the default): unknown. */
 export type Translate = (clusterState: ClusterState, changed?: ReadonlySet<string> | null) => Translation;
 
-/** Each translation in one piece. */
+/** Runs each translation without interruption. */
 export function createTranslate(options: TranslatorOptions): Translate {
   const translator = createTranslator(options);
   return (clusterState, changed = null) =>

@@ -1,4 +1,4 @@
-/** Those who wait until what they wrote is served by every node (the words stand in @sluice/model, wait.ts). */
+/** Clients that wait until every node serves what they wrote (the protocol is described in @sluice/model, wait.ts). */
 import { isSeen, type Kind, keyOf } from "@sluice/crds";
 import type { WaitAnswer, WaitRequest, Written } from "@sluice/model";
 import type { Acknowledgement } from "../publish/publisher.ts";
@@ -6,7 +6,7 @@ import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
 
 export interface ProgrammedWaitersOptions {
   readonly clusterState: ClusterState;
-  /** False while the document does not contain what the world holds: not synced, or a change not yet translated. */
+  /** False while the document lacks changes of the cluster state: not synced, or not translated yet. */
   readonly upToDate: () => boolean;
   readonly revision: () => number;
   readonly acknowledgement: (revision: number) => Acknowledgement;
@@ -15,7 +15,7 @@ export interface ProgrammedWaitersOptions {
 
 export interface ProgrammedWaiters {
   wait(request: WaitRequest): Promise<WaitAnswer>;
-  /** Something changed: the document, or what nodes run. Lets those go whose wait is over. */
+  /** The document or the nodes' acknowledgements changed. Resolves the waits that are over. */
   resolveReady(): void;
   readonly size: number;
   close(): void;
@@ -23,7 +23,7 @@ export interface ProgrammedWaiters {
 
 interface Waiter {
   readonly request: WaitRequest;
-  /** The revision that contains what was written; unknown until the world holds it. */
+  /** The revision that contains the write; null until the cluster state has it. */
   revision: number | null;
   readonly settle: (answer: WaitAnswer) => void;
 }
