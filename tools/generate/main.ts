@@ -3,7 +3,7 @@
  * that differ and exits with 1.
  */
 import { resolve } from "node:path";
-import { differences, generate, write } from "../../crds/model/src/generate/generate.ts";
+import { generate, staleFiles, writeGeneratedFiles } from "../../crds/model/src/generate/generate.ts";
 import { chartValueFiles } from "./chart-values.ts";
 import { dashboardFiles } from "./dashboards.ts";
 import { knownVariablesFile } from "./known-variables.ts";
@@ -22,8 +22,8 @@ const files = [
   ...chartValueFiles(),
   ...dashboardFiles(),
 ];
-const found = differences(root, files);
-if (!process.argv.includes("--check")) write(root, files);
+const found = staleFiles(root, files);
+if (!process.argv.includes("--check")) writeGeneratedFiles(root, files);
 else if (found.length > 0) {
   for (const { path, fault } of found) console.error(`${path} ${fault}`);
   console.error("Run `npm run generate`.");

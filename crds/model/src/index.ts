@@ -1,10 +1,10 @@
 /** The model: what entities are, and everything that derives from it. Imports nothing internal. */
 
+export { excessOf } from "./check/config-size.ts";
 export { nodeAt, withDeprecated } from "./check/deprecated.ts";
 export { type Fields, type SchemaViolation, schemaViolation } from "./check/error.ts";
 export { type CheckedEntity, type CheckOptions, checkConfig, checkEntity } from "./check/index.ts";
 export { withPort } from "./check/rules/hosts.ts";
-export { excessOf } from "./check/size.ts";
 export * from "./document/index.ts";
 export type * from "./document.ts";
 export { hasEnded } from "./entities/credential.ts";

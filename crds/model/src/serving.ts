@@ -17,5 +17,5 @@ export { adoptChange } from "./snapshot/adopt.ts";
 export { adoptEdit } from "./snapshot/adopt-edit.ts";
 export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";
 export { changeBetween } from "./snapshot/change.ts";
-export { emptySnapshot } from "./snapshot/make.ts";
+export { emptySnapshot } from "./snapshot/make-snapshot.ts";
 export { closest, didYouMean } from "./suggest.ts";

@@ -6,11 +6,11 @@ import { type SchemaNode, schemaNode } from "../schema/node.ts";
 import { isRecord, memberOf } from "../schema/walk.ts";
 import type { Checked, Violation } from "../violation.ts";
 import { closedPlugin } from "./close-plugin.ts";
+import { excessOf } from "./config-size.ts";
 import { type CheckedExtras, checkExtras, type Extras } from "./extras.ts";
-import { fill } from "./fill.ts";
+import { fillDefaults } from "./fill-defaults.ts";
 import { pluginName } from "./rules/entities.ts";
 import { expandConfig, expandEntity } from "./shorthand.ts";
-import { excessOf } from "./size.ts";
 import { validate } from "./validate.ts";
 
 export interface CheckOptions {
@@ -56,7 +56,7 @@ export function checkEntity<Name extends Collection>(
   );
 
   const schema = schemaNode(entities[collection].schema);
-  const filled = fill(schema, withTimes(schema, members, now));
+  const filled = fillDefaults(schema, withTimes(schema, members, now));
   const config = collection === "plugins" ? checkPluginConfig(filled.value, { extras, database }) : undefined;
   const entity: Members = { ...(filled.value as Members), ...(config?.value ? { config: config.value } : {}) };
   const withId = { ...entity, id: entity.id ?? idOf(collection, entity) };
@@ -91,7 +91,7 @@ export function checkConfig<Name extends PluginName>(
   if (excess !== undefined) return { violations: [{ path: [], message: excess }] };
   const schema = schemaNode(plugins[plugin].schema);
   const expanded = isRecord(raw) ? expandConfig(plugin, raw) : { members: raw ?? {}, violations: [] };
-  const filled = fill(schema, expanded.members);
+  const filled = fillDefaults(schema, expanded.members);
   const nowhere = !database && plugin === "rate-limiting" && Object(filled.value).policy === "cluster";
   const violations = [
     ...expanded.violations,

@@ -1,14 +1,14 @@
 /** The table of rules by the names that schemas use (`rule`, `keyRule`). */
-import { certificate, certificateChain, privateKey, sni as sniRecord } from "./rules/certificates.ts";
-import { consumer, credential, endpoint, plugin, pluginName, service } from "./rules/entities.ts";
+import { certificateChain, certificateRule, privateKey, sniRule } from "./rules/certificates.ts";
+import { consumerRule, credentialRule, endpointRule, pluginName, pluginRule, serviceRule } from "./rules/entities.ts";
 import { host, hostPort, ipOrCidr, routeHost, sni, target, upstreamName, wildcardSni } from "./rules/hosts.ts";
+import { headerName, method, name, routeHeader, sha256, tag, uuid } from "./rules/names.ts";
 import { origin, path, routePath } from "./rules/paths.ts";
-import { rateLimiting } from "./rules/rate-limiting.ts";
-import { route } from "./rules/route.ts";
+import { rateLimitingRule } from "./rules/rate-limiting.ts";
+import { routeRule } from "./rules/route.ts";
 import type { RecordRule, TextRule } from "./rules/rule.ts";
 import { headerValue, upstreamHeader } from "./rules/upstream-headers.ts";
-import { target as targetRecord, upstream } from "./rules/upstreams.ts";
-import { headerName, method, name, routeHeader, sha256, tag, uuid } from "./rules/words.ts";
+import { targetRule, upstreamRule } from "./rules/upstreams.ts";
 
 /** For members that are texts, and for the names in a mapping. */
 export const textRules: Readonly<Record<string, TextRule>> = {
@@ -40,15 +40,15 @@ export const textRules: Readonly<Record<string, TextRule>> = {
 
 /** For records as a whole. */
 export const recordRules: Readonly<Record<string, RecordRule>> = {
-  certificate,
-  consumer,
-  credential,
-  endpoint,
-  plugin,
-  "rate-limiting": rateLimiting,
-  route,
-  service,
-  sni: sniRecord,
-  target: targetRecord,
-  upstream,
+  certificate: certificateRule,
+  consumer: consumerRule,
+  credential: credentialRule,
+  endpoint: endpointRule,
+  plugin: pluginRule,
+  "rate-limiting": rateLimitingRule,
+  route: routeRule,
+  service: serviceRule,
+  sni: sniRule,
+  target: targetRule,
+  upstream: upstreamRule,
 };

@@ -4,9 +4,9 @@ import type { DataValidateFunction } from "ajv/dist/types/index.js";
 import type { SchemaNode } from "../schema/node.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
-import type { Members } from "./rules/rule.ts";
+import { kongMessages, rank } from "./kong-messages.ts";
+import type { RecordMembers } from "./rules/rule.ts";
 import { recordRules, textRules } from "./rules.ts";
-import { rank, texts } from "./texts.ts";
 
 /** All faults of a value, none left out. A schema is compiled when it is first used. */
 export function validate(schema: SchemaNode, value: unknown): readonly Violation[] {
@@ -66,7 +66,7 @@ function compileRule(rule: string, schema: AnySchemaObject): DataValidateFunctio
 function compileKeyRule(rule: string): DataValidateFunction {
   const check = ruleNamed(textRules, rule);
   return reporting((value) =>
-    Object.keys(value as Members)
+    Object.keys(value as RecordMembers)
       .map((name) => check(name))
       .filter((message) => message !== undefined)
       .map((message) => ({ keyword: "keyRule", message, params: {} })),
@@ -110,7 +110,7 @@ function tellOnce(found: readonly Found[]): readonly Violation[] {
     if (told.has(place) && path.at(-1) !== "@entity") continue;
     if (error.keyword === "maxItems" && found.some((other) => isBelow(other.path, path))) continue;
     told.add(place);
-    const text = texts[error.keyword];
+    const text = kongMessages[error.keyword];
     if (text === undefined) throw new Error(`no text for the keyword ${error.keyword}`);
     violations.push({ path, message: text((error.parentSchema ?? {}) as SchemaNode, error) });
   }

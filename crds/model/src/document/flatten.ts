@@ -13,9 +13,9 @@ import { deriveId, deriveNamelessId, idOf } from "../ids.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
 import { type DeckInfo, readDeckInfo } from "./deck-info.ts";
-import { type Entry, gatherEntries } from "./gather.ts";
+import { type DocumentEntry, gatherEntries } from "./gather-entries.ts";
 import { checkHead, type Findings } from "./head.ts";
-import { type PluginConfigs, readPluginConfigs } from "./plugin-configs.ts";
+import { type DeckPluginConfigs, readPluginConfigs } from "./plugin-configs.ts";
 import { markRegexPaths } from "./regex-paths.ts";
 
 export interface FlatDocument extends Findings {
@@ -45,7 +45,7 @@ export function flattenDocument(data: unknown, known?: KnownId): FlatDocument {
   const info = readDeckInfo(raw._info);
   const configs = readPluginConfigs(raw._plugin_configs);
   const legacy = raw._format_version === "1.1" || raw._format_version === "2.1";
-  const resolver = new Resolver({ legacy, info, configs, known });
+  const resolver = new ReferenceResolver({ legacy, info, configs, known });
 
   const flat: Partial<Record<Collection, readonly unknown[]>> = {};
   for (const collection of collections) {
@@ -62,27 +62,27 @@ export function flattenDocument(data: unknown, known?: KnownId): FlatDocument {
   return { document, origins, violations: faults, warnings: [...head.warnings, ...info.warnings, ...warnings] };
 }
 
-interface Whole {
+interface ResolverOptions {
   /** Of a format in which a regular expression is not marked as such. */
   readonly legacy: boolean;
   readonly info: DeckInfo;
-  readonly configs: PluginConfigs;
+  readonly configs: DeckPluginConfigs;
   /** What references may name beside the entities of the data. */
   readonly known: KnownId | undefined;
 }
 
 /** Gives entities their ids and turns names into ids. Parents must come before what refers to them. */
-class Resolver {
+class ReferenceResolver {
   readonly violations: Violation[] = [];
-  readonly #whole: Whole;
-  readonly #ids = new Map<Entry, string>();
+  readonly #whole: ResolverOptions;
+  readonly #ids = new Map<DocumentEntry, string>();
   readonly #known = new Map<string, string>();
 
-  constructor(whole: Whole) {
+  constructor(whole: ResolverOptions) {
     this.#whole = whole;
   }
 
-  resolve(entry: Entry): Members {
+  resolve(entry: DocumentEntry): Members {
     const { collection, parent } = entry;
     const own = this.#expand(entry, this.#whole.info.apply(collection, entry.item));
     const resolved = references[collection].map(({ member, to }) => {
@@ -101,7 +101,7 @@ class Resolver {
   }
 
   /** The members that the format and decK's `_plugin_configs` make of those that are written. */
-  #expand({ collection, path }: Entry, item: Members): Members {
+  #expand({ collection, path }: DocumentEntry, item: Members): Members {
     if (collection === "routes" && this.#whole.legacy) return markRegexPaths(item);
     if (collection !== "plugins") return item;
     const { plugin, violations } = this.#whole.configs.apply(item);
@@ -110,7 +110,10 @@ class Resolver {
   }
 
   /** A reference as the flat form has it. Forms that say neither an id nor a name are left to the entity's check. */
-  #refer(value: unknown, at: { readonly to: Collection; readonly member: string; readonly entry: Entry }): unknown {
+  #refer(
+    value: unknown,
+    at: { readonly to: Collection; readonly member: string; readonly entry: DocumentEntry },
+  ): unknown {
     const inline = isRecord(value) ? inlineMembers(at.to, value) : [];
     const named = isRecord(value) && typeof value.id !== "string" ? nameOf(at.to, value) : value;
     if (typeof named !== "string" && inline.length === 0) return value;
@@ -133,7 +136,7 @@ const inlineMembers = (to: Collection, value: Members): readonly string[] =>
   Object.keys(value).filter((name) => name !== "id" && !entities[to].unique.includes(name));
 
 /** The id that the entity's check would give. One with faults gets an id of its place, so that its children find it. */
-function idIn({ collection, path }: Entry, item: Readonly<Record<string, unknown>>): string {
+function idIn({ collection, path }: DocumentEntry, item: Readonly<Record<string, unknown>>): string {
   if (nameOf(collection, item) !== undefined && entities[collection].within === undefined)
     return idOf(collection, item);
   return checkEntity(collection, item, { database: true }).value?.id ?? deriveNamelessId(collection, null, { path });

@@ -3,7 +3,7 @@ import { checkEntity } from "../check/index.ts";
 import { type Collection, collections } from "../entities/index.ts";
 import { type PerCollection, perCollection } from "../entities/per-collection.ts";
 import { isRecord } from "../schema/walk.ts";
-import { type Held, hold } from "../snapshot/held.ts";
+import { type StoredEntity, toStoredEntity } from "../snapshot/stored-entity.ts";
 import { type FlatDocument, flattenDocument, type KnownId } from "./flatten.ts";
 import { readItems, readWithoutWarnings } from "./yaml.ts";
 
@@ -15,7 +15,7 @@ export interface ChangedItems {
 }
 
 export interface LoadedItems {
-  readonly put: PerCollection<readonly Held[]>;
+  readonly put: PerCollection<readonly StoredEntity[]>;
   /** Where the entities stood: list and index among these items. */
   readonly origins: FlatDocument["origins"];
 }
@@ -34,7 +34,7 @@ export function loadItems({ head, items }: ChangedItems, known: KnownId): Loaded
   const put = perCollection((collection) =>
     (document[collection] ?? []).flatMap((raw) => {
       const { value } = checkEntity(collection, raw);
-      return value === undefined ? [] : [hold(collection, value)];
+      return value === undefined ? [] : [toStoredEntity(collection, value)];
     }),
   );
   const isWhole = collections.every((collection) => put[collection].length === (document[collection] ?? []).length);
@@ -42,5 +42,5 @@ export function loadItems({ head, items }: ChangedItems, known: KnownId): Loaded
 }
 
 /** Whether two entities have one id. */
-const hasTwins = (put: PerCollection<readonly Held[]>): boolean =>
+const hasTwins = (put: PerCollection<readonly StoredEntity[]>): boolean =>
   collections.some((collection) => new Set(put[collection].map(({ id }) => id)).size < put[collection].length);

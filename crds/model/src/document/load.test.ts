@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deriveId } from "../ids.ts";
-import { emptySnapshot } from "../snapshot/make.ts";
+import { emptySnapshot } from "../snapshot/make-snapshot.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { briefEntity } from "./brief.ts";
 import { describeViolation } from "./describe.ts";

@@ -3,7 +3,7 @@ import type { Document } from "../document.ts";
 import type { Collection } from "../entities/index.ts";
 import { isRecord } from "../schema/walk.ts";
 import { applyDocument } from "../snapshot/apply.ts";
-import { emptySnapshot } from "../snapshot/make.ts";
+import { emptySnapshot } from "../snapshot/make-snapshot.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Checked, Violation } from "../violation.ts";
 import { type FlatDocument, flattenDocument } from "./flatten.ts";

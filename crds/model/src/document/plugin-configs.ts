@@ -4,13 +4,13 @@ import type { Violation } from "../violation.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-export interface PluginConfigs {
+export interface DeckPluginConfigs {
   readonly violations: readonly Violation[];
   /** A plugin with the config that it refers to; members of its own come first, at every level. */
   readonly apply: (plugin: Members) => { readonly plugin: Members; readonly violations: readonly Violation[] };
 }
 
-export function readPluginConfigs(given: unknown): PluginConfigs {
+export function readPluginConfigs(given: unknown): DeckPluginConfigs {
   const configs = isRecord(given) ? given : {};
   const violations: Violation[] =
     isRecord(given) || (given ?? null) === null ? [] : [{ path: ["_plugin_configs"], message: "expected a record" }];

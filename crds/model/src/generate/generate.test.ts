@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { differences, generate, write } from "./generate.ts";
+import { generate, staleFiles, writeGeneratedFiles } from "./generate.ts";
 
 const root = mkdtempSync(join(tmpdir(), "sluice-generate-"));
 after(() => rmSync(root, { recursive: true }));
@@ -36,18 +36,18 @@ test("CRDs, chart and pages are among them", () => {
 
 test("the check names missing, changed and left-over files, and writing mends them", () => {
   assert.deepEqual(
-    differences(root, files).map(({ fault }) => fault),
+    staleFiles(root, files).map(({ fault }) => fault),
     files.map(() => "is missing"),
   );
-  write(root, files);
-  assert.deepEqual(differences(root, files), []);
+  writeGeneratedFiles(root, files);
+  assert.deepEqual(staleFiles(root, files), []);
 
   writeFileSync(join(root, "crds/routes.sluice.dev.yaml"), "kind: Other\n");
   writeFileSync(join(root, "crds/old.sluice.dev.yaml"), "kind: Old\n");
-  assert.deepEqual(differences(root, files), [
+  assert.deepEqual(staleFiles(root, files), [
     { path: "crds/routes.sluice.dev.yaml", fault: "differs" },
     { path: "crds/old.sluice.dev.yaml", fault: "is not generated any more" },
   ]);
-  write(root, files);
-  assert.deepEqual(differences(root, files), []);
+  writeGeneratedFiles(root, files);
+  assert.deepEqual(staleFiles(root, files), []);
 });

@@ -17,14 +17,14 @@ const generatedFolders = ["crds", "charts/sluice-crds/templates"];
 /** All files that are generated from the model, in a fixed order. */
 export const generate = (): readonly GeneratedFile[] => generators.flatMap((generator) => generator());
 
-export interface Difference {
+export interface FileDifference {
   readonly path: string;
   readonly fault: "differs" | "is missing" | "is not generated any more";
 }
 
 /** How the files below `root` differ from what would be generated. */
-export function differences(root: string, files: readonly GeneratedFile[]): readonly Difference[] {
-  const faulty = files.flatMap(({ path, content }): Difference[] => {
+export function staleFiles(root: string, files: readonly GeneratedFile[]): readonly FileDifference[] {
+  const faulty = files.flatMap(({ path, content }): FileDifference[] => {
     const found = readText(join(root, path));
     if (found === content) return [];
     return [{ path, fault: found === undefined ? "is missing" : "differs" }];
@@ -33,13 +33,13 @@ export function differences(root: string, files: readonly GeneratedFile[]): read
   const stale = generatedFolders
     .flatMap((folder) => listFiles(root, folder))
     .filter((path) => /\.(ya?ml|json)$/.test(path) && !known.has(path));
-  return [...faulty, ...stale.map((path): Difference => ({ path, fault: "is not generated any more" }))];
+  return [...faulty, ...stale.map((path): FileDifference => ({ path, fault: "is not generated any more" }))];
 }
 
 /** Makes the files below `root` what is generated. */
-export function write(root: string, files: readonly GeneratedFile[]): void {
+export function writeGeneratedFiles(root: string, files: readonly GeneratedFile[]): void {
   const contents = new Map(files.map(({ path, content }) => [path, content]));
-  for (const { path } of differences(root, files)) {
+  for (const { path } of staleFiles(root, files)) {
     const content = contents.get(path);
     if (content === undefined) rmSync(join(root, path));
     else {

@@ -57,7 +57,7 @@ const snis: SpecNode = {
   },
 };
 
-export const certificate: KindFacts = {
+export const certificateKind: KindFacts = {
   collection: "certificates",
   plural: "certificates",
   singular: "certificate",

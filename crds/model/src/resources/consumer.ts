@@ -37,7 +37,7 @@ const keyAuth: SpecNode = {
   },
 };
 
-export const consumer: KindFacts = {
+export const consumerKind: KindFacts = {
   collection: "consumers",
   plural: "consumers",
   singular: "consumer",

@@ -1,11 +1,18 @@
 /** The table of kinds: the one place that lists the custom resources. CRDs, translation and pages derive from it. */
-import { type CertificateSpec, certificate, type SniEntry, TLS_SECRET_TYPE, tlsEntries } from "./certificate.ts";
-import { type ConsumerSpec, consumer, type KeyAuthEntry } from "./consumer.ts";
+import { type CertificateSpec, certificateKind, type SniEntry, TLS_SECRET_TYPE, tlsEntries } from "./certificate.ts";
+import { type ConsumerSpec, consumerKind, type KeyAuthEntry } from "./consumer.ts";
 import type { KindFacts } from "./kind.ts";
-import { type ConfigFrom, type PluginSpec, plugin, type TargetKind, type TargetRef, targetMembers } from "./plugin.ts";
-import { type RouteSpec, route } from "./route.ts";
-import { type ServiceSpec, service, type UpstreamHeaderEntry } from "./service.ts";
-import { type TargetEntry, type UpstreamSpec, upstream } from "./upstream.ts";
+import {
+  type ConfigFrom,
+  type PluginSpec,
+  pluginKind,
+  type TargetKind,
+  type TargetRef,
+  targetMembers,
+} from "./plugin.ts";
+import { type RouteSpec, routeKind } from "./route.ts";
+import { type ServiceSpec, serviceKind, type UpstreamHeaderEntry } from "./service.ts";
+import { type TargetEntry, type UpstreamSpec, upstreamKind } from "./upstream.ts";
 
 /** Specs by kind. */
 export interface Specs {
@@ -21,12 +28,12 @@ export type ResourceKind = keyof Specs;
 
 /** Kinds stand after those that they refer to. */
 export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
-  Certificate: certificate,
-  Upstream: upstream,
-  Service: service,
-  Route: route,
-  Consumer: consumer,
-  Plugin: plugin,
+  Certificate: certificateKind,
+  Upstream: upstreamKind,
+  Service: serviceKind,
+  Route: routeKind,
+  Consumer: consumerKind,
+  Plugin: pluginKind,
 };
 
 export const resourceKinds = Object.keys(kinds) as readonly ResourceKind[];

@@ -43,7 +43,7 @@ const refusals = targetKinds.flatMap((kind) => {
   };
 });
 
-export const plugin: KindFacts = {
+export const pluginKind: KindFacts = {
   collection: "plugins",
   plural: "plugins",
   singular: "plugin",

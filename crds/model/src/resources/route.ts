@@ -97,7 +97,7 @@ function withItemRules(spec: SpecNode): SpecNode {
   return { ...spec, properties: Object.fromEntries(properties) };
 }
 
-export const route: KindFacts = {
+export const routeKind: KindFacts = {
   collection: "routes",
   plural: "routes",
   singular: "route",

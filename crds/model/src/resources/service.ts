@@ -57,7 +57,7 @@ const secure =
   "((has(self.protocol) && self.protocol in ['https', 'grpcs']) || " +
   "(has(self.url) && self.url.matches('^(https|grpcs):')))";
 
-export const service: KindFacts = {
+export const serviceKind: KindFacts = {
   collection: "services",
   plural: "services",
   singular: "service",

@@ -54,7 +54,7 @@ const detailRules = (["hash_on", "hash_fallback"] as const).flatMap((place) =>
   }),
 );
 
-export const upstream: KindFacts = {
+export const upstreamKind: KindFacts = {
   collection: "upstreams",
   plural: "upstreams",
   singular: "upstream",

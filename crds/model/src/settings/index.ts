@@ -2,7 +2,7 @@
 import type { Checked, Violation } from "../violation.ts";
 import type { Declaration, Declarations, Settings } from "./declaration.ts";
 import { unknownVariables } from "./environment.ts";
-import { expected, parse } from "./kinds.ts";
+import { describeExpected, parseSetting } from "./setting-kinds.ts";
 
 /**
  * All faults at once; each one's path is the name of its variable. An empty variable counts as unset. A variable that
@@ -32,17 +32,18 @@ interface Read {
 }
 
 function readOne(declaration: Declaration, text: string): Read {
-  if (text === "" && declaration.default === undefined) return { fault: `must be set: ${expected(declaration)}` };
+  if (text === "" && declaration.default === undefined)
+    return { fault: `must be set: ${describeExpected(declaration)}` };
   // Addresses are declared as they are written.
   if (text === "" && (declaration.kind !== "address" || declaration.default === null))
     return { value: declaration.default };
   const given = text === "" ? String(declaration.default) : text;
-  const value = parse(declaration, given);
+  const value = parseSetting(declaration, given);
   if (value !== undefined) return { value };
-  return { fault: `expected ${expected(declaration)}${declaration.secret === true ? "" : `, not '${given}'`}` };
+  return { fault: `expected ${describeExpected(declaration)}${declaration.secret === true ? "" : `, not '${given}'`}` };
 }
 
 export { type ArgumentsRead, type CommandArguments, type GivenArguments, readArguments } from "./arguments.ts";
 export { type Address, type Declaration, type Declarations, defineSettings, type Settings } from "./declaration.ts";
 export { describeSettings, listSettings } from "./describe.ts";
-export { parseAddress } from "./kinds.ts";
+export { parseAddress } from "./setting-kinds.ts";

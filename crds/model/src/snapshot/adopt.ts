@@ -1,21 +1,21 @@
-/** Taking over in one thread what another thread of the same process has checked. */
+/** Applies a change that another thread of the same process has already checked. */
 import type { Change, Endpoint } from "../document.ts";
 import { collections } from "../entities/index.ts";
 import { perCollection } from "../entities/per-collection.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { BucketMap, byId } from "./bucket-map.ts";
 import { freezeDeep } from "./freeze.ts";
-import type { Held } from "./held.ts";
+import type { StoredEntity } from "./stored-entity.ts";
 
 /**
- * Applies what `changeBetween` told in another thread, and the hash that the snapshot has there. Nothing is checked and
- * no digest is worked out: it costs what changed, and none of the memory that checking takes.
+ * Applies the result of `changeBetween` from another thread, with the hash of that thread's snapshot. Nothing is checked
+ * and no digest is computed, so the cost is proportional to the change and no memory is needed for checking.
  */
 export function adoptChange(previous: Snapshot, change: Change, hash: string): Snapshot {
   const maps = perCollection((collection) => {
     const removed = change.remove[collection] ?? [];
-    const put = (change.put[collection] ?? []) as readonly Held[];
-    return BucketMap.of<Held>(previous[collection], byId).with([
+    const put = (change.put[collection] ?? []) as readonly StoredEntity[];
+    return BucketMap.of<StoredEntity>(previous[collection], byId).with([
       ...removed.map((id) => [id, undefined] as const),
       ...put.map((entity) => [entity.id, freezeDeep(entity)] as const),
     ]);

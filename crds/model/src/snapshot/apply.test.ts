@@ -7,7 +7,7 @@ import { deriveId } from "../ids.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { applyChange, applyDocument } from "./apply.ts";
 import { changeBetween, documentToChange, snapshotToDocument } from "./change.ts";
-import { emptySnapshot } from "./make.ts";
+import { emptySnapshot } from "./make-snapshot.ts";
 
 const service = deriveId("services", "s");
 const other = deriveId("services", "other");

@@ -1,8 +1,8 @@
 /**
- * From one snapshot to the next: a change is checked as a whole and applied as a whole, or its faults are returned.
+ * Applies changes and documents to a snapshot: the whole change is applied, or all of its violations are returned.
  *
- * What a change does not touch is shared: an unchanged entity is the same object and an unchanged map the same map.
- * Entities stand in the order of their ids, so that equal content looks the same whatever the way it came.
+ * Unchanged parts are shared: an unchanged entity is the same object and an unchanged map the same map. Entities are
+ * ordered by id, so that equal content gives equal snapshots regardless of the sequence of changes.
  */
 import { type CheckOptions, checkEntity } from "../check/index.ts";
 import type { Change, Document } from "../document.ts";
@@ -11,21 +11,21 @@ import { perCollection } from "../entities/per-collection.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Checked, Violation } from "../violation.ts";
-import { combine, type Removals } from "./combine.ts";
+import { combineChange, type Removals } from "./combine-change.ts";
 import { checkEndpoints } from "./endpoints.ts";
-import { digestOf } from "./hash.ts";
-import { type Held, hold, type Put } from "./held.ts";
+import { deriveEntityIndex, entityIndexOf, type GetEntityIndex } from "./entity-index.ts";
+import { digestOf } from "./hash-tree.ts";
 import { isClosedHere, protectsAlike } from "./last-valid-plugin.ts";
-import { carryOn, type Lookups, lookupOf } from "./lookup.ts";
-import { makeSnapshot } from "./make.ts";
-import { sameIdentity } from "./uniqueness.ts";
+import { makeSnapshot } from "./make-snapshot.ts";
+import { type EntityPut, type StoredEntity, toStoredEntity } from "./stored-entity.ts";
+import { duplicateIdMessage } from "./uniqueness.ts";
 
 export type ApplyOptions = Pick<CheckOptions, "database" | "closePlugins">;
 
 /**
- * Applies a change. Removed ids that are not there are passed over; an id that is both removed and put is put.
+ * Applies a change. Removals of unknown ids are ignored; an id in both `remove` and `put` is put.
  * Paths of violations: `["routes", 0, ...]` for a put item, `["remove", "routes", 0]` for a removal,
- * `["_sluice", "endpoints", id, ...]` for addresses. An entity without timestamps gets 0: nothing depends on a clock.
+ * `["_sluice", "endpoints", id, ...]` for addresses. An entity without timestamps gets 0, so that the result does not depend on the clock.
  */
 export function applyChange(previous: Snapshot, change: Change, options: ApplyOptions = {}): Checked<Snapshot> {
   return advance({ previous, change, options }, removalsOf(change));
@@ -38,7 +38,7 @@ const removalsOf =
     return new Map(ids.map((id, index) => [id.toLowerCase(), ["remove", collection, index]]));
   };
 
-/** Applies a whole flat document: what it does not have is removed. Paths start in the document. */
+/** Applies a whole flat document: entities that it does not contain are removed. Paths start in the document. */
 export function applyDocument(previous: Snapshot, document: Document, options: ApplyOptions = {}): Checked<Snapshot> {
   const endpoints = document._sluice?.endpoints ?? {};
   const stale = [...previous.endpoints.keys()].filter((id) => !Object.hasOwn(endpoints, id));
@@ -59,13 +59,13 @@ interface Advance {
 
 function advance({ previous, change, options }: Advance, removals: Removals): Checked<Snapshot> {
   const { puts, faulty, violations: faults } = checkPuts({ previous, change, options });
-  const lookups: Lookups = (collection) => lookupOf(collection, previous[collection]);
+  const lookups: GetEntityIndex = (collection) => entityIndexOf(collection, previous[collection]);
   const endpoints = checkEndpoints(change.endpoints);
-  const { maps, violations } = combine({ previous, puts, faulty, endpoints: endpoints.lists, removals, lookups });
+  const { maps, violations } = combineChange({ previous, puts, faulty, endpoints: endpoints.lists, removals, lookups });
   const all = [...faults, ...endpoints.violations, ...violations];
   if (all.length > 0) return { violations: all };
   for (const collection of collections) {
-    carryOn(collection, previous[collection], maps[collection] as ReadonlyMap<string, Held>);
+    deriveEntityIndex(collection, previous[collection], maps[collection] as ReadonlyMap<string, StoredEntity>);
   }
   return { value: makeSnapshot(previous, maps) };
 }
@@ -84,26 +84,26 @@ function checkPuts({ previous, change, options }: Advance) {
 
 interface Items {
   readonly items: readonly unknown[];
-  readonly held: ReadonlyMap<string, Held>;
+  readonly held: ReadonlyMap<string, StoredEntity>;
   readonly options: ApplyOptions;
 }
 
 function checkItems(collection: Collection, { items, held, options }: Items) {
-  const puts = new Map<string, Put>();
+  const puts = new Map<string, EntityPut>();
   const faulty = new Set<string>();
   const violations: Violation[] = [];
   for (const [index, raw] of items.entries()) {
     const path = [collection, index];
-    const checked: Checked<Held> = checkEntity(collection, raw, options);
+    const checked: Checked<StoredEntity> = checkEntity(collection, raw, options);
     if (checked.value === undefined) {
       violations.push(...checked.violations.map((violation) => ({ ...violation, path: [...path, ...violation.path] })));
       if (isRecord(raw) && typeof raw.id === "string") faulty.add(raw.id.toLowerCase());
       continue;
     }
-    const entity = hold(collection, checked.value);
+    const entity = toStoredEntity(collection, checked.value);
     const before = held.get(entity.id);
     const twin = puts.get(entity.id);
-    if (twin !== undefined) violations.push({ path, message: sameIdentity(collection, entity, twin.entity) });
+    if (twin !== undefined) violations.push({ path, message: duplicateIdMessage(collection, entity, twin.entity) });
     else if (before && isClosedHere(raw, entity) && protectsAlike(before, entity))
       puts.set(entity.id, { path, entity: before });
     else puts.set(entity.id, { path, entity: same(before, entity) });
@@ -111,5 +111,5 @@ function checkItems(collection: Collection, { items, held, options }: Items) {
   return { puts: [...puts.values()], faulty, violations };
 }
 
-const same = (before: Held | undefined, now: Held): Held =>
+const same = (before: StoredEntity | undefined, now: StoredEntity): StoredEntity =>
   before !== undefined && digestOf(before) === digestOf(now) ? before : now;

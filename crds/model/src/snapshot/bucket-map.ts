@@ -1,29 +1,29 @@
 /**
- * Maps that share with those that they were made from all that did not change: 256 buckets, or 4096 when it is large, of
- * which a change makes anew those that it touches. What differs between two of them is found by looking at the buckets
- * that differ.
+ * Persistent maps: a changed map shares its unchanged buckets with the map that it was made from. A map has 256 buckets,
+ * or 4096 when it is large; a change copies only the buckets that it touches. Two maps are compared bucket by bucket,
+ * and shared buckets are skipped.
  */
 
-/** In bits: few buckets while they are small. */
+/** Bucket counts as powers of two: `FEW` while the map is small, `MANY` afterwards. */
 const FEW = 8;
 const MANY = 12;
-/** Entries of a map that has few buckets, at most. */
+/** A map with more entries than this gets `MANY` buckets. */
 const LARGE = 1 << 14;
 
-/** A number of 12 bits for a key. */
-export type Place = (key: string) => number;
+/** A 12-bit hash of a key. */
+export type KeyHash = (key: string) => number;
 
 const hexDigit = (text: string, at: number): number => {
   const code = text.charCodeAt(at);
   return (code & 15) + (code >> 6) * 9;
 };
 
-/** For UUIDs in lower case, whose first digits spread them: the map is in the order of its keys. */
-export const byId: Place = (id) =>
+/** For lower-case UUIDs: their first three hex digits. The map iterates in the order of its keys. */
+export const byId: KeyHash = (id) =>
   ((hexDigit(id, 0) << 8) | (hexDigit(id, 1) << 4) | hexDigit(id, 2)) & ((1 << MANY) - 1);
 
-/** For any texts (FNV-1a): the map is in no order that means something. */
-export const byHash: Place = (text) => {
+/** For any strings (FNV-1a). The map's iteration order is arbitrary. */
+export const byHash: KeyHash = (text) => {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return (hash ^ (hash >>> 12) ^ (hash >>> 24)) & ((1 << MANY) - 1);
@@ -35,7 +35,7 @@ const none: Bucket<never> = new Map<string, never>();
 const noBuckets: readonly Bucket<never>[] = Array.from({ length: 1 << FEW }, () => none);
 const noneOfMany: readonly Bucket<never>[] = Array.from({ length: 1 << MANY }, () => none);
 
-/** One key that differs; undefined: the map does not have it. */
+/** One key with different values; undefined means that the map does not have the key. */
 export interface Difference<Value> {
   readonly key: string;
   readonly before: Value | undefined;
@@ -43,33 +43,33 @@ export interface Difference<Value> {
 }
 
 export class BucketMap<Value> implements ReadonlyMap<string, Value> {
-  readonly place: Place;
+  readonly keyHash: KeyHash;
   readonly buckets: readonly Bucket<Value>[];
   readonly size: number;
-  /** From a key's place to its bucket. */
+  /** Bits by which a key's hash is shifted to get its bucket. */
   readonly #shift: number;
 
-  /** An empty map, unless it gets the buckets of one that is there. */
-  constructor(place: Place, buckets: readonly Bucket<Value>[] = noBuckets, size = 0) {
-    this.place = place;
+  /** An empty map, unless it is given the buckets of an existing one. */
+  constructor(place: KeyHash, buckets: readonly Bucket<Value>[] = noBuckets, size = 0) {
+    this.keyHash = place;
     this.buckets = buckets;
     this.size = size;
     this.#shift = buckets.length === 1 << MANY ? 0 : MANY - FEW;
     Object.freeze(this);
   }
 
-  /** The map itself when it is one of these. */
-  static of<Value>(map: ReadonlyMap<string, Value>, place: Place): BucketMap<Value> {
-    return map instanceof BucketMap && map.place === place ? map : new BucketMap<Value>(place).with(map);
+  /** A BucketMap with the entries of `map`; `map` itself when it already is one with this hash. */
+  static of<Value>(map: ReadonlyMap<string, Value>, place: KeyHash): BucketMap<Value> {
+    return map instanceof BucketMap && map.keyHash === place ? map : new BucketMap<Value>(place).with(map);
   }
 
-  /** With these values; undefined takes a key out. The map itself when nothing changes. */
+  /** A map with these values; undefined removes a key. Returns this map when nothing changes. */
   with(changes: Iterable<readonly [string, Value | undefined]>): BucketMap<Value> {
     const touched = new Map<number, Map<string, Value>>();
     const grown = new Set<number>();
     let { size } = this;
     for (const [key, value] of changes) {
-      const at = this.place(key) >> this.#shift;
+      const at = this.keyHash(key) >> this.#shift;
       const bucket = touched.get(at) ?? this.buckets[at] ?? none;
       const before = bucket.get(key);
       if (before === value) continue;
@@ -82,24 +82,24 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
     }
     if (touched.size === 0) return this;
     const buckets = this.buckets.slice();
-    const isOrdered = this.place === byId;
+    const isOrdered = this.keyHash === byId;
     for (const [at, draft] of touched) buckets[at] = isOrdered && grown.has(at) ? inOrder(draft) : draft;
-    const next = new BucketMap(this.place, buckets, size);
+    const next = new BucketMap(this.keyHash, buckets, size);
     const hasOutgrown = size > LARGE && buckets.length < noneOfMany.length;
-    return hasOutgrown ? new BucketMap<Value>(this.place, noneOfMany).with(next) : next;
+    return hasOutgrown ? new BucketMap<Value>(this.keyHash, noneOfMany).with(next) : next;
   }
 
   get(key: string): Value | undefined {
-    return this.buckets[this.place(key) >> this.#shift]?.get(key);
+    return this.buckets[this.keyHash(key) >> this.#shift]?.get(key);
   }
 
   has(key: string): boolean {
-    return this.buckets[this.place(key) >> this.#shift]?.has(key) ?? false;
+    return this.buckets[this.keyHash(key) >> this.#shift]?.has(key) ?? false;
   }
 
-  /** The entries whose keys have this place. */
+  /** The entries whose keys have this hash. */
   at(place: number): readonly (readonly [string, Value])[] {
-    return [...(this.buckets[place >> this.#shift] ?? none)].filter(([key]) => this.place(key) === place);
+    return [...(this.buckets[place >> this.#shift] ?? none)].filter(([key]) => this.keyHash(key) === place);
   }
 
   *entries(): MapIterator<[string, Value]> {
@@ -127,8 +127,8 @@ const inOrder = <Value>(bucket: ReadonlyMap<string, Value>): Bucket<Value> =>
   new Map([...bucket].sort(([one], [other]) => (one < other ? -1 : 1)));
 
 /**
- * The keys whose values are not the same object, or that only one of the maps has. Of two maps of which one was made
- * from the other it costs what they do not share.
+ * The keys whose values are not the same object, or that only one of the maps has. When one map was made from the other,
+ * the cost is proportional to the buckets that they do not share.
  */
 export function differences<Value>(
   before: ReadonlyMap<string, Value>,
@@ -147,7 +147,7 @@ export function differences<Value>(
 }
 
 const areAlike = (one: BucketMap<unknown>, other: BucketMap<unknown>): boolean =>
-  one.place === other.place && one.buckets.length === other.buckets.length;
+  one.keyHash === other.keyHash && one.buckets.length === other.buckets.length;
 
 function compare<Value>(
   before: ReadonlyMap<string, Value>,

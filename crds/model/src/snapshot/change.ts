@@ -1,9 +1,9 @@
-/** Between documents, changes and snapshots. */
+/** Conversions between documents, changes and snapshots. */
 import type { Change, Document } from "../document.ts";
 import { type Collection, collections } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { differences } from "./bucket-map.ts";
-import { digestOf } from "./hash.ts";
+import { digestOf } from "./hash-tree.ts";
 
 /** The change that makes a flat document of the empty snapshot. */
 export function documentToChange(document: Document): Change {
@@ -12,7 +12,7 @@ export function documentToChange(document: Document): Change {
   return endpoints === undefined ? { put, remove: {} } : { put, remove: {}, endpoints };
 }
 
-/** The least that must change to get from one snapshot to the other, in the order of ids. */
+/** The minimal change from one snapshot to the other, in the order of ids. */
 export function changeBetween(previous: Snapshot, next: Snapshot): Change {
   const differ = (section: Collection | "endpoints") =>
     differences<object>(previous[section], next[section]).filter(
@@ -22,14 +22,14 @@ export function changeBetween(previous: Snapshot, next: Snapshot): Change {
   const of = (collection: Collection) => changed[collection] ?? [];
   const put = lists((collection) => of(collection).flatMap(({ after }) => (after ? [after] : [])));
   const remove = lists((collection) => of(collection).flatMap(({ key, after }) => (after ? [] : [key])));
-  // The addresses of a service that goes, go with it.
+  // Removing a service also removes its addresses.
   const addresses = differ("endpoints").filter(({ key, after }) => after || next.services.has(key));
   if (addresses.length === 0) return { put, remove };
   const endpoints = Object.fromEntries(addresses.map(({ key }) => [key, next.endpoints.get(key) ?? null]));
   return { put, remove, endpoints };
 }
 
-/** The flat document of a snapshot, for pushing it whole. Credentials carry the hashes of their keys. */
+/** The flat document of a snapshot, for a full push. Credentials carry the hashes of their keys. */
 export function snapshotToDocument(snapshot: Snapshot): Document {
   const flat = lists((collection) => [...snapshot[collection].values()]);
   const endpoints = Object.fromEntries(snapshot.endpoints);
@@ -37,7 +37,7 @@ export function snapshotToDocument(snapshot: Snapshot): Document {
   return { _format_version: "3.0", ...flat, ...extras };
 }
 
-/** Collections with nothing to say are left out. */
+/** Empty collections are left out. */
 function lists<Item>(
   itemsOf: (collection: Collection) => readonly Item[],
 ): Partial<Record<Collection, readonly Item[]>> {

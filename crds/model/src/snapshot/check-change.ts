@@ -1,4 +1,4 @@
-/** A change that came from outside: only its outline is checked here, the items when it is applied. */
+/** Checks the outline of a change from a request. Its items are checked when the change is applied. */
 import type { Change } from "../document.ts";
 import { entities } from "../entities/index.ts";
 import { isRecord } from "../schema/walk.ts";

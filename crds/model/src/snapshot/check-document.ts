@@ -1,10 +1,10 @@
-/** A flat document that came from outside: only its outline is checked here, the items when it is applied. */
+/** Checks the outline of a flat document from a request. Its items are checked when the document is applied. */
 import type { Document } from "../document.ts";
 import { entities } from "../entities/index.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Checked, Violation } from "../violation.ts";
 
-/** What members other than collections hold. */
+/** The expected types of members that are not collections. */
 const heads: Readonly<Record<string, readonly [expected: string, holds: (value: unknown) => boolean]>> = {
   _format_version: ["a string", (value) => typeof value === "string"],
   _transform: ["a boolean", (value) => typeof value === "boolean"],
@@ -12,8 +12,8 @@ const heads: Readonly<Record<string, readonly [expected: string, holds: (value: 
 };
 
 /**
- * Plain data (a request's JSON) as a Document. A member that this version does not know is a fault: a newer
- * operator's node must say that it cannot serve the document, not serve half of it.
+ * Plain data (a request's JSON) as a Document. An unknown member is a violation: a node
+ * that receives a document from a newer operator must refuse it instead of serving a part of it.
  */
 export function checkFlatDocument(data: unknown): Checked<Document> {
   if (!isRecord(data)) return { violations: [{ path: [], message: "expected a record" }] };

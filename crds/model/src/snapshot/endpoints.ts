@@ -13,7 +13,7 @@ export interface CheckedEndpoints {
 
 const at = (...steps: (string | number)[]): Violation["path"] => ["_sluice", "endpoints", ...steps];
 
-/** Checks the addresses and puts them in one order, so that the order in which they came does not count. */
+/** Checks the addresses and sorts them, so that their original order does not affect the hash. */
 export function checkEndpoints(raw: unknown): CheckedEndpoints {
   const lists = new Map<string, readonly Endpoint[] | null>();
   const violations: Violation[] = [];

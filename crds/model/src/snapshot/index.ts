@@ -6,5 +6,5 @@ export { BucketMap, byHash, byId, type Difference, differences } from "./bucket-
 export { changeBetween, documentToChange, snapshotToDocument } from "./change.ts";
 export { checkChange } from "./check-change.ts";
 export { checkFlatDocument } from "./check-document.ts";
-export { type BucketHashes, digestOf } from "./hash.ts";
-export { emptySnapshot, type HashedSnapshot, hashesOf } from "./make.ts";
+export { type BucketHashes, digestOf } from "./hash-tree.ts";
+export { emptySnapshot, type HashedSnapshot, hashesOf } from "./make-snapshot.ts";

@@ -1,31 +1,31 @@
-/** References between entities: what is referred to must be there, before and after a change. */
+/** Referential integrity: every referenced entity must exist after a change. */
 import { type Collection, collections } from "../entities/index.ts";
 import type { PerCollection } from "../entities/per-collection.ts";
 import { references } from "../entities/references.ts";
 import type { Violation } from "../violation.ts";
-import { type Held, type Put, referred } from "./held.ts";
-import { type Lookups, referenceKey } from "./lookup.ts";
+import { type GetEntityIndex, referenceIndexKey } from "./entity-index.ts";
+import { type EntityPut, referencedId, type StoredEntity } from "./stored-entity.ts";
 
-export interface Draft {
-  /** All entities as they were. */
-  readonly previous: PerCollection<ReadonlyMap<string, Held>>;
-  /** Of what was. */
-  readonly lookups: Lookups;
-  /** All entities as they will be. */
-  readonly next: PerCollection<ReadonlyMap<string, Held>>;
-  readonly puts: PerCollection<readonly Put[]>;
-  /** Ids that were there and will not be, with their place in the change. */
+export interface PendingChange {
+  /** All entities before the change. */
+  readonly previous: PerCollection<ReadonlyMap<string, StoredEntity>>;
+  /** Indexes of the entities before the change. */
+  readonly lookups: GetEntityIndex;
+  /** All entities after the change. */
+  readonly next: PerCollection<ReadonlyMap<string, StoredEntity>>;
+  readonly puts: PerCollection<readonly EntityPut[]>;
+  /** Ids that the change removes, each with its path in the change. */
   readonly gone: PerCollection<ReadonlyMap<string, Violation["path"]>>;
-  /** Ids of entities that have faults of their own: a reference to one is not a second fault. */
+  /** Ids of invalid entities in the change. A reference to one is not reported as a second violation. */
   readonly faulty: PerCollection<ReadonlySet<string>>;
 }
 
-/** References of put entities to nothing. */
-export function findDangling({ next, puts, faulty }: Draft): readonly Violation[] {
+/** References of added or replaced entities to entities that do not exist. */
+export function findDanglingReferences({ next, puts, faulty }: PendingChange): readonly Violation[] {
   return collections.flatMap((collection) =>
     puts[collection].flatMap(({ entity, path }) =>
       references[collection].flatMap(({ member, to }) => {
-        const id = referred(entity, member);
+        const id = referencedId(entity, member);
         if (id === undefined || next[to].has(id) || faulty[to].has(id)) return [];
         return [
           { path: [...path, member], message: `invalid reference '${member}: ${id}' (no such entry in '${to}')` },
@@ -35,8 +35,8 @@ export function findDangling({ next, puts, faulty }: Draft): readonly Violation[
   );
 }
 
-/** Removals of what entities that stay still refer to: one for each removed entity and collection. */
-export function findStranded(draft: Draft): readonly Violation[] {
+/** Removals of entities that remaining entities still reference: one for each removed entity and referring collection. */
+export function findBlockedRemovals(draft: PendingChange): readonly Violation[] {
   return collections.flatMap((collection) => {
     const leaving = references[collection].filter(({ to }) => draft.gone[to].size > 0);
     if (leaving.length === 0) return [];
@@ -44,7 +44,7 @@ export function findStranded(draft: Draft): readonly Violation[] {
     const released = releasedBy(collection, draft);
     return leaving.flatMap(({ member, to }) =>
       [...draft.gone[to]].flatMap(([id, path]) => {
-        const key = referenceKey(member, id);
+        const key = referenceIndexKey(member, id);
         const staying = (referrers.get(key) ?? 0) - (released.get(key) ?? 0);
         return staying > 0 ? [{ path, message: stranded(collection, to) }] : [];
       }),
@@ -52,15 +52,15 @@ export function findStranded(draft: Draft): readonly Violation[] {
   });
 }
 
-/** How many references the entities held that will be gone or are put anew, by `referenceKey`. */
-function releasedBy(collection: Collection, { previous, puts, gone }: Draft): ReadonlyMap<string, number> {
+/** Number of references, by `referenceIndexKey`, held by the old versions of removed and replaced entities. */
+function releasedBy(collection: Collection, { previous, puts, gone }: PendingChange): ReadonlyMap<string, number> {
   const released = new Map<string, number>();
   for (const id of new Set([...puts[collection].map(({ entity }) => entity.id), ...gone[collection].keys()])) {
     const before = previous[collection].get(id);
     for (const { member } of before ? references[collection] : []) {
-      const to = before && referred(before, member);
+      const to = before && referencedId(before, member);
       if (to === undefined) continue;
-      const key = referenceKey(member, to);
+      const key = referenceIndexKey(member, to);
       released.set(key, (released.get(key) ?? 0) + 1);
     }
   }

@@ -9,7 +9,7 @@ import type { Checked } from "../violation.ts";
 import { adoptChange } from "./adopt.ts";
 import { applyChange, applyDocument } from "./apply.ts";
 import { changeBetween, documentToChange, snapshotToDocument } from "./change.ts";
-import { emptySnapshot } from "./make.ts";
+import { emptySnapshot } from "./make-snapshot.ts";
 
 const index = fc.nat({ max: 5 });
 const word = fc.constantFrom("a", "b", "c");

@@ -1,6 +1,6 @@
 /** Rules between certificates and their keys, and between server names and their certificates. */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { isEmpty, type Members, ofWhole, type RecordRule, type TextRule } from "./rule.ts";
+import { isEmptyValue, ofWhole, type RecordMembers, type RecordRule, type TextRule } from "./rule.ts";
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
@@ -31,15 +31,15 @@ export const privateKey: TextRule = (value) =>
   keyOf(value) === undefined ? "invalid key: expected a private key in PEM, not encrypted" : undefined;
 
 /** What a pair is; undefined when it is not complete, or a member is faulty in itself. */
-function pairOf(members: Members, suffix: "" | "_alt") {
+function pairOf(members: RecordMembers, suffix: "" | "_alt") {
   const [cert, key] = [members[`cert${suffix}`], members[`key${suffix}`]];
   if (typeof cert !== "string" || typeof key !== "string") return undefined;
   const [leaf, secret] = [leafOf(cert), keyOf(key)];
   return leaf && secret && { fits: leaf.checkPrivateKey(secret), type: secret.asymmetricKeyType };
 }
 
-export const certificate: RecordRule = (members) => {
-  if (isEmpty(members.cert_alt) !== isEmpty(members.key_alt)) {
+export const certificateRule: RecordRule = (members) => {
+  if (isEmptyValue(members.cert_alt) !== isEmptyValue(members.key_alt)) {
     return [ofWhole("all or none of these fields must be set: 'cert_alt', 'key_alt'")];
   }
   const [main, alternative] = [pairOf(members, ""), pairOf(members, "_alt")];
@@ -55,5 +55,5 @@ export const certificate: RecordRule = (members) => {
     : [];
 };
 
-export const sni: RecordRule = (members) =>
+export const sniRule: RecordRule = (members) =>
   members.certificate === null ? [{ path: ["certificate"], message: "required field missing" }] : [];

@@ -3,7 +3,7 @@ import { pluginProtocols, servedProtocols } from "../../entities/plugin.ts";
 import { pluginNames, plugins } from "../../plugins/index.ts";
 import { didYouMean } from "../../suggest.ts";
 import type { Violation } from "../../violation.ts";
-import { atLeastOneOf, conditional, isEmpty, type RecordRule, type TextRule } from "./rule.ts";
+import { atLeastOneOf, conditional, isEmptyValue, type RecordRule, type TextRule } from "./rule.ts";
 import { repeatedHeaders } from "./upstream-headers.ts";
 
 const L4 = new Set<unknown>(["tcp", "tls", "tls_passthrough", "udp"]);
@@ -21,7 +21,7 @@ const TLS_MEMBERS: Readonly<Record<string, string | null>> = {
     "not supported yet: upstreams are verified with the CA certificates that the gateway's machine trusts",
 };
 
-export const service: RecordRule = (members) => [
+export const serviceRule: RecordRule = (members) => [
   ...protocolFaults(members),
   ...repeatedHeaders(members.upstream_headers),
 ];
@@ -43,7 +43,7 @@ const protocolFaults: RecordRule = (members) => {
     : ofTls;
 };
 
-export const consumer: RecordRule = (members) => atLeastOneOf(members, ["custom_id", "username"]);
+export const consumerRule: RecordRule = (members) => atLeastOneOf(members, ["custom_id", "username"]);
 
 const isPlugin = (name: unknown): name is keyof typeof plugins =>
   typeof name === "string" && Object.hasOwn(plugins, name);
@@ -59,7 +59,7 @@ export const pluginName: TextRule = (name) => {
 };
 
 /** References and protocols that the plugin has no use for. Its config is checked by its own schema. */
-export const plugin: RecordRule = (members) => {
+export const pluginRule: RecordRule = (members) => {
   const { name, protocols } = members;
   if (!isPlugin(name)) return [];
   const refused = plugins[name].refuses
@@ -79,9 +79,9 @@ const unprotected = (protocols: unknown): readonly Violation[] =>
     ? [{ path: ["protocols"], message: `must include one of: ${served.join(", ")}` }]
     : [];
 
-export const credential: RecordRule = (members) =>
+export const credentialRule: RecordRule = (members) =>
   members.consumer === null ? [{ path: ["consumer"], message: "required field missing" }] : [];
 
 /** An address, a port, or both. */
-export const endpoint: RecordRule = (members) =>
-  isEmpty(members.ip) && isEmpty(members.port) ? atLeastOneOf(members, ["ip", "port"]) : [];
+export const endpointRule: RecordRule = (members) =>
+  isEmptyValue(members.ip) && isEmptyValue(members.port) ? atLeastOneOf(members, ["ip", "port"]) : [];

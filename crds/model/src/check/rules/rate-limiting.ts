@@ -1,9 +1,9 @@
 /** Rules between members of a rate-limiting config. Paths start at the config. */
 import { periods } from "../../plugins/rate-limiting.ts";
 import type { Violation } from "../../violation.ts";
-import { atLeastOneOf, conditional, isEmpty, type Members, type RecordRule } from "./rule.ts";
+import { atLeastOneOf, conditional, isEmptyValue, type RecordMembers, type RecordRule } from "./rule.ts";
 
-export const rateLimiting: RecordRule = (config) => [
+export const rateLimitingRule: RecordRule = (config) => [
   ...atLeastOneOf(config, periods, "config."),
   ...periodsInOrder(config),
   ...syncRate(config),
@@ -11,7 +11,7 @@ export const rateLimiting: RecordRule = (config) => [
 ];
 
 /** Kong reports the first pair only. */
-function periodsInOrder(config: Members): readonly Violation[] {
+function periodsInOrder(config: RecordMembers): readonly Violation[] {
   const limits = periods.flatMap((period) => {
     const limit = config[period];
     return typeof limit === "number" ? [{ period, limit }] : [];
@@ -25,18 +25,18 @@ function periodsInOrder(config: Members): readonly Violation[] {
   return [];
 }
 
-function syncRate({ policy, sync_rate: rate }: Members): readonly Violation[] {
+function syncRate({ policy, sync_rate: rate }: RecordMembers): readonly Violation[] {
   if (typeof rate !== "number" || rate === -1) return [];
   if (policy !== "redis") return [{ path: [], message: "sync_rate can only be used with the redis policy" }];
   if (rate < 0.02) return [{ path: [], message: "sync_rate must be greater than 0.02, or -1 to disable" }];
   return [];
 }
 
-function needed(config: Members): readonly Violation[] {
+function needed(config: RecordMembers): readonly Violation[] {
   const missing: Violation[] = [];
-  const redis: Members = typeof config.redis === "object" && config.redis !== null ? { ...config.redis } : {};
+  const redis: RecordMembers = typeof config.redis === "object" && config.redis !== null ? { ...config.redis } : {};
   const need = (given: string, value: unknown, path: Violation["path"]) => {
-    if (isEmpty(value)) missing.push(...conditional(`config.${given}`, path, "required field missing"));
+    if (isEmptyValue(value)) missing.push(...conditional(`config.${given}`, path, "required field missing"));
   };
   if (config.policy === "redis") need("policy", redis.host, ["redis", "host"]);
   if (config.limit_by === "header") need("limit_by", config.header_name, ["header_name"]);

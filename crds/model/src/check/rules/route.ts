@@ -2,7 +2,7 @@
 import type { Violation } from "../../violation.ts";
 import { refuseL4 } from "./entities.ts";
 import { regex } from "./paths.ts";
-import { isEmpty, type Members, ofWhole, quoted, type RecordRule } from "./rule.ts";
+import { isEmptyValue, ofWhole, quoted, type RecordMembers, type RecordRule } from "./rule.ts";
 
 const FAMILIES = [["http", "https"], ["tcp", "tls", "udp"], ["tls_passthrough"], ["grpc", "grpcs"]] as const;
 
@@ -18,7 +18,7 @@ const GRPC = {
   plain: ["hosts", "headers", "paths"],
 };
 
-export const route: RecordRule = (members) => {
+export const routeRule: RecordRule = (members) => {
   const protocols: readonly unknown[] = Array.isArray(members.protocols) ? members.protocols : [];
   const refused = protocols.flatMap((protocol, index) => {
     const message = refuseL4(protocol);
@@ -36,7 +36,7 @@ function oneFamily(protocols: readonly unknown[]): readonly Violation[] {
   return [{ path: ["protocols"], message: `these sets are mutually exclusive: ${list}` }];
 }
 
-function byProtocols(members: Members, protocols: readonly unknown[]): readonly Violation[] {
+function byProtocols(members: RecordMembers, protocols: readonly unknown[]): readonly Violation[] {
   const grpc = protocols[0] === "grpc" || protocols[0] === "grpcs";
   if (!grpc && protocols[0] !== "http" && protocols[0] !== "https") return [];
   const family = grpc ? GRPC : HTTP;
@@ -50,15 +50,20 @@ function byProtocols(members: Members, protocols: readonly unknown[]): readonly 
 }
 
 /** A route needs something to be matched by; server names count only where there is TLS. */
-function matchable(members: Members, protocols: readonly unknown[], plain: readonly string[]): readonly Violation[] {
+function matchable(
+  members: RecordMembers,
+  protocols: readonly unknown[],
+  plain: readonly string[],
+): readonly Violation[] {
   const secure = protocols.find((protocol) => protocol === "https" || protocol === "grpcs");
   const names = secure === undefined ? plain : [...plain, "snis"];
-  if (names.some((name) => !isEmpty(members[name]))) return [];
+  if (names.some((name) => !isEmptyValue(members[name]))) return [];
   return [ofWhole(`must set one of ${quoted(names)} when 'protocols' is '${secure ?? protocols[0]}'`)];
 }
 
-function serverNames(members: Members, protocols: readonly unknown[]): readonly Violation[] {
-  if (isEmpty(members.snis) || protocols.some((protocol) => protocol === "https" || protocol === "grpcs")) return [];
+function serverNames(members: RecordMembers, protocols: readonly unknown[]): readonly Violation[] {
+  if (isEmptyValue(members.snis) || protocols.some((protocol) => protocol === "https" || protocol === "grpcs"))
+    return [];
   return [
     { path: ["snis"], message: "length must be 0" },
     ofWhole("'snis' can only be set when 'protocols' is 'grpcs', 'https', 'tls' or 'tls_passthrough'"),

@@ -5,16 +5,16 @@ import type { Violation } from "../../violation.ts";
 export type TextRule = (value: string) => string | undefined;
 
 /** Members of a record that may still be wrong in themselves: a rule looks before it relies on a type. */
-export type Members = Readonly<Record<string, unknown>>;
+export type RecordMembers = Readonly<Record<string, unknown>>;
 
 /** Checks members against each other. Paths start at the record. */
-export type RecordRule = (members: Members) => readonly Violation[];
+export type RecordRule = (members: RecordMembers) => readonly Violation[];
 
 /** A fault of the record as a whole. */
 export const ofWhole = (message: string): Violation => ({ path: ["@entity"], message });
 
 /** Kong's notion: unset, "", [] and {} are empty. */
-export const isEmpty = (value: unknown): boolean =>
+export const isEmptyValue = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
   value === "" ||
@@ -24,8 +24,8 @@ export const isEmpty = (value: unknown): boolean =>
 export const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(", ");
 
 /** A violation unless one of the members is set; names are written with `prefix`. */
-export function atLeastOneOf(members: Members, names: readonly string[], prefix = ""): readonly Violation[] {
-  if (names.some((name) => !isEmpty(members[name]))) return [];
+export function atLeastOneOf(members: RecordMembers, names: readonly string[], prefix = ""): readonly Violation[] {
+  if (names.some((name) => !isEmptyValue(members[name]))) return [];
   const list = quoted(names.map((name) => prefix + name));
   return [ofWhole(`at least one of these fields must be non-empty: ${list}`)];
 }

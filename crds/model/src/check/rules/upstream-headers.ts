@@ -1,8 +1,8 @@
 /** What `upstream_headers` of a service may name and say. */
 import { isRecord } from "../../schema/walk.ts";
 import type { Violation } from "../../violation.ts";
+import { headerName } from "./names.ts";
 import type { TextRule } from "./rule.ts";
-import { headerName } from "./words.ts";
 
 /** Some upstreams read `X_Name` as `X-Name`, and none tells capitals apart. */
 const spelled = (name: string): string => name.toLowerCase().replaceAll("_", "-");

@@ -1,5 +1,5 @@
 /** Rules for upstreams and targets. */
-import { conditional, type Members, ofWhole, type RecordRule } from "./rule.ts";
+import { conditional, ofWhole, type RecordMembers, type RecordRule } from "./rule.ts";
 
 /** The member that says more about each source of a hash, where there is one. */
 const detail = (place: "hash_on" | "hash_fallback", source: unknown): string | undefined => {
@@ -24,28 +24,28 @@ function fallbacks(hashOn: unknown): readonly string[] {
   return every.filter((source) => repeatable.has(source) || source !== hashOn);
 }
 
-export const upstream: RecordRule = (members) => [
+export const upstreamRule: RecordRule = (members) => [
   ...(["hash_on", "hash_fallback"] as const).flatMap((place) => missingDetail(members, place)),
   ...unsuitableFallback(members),
   ...(["header", "query_arg", "uri_capture"] as const).flatMap((source) => sameDetail(members, source)),
 ];
 
-function missingDetail(members: Members, place: "hash_on" | "hash_fallback") {
+function missingDetail(members: RecordMembers, place: "hash_on" | "hash_fallback") {
   const wanted = detail(place, members[place]);
   return wanted === undefined || members[wanted] !== null ? [] : conditional(place, [wanted], "required field missing");
 }
 
-function unsuitableFallback({ hash_on, hash_fallback }: Members) {
+function unsuitableFallback({ hash_on, hash_fallback }: RecordMembers) {
   const allowed = fallbacks(hash_on);
   if (typeof hash_fallback !== "string" || !every.includes(hash_fallback) || allowed.includes(hash_fallback)) return [];
   return conditional("hash_on", ["hash_fallback"], `expected one of: ${allowed.join(", ")}`);
 }
 
-function sameDetail(members: Members, source: "header" | "query_arg" | "uri_capture") {
+function sameDetail(members: RecordMembers, source: "header" | "query_arg" | "uri_capture") {
   const [one, other] = [`hash_on_${source}`, `hash_fallback_${source}`];
   const clash = typeof members[one] === "string" && members[one] === members[other];
   return clash ? [ofWhole(`values of these fields must be distinct: '${one}', '${other}'`)] : [];
 }
 
-export const target: RecordRule = (members) =>
+export const targetRule: RecordRule = (members) =>
   members.upstream === null ? [{ path: ["upstream"], message: "required field missing" }] : [];

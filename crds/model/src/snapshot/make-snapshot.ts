@@ -1,4 +1,4 @@
-/** Putting maps together into a snapshot, and the hash that goes with it. */
+/** Builds a snapshot and its content hash from maps. */
 import { collections } from "../entities/index.ts";
 import { perCollection } from "../entities/per-collection.ts";
 import type { Snapshot } from "../snapshot.ts";
@@ -8,53 +8,53 @@ import {
   bucketHashesOf,
   bucketHashOf,
   digestOf,
-  emptyTree,
+  emptyHashTree,
+  type HashLeaf,
   type HashTree,
-  type Leaf,
-  rootOf,
-  rootOfBuckets,
-  updateTree,
-} from "./hash.ts";
+  hashOfBuckets,
+  hashOfTree,
+  updateHashTree,
+} from "./hash-tree.ts";
 
-/** What a snapshot holds, beside its hash. */
-export type Maps = Omit<Snapshot, "hash">;
+/** The contents of a snapshot without its hash. */
+export type SnapshotMaps = Omit<Snapshot, "hash">;
 
 const sections = [...collections, "endpoints"] as const;
 
-/** Kept beside the snapshot, so that a snapshot stays what its readers see. */
+/** Kept outside the snapshot, so that the snapshot has no internal members. */
 const trees = new WeakMap<Snapshot, HashTree>();
 
-/** The snapshot that has nothing in it. */
+/** The snapshot without entities. */
 export const emptySnapshot: Snapshot = register(
   {
     ...perCollection(() => new BucketMap<never>(byId)),
     endpoints: new BucketMap(byId),
   },
-  emptyTree,
+  emptyHashTree,
 );
 
-/** The snapshot of these maps; the previous one itself when they are all its own. Values must be frozen. */
-export function makeSnapshot(previous: Snapshot, maps: Maps): Snapshot {
+/** The snapshot of these maps; `previous` itself when all maps are the same objects. Values must be frozen. */
+export function makeSnapshot(previous: Snapshot, maps: SnapshotMaps): Snapshot {
   if (sections.every((section) => maps[section] === previous[section])) return previous;
-  return register(maps, updateTree(treeOf(previous), difference(previous, maps)));
+  return register(maps, updateHashTree(treeOf(previous), difference(previous, maps)));
 }
 
-function register(maps: Maps, tree: HashTree): Snapshot {
-  const snapshot = Object.freeze({ hash: rootOf(tree), ...maps });
+function register(maps: SnapshotMaps, tree: HashTree): Snapshot {
+  const snapshot = Object.freeze({ hash: hashOfTree(tree), ...maps });
   trees.set(snapshot, tree);
   return snapshot;
 }
 
-/** A snapshot that was not made here has no tree yet. */
+/** The tree of a snapshot, computed now if the snapshot was not built by `makeSnapshot`. */
 function treeOf(snapshot: Snapshot): HashTree {
   const known = trees.get(snapshot);
   if (known !== undefined) return known;
-  const tree = updateTree(emptyTree, difference(emptySnapshot, snapshot));
+  const tree = updateHashTree(emptyHashTree, difference(emptySnapshot, snapshot));
   trees.set(snapshot, tree);
   return tree;
 }
 
-function difference(from: Maps, to: Maps): readonly Leaf[] {
+function difference(from: SnapshotMaps, to: SnapshotMaps): readonly HashLeaf[] {
   return sections.flatMap((section) =>
     differences<object>(from[section], to[section]).map(({ key, after }) => ({
       section,
@@ -64,7 +64,7 @@ function difference(from: Maps, to: Maps): readonly Leaf[] {
   );
 }
 
-/** For `makeSnapshotLean` after this snapshot. */
+/** The bucket hashes that `makeSnapshotLean` needs to continue from this snapshot. */
 export const hashesOf = (snapshot: Snapshot): BucketHashes => bucketHashesOf(treeOf(snapshot));
 
 /** A snapshot and the hashes of its buckets. */
@@ -74,20 +74,23 @@ export interface HashedSnapshot {
 }
 
 /**
- * The same as `makeSnapshot`, without a tree: it costs the buckets that differ, and keeps nothing but their hashes. For a
- * node that serves many entities and changes few.
+ * Like `makeSnapshot`, but keeps only the hashes of buckets instead of a tree, and recomputes the buckets that differ.
+ * For a node that serves many entities and changes few.
  */
-export function makeSnapshotLean({ snapshot: previous, hashes: before }: HashedSnapshot, maps: Maps): HashedSnapshot {
+export function makeSnapshotLean(
+  { snapshot: previous, hashes: before }: HashedSnapshot,
+  maps: SnapshotMaps,
+): HashedSnapshot {
   const changed = sections.flatMap((section) => differences<object>(previous[section], maps[section]));
   if (changed.length === 0) return { snapshot: previous, hashes: before };
   const hashes = before.slice();
   for (const place of new Set(changed.map(({ key }) => byId(key))))
     hashes[place] = bucketHashOf(contentAt(maps, place));
-  return { snapshot: Object.freeze({ hash: rootOfBuckets(hashes), ...maps }), hashes };
+  return { snapshot: Object.freeze({ hash: hashOfBuckets(hashes), ...maps }), hashes };
 }
 
-/** All that a bucket of the hash tree holds. */
-function contentAt(maps: Maps, place: number): ReadonlyMap<string, object> {
+/** All values in one bucket of the hash tree. */
+function contentAt(maps: SnapshotMaps, place: number): ReadonlyMap<string, object> {
   return new Map(
     sections.flatMap((section) =>
       BucketMap.of<object>(maps[section], byId)

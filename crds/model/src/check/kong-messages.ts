@@ -23,7 +23,7 @@ const atMost: Text = (_, { params }) => `length must be at most ${params.limit}`
  * By Ajv's keyword; every keyword that our schemas use has its text here. The order is Kong's: where a value fails in
  * several ways, the first of them is told. Sets have lost their repetitions when they are validated.
  */
-export const texts: Readonly<Record<string, Text>> = {
+export const kongMessages: Readonly<Record<string, Text>> = {
   type,
   required: ({ reference }) => (reference === undefined ? "required field missing" : "missing primary key"),
   additionalProperties: () => "unknown field",
@@ -40,7 +40,7 @@ export const texts: Readonly<Record<string, Text>> = {
   keyRule: (_, { message = "" }) => message,
 };
 
-const ranks = new Map(Object.keys(texts).map((keyword, index) => [keyword, index]));
+const ranks = new Map(Object.keys(kongMessages).map((keyword, index) => [keyword, index]));
 
 /** Lower is told first. A bad UUID is called so whatever its length. */
 export const rank = ({ keyword, params }: ErrorObject): number =>

@@ -1,39 +1,41 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { digestOf, emptyTree, type Leaf, rootOf, updateTree } from "./hash.ts";
+import { digestOf, emptyHashTree, type HashLeaf, hashOfTree, updateHashTree } from "./hash-tree.ts";
 
-const leaves: readonly Leaf[] = Array.from({ length: 1000 }, (_, number) => ({
+const leaves: readonly HashLeaf[] = Array.from({ length: 1000 }, (_, number) => ({
   section: "services",
   id: `${number.toString(16).padStart(4, "0").slice(1)}-${number}`,
   digest: digestOf({ number }),
 }));
 
 test("rehashes only the buckets that a change touches", () => {
-  const before = updateTree(emptyTree, leaves);
+  const before = updateHashTree(emptyHashTree, leaves);
   const [leaf] = leaves;
   assert.ok(leaf);
-  const after = updateTree(before, [{ ...leaf, digest: digestOf({ number: -1 }) }]);
+  const after = updateHashTree(before, [{ ...leaf, digest: digestOf({ number: -1 }) }]);
   const others = after.filter((page, index) => page !== before[index]);
   assert.equal(others.length, 1);
   const buckets = after.flatMap((page) => page.buckets);
   const bucketsBefore = before.flatMap((page) => page.buckets);
   assert.equal(buckets.filter((bucket, index) => bucket !== bucketsBefore[index]).length, 1);
-  assert.notEqual(rootOf(after), rootOf(before));
+  assert.notEqual(hashOfTree(after), hashOfTree(before));
 });
 
 test("does not depend on order, and forgets what was taken out", () => {
-  const tree = updateTree(emptyTree, leaves);
-  assert.equal(rootOf(updateTree(emptyTree, leaves.toReversed())), rootOf(tree));
-  const emptied = updateTree(
+  const tree = updateHashTree(emptyHashTree, leaves);
+  assert.equal(hashOfTree(updateHashTree(emptyHashTree, leaves.toReversed())), hashOfTree(tree));
+  const emptied = updateHashTree(
     tree,
     leaves.map((leaf) => ({ ...leaf, digest: null })),
   );
-  assert.equal(rootOf(emptied), rootOf(emptyTree));
+  assert.equal(hashOfTree(emptied), hashOfTree(emptyHashTree));
 });
 
 test("tells equal ids of different sections apart", () => {
   const leaf = { id: "00", digest: digestOf({}) };
-  const roots = ["services", "routes"].map((section) => rootOf(updateTree(emptyTree, [{ ...leaf, section }])));
+  const roots = ["services", "routes"].map((section) =>
+    hashOfTree(updateHashTree(emptyHashTree, [{ ...leaf, section }])),
+  );
   assert.notEqual(roots[0], roots[1]);
 });
 

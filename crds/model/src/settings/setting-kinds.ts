@@ -2,7 +2,7 @@
 import type { Address, Declaration } from "./declaration.ts";
 
 /** The value of a text that is not empty; undefined when the text is not of the kind. */
-export function parse(declaration: Declaration, text: string): unknown {
+export function parseSetting(declaration: Declaration, text: string): unknown {
   switch (declaration.kind) {
     case "text":
       return text;
@@ -69,7 +69,7 @@ export function parseAddress(text: string): Address | undefined {
 }
 
 /** What a value must look like, in words. */
-export function expected(declaration: Declaration): string {
+export function describeExpected(declaration: Declaration): string {
   switch (declaration.kind) {
     case "text":
       return "a text";

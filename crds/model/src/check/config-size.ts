@@ -1,6 +1,6 @@
 /**
- * How much a plugin's config may hold. The API server bounds what it has a schema for, and a config has none there: its
- * members are known by the plugin alone.
+ * The size limit of a plugin's config. The API server has no schema for a config (only the plugin knows its members), so
+ * it cannot limit the size itself.
  */
 
 /** Members and items at all depths. */
@@ -8,7 +8,7 @@ export const MAX_VALUES = 1000;
 /** Characters (UTF-16) of all names and texts together. */
 export const MAX_CHARACTERS = 64 * 1024;
 
-/** What there is more of than may be, in a sentence; undefined: all may be looked at. Looking ends at the bound. */
+/** The message for a config that is too large; undefined when it is within the limits. Counting stops at a limit. */
 export function excessOf(value: unknown): string | undefined {
   let values = 0;
   let characters = 0;

@@ -13,7 +13,7 @@ export interface Filled {
   readonly unknown: readonly Violation[];
 }
 
-export function fill(schema: SchemaNode, raw: unknown): Filled {
+export function fillDefaults(schema: SchemaNode, raw: unknown): Filled {
   const unknown: Violation[] = [];
   return { value: fillAt(schema, raw, [], unknown), unknown };
 }

@@ -5,30 +5,30 @@ import { isRecord } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
 import { checkRemarks, emptyCollection, type Findings, isEmptyList, unsupportedCollections } from "./head.ts";
 
-export interface Entry {
+export interface DocumentEntry {
   readonly collection: Collection;
   /** The entity's own members, as written. */
   readonly item: Readonly<Record<string, unknown>>;
   readonly path: Violation["path"];
   /** The entry that it is nested in, and the member that the nesting stands for. */
-  readonly parent?: { readonly entry: Entry; readonly member: string };
+  readonly parent?: { readonly entry: DocumentEntry; readonly member: string };
 }
 
 interface List {
   readonly collection: Collection;
   readonly value: unknown;
   readonly path: Violation["path"];
-  readonly parent?: Entry["parent"];
+  readonly parent?: DocumentEntry["parent"];
 }
 
 export interface Gathered extends Findings {
   /** In the order of the document, parents before their children. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly DocumentEntry[];
 }
 
 /** Never fails: what is no list or no record is reported and left out. */
 export function gatherEntries(document: Readonly<Record<string, unknown>>): Gathered {
-  const entries: Entry[] = [];
+  const entries: DocumentEntry[] = [];
   const violations: Violation[] = [];
   const warnings: Violation[] = [];
 
@@ -47,7 +47,7 @@ export function gatherEntries(document: Readonly<Record<string, unknown>>): Gath
       const { item, lists, ...found } = openEntry(collection, raw, { path: place, parent });
       violations.push(...found.violations);
       warnings.push(...found.warnings);
-      const entry: Entry = { collection, item, path: place, parent };
+      const entry: DocumentEntry = { collection, item, path: place, parent };
       entries.push(entry);
       for (const { child, member, value: children } of lists) {
         gather({ collection: child, value: children, path: [...place, child], parent: { entry, member } });
@@ -63,7 +63,7 @@ export function gatherEntries(document: Readonly<Record<string, unknown>>): Gath
 function openEntry(
   collection: Collection,
   raw: Readonly<Record<string, unknown>>,
-  at: { readonly path: Violation["path"]; readonly parent?: Entry["parent"] },
+  at: { readonly path: Violation["path"]; readonly parent?: DocumentEntry["parent"] },
 ) {
   const violations = [...checkRemarks(raw, at.path)];
   const warnings: Violation[] = [];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { excessOf, MAX_CHARACTERS, MAX_VALUES } from "./config-size.ts";
 import { checkConfig, checkEntity } from "./index.ts";
-import { excessOf, MAX_CHARACTERS, MAX_VALUES } from "./size.ts";
 
 const many = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
 const cases: readonly (readonly [what: string, value: unknown, excess: string | undefined])[] = [

@@ -6,7 +6,7 @@ import { hash } from "node:crypto";
 import { canonical } from "../ids.ts";
 import { byId } from "./bucket-map.ts";
 
-/** In a page, and pages in the tree. */
+/** Buckets in a page, and pages in the tree. */
 const FAN = 64;
 
 interface Bucket {
@@ -19,25 +19,25 @@ interface Page {
   readonly hash: string;
 }
 
-/** Immutable; what a change does not touch is shared. */
+/** Immutable; unchanged pages are shared between trees. */
 export type HashTree = readonly Page[];
 
 /** The place of one value in the tree: its section (a collection, or endpoints) and its id. */
-export interface Leaf {
+export interface HashLeaf {
   readonly section: string;
   readonly id: string;
-  /** Null takes the value out. */
+  /** Null removes the value. */
   readonly digest: string | null;
 }
 
 const empty: Bucket = Object.freeze({ digests: new Map<string, string>(), hash: "" });
 const emptyPage: Page = Object.freeze({ buckets: Array.from({ length: FAN }, () => empty), hash: "" });
 
-export const emptyTree: HashTree = Object.freeze(Array.from({ length: FAN }, () => emptyPage));
+export const emptyHashTree: HashTree = Object.freeze(Array.from({ length: FAN }, () => emptyPage));
 
 const digests = new WeakMap<object, string>();
 
-/** SHA-256 of the value's canonical JSON, in hex. Remembered for the object: it must be frozen. */
+/** SHA-256 of the value's canonical JSON, in hex. Cached per object, which must therefore be frozen. */
 export function digestOf(value: object): string {
   let digest = digests.get(value);
   if (digest === undefined) {
@@ -47,7 +47,7 @@ export function digestOf(value: object): string {
   return digest;
 }
 
-export function updateTree(tree: HashTree, leaves: Iterable<Leaf>): HashTree {
+export function updateHashTree(tree: HashTree, leaves: Iterable<HashLeaf>): HashTree {
   const touched = new Map<number, Map<string, string>>();
   for (const { section, id, digest } of leaves) {
     const place = byId(id);
@@ -68,11 +68,11 @@ export function updateTree(tree: HashTree, leaves: Iterable<Leaf>): HashTree {
   return touched.size === 0 ? tree : next;
 }
 
-export const rootOf = (tree: HashTree): string => hashAll(tree);
+export const hashOfTree = (tree: HashTree): string => hashAll(tree);
 
 /**
- * The hashes of all buckets: what is kept of a tree where the digests of a hundred thousand entities would take too much
- * memory. `byId` names the bucket of an id.
+ * The hashes of all buckets. Workers keep these instead of the tree, because the digests of a hundred thousand entities
+ * take too much memory. `byId` returns the bucket of an id.
  */
 export type BucketHashes = readonly string[];
 
@@ -83,22 +83,22 @@ export const bucketHashesOf = (tree: HashTree): BucketHashes =>
 export const bucketHashOf = (content: ReadonlyMap<string, object>): string =>
   hashBucket(new Map([...content].map(([key, value]) => [key, digestOf(value)])));
 
-/** What `rootOf` says of the tree that has these buckets. */
-export const rootOfBuckets = (hashes: BucketHashes): string =>
+/** Equals `hashOfTree` of the tree with these buckets. */
+export const hashOfBuckets = (hashes: BucketHashes): string =>
   hashAll(
     Array.from({ length: FAN }, (_, page) => ({
       hash: hashPage(hashes.slice(page * FAN, (page + 1) * FAN).map((bucket) => ({ hash: bucket }))),
     })),
   );
 
-/** A page of which everything was taken out has the hash of one that never had anything. */
+/** An emptied page has the same hash as a page that was always empty. */
 const hashPage = (buckets: readonly { readonly hash: string }[]): string =>
   buckets.every((bucket) => bucket.hash === "") ? "" : hashAll(buckets);
 
 const hashAll = (parts: readonly { readonly hash: string }[]): string =>
   hash("sha256", parts.map((part) => part.hash).join("\n"));
 
-/** Ids are UUIDs, so their first digits spread them. */
+/** Ids are UUIDs, so their first digits distribute them evenly. */
 const pageOf = (place: number): number => Math.floor(place / FAN);
 
 function hashBucket(content: ReadonlyMap<string, string>): string {

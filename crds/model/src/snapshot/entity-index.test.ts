@@ -7,8 +7,8 @@ import { perCollection } from "../entities/per-collection.ts";
 import { deriveId } from "../ids.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { applyChange } from "./apply.ts";
-import { lookupOf } from "./lookup.ts";
-import { emptySnapshot } from "./make.ts";
+import { entityIndexOf } from "./entity-index.ts";
+import { emptySnapshot } from "./make-snapshot.ts";
 
 const index = fc.nat({ max: 3 });
 const idOf = (collection: (typeof collections)[number]) => index.map((i) => deriveId(collection, `${i}`));
@@ -67,7 +67,7 @@ test("a change has the same faults and the same outcome as where nothing is reme
       }
       for (const name of collections) {
         const plain = (of: Snapshot) => {
-          const { holders, referrers } = lookupOf(name, of[name]);
+          const { holders, referrers } = entityIndexOf(name, of[name]);
           const ids = [...holders].map(([key, list]) => [key, new Set(list.map(({ id }) => id))] as const);
           return [new Map(ids), new Map(referrers)];
         };

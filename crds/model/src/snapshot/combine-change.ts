@@ -1,37 +1,37 @@
-/** What a checked change makes of the maps of a snapshot, and whether all entities still fit together. */
+/** Applies a checked change to the maps of a snapshot, and checks references and uniqueness between entities. */
 import type { Endpoint } from "../document.ts";
 import type { Collection } from "../entities/index.ts";
 import { type PerCollection, perCollection } from "../entities/per-collection.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Violation } from "../violation.ts";
 import { BucketMap, byId } from "./bucket-map.ts";
-import { digestOf } from "./hash.ts";
-import type { Held, Put } from "./held.ts";
-import { type Draft, findDangling, findStranded } from "./integrity.ts";
-import type { Lookups } from "./lookup.ts";
-import type { Maps } from "./make.ts";
-import { findClashes } from "./uniqueness.ts";
+import type { GetEntityIndex } from "./entity-index.ts";
+import { digestOf } from "./hash-tree.ts";
+import { findBlockedRemovals, findDanglingReferences, type PendingChange } from "./integrity.ts";
+import type { SnapshotMaps } from "./make-snapshot.ts";
+import type { EntityPut, StoredEntity } from "./stored-entity.ts";
+import { findDuplicates } from "./uniqueness.ts";
 
 /** The ids to remove from a collection, each with the path that names it in violations. */
 export type Removals = (collection: Collection) => ReadonlyMap<string, Violation["path"]>;
 
-export interface CheckedChange {
+export interface CombineInput {
   readonly previous: Snapshot;
-  readonly puts: PerCollection<readonly Put[]>;
-  /** Ids of entities that the change puts and that have faults. */
+  readonly puts: PerCollection<readonly EntityPut[]>;
+  /** Ids of entities in the change that are invalid. */
   readonly faulty: PerCollection<ReadonlySet<string>>;
   readonly removals: Removals;
   /** Addresses by service id; null removes. */
   readonly endpoints: ReadonlyMap<string, readonly Endpoint[] | null>;
-  readonly lookups: Lookups;
+  readonly lookups: GetEntityIndex;
 }
 
-/** The maps after the change; they count only without violations. */
-export function combine({ previous, puts, faulty, removals, endpoints, lookups }: CheckedChange) {
+/** The maps after the change; valid only when there are no violations. */
+export function combineChange({ previous, puts, faulty, removals, endpoints, lookups }: CombineInput) {
   const steps = perCollection((collection) => step(previous[collection], puts[collection], removals(collection)));
   const next = perCollection((collection) => steps[collection].next);
   const gone = perCollection((collection) => steps[collection].gone);
-  const draft: Draft = { previous, lookups, puts, faulty, next, gone };
+  const draft: PendingChange = { previous, lookups, puts, faulty, next, gone };
   const homeless = [...endpoints]
     .filter(([id, list]) => list !== null && !next.services.has(id) && !faulty.services.has(id))
     .map(([id]) => ({
@@ -39,27 +39,31 @@ export function combine({ previous, puts, faulty, removals, endpoints, lookups }
       message: `invalid reference 'endpoints: ${id}' (no such entry in 'services')`,
     }));
   const violations: readonly Violation[] = [
-    ...findDangling(draft),
-    ...findStranded(draft),
-    ...findClashes(draft),
+    ...findDanglingReferences(draft),
+    ...findBlockedRemovals(draft),
+    ...findDuplicates(draft),
     ...homeless,
   ];
   const dropped = [...gone.services.keys()].map((id): [string, null] => [id, null]);
   const addresses = stepEndpoints(previous.endpoints, [...endpoints, ...dropped]);
-  return { maps: { ...next, endpoints: addresses } as Maps, violations };
+  return { maps: { ...next, endpoints: addresses } as SnapshotMaps, violations };
 }
 
-function step(held: ReadonlyMap<string, Held>, puts: readonly Put[], removed: ReadonlyMap<string, Violation["path"]>) {
+function step(
+  held: ReadonlyMap<string, StoredEntity>,
+  puts: readonly EntityPut[],
+  removed: ReadonlyMap<string, Violation["path"]>,
+) {
   const put = new Set(puts.map(({ entity }) => entity.id));
   const gone = new Map([...removed].filter(([id]) => held.has(id) && !put.has(id)));
-  const changes: (readonly [string, Held | undefined])[] = [
+  const changes: (readonly [string, StoredEntity | undefined])[] = [
     ...[...gone.keys()].map((id) => [id, undefined] as const),
     ...puts.map(({ entity }) => [entity.id, entity] as const),
   ];
   return { next: changed(held, changes), gone };
 }
 
-/** The map itself when nothing changes. */
+/** Returns the map itself when nothing changes. */
 function changed<Value>(
   held: ReadonlyMap<string, Value>,
   changes: readonly (readonly [string, Value | undefined])[],
