@@ -125,8 +125,8 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     metricsOptions,
     workerTimeout: settings.workerTimeout,
     ...(clusterCounters && { clusterCounters }),
-    onHealthTransition: ({ healthy, ...turn }: HealthTransition) =>
-      log.warn(turn, healthy ? "a target is healthy again" : "a target is unhealthy"),
+    onHealthTransition: ({ healthy, signal: sign, ...target }: HealthTransition) =>
+      log.warn({ ...target, sign }, healthy ? "a target is healthy again" : "a target is unhealthy"),
   });
   const guard = createGuard({
     allowedUpstreams: settings.allowedUpstreams,

@@ -1,6 +1,6 @@
 /**
- * Active health checks: a node's own requests to targets, at the pace that the upstream asks for. Healthy and unhealthy
- * targets have each a pace of their own. What carries a check, and the clock, come from outside.
+ * Active health checks: a node's own requests to targets at the configured intervals. Healthy and unhealthy targets
+ * have separate intervals. The probe and the clock are injected.
  */
 import { type Certificate, differences, type Upstream } from "@sluice/model/serving";
 import type { Balancer } from "./balancer.ts";
@@ -16,10 +16,10 @@ export interface ProbeRequest {
   readonly certificate: Certificate | null;
 }
 
-/** A status; `connected` where none is asked for; else how it failed, or why the address may not be reached. */
+/** A status; `connected` for TCP checks; otherwise how it failed, or why the guard refused the address. */
 export type ProbeResult = number | "connected" | "timeout" | "failed" | { readonly refused: string };
 
-/** A target that cannot be checked, because its address may not be reached. */
+/** A target that cannot be checked, because the guard refuses its address. */
 export interface RefusedHealthCheck {
   readonly upstream: string;
   readonly target: string;
@@ -30,11 +30,11 @@ export interface RefusedHealthCheck {
 export type HealthProbe = (request: ProbeRequest, signal: AbortSignal) => Promise<ProbeResult>;
 
 export interface CheckClock {
-  /** Runs something after so many milliseconds, unless the returned function is called before. */
+  /** Runs the callback after the delay, unless the returned function is called before. */
   after(milliseconds: number, run: () => void): () => void;
 }
 
-/** Node's; it keeps no process alive. */
+/** Node's timers, unreferenced. */
 export const realClock: CheckClock = {
   after(milliseconds, run) {
     const timer = setTimeout(run, milliseconds).unref();
@@ -45,40 +45,40 @@ export const realClock: CheckClock = {
 export interface ActiveHealthCheckOptions {
   readonly probe: HealthProbe;
   readonly clock?: CheckClock;
-  /** Told once for each target and reason. */
+  /** Called once per target and reason. */
   readonly onRefused?: (check: RefusedHealthCheck) => void;
 }
 
 export class ActiveHealthChecks {
   readonly #tools: Required<ActiveHealthCheckOptions>;
-  /** By upstream id and the kind of targets. */
-  readonly #rounds = new Map<string, CheckLoop>();
+  /** By upstream id and kind of targets. */
+  readonly #loops = new Map<string, CheckLoop>();
   #balancers: ReadonlyMap<string, Balancer> = new Map();
 
   constructor({ probe, clock = realClock, onRefused = () => {} }: ActiveHealthCheckOptions) {
     this.#tools = { probe, clock, onRefused };
   }
 
-  /** From now on the targets of these balancers are checked, and no others. A pace that stays does not start anew. */
+  /** Checks the targets of these balancers from now on, and no others. An unchanged interval does not restart. */
   follow(balancers: ReadonlyMap<string, Balancer>): void {
     for (const { key, after } of differences(this.#balancers, balancers))
-      for (const kind of ["healthy", "unhealthy"] as const) this.#turnTo(`${key} ${kind}`, kind, after);
+      for (const kind of ["healthy", "unhealthy"] as const) this.#setCheckLoop(`${key} ${kind}`, kind, after);
     this.#balancers = balancers;
   }
 
-  #turnTo(key: string, kind: Kind, balancer: Balancer | undefined): void {
+  #setCheckLoop(key: string, kind: Kind, balancer: Balancer | undefined): void {
     const interval = balancer?.upstream.healthchecks.active[kind].interval ?? 0;
-    const known = this.#rounds.get(key);
+    const known = this.#loops.get(key);
     if (known !== undefined && known.interval === interval && balancer !== undefined) {
       known.balancer = balancer;
       return;
     }
     known?.stop();
-    this.#rounds.delete(key);
-    if (balancer !== undefined && interval > 0) this.#rounds.set(key, this.#start(balancer, { kind, interval }));
+    this.#loops.delete(key);
+    if (balancer !== undefined && interval > 0) this.#loops.set(key, this.#start(balancer, { kind, interval }));
   }
 
-  /** Stops all timers and cuts the checks under way. */
+  /** Stops all timers and aborts running checks. */
   close(): void {
     this.follow(new Map());
   }
@@ -88,8 +88,8 @@ export class ActiveHealthChecks {
   }
 }
 
-/** Milliseconds between two rounds, however short an interval somebody wishes for. */
-const SHORTEST = 10;
+/** Minimum milliseconds between two rounds, however short the configured interval. */
+const MIN_INTERVAL = 10;
 
 type Kind = "healthy" | "unhealthy";
 
@@ -121,9 +121,9 @@ class CheckLoop {
   }
 
   #schedule(): () => void {
-    return this.#options.clock.after(Math.max(this.#options.interval * 1000, SHORTEST), () => {
+    return this.#options.clock.after(Math.max(this.#options.interval * 1000, MIN_INTERVAL), () => {
       this.#cancel = this.#schedule();
-      // A round that takes longer than its interval is not overtaken by the next.
+      // A round that takes longer than its interval delays the next.
       if (!this.#running) void this.#run();
     });
   }
@@ -143,7 +143,7 @@ class CheckLoop {
     this.#running = false;
   }
 
-  /** A target that turned while it was checked may be due in the other kind's round too: one check is enough. */
+  /** A target whose health changed during its check may be due in the other loop too: one check is enough. */
   async #check(member: TargetState): Promise<void> {
     const { signal } = this.#stopped;
     if (member.checking || signal.aborted) return;
@@ -155,14 +155,14 @@ class CheckLoop {
     const result = await this.#options.probe(request, signal);
     member.checking = false;
     if (signal.aborted) return;
-    this.#note(member, typeof result === "object" ? result.refused : null);
+    this.#recordRefusal(member, typeof result === "object" ? result.refused : null);
     const { active } = this.balancer;
     const outcome = typeof result === "object" ? "failed" : result;
-    const sign = signs[String(outcome)] ?? active.signalFor(Number(outcome));
-    if (sign !== null) this.balancer.applySignal(member, sign, active);
+    const healthSignal = signalsByOutcome[String(outcome)] ?? active.signalFor(Number(outcome));
+    if (healthSignal !== null) this.balancer.applySignal(member, healthSignal, active);
   }
 
-  #note(member: TargetState, reason: string | null): void {
+  #recordRefusal(member: TargetState, reason: string | null): void {
     if (reason !== null && reason !== member.refusal) {
       this.#options.onRefused({ upstream: this.balancer.upstream.name, target: member.address, reason });
     }
@@ -170,7 +170,7 @@ class CheckLoop {
   }
 }
 
-const signs: Readonly<Record<string, HealthSignal>> = {
+const signalsByOutcome: Readonly<Record<string, HealthSignal>> = {
   connected: "successes",
   timeout: "timeouts",
   failed: "tcp_failures",

@@ -1,7 +1,7 @@
-/** What all algorithms of balancing are: one function from those that are fit to the one that is taken. */
+/** A balancing algorithm picks one of the eligible targets. */
 import type { TargetState } from "./target-state.ts";
 
-/** A member and its weight, above 0 for those that may be picked. */
+/** A target and its weight. A target of weight 0 is never picked. */
 export interface WeightedTarget {
   readonly member: TargetState;
   readonly weight: number;
@@ -13,8 +13,8 @@ export interface EligibleTargets {
 
 export interface BalancingAlgorithm {
   /**
-   * @param hash of what the request shows; null when there is nothing to hash
-   * @returns the index of an entry that fits; -1 when none does
+   * @param hash of the request's hash input; null when the request has none
+   * @returns the index of an eligible target; -1 when there is none
    */
   pick(fit: EligibleTargets, hash: number | null): number;
 }

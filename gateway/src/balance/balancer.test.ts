@@ -54,7 +54,7 @@ test("a target that clients' requests show to be unfit gets no more, and its tur
   assert.equal(attempts.next(), "a:1");
   attempts.answered(500);
   attempts.done();
-  assert.deepEqual(turns, [{ upstream: "pool", target: "a:1", healthy: false, sign: "http_failures" }]);
+  assert.deepEqual(turns, [{ upstream: "pool", target: "a:1", healthy: false, signal: "http_failures" }]);
   const places = Array.from({ length: 6 }, () => attemptsOf(balancer).next());
   assert.deepEqual(new Set(places), new Set(["b:1", "c:1"]));
 });
@@ -153,7 +153,7 @@ test("every sign that counts is told with the state, one that changes nothing is
   attempts.failed("tcp_failures");
   attempts.failed("tcp_failures");
   assert.deepEqual(
-    news.map(({ state, sign }) => [state.healthy ? state.tcp_failures : "unhealthy", sign]),
+    news.map(({ state, signal: sign }) => [state.healthy ? state.tcp_failures : "unhealthy", sign]),
     [
       [1, "tcp_failures"],
       [0, "successes"],

@@ -1,4 +1,4 @@
-/** The balancer of one upstream: its targets, which of them are fit, and whose turn it is. */
+/** The balancer of one upstream: its targets, their health, and the choice of the next one. */
 import type { Certificate, Target, Upstream } from "@sluice/model";
 import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithm.ts";
 import { HashRing } from "./hash-ring.ts";
@@ -19,47 +19,47 @@ import { TargetState } from "./target-state.ts";
 
 export interface BalancerOptions {
   readonly upstream: Upstream;
-  /** Those of the upstream, in any order. */
+  /** The upstream's targets, in any order. */
   readonly targets: readonly Target[];
   /** The upstream's own client certificate. */
   readonly certificate: Certificate | null;
-  /** The balancer that served this upstream until now: members that stay keep their health and their load. */
+  /** The balancer that this one replaces: targets that stay keep their health and load. */
   readonly previous: Balancer | null;
-  /** Milliseconds by a clock that only goes forward. */
+  /** Milliseconds by a monotonic clock. */
   readonly now: () => number;
-  /** Told when a target turns. */
-  readonly onHealthTransition?: (turn: HealthTransition) => void;
-  /** Told of every sign that counted, and of orders. */
-  readonly onHealthUpdate?: (news: HealthUpdate) => void;
+  /** Called when a target becomes healthy or unhealthy. */
+  readonly onHealthTransition?: (transition: HealthTransition) => void;
+  /** Called for every signal that changed a health state, and for manual changes. */
+  readonly onHealthUpdate?: (update: HealthUpdate) => void;
 }
 
 export interface HealthTransition {
   readonly upstream: string;
   readonly target: string;
   readonly healthy: boolean;
-  /** What tipped the scales; null: somebody's order. */
-  readonly sign: HealthSignal | null;
+  /** The signal that caused the transition; null: a manual change. */
+  readonly signal: HealthSignal | null;
 }
 
-/** The state of a target after a sign that counted. */
+/** A target's health state after a change. */
 export interface HealthUpdate {
   readonly upstreamId: string;
   readonly targetId: string;
   /** `host:port` */
   readonly address: string;
   readonly state: HealthState;
-  /** Null: somebody's order. */
-  readonly sign: HealthSignal | null;
+  /** Null: a manual change. */
+  readonly signal: HealthSignal | null;
 }
 
 export class Balancer {
   readonly upstream: Upstream;
-  /** As they were given. */
+  /** As passed to the constructor. */
   readonly targets: readonly Target[];
   readonly certificate: Certificate | null;
-  /** One for each target, in order of their addresses, those with weight 0 included. */
+  /** One per target, sorted by address, including those of weight 0. */
   readonly entries: readonly WeightedTarget[];
-  /** Whether health is looked at. Without it every target counts as fit. */
+  /** Whether any health check is enabled. If not, every target is eligible. */
   readonly checksHealth: boolean;
   readonly active: HealthRules;
   readonly passive: HealthRules;
@@ -87,18 +87,18 @@ export class Balancer {
         member: members.get(`${target.id} ${target.target}`) ?? new TargetState(target),
         weight: target.weight,
       }));
-    // What was counted under other rules must not count when health is looked at again.
+    // Counts made under earlier rules must not count when health checks are enabled again.
     if (!this.checksHealth) for (const { member } of this.entries) member.health = healthy;
     this.#total = this.entries.reduce((sum, { weight }) => sum + weight, 0);
     this.#algorithm = algorithmOf(this);
   }
 
-  /** Whether it needs a hash to pick. */
+  /** Whether `pick` needs a hash. */
   get needsHash(): boolean {
     return this.upstream.algorithm === "consistent-hashing";
   }
 
-  /** False: the upstream as a whole answers 503. As in Kong the fit weight must be more than the threshold. */
+  /** False: requests of the upstream are answered 503. As in Kong, the healthy weight must exceed the threshold. */
   get isUp(): boolean {
     if (this.#total === 0) return false;
     if (!this.checksHealth) return true;
@@ -107,7 +107,7 @@ export class Balancer {
     return (fit / this.#total) * 100 > this.upstream.healthchecks.threshold;
   }
 
-  /** Whether the entry may get requests. */
+  /** Whether the target at this index may receive requests. */
   isEligible(index: number): boolean {
     const entry = this.entries[index];
     return entry !== undefined && entry.weight > 0 && (!this.checksHealth || entry.member.health.healthy);
@@ -117,45 +117,50 @@ export class Balancer {
     return this.#algorithm.pick(fit, hash);
   }
 
-  applySignal(member: TargetState, sign: HealthSignal, rules: HealthRules): void {
-    if (this.checksHealth) this.#turn(member, nextHealthState(member.health, sign, rules.thresholds), sign);
+  applySignal(member: TargetState, signal: HealthSignal, rules: HealthRules): void {
+    if (this.checksHealth) this.#setState(member, nextHealthState(member.health, signal, rules.thresholds), signal);
   }
 
   /**
-   * Somebody knows better. Counts begin anew.
+   * Sets a target's health by hand, and resets its counts.
    *
-   * @param address `host:port` of the target; null: whatever it is
-   * @returns false when there is no such target, or health is not looked at
+   * @param address `host:port` of the target; null: any
+   * @returns false when there is no such target, or no health check is enabled
    */
   setHealth(targetId: string, address: string | null, isHealthy: boolean): boolean {
     const entry = this.entries.find(({ member }) => member.id === targetId);
     if (!this.checksHealth || entry === undefined) return false;
     if (address !== null && address !== entry.member.address) return false;
-    this.#turn(entry.member, isHealthy ? healthy : unhealthy, null);
+    this.#setState(entry.member, isHealthy ? healthy : unhealthy, null);
     return true;
   }
 
-  /** The target of this id, if it is at this address. */
+  /** The target with this id and address. */
   member(targetId: string, address: string): TargetState | undefined {
     return this.entries.find(({ member }) => member.id === targetId && member.address === address)?.member;
   }
 
-  /** Takes over what another thread has found. */
-  adoptHealth({ targetId, address, state }: Omit<HealthUpdate, "upstreamId" | "sign">): void {
+  /** Adopts a health state that another thread found. */
+  adoptHealth({ targetId, address, state }: Omit<HealthUpdate, "upstreamId" | "signal">): void {
     const member = this.member(targetId, address);
     if (this.checksHealth && member !== undefined) member.health = withSharedState(state);
   }
 
-  #turn(member: TargetState, next: HealthState, sign: HealthSignal | null): void {
-    const turned = member.health.healthy !== next.healthy;
+  #setState(member: TargetState, next: HealthState, signal: HealthSignal | null): void {
+    const hasTransition = member.health.healthy !== next.healthy;
     const changed = member.health !== next;
     member.health = next;
     if (changed) {
       const { id: targetId, address } = member;
-      this.#onHealthUpdate?.({ upstreamId: this.upstream.id, targetId, address, state: next, sign });
+      this.#onHealthUpdate?.({ upstreamId: this.upstream.id, targetId, address, state: next, signal });
     }
-    if (turned) {
-      this.#onHealthTransition?.({ upstream: this.upstream.name, target: member.address, healthy: next.healthy, sign });
+    if (hasTransition) {
+      this.#onHealthTransition?.({
+        upstream: this.upstream.name,
+        target: member.address,
+        healthy: next.healthy,
+        signal,
+      });
     }
   }
 }

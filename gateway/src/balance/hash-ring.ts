@@ -1,7 +1,7 @@
 /**
- * Consistent hashing: a ring of slots, each of which belongs to one entry. Who owns a slot is found by rendezvous
- * (highest weighted score), not by points on the ring: when an entry goes, its slots go to the others in proportion to
- * their weights and no other slot moves; when one comes, it takes its share and nothing else changes hands.
+ * Consistent hashing: a ring of slots, each owned by one target. The owner of a slot is found by rendezvous hashing
+ * (highest weighted score), not by points on the ring. When a target is removed, its slots go to the others in
+ * proportion to their weights, and no other slot moves. A new target takes its share, and nothing else moves.
  */
 import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithm.ts";
 import { hashOf, mix } from "./hash.ts";
@@ -13,9 +13,9 @@ export class HashRing implements BalancingAlgorithm {
   readonly #entries: readonly WeightedTarget[];
   readonly #seeds: readonly number[];
   readonly #slots: number;
-  /** Of every slot while all are fit, found at first use; many rings are never asked. */
+  /** Owner of every slot while all targets are eligible. Found at first use, because many rings are never used. */
   #owners: Int32Array | null = null;
-  /** For requests with nothing to hash. */
+  /** For requests without a hash. */
   readonly #turns: RoundRobin;
 
   constructor(entries: readonly WeightedTarget[], slots: number) {
@@ -31,7 +31,7 @@ export class HashRing implements BalancingAlgorithm {
     const slot = hash % this.#slots;
     let owner = this.#owners[slot] ?? UNKNOWN;
     if (owner === UNKNOWN) {
-      owner = this.#highest(slot, everyone);
+      owner = this.#highest(slot, all);
       this.#owners[slot] = owner;
     }
     return owner >= 0 && fit.isEligible(owner) ? owner : this.#highest(slot, fit);
@@ -42,7 +42,7 @@ export class HashRing implements BalancingAlgorithm {
     let [winner, most] = [-1, Number.NEGATIVE_INFINITY];
     for (const [at, { weight }] of this.#entries.entries()) {
       if (weight === 0 || !fit.isEligible(at)) continue;
-      // Between 0 and 1, neither of them; -weight / ln(u) is then drawn so that each wins in proportion to its weight.
+      // Between 0 and 1, exclusive. With -weight / ln(u) each target wins in proportion to its weight.
       const chance = (mix((this.#seeds[at] ?? 0) ^ place) + 0.5) / 2 ** 32;
       const score = -weight / Math.log(chance);
       if (score > most) [winner, most] = [at, score];
@@ -51,4 +51,4 @@ export class HashRing implements BalancingAlgorithm {
   }
 }
 
-const everyone: EligibleTargets = { isEligible: () => true };
+const all: EligibleTargets = { isEligible: () => true };

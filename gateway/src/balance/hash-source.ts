@@ -1,10 +1,10 @@
-/** What consistent hashing hashes: the value that the request shows for `hash_on`, else for `hash_fallback`. */
+/** The input of consistent hashing: the request's value for `hash_on`, else for `hash_fallback`. */
 import { randomUUID } from "node:crypto";
 import type { Upstream } from "@sluice/model";
 import type { Exchange } from "../proxy/exchange/exchange.ts";
 import { lowerCase } from "../proxy/headers/header-name.ts";
 
-/** What a choice may look at. An exchange is one. */
+/** The parts of an exchange that balancing may read. */
 export interface BalancingRequest extends Pick<Exchange, "consumer" | "credential" | "responseHeaders"> {
   readonly request: Pick<Exchange["request"], "clientAddress" | "path" | "query" | "header">;
   readonly match: { readonly captures: Readonly<Record<string, string>> | null };
@@ -14,7 +14,7 @@ export interface BalancingRequest extends Pick<Exchange, "consumer" | "credentia
 export function hashInputOf(upstream: Upstream, view: BalancingRequest): string | null {
   const { hash_on, hash_on_header, hash_on_query_arg, hash_on_uri_capture } = upstream;
   const first = { header: hash_on_header, query_arg: hash_on_query_arg, uri_capture: hash_on_uri_capture };
-  const found = shown(hash_on, { names: first, upstream, view });
+  const found = valueFrom(hash_on, { names: first, upstream, view });
   if (found !== null || hash_on === "none") return found;
   const { hash_fallback, hash_fallback_header, hash_fallback_query_arg, hash_fallback_uri_capture } = upstream;
   const second = {
@@ -22,17 +22,17 @@ export function hashInputOf(upstream: Upstream, view: BalancingRequest): string 
     query_arg: hash_fallback_query_arg,
     uri_capture: hash_fallback_uri_capture,
   };
-  return shown(hash_fallback, { names: second, upstream, view });
+  return valueFrom(hash_fallback, { names: second, upstream, view });
 }
 
-interface Place {
-  /** The names that belong to the source. */
+interface SourceOptions {
+  /** The configured names for the source. */
   readonly names: Readonly<Record<"header" | "query_arg" | "uri_capture", string | null>>;
   readonly upstream: Upstream;
   readonly view: BalancingRequest;
 }
 
-function shown(source: Upstream["hash_on"], { names, upstream, view }: Place): string | null {
+function valueFrom(source: Upstream["hash_on"], { names, upstream, view }: SourceOptions): string | null {
   const { request, match, consumer, credential } = view;
   switch (source) {
     case "none":
@@ -69,7 +69,7 @@ function cookieOf(
   return given;
 }
 
-/** Several of one name count in one order, whatever the order in which they came. */
+/** Values of one name are sorted, so that their order in the query does not matter. */
 function argumentsNamed(name: string, query: string): string | null {
   const values = new URLSearchParams(query).getAll(name);
   return values.length === 0 ? null : values.sort().join(",");

@@ -1,4 +1,4 @@
-/** Hashes for balancing: equal on every node and after every restart. They protect nothing. */
+/** Hashes for balancing. They are equal on every node and after every restart, and are not cryptographic. */
 
 /** FNV-1a over UTF-16 units, mixed: 32 bits, unsigned. */
 export function hashOf(text: string): number {

@@ -1,20 +1,20 @@
-/** What a node tells of its upstreams' targets: on the status listener and in the metrics. */
+/** The health of upstreams' targets for the status listener and the metrics. */
 import type { Balancer } from "./balancer.ts";
 import type { TargetState } from "./target-state.ts";
 
-/** Kong's words (GET /upstreams/{upstream}/health). */
+/** Kong's values (GET /upstreams/{upstream}/health). */
 export type TargetHealth = "HEALTHY" | "UNHEALTHY" | "HEALTHCHECKS_OFF";
 
 export interface TargetHealthReport {
   readonly health: TargetHealth;
   readonly weight: number;
-  /** One: a name is looked up when it is connected to, so `ip` may be a name. */
+  /** Always one. Names are resolved on connecting, so `ip` may be a name. */
   readonly addresses: readonly {
     readonly ip: string;
     readonly port: number;
     readonly weight: number;
     readonly health: TargetHealth;
-    /** Why the node does not connect to it: the address may not be reached. */
+    /** Why the guard refuses the address. */
     readonly reason?: string;
   }[];
 }
@@ -22,7 +22,7 @@ export interface TargetHealthReport {
 /** By upstream id, then by target id. */
 export type UpstreamsHealthReport = Readonly<Record<string, Readonly<Record<string, TargetHealthReport>>>>;
 
-/** Why connections to the host and port are refused; null: nothing is known. */
+/** Why connections to the host and port are refused; null: no known reason. */
 export type ReasonToRefuse = (host: string, port: number) => string | null;
 
 export function healthReportOf(
@@ -45,7 +45,7 @@ export function healthReportOf(
   );
 }
 
-/** A target for the metric of targets' health. */
+/** A target for the health metric. */
 export interface TargetHealthSample {
   /** The upstream's name. */
   readonly upstream: string;
@@ -55,7 +55,7 @@ export interface TargetHealthSample {
   readonly health: TargetHealth;
 }
 
-/** Of several targets of an upstream that have one address the last one. */
+/** When several targets of an upstream share an address, only the last one counts. */
 export function* targetHealthSamples(balancers: ReadonlyMap<string, Balancer>): Generator<TargetHealthSample> {
   for (const { upstream, entries, checksHealth } of balancers.values()) {
     const byAddress = new Map(entries.map(({ member }) => [member.address, member]));

@@ -1,13 +1,13 @@
 /**
- * Whether a target is fit, as a state machine. Signs come from clients' requests (passive) and from checks of the
- * node's own (active); both count in the same state, each by the limits of its own section.
+ * A target's health as a state machine. Signals come from clients' requests (passive) and from the node's own checks
+ * (active). Both change the same state, each by the thresholds of its own section.
  */
 import type { Upstream } from "@sluice/model";
 
 export type FailureSignal = "tcp_failures" | "timeouts" | "http_failures";
 export type HealthSignal = "successes" | FailureSignal;
 
-/** How many signs in a row turn a target; 0 looks at none. */
+/** How many signals in a row change a target's health; 0 ignores them. */
 export type HealthThresholds = Readonly<Record<HealthSignal, number>>;
 
 export type HealthState =
@@ -17,15 +17,15 @@ export type HealthState =
 export const healthy: HealthState = { healthy: true, tcp_failures: 0, timeouts: 0, http_failures: 0 };
 export const unhealthy: HealthState = { healthy: false, successes: 0 };
 
-/** The one object of a state without counts, as `judge` answers it: what comes from another thread is a copy. */
+/** Replaces a copy of a state without counts by the shared object, because states from another thread are copies. */
 export function withSharedState(state: HealthState): HealthState {
   if (!state.healthy) return state.successes === 0 ? unhealthy : state;
   return state.tcp_failures + state.timeouts + state.http_failures === 0 ? healthy : state;
 }
 
-/** The state after a sign. Nothing new is made when nothing changes. */
-export function nextHealthState(state: HealthState, sign: HealthSignal, limits: HealthThresholds): HealthState {
-  return sign === "successes" ? succeed(state, limits.successes) : fail(state, sign, limits[sign]);
+/** The state after a signal; the same object when nothing changes. */
+export function nextHealthState(state: HealthState, signal: HealthSignal, limits: HealthThresholds): HealthState {
+  return signal === "successes" ? succeed(state, limits.successes) : fail(state, signal, limits[signal]);
 }
 
 function succeed(state: HealthState, limit: number): HealthState {
@@ -34,17 +34,17 @@ function succeed(state: HealthState, limit: number): HealthState {
   return successes >= limit ? healthy : { healthy: false, successes };
 }
 
-function fail(state: HealthState, sign: FailureSignal, limit: number): HealthState {
+function fail(state: HealthState, signal: FailureSignal, limit: number): HealthState {
   if (!state.healthy) return unhealthy;
   if (limit === 0) return state;
-  const count = state[sign] + 1;
-  return count >= limit ? unhealthy : { ...state, [sign]: count };
+  const count = state[signal] + 1;
+  return count >= limit ? unhealthy : { ...state, [signal]: count };
 }
 
-/** A section of an upstream's healthchecks, ready to be asked. */
+/** One section of an upstream's healthchecks, prepared for lookups. */
 export interface HealthRules {
   readonly thresholds: HealthThresholds;
-  /** What a status tells; null: nothing. */
+  /** The signal of a response status; null: none. */
   signalFor(status: number): HealthSignal | null;
 }
 
@@ -62,7 +62,7 @@ export function healthRulesOf({ type, healthy: good, unhealthy: bad }: Section):
   };
 }
 
-/** Whether anything can turn a target unhealthy. When nothing can, every target is fit. */
+/** Whether any check can make a target unhealthy. If none can, every target is eligible. */
 export function hasHealthChecks({ active, passive }: Upstream["healthchecks"]): boolean {
   const { tcp_failures, timeouts, http_failures } = passive.unhealthy;
   return active.healthy.interval > 0 || active.unhealthy.interval > 0 || tcp_failures + timeouts + http_failures > 0;

@@ -1,4 +1,4 @@
-/** The Host header of requests to a target (Kong's rule): its own name, or the upstream's `host_header`. */
+/** The Host header of requests to a target, as in Kong: the target's name, or the upstream's `host_header`. */
 import { isIP } from "node:net";
 
 export interface HostHeaderOptions {
@@ -10,7 +10,7 @@ export interface HostHeaderOptions {
   readonly scheme: "http" | "https";
 }
 
-/** The port stands in it unless it is the scheme's own, or `host_header` has one already. */
+/** Includes the port unless it is the scheme's default, or `host_header` has one already. */
 export function hostHeader({ given, host, port, scheme }: HostHeaderOptions): string {
   const name = bracketed(given ?? host);
   const own = port === (scheme === "https" ? 443 : 80);

@@ -1,8 +1,8 @@
-/** How long a target takes to answer: an average that rises at once, falls slowly, and is forgotten after a while. */
+/** A target's response time as an average that rises at once, falls slowly and decays without samples. */
 
 /** Milliseconds in which a sample loses about two thirds of its weight. */
 const FADE = 10_000;
-/** What a failed try counts as, in milliseconds: else a target that refuses at once would seem the fastest. */
+/** Milliseconds that a failed try counts as; otherwise a target that refuses at once would seem the fastest. */
 export const FAILED_TRY_LATENCY = 1000;
 
 export class LatencyAverage {
@@ -17,7 +17,7 @@ export class LatencyAverage {
     this.#at = now;
   }
 
-  /** Milliseconds. It fades while nothing is sent there, so that a target that was slow gets another chance. */
+  /** Milliseconds. It decays while the target gets no requests, so that a slow target is tried again. */
   at(now: number): number {
     return this.#average * Math.exp(-Math.max(0, now - this.#at) / FADE);
   }

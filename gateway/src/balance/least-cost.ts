@@ -1,4 +1,4 @@
-/** The entry that costs least, in turn among equals: least-connections and latency. */
+/** Picks the target of least cost, by round-robin among equals. Used for least-connections and latency. */
 import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithm.ts";
 import { RoundRobin } from "./round-robin.ts";
 
@@ -25,10 +25,10 @@ export class LeastCost implements BalancingAlgorithm {
   }
 }
 
-/** Requests under way in proportion to the weight. */
+/** Requests in flight, in proportion to the weight. */
 export const byConnections = ({ member, weight }: WeightedTarget): number => member.inFlight / weight;
 
-/** How long the next request would wait, by how long others did and how many wait there. */
+/** Expected wait of the next request: the average latency times the requests in flight. */
 export const byLatency =
   (now: () => number) =>
   ({ member, weight }: WeightedTarget): number =>

@@ -1,7 +1,7 @@
-/** Weighted round-robin, smooth: a heavy target's turns are spread between those of the others. */
+/** Smooth weighted round-robin: a heavy target's turns are spread between those of the others. */
 import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithm.ts";
 
-/** Each round every fit entry gains its weight; the richest has its turn and pays for all (nginx does the same). */
+/** In each round every eligible target gains its weight as credit; the richest is picked and pays the total, as in nginx. */
 export class RoundRobin implements BalancingAlgorithm {
   readonly #entries: readonly WeightedTarget[];
   readonly #credit: number[];

@@ -1,4 +1,4 @@
-/** One request's way through the targets of an upstream: which to try, and what its tries tell of them. */
+/** The tries of one request: which target comes next, and what each result means for the target's health. */
 import type { EligibleTargets } from "./algorithm.ts";
 import type { Balancer } from "./balancer.ts";
 import { hashOf } from "./hash.ts";
@@ -7,19 +7,19 @@ import type { FailureSignal } from "./health.ts";
 import { FAILED_TRY_LATENCY } from "./latency.ts";
 import type { TargetState } from "./target-state.ts";
 
-/** @typeParam Place where a try goes */
+/** @typeParam Place what a try goes to */
 export interface TargetAttempts<Place> {
-  /** The next place to try; null when there is none. The try before it is over. */
+  /** The next target to try; null when there is none. Ends the previous try. */
   next(): Place | null;
-  /** Whether the next try would go somewhere else than the last. */
+  /** Whether the next try would go to another target than the last. */
   readonly hasOtherTarget: boolean;
-  /** The head of a response came from the place, which was tried last. */
+  /** The target of the last try sent a response head. */
   answered(status: number, place: Place | null): void;
-  /** No connection to the place, which was tried last, could be made. */
+  /** No connection could be made to the target of the last try. */
   unreachable(place: Place | null): void;
-  /** The try failed by the fault of the place. */
-  failed(sign: FailureSignal): void;
-  /** The request is over, however it ended. Harmless when it was over before. */
+  /** The try failed because of the target. */
+  failed(signal: FailureSignal): void;
+  /** The request has ended. May be called more than once. */
   done(): void;
 }
 
@@ -65,18 +65,18 @@ export class BalancedAttempts<Place> implements TargetAttempts<Place>, EligibleT
     if (member === null) return;
     const { passive } = this.#balancer;
     this.#addLatency(member, this.#balancer.now() - this.#since);
-    const sign = passive.signalFor(status);
-    if (sign !== null) this.#balancer.applySignal(member, sign, passive);
+    const signal = passive.signalFor(status);
+    if (signal !== null) this.#balancer.applySignal(member, signal, passive);
   }
 
-  /** Told as a failure too. */
+  /** `failed` is called for it as well. */
   unreachable(): void {}
 
-  failed(sign: FailureSignal): void {
+  failed(signal: FailureSignal): void {
     const member = this.#current;
     if (member === null) return;
     this.#addLatency(member, Math.max(FAILED_TRY_LATENCY, this.#balancer.now() - this.#since));
-    this.#balancer.applySignal(member, sign, this.#balancer.passive);
+    this.#balancer.applySignal(member, signal, this.#balancer.passive);
   }
 
   done(): void {
@@ -84,7 +84,7 @@ export class BalancedAttempts<Place> implements TargetAttempts<Place>, EligibleT
     this.#current = null;
   }
 
-  /** Those that were not tried come first; when all were, all but the last; then the last again. */
+  /** Prefers targets not yet tried, then any but the last one, then the last one again. */
   #pick(): number {
     for (const tried of [this.#tried, this.#tried.slice(-1), []]) {
       this.#tried = tried;
@@ -94,7 +94,7 @@ export class BalancedAttempts<Place> implements TargetAttempts<Place>, EligibleT
     return -1;
   }
 
-  /** The same at every try. */
+  /** Computed once, so that every try has the same hash. */
   #hashed(): number | null {
     if (this.#hash === undefined) {
       const value = this.#balancer.needsHash ? hashInputOf(this.#balancer.upstream, this.#view) : null;

@@ -1,4 +1,4 @@
-/** A target as a node knows it: its fitness and its load. It outlives documents that leave the target as it is. */
+/** A node's state of a target: health and load. It survives documents that leave the target unchanged. */
 import { isIP } from "node:net";
 import type { Target } from "@sluice/model";
 import { type HealthState, healthy } from "./health.ts";
@@ -13,12 +13,12 @@ export class TargetState {
   readonly host: string;
   readonly port: number;
   health: HealthState = healthy;
-  /** Requests and tunnels under way. */
+  /** Requests and tunnels in flight. */
   inFlight = 0;
   readonly latency = new LatencyAverage();
-  /** Why the last check was not made: the address may not be reached. */
+  /** Why the last check was not made, when the guard refused the address. */
   refusal: string | null = null;
-  /** True while a check of the node's own is under way. */
+  /** True while an active check runs. */
   checking = false;
 
   constructor({ id, target }: Pick<Target, "id" | "target">) {
@@ -30,10 +30,10 @@ export class TargetState {
   }
 }
 
-/** The port of a target that names none; Kong's default. */
+/** Port of a target without one, as in Kong. */
 const DEFAULT_PORT = 8000;
 
-/** `name:1`, `1.2.3.4:1`, `[::1]:1`; the model has checked the form. */
+/** `name:1`, `1.2.3.4:1`, `[::1]:1`; the model has validated the form. */
 export function parseTargetAddress(target: string): { readonly host: string; readonly port: number } {
   if (isIP(target) === 6) return { host: target, port: DEFAULT_PORT };
   const [, bracketed, plain = "", port] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d+))?$/.exec(target) ?? [];

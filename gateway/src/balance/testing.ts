@@ -1,10 +1,10 @@
-/** Filled upstreams and targets for tests, and requests as a choice sees them. */
+/** Upstreams, targets and requests for tests of balancing. */
 import { type Certificate, checkEntity, type Target, type Upstream } from "@sluice/model";
 import { Balancer, type BalancerOptions } from "./balancer.ts";
 import type { BalancingRequest } from "./hash-source.ts";
 import { BalancedAttempts } from "./target-attempts.ts";
 
-/** With the model's defaults; healthchecks may be told in part. */
+/** With the model's defaults; healthchecks may be partial. */
 export function upstreamNamed(name: string, members: object = {}): Upstream {
   const { value, violations } = checkEntity("upstreams", { name, ...members });
   if (value === undefined) throw new Error(JSON.stringify(violations));
@@ -38,7 +38,7 @@ export function balancerOf({ upstream: members, targets, ...options }: TestBalan
   });
 }
 
-/** A request's way through the balancer; the places are the targets' addresses. */
+/** The tries of a request; each place is a target's address. */
 export function attemptsOf(balancer: Balancer, view: BalancingRequest = request()): BalancedAttempts<string> {
   return new BalancedAttempts(
     balancer,

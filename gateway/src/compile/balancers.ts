@@ -1,4 +1,4 @@
-/** Balancers of all upstream entities. A change makes anew those of the upstreams that it touches. */
+/** Balancers of all upstream entities. A change replaces only those of the upstreams that it affects. */
 import {
   BucketMap,
   byHash,
@@ -13,10 +13,10 @@ import { Balancer, type HealthTransition, type HealthUpdate } from "../balance/b
 import { GroupIndex } from "./group-index.ts";
 
 export interface BalancerTools {
-  /** Told when a target becomes unhealthy or healthy. */
-  readonly onHealthTransition?: (turn: HealthTransition) => void;
-  /** Told of every sign that counted. */
-  readonly onHealthUpdate?: (news: HealthUpdate) => void;
+  /** Called when a target becomes healthy or unhealthy. */
+  readonly onHealthTransition?: (transition: HealthTransition) => void;
+  /** Called for every signal that changed a health state. */
+  readonly onHealthUpdate?: (update: HealthUpdate) => void;
 }
 
 type Sections = Pick<Snapshot, "upstreams" | "targets" | "certificates">;
@@ -25,9 +25,9 @@ interface BalancerIndexes {
   readonly sections: Sections;
   readonly byId: BucketMap<Balancer>;
   readonly byName: BucketMap<Balancer>;
-  /** By their upstream. */
+  /** Targets by upstream id. */
   readonly targets: GroupIndex<Target>;
-  /** Those that show a certificate, by it. */
+  /** Upstreams with a client certificate, by its id. */
   readonly showing: GroupIndex<Upstream>;
 }
 
@@ -51,12 +51,12 @@ export class Balancers {
     return this.#parts.byId;
   }
 
-  /** Of the upstream of that name. */
+  /** The balancer of the upstream with this name. */
   named(name: string): Balancer | undefined {
     return this.#parts.byName.get(name);
   }
 
-  /** These when nothing of upstreams, targets and certificates has changed. */
+  /** The same object when upstreams, targets and certificates are unchanged. */
   with(
     { upstreams, targets, certificates }: Sections,
     { onHealthTransition, onHealthUpdate }: BalancerTools,
@@ -103,7 +103,7 @@ export class Balancers {
     return new Balancers({
       sections: { upstreams, targets, certificates },
       byId: before.byId.with(remade),
-      // A name that one upstream leaves, another may take.
+      // One change may move a name from one upstream to another.
       byName: before.byName.with(
         new Map<string, Balancer | undefined>([
           ...gone.map((name) => [name, undefined] as const),

@@ -1,4 +1,4 @@
-/** When the certificates that are served expire. To parse one takes a tenth of a millisecond, so that it is done aside. */
+/** Expiry times of the served certificates. Parsing one takes 0.1 ms, so it is done in batches between requests. */
 import { X509Certificate } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Certificate, differences, emptySnapshot, type Snapshot } from "@sluice/model/serving";
@@ -12,10 +12,10 @@ export interface ServedCertificate {
   readonly expires: number;
 }
 
-/** Certificates that are parsed in one turn of the event loop. */
-const TOGETHER = 10;
-/** Names that are told of at the most. */
-const MOST = 10_000;
+/** Certificates parsed in one turn of the event loop. */
+const BATCH_SIZE = 10;
+/** Maximum number of server names reported. */
+const MAX_NAMES = 10_000;
 
 export class CertificateExpiries {
   #sections: Sections = emptySnapshot;
@@ -24,7 +24,7 @@ export class CertificateExpiries {
   readonly #unread = new Map<string, Certificate>();
   #reading: Promise<void> | null = null;
 
-  /** From now on those of the snapshot are told of, as soon as they have been read. */
+  /** Reports the certificates of this snapshot from now on, each as soon as it is parsed. */
   follow({ certificates, snis }: Sections): void {
     for (const { key, after } of differences(this.#sections.certificates, certificates)) {
       this.#expiries.delete(key);
@@ -35,13 +35,13 @@ export class CertificateExpiries {
     if (this.#unread.size > 0) this.#reading ??= this.#read();
   }
 
-  /** Resolves when everything is read. */
+  /** Resolves when all certificates are parsed. */
   async read(): Promise<void> {
     await this.#reading;
   }
 
   *served(): Generator<ServedCertificate> {
-    for (const { name, certificate } of this.#sections.snis.values().take(MOST)) {
+    for (const { name, certificate } of this.#sections.snis.values().take(MAX_NAMES)) {
       const expires = this.#expiries.get(certificate?.id ?? "");
       if (expires !== undefined) yield { certificate: certificate?.id ?? "", serverName: name, expires };
     }
@@ -50,7 +50,7 @@ export class CertificateExpiries {
   async #read(): Promise<void> {
     while (this.#unread.size > 0) {
       await nextTurn();
-      for (const [id, certificate] of this.#unread.entries().take(TOGETHER)) {
+      for (const [id, certificate] of this.#unread.entries().take(BATCH_SIZE)) {
         this.#unread.delete(id);
         this.#expiries.set(id, expiryOf(certificate));
       }
@@ -59,7 +59,7 @@ export class CertificateExpiries {
   }
 }
 
-/** Of two the earlier: clients may be shown either. */
+/** The earlier of both expiries, because clients may get either certificate. */
 function expiryOf({ cert, cert_alt }: Certificate): number {
   const leaves = [cert, cert_alt].filter((pem) => pem !== null).map((pem) => new X509Certificate(pem));
   return Math.min(...leaves.map(({ validToDate }) => validToDate.getTime() / 1000));

@@ -1,4 +1,4 @@
-/** Which certificate a client is shown: by the server name that it asks for (RFC 6066 section 3). */
+/** Selects the certificate for a client by the server name in its handshake (SNI, RFC 6066 section 3). */
 import {
   BucketMap,
   byHash,
@@ -10,10 +10,10 @@ import {
 } from "@sluice/model/serving";
 import type { CertificateIndex } from "../runtime/runtime.ts";
 
-/** The certificate for every name, and for clients that name none. */
+/** SNI name of the default certificate: for every name, and for clients without SNI. */
 const ANY = "*";
 
-/** Names that would do for a server name, the closest first: itself, `*.example.com`, `api.*`, `*`. */
+/** SNI names that match a server name, most specific first: itself, `*.example.com`, `api.*`, `*`. */
 function candidates(serverName: string): readonly string[] {
   const name = serverName.toLowerCase().replace(/\.$/, "");
   const [first, last] = [name.indexOf("."), name.lastIndexOf(".")];
@@ -24,7 +24,7 @@ type Sections = Pick<Snapshot, "certificates" | "snis">;
 
 export class Certificates implements CertificateIndex {
   readonly #sections: Sections;
-  /** Names in lower case. */
+  /** By lower-case name. */
   readonly #byName: BucketMap<Sni>;
 
   private constructor(sections: Sections, byName: BucketMap<Sni>) {
@@ -34,12 +34,12 @@ export class Certificates implements CertificateIndex {
 
   static readonly empty = new Certificates(emptySnapshot, new BucketMap(byHash));
 
-  /** These when neither names nor certificates changed. */
+  /** The same object when neither SNIs nor certificates changed. */
   with({ certificates, snis }: Sections): Certificates {
     const before = this.#sections;
     if (before.certificates === certificates && before.snis === snis) return this;
     const changed = differences(before.snis, snis);
-    // A name that one leaves, another may take.
+    // One change may move a name from one SNI to another.
     const names = new Map<string, Sni | undefined>([
       ...changed.flatMap(({ before: left }) => (left ? [[left.name.toLowerCase(), undefined] as const] : [])),
       ...changed.flatMap(({ after }) => (after ? [[after.name.toLowerCase(), after] as const] : [])),

@@ -1,6 +1,6 @@
 /**
- * Compile: from a snapshot to a runtime, sharing with the runtime before what did not change. It costs what differs
- * between the two snapshots; what a request needs beyond that is made when the first one needs it.
+ * Compiles a snapshot to a runtime that shares unchanged parts with the previous one. The cost depends on the difference
+ * between the two snapshots. Everything else is built by the first request that needs it.
  */
 import { differences, type Snapshot } from "@sluice/model/serving";
 import type { Balancer } from "../balance/balancer.ts";
@@ -13,13 +13,13 @@ import { PluginTable, type PluginTools } from "./plugin-chains.ts";
 import { Router } from "./router/router.ts";
 import { CompiledUpstreams } from "./upstream-index.ts";
 
-/** What the node offers to what is compiled. */
+/** Dependencies that the node provides to compiled objects. */
 export interface CompileTools extends PluginTools, BalancerTools {}
 
 /**
- * Throws only when the snapshot breaks what its checks promise (a bug): the caller then keeps the runtime that it has.
+ * Throws only when the snapshot violates what its validation guarantees (a bug). The caller then keeps its runtime.
  *
- * @param previous the runtime that serves now; null at start
+ * @param previous the current runtime; null at start
  */
 export function compile(previous: Runtime | null, snapshot: Snapshot, tools: CompileTools): Runtime {
   return new CompiledRuntime(previous instanceof CompiledRuntime ? previous : null, snapshot, tools);
@@ -60,7 +60,7 @@ class CompiledRuntime implements Runtime {
       previous === null
         ? CompiledRoutes.of(this.upstreams, this.#plugins)
         : previous.#parts.with(this.upstreams, this.#plugins);
-    // Nothing throws from here on: what is forgotten here is known to the runtime before too.
+    // Nothing may throw from here on, because these caches are shared with the previous runtime.
     for (const { key, after } of routes) if (after === undefined) this.#parts.forget(key);
     for (const { key, after } of changed((of) => of.services)) if (after === undefined) this.upstreams.forget(key);
   }

@@ -1,18 +1,18 @@
 /**
- * What requests of a route meet: its upstream and its chains. A part is made when the first request asks for it, and
- * serves from change to change as long as its upstream and its plugins are the same: a change of a plugin that acts on
- * all routes costs nothing here, and a request after it what its own route needs.
+ * Compiled routes: each has its upstream and its plugin chains. A route is compiled by its first request, and reused until
+ * its upstream or its plugins change. So a change of a global plugin costs nothing here, and the next request of a route
+ * pays for that route only.
  */
 import type { SnapshotRoute } from "@sluice/model";
 import type { CompiledRoute, ServiceUpstream } from "../runtime/runtime.ts";
 import { type PluginTable, RoutePlugins } from "./plugin-chains.ts";
 import type { CompiledUpstreams } from "./upstream-index.ts";
 
-/** A part, and the version for which it was last found to be right. Null: the route is not there for requests. */
+/** A compiled route and the version that last validated it. Null: the route does not take requests. */
 interface CachedRoute {
   version: number;
   route: SnapshotRoute;
-  part: OwnCompiledRoute | null;
+  compiled: OwnCompiledRoute | null;
 }
 
 let versions = 0;
@@ -20,7 +20,7 @@ let versions = 0;
 export class CompiledRoutes {
   readonly #upstreams: CompiledUpstreams;
   readonly #plugins: PluginTable;
-  /** By route id; shared with the versions before and after. */
+  /** By route id; shared between versions. */
   readonly #known: Map<string, CachedRoute>;
   readonly #version = ++versions;
 
@@ -34,34 +34,34 @@ export class CompiledRoutes {
     return new CompiledRoutes(upstreams, plugins, new Map());
   }
 
-  /** These when neither upstreams nor plugins have changed. */
+  /** The same object when neither upstreams nor plugins changed. */
   with(upstreams: CompiledUpstreams, plugins: PluginTable): CompiledRoutes {
     if (this.#upstreams === upstreams && this.#plugins === plugins) return this;
     return new CompiledRoutes(upstreams, plugins, this.#known);
   }
 
-  /** Null: the route's service is disabled, and the route does not exist. */
+  /** Null: the route's service is disabled, so the route does not take requests. */
   get(route: SnapshotRoute): CompiledRoute | null {
     const known = this.#known.get(route.id);
     if (known === undefined) {
-      const part = this.#partOf(route, null);
-      this.#known.set(route.id, { version: this.#version, route, part });
-      return part;
+      const compiled = this.#compile(route, null);
+      this.#known.set(route.id, { version: this.#version, route, compiled });
+      return compiled;
     }
     if (known.version !== this.#version || known.route !== route) {
-      known.part = this.#partOf(route, known.part);
+      known.compiled = this.#compile(route, known.compiled);
       known.route = route;
       known.version = this.#version;
     }
-    return known.part;
+    return known.compiled;
   }
 
-  /** Of a route that is gone. */
+  /** Removes a deleted route. */
   forget(routeId: string): void {
     this.#known.delete(routeId);
   }
 
-  #partOf(route: SnapshotRoute, before: OwnCompiledRoute | null): OwnCompiledRoute | null {
+  #compile(route: SnapshotRoute, before: OwnCompiledRoute | null): OwnCompiledRoute | null {
     const upstream = route.service === null ? null : this.#upstreams.get(route.service.id);
     if (route.service !== null && !upstream?.service.enabled) return null;
     const isSame = before?.route === route && before.upstream === upstream && before.chains.isOf(this.#plugins);

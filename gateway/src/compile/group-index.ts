@@ -1,4 +1,4 @@
-/** Items that have something in common, found by it. Versions share all that a change does not touch. */
+/** A persistent index of items by a common key. Versions share every group that a change does not affect. */
 import { BucketMap, byHash, type Difference } from "@sluice/model/serving";
 import { insertSorted } from "./router/radix.ts";
 
@@ -12,13 +12,13 @@ export class GroupIndex<Item extends Member> {
   readonly #keyOf: (item: Item) => string | undefined;
   readonly #map: BucketMap<readonly Item[]>;
 
-  /** @param keyOf what an item is found by; undefined: it is in no group. Always the same for one item. */
+  /** @param keyOf the key of an item; undefined: it is in no group. Must be constant for an item. */
   constructor(keyOf: (item: Item) => string | undefined, map: BucketMap<readonly Item[]> = new BucketMap(byHash)) {
     this.#keyOf = keyOf;
     this.#map = map;
   }
 
-  /** In the order of their ids. */
+  /** Sorted by id. */
   of(key: string): readonly Item[] {
     return this.#map.get(key) ?? none;
   }
@@ -27,7 +27,7 @@ export class GroupIndex<Item extends Member> {
     return this.#map.has(key);
   }
 
-  /** The groups themselves when nothing changes. */
+  /** The same object when nothing changes. */
   with(changes: readonly Difference<Item>[]): GroupIndex<Item> {
     const drafts = new Map<string, readonly Item[] | undefined>();
     const groupOf = (key: string) => (drafts.has(key) ? drafts.get(key) : this.#map.get(key)) ?? none;

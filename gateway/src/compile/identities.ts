@@ -1,4 +1,4 @@
-/** Consumers and credentials by what a request shows. */
+/** Indexes of consumers and credentials for authentication. */
 import {
   BucketMap,
   byId,
@@ -15,14 +15,14 @@ import { GroupIndex } from "./group-index.ts";
 
 interface Indexes {
   readonly snapshot: Pick<Snapshot, "consumers" | "keyauth_credentials">;
-  /** By the hash of their keys. One key may belong to several, each for namespaces of its own. */
+  /** By key hash. Several credentials may share a key if their namespaces differ. */
   readonly credentials: GroupIndex<SnapshotCredential>;
   readonly usernames: GroupIndex<Consumer>;
 }
 
 const nothing: Indexes = {
   snapshot: emptySnapshot,
-  // A hash is in hex: its first digits spread it.
+  // Key hashes are hex, so their first digits distribute well.
   credentials: new GroupIndex(({ _sluice }) => _sluice.key_hash, new BucketMap(byId)),
   usernames: new GroupIndex(({ username }) => username ?? undefined),
 };
@@ -36,7 +36,7 @@ export class Identities implements IdentityIndex {
     this.#now = now;
   }
 
-  /** Shares with the one before what did not change. */
+  /** Shares unchanged indexes with the previous version. */
   static of(
     { consumers, keyauth_credentials }: Snapshot,
     { previous, now }: { readonly previous: Identities | null; readonly now: () => number },
@@ -66,7 +66,7 @@ export class Identities implements IdentityIndex {
   }
 }
 
-/** A credential without namespaces opens every route. */
+/** A credential without namespaces is valid for every route; otherwise only for routes of its namespaces. */
 function opens(credential: SnapshotCredential, route: SnapshotRoute): boolean {
   const { namespaces } = credential._sluice;
   const namespace = route._sluice?.namespace;

@@ -1,9 +1,9 @@
 /**
- * Plugin chains: which use of each plugin runs for a route and a consumer, as in Kong. One use per plugin name,
- * the most specific wins; a disabled one is not there, so a wider one applies.
+ * Plugin chains: which instances run for a route and a consumer. As in Kong, one instance runs per plugin name, and the
+ * most specific scope wins. A disabled plugin is ignored, so a wider one applies.
  *
- * Plugins are found by what they are attached to. A route remembers what it found in its four places, and its chains
- * serve until one of those is another: no change of a plugin looks at a route.
+ * Plugins are indexed by scope. A route remembers the groups of its four scopes, and its chains are valid until one of
+ * these changes. So a plugin change does not visit routes.
  */
 import {
   BucketMap,
@@ -29,28 +29,28 @@ export interface PluginTools {
 /** An enabled plugin. */
 interface LoadedPlugin {
   readonly id: string;
-  /** Of one that is unavailable it need not be a plugin of ours. */
+  /** May be an unknown name if the plugin is marked unavailable. */
   readonly name: string;
   readonly step: PluginStep;
-  /** What it is attached to. */
+  /** The route, service and consumer it is attached to. */
   readonly scope: string;
   readonly consumer: string | undefined;
   readonly protocols: SnapshotPlugin["protocols"];
 }
 
-/** Plugins that are for one consumer each. */
+/** Plugins that are attached to a consumer. */
 interface ConsumerPlugins {
   readonly byScope: GroupIndex<LoadedPlugin>;
   readonly byConsumer: GroupIndex<LoadedPlugin>;
 }
 
-/** More chains of consumers than this are not remembered by one route. */
+/** Maximum number of cached consumer chains per route. */
 const MAX_CHAINS = 1000;
 
-/** Instances of all enabled plugins, found by scope. An instance lives as long as its plugin is unchanged. */
+/** Instances of all enabled plugins, by scope. An instance is kept until its plugin changes. */
 export class PluginTable {
   readonly #loaded: BucketMap<LoadedPlugin>;
-  /** Those for everybody, by scope. */
+  /** Plugins without a consumer, by scope. */
   readonly shared: GroupIndex<LoadedPlugin>;
   readonly perConsumer: ConsumerPlugins;
 
@@ -69,10 +69,10 @@ export class PluginTable {
     },
   );
 
-  /** The table after these changes; the same one when nothing that runs has changed. */
+  /** The table after these changes; the same object when no enabled plugin changed. */
   with(changes: readonly Difference<SnapshotPlugin>[], tools: PluginTools): PluginTable {
     const loaded = this.#loaded.with(
-      changes.map(({ key, after }) => [key, after?.enabled ? load(after, tools) : undefined] as const),
+      changes.map(({ key, after }) => [key, after?.enabled ? loadPlugin(after, tools) : undefined] as const),
     );
     if (loaded === this.#loaded) return this;
     const changed = differences(this.#loaded, loaded);
@@ -85,9 +85,9 @@ export class PluginTable {
   }
 }
 
-/** What plugins do to requests of one route. Chains are made at first use. */
+/** The plugin chains of one route. Chains are built at first use. */
 export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
-  /** Of the table for which this was last found to be right. */
+  /** The index that last validated these chains. */
   #general: GroupIndex<LoadedPlugin>;
   readonly #personal: ConsumerPlugins;
   readonly #scopes: readonly string[];
@@ -104,7 +104,7 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
     this.#found = this.#scopes.map((scope) => general.of(scope));
   }
 
-  /** Whether it would be the same, made of this table. */
+  /** Whether these chains are valid for this table. */
   isOf({ shared: general, perConsumer: personal }: PluginTable): boolean {
     if (personal !== this.#personal) return false;
     if (general === this.#general) return true;
@@ -128,17 +128,17 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
     const { byScope, byConsumer } = this.#personal;
     const route = this.#route;
     const protocol = protocolOf(route, scheme);
-    const anonymous = select(found, protocol);
+    const anonymous = selectChain(found, protocol);
     const identified = new Map<string, { readonly after: number; readonly chain: PluginChain }>();
     return {
       anonymous,
       identified(consumer, after) {
-        // Without a plugin of its own a consumer's chain is everyone's.
+        // A consumer without plugins uses the anonymous chain.
         if (!byConsumer.has(consumer.id)) return anonymous;
         const known = identified.get(consumer.id);
         if (known?.after === after) return known.chain;
         const own = scopesOf(route, consumer.id).map((scope) => byScope.of(scope));
-        const chosen = select(byPrecedence(own, found), protocol);
+        const chosen = selectChain(byPrecedence(own, found), protocol);
         const chain = [
           ...anonymous.filter((step) => step.priority >= after),
           ...chosen.filter((step) => step.priority < after),
@@ -153,7 +153,7 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
 
 type Scopes<Found> = readonly Found[];
 
-/** A plugin's places for one consumer or for everybody: the route and the service, the route, the service, anywhere. */
+/** Scopes for one consumer or without one: route and service, route, service, global. */
 function scopesOf({ id, service }: Pick<SnapshotRoute, "id" | "service">, consumer: string | null): Scopes<string> {
   const owner = service?.id ?? null;
   return [
@@ -164,7 +164,7 @@ function scopesOf({ id, service }: Pick<SnapshotRoute, "id" | "service">, consum
   ];
 }
 
-/** The most specific first; route and service together come before the consumer alone. */
+/** Most specific first; route and service together precede the consumer alone. */
 function byPrecedence<Found>(
   [ownBoth, ownRoute, ownService, own]: Scopes<Found>,
   [both, route, service, any]: Scopes<Found>,
@@ -177,17 +177,17 @@ const scopeKey = (route: string | null, service: string | null, consumer: string
 
 type Protocol = LoadedPlugin["protocols"][number];
 
-/** What requests of a route speak: its protocols are of one family. */
+/** The protocol of a route's requests; all protocols of a route are of one family. */
 function protocolOf({ protocols: [first] }: SnapshotRoute, scheme: Scheme): Protocol {
   if (first !== "grpc" && first !== "grpcs") return scheme;
   return scheme === "http" ? "grpc" : "grpcs";
 }
 
 /**
- * One use of each plugin, in order of priority. A plugin whose protocols leave the request's out is not there for it, so
- * a wider one applies.
+ * One instance per plugin name, by descending priority. A plugin whose protocols exclude the request's is ignored, so a
+ * wider one applies.
  */
-function select(found: Scopes<readonly LoadedPlugin[]>, protocol: Protocol): PluginChain {
+function selectChain(found: Scopes<readonly LoadedPlugin[]>, protocol: Protocol): PluginChain {
   const chosen = new Map<string, PluginStep>();
   for (const place of found)
     for (const { name, step, protocols } of place) {
@@ -196,7 +196,7 @@ function select(found: Scopes<readonly LoadedPlugin[]>, protocol: Protocol): Plu
   return [...chosen.values()].sort((one, other) => other.priority - one.priority);
 }
 
-function load(plugin: SnapshotPlugin, tools: PluginTools): LoadedPlugin {
+function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools): LoadedPlugin {
   const { id, route, service, consumer, protocols } = plugin;
   return {
     id,
@@ -208,23 +208,23 @@ function load(plugin: SnapshotPlugin, tools: PluginTools): LoadedPlugin {
   };
 }
 
-/** Plugins that find out who the consumer is cannot be attached to one. */
+/** Authentication plugins: they identify the consumer, so they cannot be attached to one. */
 const identifying = Object.values(plugins).filter(({ protects, refuses }) => protects && refuses.includes("consumer"));
 
 /**
- * What stands in for a plugin that is not known acts before all others, so that none of them counts or answers a request
- * that is refused. One of a consumer acts as soon as the consumer is known.
+ * The stand-in for an unknown plugin runs before all others, so that none of them counts or answers a refused request. If
+ * it is attached to a consumer, it runs as soon as the consumer is identified.
  */
-const ofUnknown = (plugin: SnapshotPlugin): number =>
+const priorityOfUnknown = (plugin: SnapshotPlugin): number =>
   plugin.consumer === null ? Number.POSITIVE_INFINITY : Math.min(...identifying.map(({ priority }) => priority)) - 0.5;
 
-/** Names and configs were checked when the snapshot was made: an unknown name that is not marked is a bug of ours. */
+/** Snapshots are validated: an unknown name that is not marked unavailable is a bug. */
 function stepOf(plugin: SnapshotPlugin, { handlers, services }: PluginTools): PluginStep {
   const unavailable = plugin._sluice?.unavailable;
   const isKnown = Object.hasOwn(plugins, plugin.name);
-  // It may protect something and cannot run, so its routes fail closed wherever it would act.
+  // The plugin may protect its scope but cannot run, so requests in that scope are refused.
   if (unavailable !== undefined) {
-    const priority = isKnown ? plugins[plugin.name as PluginName].priority : ofUnknown(plugin);
+    const priority = isKnown ? plugins[plugin.name as PluginName].priority : priorityOfUnknown(plugin);
     const answer = errorAnswer("closed", unavailable);
     return { priority, instance: { access: () => answer } };
   }

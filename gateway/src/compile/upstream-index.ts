@@ -1,6 +1,6 @@
 /**
- * Where services' requests go. An upstream is made when the first request asks for it, and serves from change to change
- * as long as nothing that it is made of has changed: so a change costs nothing here, however many services it touches.
+ * Upstreams by service. An upstream is built by the first request that needs it, and reused until one of its inputs
+ * changes. So a change costs nothing here, however many services it affects.
  */
 import type { Snapshot } from "@sluice/model";
 import type { ServiceUpstream, UpstreamIndex, UpstreamInputs, UpstreamTarget } from "../runtime/runtime.ts";
@@ -9,7 +9,7 @@ import { createUpstream } from "./upstream.ts";
 
 type Sections = Pick<Snapshot, "services" | "endpoints" | "certificates">;
 
-/** An upstream, and the version for which it was last found to be right. */
+/** An upstream and the version that last validated it. */
 interface CachedUpstream {
   version: number;
   upstream: ServiceUpstream;
@@ -20,7 +20,7 @@ let versions = 0;
 export class CompiledUpstreams implements UpstreamIndex {
   readonly #sections: Sections;
   readonly #balancers: Balancers;
-  /** By service id; shared with the versions before and after. */
+  /** By service id; shared between versions. */
   readonly #known: Map<string, CachedUpstream>;
   readonly #version = ++versions;
 
@@ -34,7 +34,7 @@ export class CompiledUpstreams implements UpstreamIndex {
     return new CompiledUpstreams({ services, endpoints, certificates }, balancers, new Map());
   }
 
-  /** These when nothing has changed that an upstream is made of. */
+  /** The same object when no input of an upstream changed. */
   with({ services, endpoints, certificates }: Sections, balancers: Balancers): CompiledUpstreams {
     const before = this.#sections;
     const isSame =
@@ -64,7 +64,7 @@ export class CompiledUpstreams implements UpstreamIndex {
     return this.get(service)?.keys.has(key) ?? false;
   }
 
-  /** Of a service that is gone. */
+  /** Removes a deleted service. */
   forget(serviceId: string): void {
     this.#known.delete(serviceId);
   }
@@ -74,7 +74,7 @@ export class CompiledUpstreams implements UpstreamIndex {
     const service = services.get(serviceId);
     if (service === undefined) return null;
     const endpoints = addresses.get(serviceId) ?? null;
-    // A core Service has targets already.
+    // A core Service has its endpoints as targets.
     const balancer = (endpoints === null && this.#balancers.named(service.host)) || null;
     const own = certificates.get(service.client_certificate?.id ?? "");
     return { service, endpoints, balancer, certificate: own ?? balancer?.certificate ?? null };

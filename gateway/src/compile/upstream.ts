@@ -1,4 +1,4 @@
-/** Upstreams: where the requests of a service go, and whose turn it is. */
+/** Where the requests of a service go: to a balancer's targets, to endpoints of a core Service, or to the service's host. */
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import type { Certificate, Endpoint, Service } from "@sluice/model";
@@ -12,10 +12,10 @@ import { overrideHeaderEdit } from "../proxy/headers/header-edits.ts";
 import type { ServiceUpstream, UpstreamInputs, UpstreamTarget } from "../runtime/runtime.ts";
 
 /**
- * A service whose host is the name of an upstream entity has its targets; one that stands for a core Service has its
- * endpoints, and an empty list is no target at all; any other has one target, its host.
+ * A service whose host names an upstream entity has that entity's targets. A service for a core Service has its
+ * endpoints; an empty list means no targets. Any other service has one target, its host.
  *
- * @param previous what served the service until now; null: nothing did
+ * @param previous the upstream that this one replaces; null: none
  */
 export function createUpstream(parts: UpstreamInputs, previous: ServiceUpstream | null): ServiceUpstream {
   if (parts.balancer !== null) return new BalancedUpstream(parts, parts.balancer);
@@ -28,17 +28,17 @@ const schemeOf = ({ protocol }: Service) => (SECURE.has(protocol) ? "https" : "h
 
 const nameOrNull = (host: string): string | null => (isIP(host) === 0 ? host : null);
 
-/** Terminating endpoints get requests only when no other is there (KEP-1672). */
-function inService(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+/** Terminating endpoints receive requests only when there is no other (KEP-1672). */
+function servingEndpoints(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   const normal = endpoints.filter((endpoint) => endpoint.fallback !== true);
   const staying = normal.filter((endpoint) => endpoint.terminating !== true);
   return staying.length > 0 ? staying : normal;
 }
 
-type Place = Pick<UpstreamTarget, "host" | "port" | "serverName" | "hostHeader">;
+type TargetAddress = Pick<UpstreamTarget, "host" | "port" | "serverName" | "hostHeader">;
 
-/** Makes targets of one service. */
-function targetsOf({ service, certificate }: UpstreamInputs): (place: Place) => UpstreamTarget {
+/** Creates targets of one service. */
+function targetsOf({ service, certificate }: UpstreamInputs): (place: TargetAddress) => UpstreamTarget {
   const scheme = schemeOf(service);
   const common = { scheme, service: service.id, connectTimeout: service.connect_timeout } as const;
   const verify = service.tls_verify !== false;
@@ -58,7 +58,7 @@ function targetsOf({ service, certificate }: UpstreamInputs): (place: Place) => 
 
 const digests = new WeakMap<Certificate, string>();
 
-/** Tells certificates apart without showing them. */
+/** Distinguishes certificates in connection keys without exposing them. */
 function digestOf(certificate: Certificate): string {
   const { cert, key } = certificate;
   const digest = digests.get(certificate) ?? createHash("sha256").update(cert).update(key).digest("hex");
@@ -71,7 +71,7 @@ function editsOf({ upstream_headers: headers }: Service): readonly HeaderEdit[] 
   return headers.map(({ name, value }) => overrideHeaderEdit(name, headerValue(value)));
 }
 
-/** What all upstreams have. */
+/** Members that all upstreams share. */
 abstract class BaseUpstream {
   readonly parts: UpstreamInputs;
   readonly service: Service;
@@ -87,10 +87,10 @@ abstract class BaseUpstream {
   }
 
   abstract readonly targets: readonly UpstreamTarget[];
-  /** Where requests go when no target can be reached; null: nowhere. */
+  /** Target for requests when no other can be reached; null: none. */
   abstract readonly fallback: UpstreamTarget | null;
 
-  /** Found at first use: it is asked for when connections may have nobody left to use them. */
+  /** Computed at first use, by the sweep of unused connections. */
   get keys(): ReadonlySet<string> {
     const { fallback } = this;
     this.#keys ??= new Set([...this.targets, ...(fallback === null ? [] : [fallback])].map(({ key }) => key));
@@ -98,33 +98,34 @@ abstract class BaseUpstream {
   }
 }
 
-/** Milliseconds between two requests that try an endpoint while none can be reached. */
-const LOOK_AGAIN = 10_000;
+/** While no endpoint can be reached, milliseconds between two requests that try one. */
+const RETRY_INTERVAL = 10_000;
 
 /**
- * Targets in turn. It keeps nothing of a request, so it is the way of every request too. When no connection to any endpoint
- * of a core Service can be made, requests go to the Service's own address: while no operator leads, a node hears of no new
- * pods, but kube-proxy does.
+ * Round-robin over targets. It has no state per request, so one object serves the tries of every request. When no
+ * endpoint of a core Service accepts connections, requests go to the Service's own address: without a leading operator a
+ * node does not learn of new pods, but kube-proxy does.
  */
 class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, TargetAttempts<UpstreamTarget> {
   readonly host: string;
   readonly targets: readonly UpstreamTarget[];
-  /** What made one target fail is expected of the others too: all stand for one name. */
+  /** All targets stand for one name, so a failure of one is expected of the others too. */
   readonly hasOtherTarget = false;
   readonly fallback: UpstreamTarget | null;
   #turn: number;
-  /** Endpoints to which the last try made no connection; null: none, which is all that a request asks. */
+  /** Endpoints whose last try made no connection; null: none. A request only checks for null. */
   #unreached: Set<UpstreamTarget> | null = null;
-  /** When one request tries an endpoint again, by `performance.now()`. */
+  /** When a request tries an endpoint again, by `performance.now()`. */
   #lookAt = 0;
 
-  /** The turns go on where those of the one before were, or one target would have the first turn after every change. */
+  /** Continues the rotation of the previous upstream; otherwise the same target would be first after every change. */
   constructor(parts: UpstreamInputs, previous: RoundRobinUpstream | null) {
     super(parts);
     const { service, endpoints } = parts;
     this.host = hostHeader({ given: null, host: service.host, port: service.port, scheme: schemeOf(service) });
     const own = endpoints?.find((endpoint) => endpoint.fallback === true);
-    const addresses = endpoints === null ? [{ address: service.host, port: service.port }] : inService(endpoints);
+    const addresses =
+      endpoints === null ? [{ address: service.host, port: service.port }] : servingEndpoints(endpoints);
     const targetOf = targetsOf(parts);
     const serverName = nameOrNull(service.host);
     this.targets = addresses.map(({ address, port }) =>
@@ -155,7 +156,7 @@ class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, Target
   unreachable(place: UpstreamTarget | null): void {
     if (this.fallback === null || place === null || place === this.fallback) return;
     this.#unreached ??= new Set();
-    if (!this.#unreached.has(place)) this.#lookAt = performance.now() + LOOK_AGAIN;
+    if (!this.#unreached.has(place)) this.#lookAt = performance.now() + RETRY_INTERVAL;
     this.#unreached.add(place);
   }
 
@@ -163,7 +164,7 @@ class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, Target
     if (size < this.targets.length) return false;
     const now = performance.now();
     if (now < this.#lookAt) return true;
-    this.#lookAt = now + LOOK_AGAIN;
+    this.#lookAt = now + RETRY_INTERVAL;
     return false;
   }
 
@@ -172,7 +173,7 @@ class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, Target
   done(): void {}
 }
 
-/** The targets of an upstream entity. Each is called by its own name unless the upstream says otherwise. */
+/** The targets of an upstream entity. Host is the target's name unless the upstream sets `host_header`. */
 class BalancedUpstream extends BaseUpstream implements ServiceUpstream {
   readonly host: string;
   readonly targets: readonly UpstreamTarget[];

@@ -159,7 +159,7 @@ export class Pipeline {
         const known = exchange.consumer;
         const answer = step.instance.access(exchange);
         if (answer instanceof Promise) return this.#resume(at, { answer, step, known, exchange });
-        if (exchange.consumer !== known) identify(exchange, step);
+        if (exchange.consumer !== known) applyConsumerPlugins(exchange, step);
         if (answer !== undefined) return { answer };
       }
       return this.#forward(exchange);
@@ -180,7 +180,7 @@ export class Pipeline {
     const { exchange, step, known } = options;
     try {
       const answer = await options.answer;
-      if (exchange.consumer !== known) identify(exchange, step);
+      if (exchange.consumer !== known) applyConsumerPlugins(exchange, step);
       return answer === undefined ? await this.#runFrom(at + 1, exchange) : { answer };
     } catch (error) {
       return this.#failed(exchange, error);
@@ -264,6 +264,6 @@ export class Pipeline {
 }
 
 /** From here on the consumer's own plugins apply. */
-function identify(exchange: LiveExchange, { priority }: PluginStep): void {
+function applyConsumerPlugins(exchange: LiveExchange, { priority }: PluginStep): void {
   if (exchange.consumer !== null) exchange.chain = exchange.chains.identified(exchange.consumer, priority);
 }

@@ -1,6 +1,6 @@
 import type { Runtime } from "./runtime.ts";
 
-/** Holds the runtime that new requests begin with. A swap is one assignment; requests under way keep theirs. */
+/** Holds the runtime of new requests. A swap is one assignment; requests in flight keep their runtime. */
 export interface RuntimeHolder {
   readonly current: Runtime;
   swap(next: Runtime): void;

@@ -1,4 +1,4 @@
-/** The one way into a node: the next snapshot is made, compiled and swapped in, or refused with every fault. */
+/** Applies updates to a node: the next snapshot is validated, compiled and swapped in, or rejected with all violations. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Checked, emptySnapshot, type NodeState, type Snapshot } from "@sluice/model/serving";
 import type { SnapshotSink } from "../sources/source.ts";
@@ -6,19 +6,19 @@ import type { SnapshotSink } from "../sources/source.ts";
 export interface IntakeOptions {
   readonly node: string;
   readonly version: string;
-  /** Port of the status listener; asked whenever the state is told. */
+  /** Port of the status listener; read for every report of the state. */
   readonly statusPort?: () => number;
-  /** Serves the snapshot from now on, everywhere once it resolves. When it fails, what was served goes on. */
+  /** Serves the snapshot; resolves when every worker does. On failure the previous snapshot stays active. */
   readonly serve: (snapshot: Snapshot) => void | Promise<void>;
-  /** Told what is served after every update that was taken. */
+  /** Called with the new state after every applied update. */
   readonly onUpdate?: (state: NodeState) => void;
 }
 
 export function createIntake({ node, version, statusPort, serve, onUpdate }: IntakeOptions): SnapshotSink {
-  /** Null before the first document: an empty one that was delivered is something else than none. */
+  /** Null before the first document; a delivered empty document is not null. */
   let snapshot: Snapshot | null = null;
   let revision = 0;
-  /** One update after the other, so that each begins with what the one before has left. */
+  /** Serialises updates, so that each starts from the result of the previous one. */
   let turn: Promise<unknown> = Promise.resolve();
 
   const state = (): NodeState => ({
@@ -29,8 +29,8 @@ export function createIntake({ node, version, statusPort, serve, onUpdate }: Int
     ...(statusPort && { statusPort: statusPort() }),
   });
 
-  /** Every step in a turn of its own: on a node of one worker requests are served between them. */
-  async function take(newRevision: number, next: (previous: Snapshot) => Checked<Snapshot>) {
+  /** Every step runs in its own turn of the event loop, so that a node of one worker serves requests in between. */
+  async function applyUpdate(newRevision: number, next: (previous: Snapshot) => Checked<Snapshot>) {
     await nextTurn();
     const checked = next(snapshot ?? emptySnapshot);
     if (checked.violations) return { violations: checked.violations };
@@ -49,7 +49,7 @@ export function createIntake({ node, version, statusPort, serve, onUpdate }: Int
   return {
     state,
     update(newRevision, next) {
-      const taken = turn.then(() => take(newRevision, next));
+      const taken = turn.then(() => applyUpdate(newRevision, next));
       turn = taken.catch(() => undefined);
       return taken;
     },

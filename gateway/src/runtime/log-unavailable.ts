@@ -1,14 +1,14 @@
-/** Logs what a document closes: clients are told only that it is unavailable. */
+/** Logs the routes and plugins that a document makes unavailable. Clients get no reason. */
 import { differences, type Snapshot } from "@sluice/model/serving";
 
 interface Log {
   warn(details: object, message: string): void;
 }
 
-/** Lines for one document; the rest is counted. */
+/** Maximum lines per document; the rest is only counted. */
 const MAX_LINES = 20;
 
-/** Routes and plugins that answer 503 from now on, or for another reason than before. */
+/** Logs routes and plugins that newly answer 503, or do so for a new reason. */
 export function logUnavailable(log: Log, before: Snapshot, now: Snapshot): void {
   let count = 0;
   for (const kind of ["routes", "plugins"] as const)

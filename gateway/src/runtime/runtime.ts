@@ -1,4 +1,4 @@
-/** The runtime: what `compile` makes of a snapshot. Immutable to its readers; in-flight exchanges keep theirs. */
+/** The runtime: the compiled form of a snapshot. Immutable to its readers; exchanges in flight keep their runtime. */
 import type {
   Certificate,
   Consumer,
@@ -16,7 +16,7 @@ import type { HeaderEdit } from "../proxy/exchange/exchange.ts";
 
 export type Scheme = "http" | "https";
 
-/** What the router looks at. `ExchangeRequest` is one. */
+/** The parts of a request that the router reads. `ExchangeRequest` implements it. */
 export interface RoutableRequest {
   readonly method: string;
   /** Normalised path without query. */
@@ -38,7 +38,7 @@ export interface RouteMatch {
 
 /** One address that requests of a service may go to. */
 export interface UpstreamTarget {
-  /** Equal keys may share connections. Everything that a connection depends on is in it. */
+  /** Targets with equal keys may share connections. It contains everything that a connection depends on. */
   readonly key: string;
   /** The id of the service whose requests go there. */
   readonly service: string;
@@ -52,18 +52,18 @@ export interface UpstreamTarget {
   readonly verify: boolean;
   /** Name for TLS (SNI and verification); null for an address, which SNI does not know. */
   readonly serverName: string | null;
-  /** What an https target is shown when it asks who is there; null: nothing. */
+  /** Client certificate for an https target; null: none. */
   readonly certificate: Certificate | null;
   /** The target's own value of the Host header; null: the upstream's. */
   readonly hostHeader: string | null;
 }
 
-/** What an upstream is made of. As long as they are the same, it is. */
+/** The inputs of an upstream. It is rebuilt when one of them changes. */
 export interface UpstreamInputs {
   readonly service: Service;
-  /** Of the core Service that the service stands for; null: it stands for none. */
+  /** Endpoints of the core Service behind this service; null: there is none. */
   readonly endpoints: readonly Endpoint[] | null;
-  /** Of the upstream entity that the service's host names; null: there is none. */
+  /** Balancer of the upstream entity that the service's host names; null: the host names none. */
   readonly balancer: Balancer | null;
   /** The client certificate. */
   readonly certificate: Certificate | null;
@@ -75,20 +75,20 @@ export interface ServiceUpstream {
   readonly service: Service;
   /** The service's path, at least `/`. */
   readonly basePath: string;
-  /** What every request's headers get last (`upstream_headers`); null: nothing. */
+  /** Header edits applied last to every request (`upstream_headers`); null: none. */
   readonly headers: readonly HeaderEdit[] | null;
   /** Value of the Host header, with the port when it is not the protocol's own. */
   readonly host: string;
   readonly targets: readonly UpstreamTarget[];
   /** The keys of the targets. */
   readonly keys: ReadonlySet<string>;
-  /** A request's way through the targets. */
+  /** The tries of one request. */
   attempts(view: BalancingRequest): TargetAttempts<UpstreamTarget>;
 }
 
-/** Upstreams, made at first use. */
+/** Upstreams, built at first use. */
 export interface UpstreamIndex {
-  /** Where the requests of a service go; null: there is no such service. */
+  /** The upstream of a service; null: there is no such service. */
   get(serviceId: string): ServiceUpstream | null;
   /** Whether requests may still go to this target, which may be an earlier runtime's. */
   serves(target: UpstreamTarget): boolean;
@@ -108,8 +108,8 @@ export interface RouteChains {
   /** While no consumer is known. */
   readonly anonymous: PluginChain;
   /**
-   * After the step with this priority found the consumer: the steps that ran stay, the ones below are chosen anew
-   * (the consumer is known only after authentication ran).
+   * After the step with this priority found the consumer: the steps that ran stay, and the ones below are chosen
+   * again, because the consumer is known only after authentication.
    */
   identified(consumer: Consumer, after: number): PluginChain;
 }
@@ -131,7 +131,7 @@ export interface IdentityIndex {
 
 /** Certificates by the server names that they stand for. */
 export interface CertificateIndex {
-  /** What to show to a client that asks for this server name (null: for none); undefined when there is nothing. */
+  /** The certificate for a server name (null: client without SNI); undefined when none matches. */
   find(serverName: string | null): Certificate | undefined;
 }
 
@@ -143,8 +143,8 @@ export interface Runtime {
   readonly upstreams: UpstreamIndex;
   /** Of upstream entities, by id. */
   readonly balancers: ReadonlyMap<string, Balancer>;
-  /** What requests of a route meet; null: there is no such route, or its service is disabled. */
+  /** The compiled route; null: there is no such route, or its service is disabled. */
   compiledRoute(routeId: string): CompiledRoute | null;
-  /** The route that wins by Kong's precedence. */
+  /** The route of a request by Kong's rules; null: none matches. */
   match(request: RoutableRequest): RouteMatch | null;
 }

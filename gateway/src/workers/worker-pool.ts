@@ -229,11 +229,11 @@ class ThreadPool implements WorkerPool {
     return errors.find((error) => error !== null) ?? null;
   }
 
-  /** A health sign that one worker observes counts for all workers. */
-  #reportHealth({ upstreamId, targetId, address, sign }: HealthUpdate): void {
+  /** A health signal that one worker observes counts for all workers. */
+  #reportHealth({ upstreamId, targetId, address, signal }: HealthUpdate): void {
     const balancer = this.#balancers.all.get(upstreamId);
     const member = balancer?.member(targetId, address);
-    if (balancer && member && sign !== null) balancer.applySignal(member, sign, balancer.passive);
+    if (balancer && member && signal !== null) balancer.applySignal(member, signal, balancer.passive);
   }
 
   #health(): readonly HealthUpdate[] {
@@ -247,7 +247,7 @@ class ThreadPool implements WorkerPool {
             targetId: member.id,
             address: member.address,
             state: member.health,
-            sign: null,
+            signal: null,
           })),
       )
       .toArray();

@@ -1,6 +1,6 @@
 /**
- * Hosts as keys of a table: a pattern is its own key, and every request host has the few keys that could match it, so
- * that finding the candidates costs a lookup or two and not a walk over all patterns.
+ * Host patterns as keys of a table. Every request host has a few keys that could match it, so that candidates are found
+ * by a few lookups instead of a scan over all patterns.
  */
 export interface HostPattern {
   /** `left` is `*.x`, `right` is `x.*`. */
@@ -25,13 +25,13 @@ export function splitPort(host: string): readonly [name: string, port: string] {
   return [host.slice(0, colon), host.slice(colon)];
 }
 
-/** What the patterns of a router use: kinds that nobody uses are not looked up. */
+/** Kinds of patterns that a router has. Kinds without a pattern are not looked up. */
 export interface HostKinds {
   readonly ports: boolean;
   readonly wildcards: boolean;
 }
 
-/** Called with every key; an object and not a function, so that a request makes no closure. */
+/** Called with every key. An object instead of a function, so that a request allocates no closure. */
 export interface HostKeyVisitor {
   visitKey(key: string): void;
 }

@@ -1,4 +1,4 @@
-/** The entries of one host pattern (or of no host), found by path. Versions share what they have in common. */
+/** The route entries of one host pattern (or of no host), by path. Versions share unchanged parts. */
 
 import { type EditToken, emptyTree, insert, insertSorted, type RadixNode, remove } from "./radix.ts";
 import { compareEntries, type RouteEntry } from "./route-entry.ts";

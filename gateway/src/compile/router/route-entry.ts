@@ -20,7 +20,7 @@ export interface RouteEntry {
   readonly methods: ReadonlySet<string> | null;
   readonly headers: readonly HeaderRule[] | null;
   readonly serverNames: ReadonlySet<string> | null;
-  /** The part of Kong's route precedence that fits in one number; the higher wins. */
+  /** The part of Kong's route priority that fits in one number; the higher wins. */
   readonly weight: number;
 }
 
@@ -71,7 +71,7 @@ export function entriesOf(route: SnapshotRoute): readonly RouteEntry[] {
 
 const HTTP_PROTOCOLS: ReadonlySet<string> = new Set(["http", "https", "grpc", "grpcs"]);
 
-/** Negative when `a` wins: Kong's route precedence. */
+/** Negative when `a` wins: Kong's route priority (traditional_compatible router). */
 export function compareEntries(a: RouteEntry, b: RouteEntry): number {
   if (a.weight !== b.weight) return b.weight - a.weight;
   if (a.pattern && a.route.regex_priority !== b.route.regex_priority) {
@@ -83,7 +83,7 @@ export function compareEntries(a: RouteEntry, b: RouteEntry): number {
   return a.route.id < b.route.id ? -1 : a.route.id > b.route.id ? 1 : 0;
 }
 
-/** Whether everything but host and path matches; those the tables have looked up. */
+/** Whether everything but host and path matches; the tables have matched these two. */
 export function matchesRest(entry: RouteEntry, request: RoutableRequest): boolean {
   if (entry.methods !== null && !entry.methods.has(request.method)) return false;
   if (entry.headers !== null && !entry.headers.every((rule) => acceptsHeader(rule, request))) return false;
@@ -127,7 +127,7 @@ const count = (bits: number): number => {
   return ones;
 };
 
-/** Patterns were checked when the snapshot was made: one that does not compile here is a bug of ours. */
+/** Snapshots are validated: a pattern that does not compile here is a bug. */
 function regex(source: string): Regex {
   const { value, violations } = compileRegex(source);
   if (value === undefined) throw new Error(`a snapshot holds the bad pattern ${source}: ${violations[0]?.message}`);

@@ -1,4 +1,4 @@
-/** One search for the winner among the tables: the mutable part of a match, alive for one request. */
+/** The mutable state of one route lookup. */
 import type { SnapshotRoute } from "@sluice/model";
 import type { CompiledRoute, RoutableRequest } from "../../runtime/runtime.ts";
 import type { HostKeyVisitor } from "./host-pattern.ts";
@@ -6,21 +6,21 @@ import type { HostTable } from "./host-table.ts";
 import { type ItemsVisitor, visitPrefixes } from "./radix.ts";
 import { compareEntries, matchesRest, type RouteEntry } from "./route-entry.ts";
 
-/** What a route is for requests; null: it does not exist for them. */
+/** Compiled routes; null: the route does not take requests. */
 export interface CompiledRouteSource {
   get(route: SnapshotRoute): CompiledRoute | null;
 }
 
 const noChains = { anonymous: [], identified: () => [] };
 
-/** For who asks only which route wins: every route is there, and what it does is not known. */
+/** For lookups of the winning route only: every route takes requests and has no upstream or plugins. */
 export const everyRouteServed: CompiledRouteSource = {
   get: (route) => ({ route, upstream: null, chains: { http: noChains, https: noChains } }),
 };
 
 export class RouteSearch implements HostKeyVisitor, ItemsVisitor<RouteEntry> {
   winner: RouteEntry | null = null;
-  /** The winner's. */
+  /** The winner's compiled route. */
   compiledRoute: CompiledRoute | null = null;
   /** Length of the matched part of the path; 0 without a path. */
   length = 0;
@@ -46,7 +46,7 @@ export class RouteSearch implements HostKeyVisitor, ItemsVisitor<RouteEntry> {
     if (table.pathless.length > 0) this.visit(table.pathless, 0);
   }
 
-  /** Entries in order: the first that accepts the request is the best of them, and the ones behind the winner lose. */
+  /** Entries are sorted: the first match is the best of them, and entries behind the current winner are skipped. */
   visit(entries: readonly RouteEntry[], length: number): void {
     for (const entry of entries) {
       if (this.#loses(entry)) return;

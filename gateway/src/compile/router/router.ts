@@ -1,9 +1,9 @@
 /**
- * The router: which route a request belongs to, by Kong's rules (docs/reference/kong-compatibility.md#routing).
+ * The router: finds the route of a request by Kong's rules (docs/reference/kong-compatibility.md#routing).
  *
- * Entries stand in a table for their host; in it, prefixes form a radix tree. So a match looks at the tables of the
- * request's host and at the prefixes of its path; only regular expressions and routes without a path are tried one by
- * one. A new version of the router shares the tables and tree nodes that a change did not touch.
+ * Entries are kept in a table per host, where prefixes form a radix tree. A lookup visits the tables of the request's
+ * host and the prefixes of its path. Only regular expressions and routes without a path are tried one by one. A new
+ * version of the router shares the tables and tree nodes that a change does not affect.
  */
 import { BucketMap, byHash, byId, type SnapshotRoute } from "@sluice/model/serving";
 import type { RoutableRequest } from "../../runtime/runtime.ts";
@@ -13,7 +13,7 @@ import type { EditToken } from "./radix.ts";
 import { entriesOf, type RouteEntry } from "./route-entry.ts";
 import { type CompiledRouteSource, everyRouteServed, RouteSearch } from "./route-search.ts";
 
-/** What differs from the router before. A route that changed is in both lists. */
+/** The difference to the previous router. A changed route is in both lists. */
 export interface RouterChange {
   readonly removed: readonly SnapshotRoute[];
   readonly added: readonly SnapshotRoute[];
@@ -26,7 +26,7 @@ interface Counts {
 }
 
 interface Indexes {
-  /** By host pattern; "" has the entries without hosts. */
+  /** By host pattern; "" for entries without hosts. */
   readonly tables: BucketMap<HostTable>;
   /** By route id. */
   readonly entries: BucketMap<readonly RouteEntry[]>;
@@ -55,7 +55,7 @@ export class Router {
     counts: { ports: 0, wildcards: 0 },
   });
 
-  /** The router with the change made. */
+  /** A router with the change applied. */
   with({ removed, added }: RouterChange): Router {
     if (removed.length === 0 && added.length === 0) return this;
     const before = this.#indexes;
@@ -81,7 +81,7 @@ export class Router {
     });
   }
 
-  /** The search's winner is null when no route matches. */
+  /** The winner is null when no route matches. */
   match(request: RoutableRequest, parts: CompiledRouteSource = everyRouteServed): RouteSearch {
     const search = new RouteSearch(request, this.#tables, parts);
     if (this.#hasHosts) visitHostKeys(request, this.#kinds, search);

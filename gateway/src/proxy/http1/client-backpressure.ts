@@ -14,9 +14,9 @@ export interface ClientBackpressureOptions {
 }
 
 /** Bytes of the next requests that are kept while one is under way. */
-const AHEAD = 65_536;
+const MAX_PIPELINED = 65_536;
 /** Bytes of them that are not worth counting. */
-const SMALL = 4096;
+const MIN_COUNTED = 4096;
 
 export class ClientBackpressure {
   readonly #socket: Socket;
@@ -72,12 +72,12 @@ export class ClientBackpressure {
 
   /** So many bytes have come before their time: whoever sends more than can be used now is read no further. */
   ahead(bytes: number): void {
-    if (bytes > SMALL || this.#ahead > 0) {
+    if (bytes > MIN_COUNTED || this.#ahead > 0) {
       this.account().wait(bytes - this.#ahead);
       this.#ahead = bytes;
     }
     const socket = this.#socket;
-    if (bytes >= AHEAD) socket.pause();
+    if (bytes >= MAX_PIPELINED) socket.pause();
     else if (socket.isPaused()) socket.resume();
   }
 

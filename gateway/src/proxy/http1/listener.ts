@@ -3,11 +3,11 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { CreateProxy } from "../engine.ts";
 import { peerAddressOf } from "../exchange/trusted-proxies.ts";
-import { ClientSession, type SessionContext } from "../http2/client-session.ts";
-import { FirstBytes } from "../http2/first-bytes.ts";
+import { ClientSession, type ClientSessionContext } from "../http2/client-session.ts";
+import { ProtocolDetector } from "../http2/protocol-detector.ts";
 import { CHECK_INTERVAL } from "../http2/session-check.ts";
+import { createUpstreamTexts } from "../http2/upstream-head-text.ts";
 import { UpstreamSessions } from "../http2/upstream-sessions.ts";
-import { createUpstreamTexts } from "../http2/upstream-text.ts";
 import { ClientMemory } from "../listener/client-memory.ts";
 import { createLocalConnectionSlots } from "../listener/local-connection-slots.ts";
 import { startTlsListener, type TlsListener } from "../listener/tls-listener.ts";
@@ -25,7 +25,7 @@ import { createUpstreamHeads } from "./upstream-head.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 
 /** A client's connection, whatever it speaks. */
-interface Held {
+interface OpenConnection {
   readonly isAnswering: boolean;
   /** Ends as soon as nothing is under way. */
   drain(): void;
@@ -50,7 +50,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   const pipeline = new Pipeline({ runtime, settings, log, observer, onUnrouted });
   const memory = new ClientMemory(settings.clientMemory, log);
   const unacknowledged = new UnacknowledgedClients({ interval: settings.probeInterval });
-  const connections = new Set<Held>();
+  const connections = new Set<OpenConnection>();
   let draining = false;
   let accepted = 0;
   let dropped = 0;
@@ -80,9 +80,14 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     },
     onClose: left,
   };
-  const streams: SessionContext = { ...context, sessions, upstreamTexts: createUpstreamTexts(pipeline), onClose: left };
+  const streams: ClientSessionContext = {
+    ...context,
+    sessions,
+    upstreamTexts: createUpstreamTexts(pipeline),
+    onClose: left,
+  };
 
-  function left(connection: Held): void {
+  function left(connection: OpenConnection): void {
     connections.delete(connection);
     if (connections.size === 0) tellEmpty();
   }
@@ -109,7 +114,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   }
 
   function tellApart(socket: Socket, peer: ConnectionPeer): void {
-    const first = new FirstBytes(socket, {
+    const first = new ProtocolDetector(socket, {
       timeout: settings.headersTimeout,
       onKnown(isHttp2) {
         connections.delete(first);

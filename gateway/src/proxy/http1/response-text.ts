@@ -5,7 +5,6 @@ import { addGatewayClientHeaders } from "../headers/client-headers.ts";
 import { type HeaderStyle, hopByHop } from "../headers/header-names.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { STATUS_CODES } from "../response/reason-phrases.ts";
-import { dateLine } from "./date.ts";
 import { type DropTable, HeadText, passedLines } from "./head-text.ts";
 import { headerOf, indexOf } from "./parse/access.ts";
 import { known } from "./parse/names.ts";
@@ -79,4 +78,17 @@ export function gatewayResponseText(
   for (let at = 0; at < headers.length; at += 2) text += `\r\n${headers[at]}: ${headers[at + 1]}`;
   text += `\r\n${dateLine()}${connection}\r\n`;
   return bodiless ? text : text + Buffer.from(body, "utf8").toString("latin1");
+}
+
+let dateSecond = 0;
+let dateText = "";
+
+/** The Date header (RFC 9110 section 6.6.1) as a line of a head. It is formatted once a second. */
+function dateLine(): string {
+  const now = Math.floor(Date.now() / 1000);
+  if (now !== dateSecond) {
+    dateSecond = now;
+    dateText = `Date: ${new Date(now * 1000).toUTCString()}\r\n`;
+  }
+  return dateText;
 }

@@ -27,9 +27,9 @@ interface IdleConnections {
 }
 
 /** Requests that one connection carries at the most, as Kong's upstream_keepalive_max_requests. */
-const MOST_REQUESTS = 10_000;
+const MAX_REQUESTS = 10_000;
 /** Idle connections to one target at the most, as Kong's upstream_keepalive_pool_size. */
-const MOST_IDLE = 512;
+const MAX_IDLE = 512;
 
 export class UpstreamPool implements ConnectionOwner {
   readonly #connect: Connect;
@@ -89,8 +89,8 @@ export class UpstreamPool implements ConnectionOwner {
 
   release(connection: UpstreamConnection): void {
     const shelf = this.#shelfFor(connection.target);
-    const isFull = shelf === null || shelf.connections.length >= MOST_IDLE;
-    if (this.#closed || isFull || connection.requests >= MOST_REQUESTS) {
+    const isFull = shelf === null || shelf.connections.length >= MAX_IDLE;
+    if (this.#closed || isFull || connection.requests >= MAX_REQUESTS) {
       connection.destroy();
       return;
     }

@@ -3,9 +3,9 @@ import type { Socket } from "node:net";
 import { type Slab, sharedSlab, takeSlab, WORTHWHILE } from "./slab.ts";
 
 /** Bytes that Node writes as text without another allocation (its stack buffer). */
-const JOINED = 16_384;
+const MAX_JOINED = 16_384;
 /** Bytes that wait for the socket at the most before its other side is read no further. */
-const FULL = 262_144;
+const HIGH_WATER_MARK = 262_144;
 
 export class WriteQueue {
   readonly #socket: Socket;
@@ -36,7 +36,8 @@ export class WriteQueue {
   range(bytes: Buffer, start: number, end: number, slab: Slab | null): void {
     const size = end - start;
     this.written += size;
-    if (this.#piece === null && this.#text.length + size <= JOINED) this.#text += bytes.toString("latin1", start, end);
+    if (this.#piece === null && this.#text.length + size <= MAX_JOINED)
+      this.#text += bytes.toString("latin1", start, end);
     else this.#add(bytes.subarray(start, end), slab);
   }
 
@@ -65,7 +66,7 @@ export class WriteQueue {
     this.#write();
     if (this.#corked) this.#socket.uncork();
     this.#corked = false;
-    return this.#socket.writableLength < FULL;
+    return this.#socket.writableLength < HIGH_WATER_MARK;
   }
 
   /** What is there leaves with what follows. */

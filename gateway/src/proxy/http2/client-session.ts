@@ -7,11 +7,11 @@ import { IdleTimer } from "../http1/idle-timer.ts";
 import type { ClientMemory, MemoryAccount } from "../listener/client-memory.ts";
 import { ClientStream, type StreamContext } from "./client-stream.ts";
 import { sizeOf } from "./fields.ts";
-import { CONNECTION_BYTES, clientSessionOptions, MOST_STREAMS, STREAM_BYTES, WINDOW_OF_CONNECTION } from "./limits.ts";
+import { CONNECTION_BYTES, CONNECTION_WINDOW, clientSessionOptions, MAX_STREAMS, STREAM_BYTES } from "./limits.ts";
 import { SessionCheck } from "./session-check.ts";
-import { Turns } from "./stream-pace.ts";
+import { ConnectionActivity } from "./stream-min-rate-timer.ts";
 
-export interface SessionContext extends StreamContext, ClientConnectionLimits {
+export interface ClientSessionContext extends StreamContext, ClientConnectionLimits {
   readonly memory: ClientMemory;
   readonly onClose: (session: ClientSession) => void;
 }
@@ -20,13 +20,13 @@ export interface SessionContext extends StreamContext, ClientConnectionLimits {
 const CLOSING_LINGER = 2000;
 
 export class ClientSession {
-  readonly #context: SessionContext;
+  readonly #context: ClientSessionContext;
   readonly #socket: Socket;
   readonly #peer: ConnectionPeer;
   readonly #session: ServerHttp2Session;
   readonly #streams = new Set<ServerHttp2Stream>();
-  readonly #sending: Turns;
-  readonly #taking: Turns;
+  readonly #sending: ConnectionActivity;
+  readonly #taking: ConnectionActivity;
   readonly #account: MemoryAccount;
   readonly #check: SessionCheck;
   /** Runs while no request is under way. */
@@ -36,15 +36,15 @@ export class ClientSession {
   #isNarrow = false;
 
   /** @param socket Of which nothing was read, or all was put back */
-  constructor(context: SessionContext, socket: Socket, peer: ConnectionPeer) {
+  constructor(context: ClientSessionContext, socket: Socket, peer: ConnectionPeer) {
     this.#context = context;
     this.#socket = socket;
     this.#peer = peer;
-    this.#sending = new Turns(context.bodyPace, socket);
-    this.#taking = new Turns(context.sendPace, socket);
+    this.#sending = new ConnectionActivity(context.bodyPace, socket);
+    this.#taking = new ConnectionActivity(context.sendPace, socket);
     const session = performServerHandshake(socket, clientSessionOptions(context.limits));
     this.#session = session;
-    session.setLocalWindowSize(WINDOW_OF_CONNECTION);
+    session.setLocalWindowSize(CONNECTION_WINDOW);
     this.#check = new SessionCheck({ session, socket, probeInterval: context.probeInterval });
     this.#account = context.memory.account(() => this.#closeCostly());
     session
@@ -131,7 +131,7 @@ export class ClientSession {
   readonly #widen = (): void => {
     if (!this.#isNarrow || !this.#isOpen || this.#session.pendingSettingsAck || this.#context.memory.isShort) return;
     this.#isNarrow = false;
-    this.#session.settings({ maxConcurrentStreams: MOST_STREAMS });
+    this.#session.settings({ maxConcurrentStreams: MAX_STREAMS });
   };
 
   get #isOpen(): boolean {

@@ -11,7 +11,7 @@ import { linesOf, passedTrailers } from "./fields.ts";
 import { Http2Exchange, type Http2ExchangeContext } from "./http2-exchange.ts";
 import type { SessionCheck } from "./session-check.ts";
 import { StreamHead } from "./stream-head.ts";
-import { StreamPace, type Turns } from "./stream-pace.ts";
+import { type ConnectionActivity, StreamMinRateTimer } from "./stream-min-rate-timer.ts";
 import { type StreamMemory, StreamWriter } from "./stream-writer.ts";
 
 export interface StreamContext extends Http2ExchangeContext {
@@ -28,9 +28,9 @@ export interface StreamFacts {
   readonly ended: boolean;
   readonly peer: ConnectionPeer;
   /** Of the bodies that the connection's client has to send. */
-  readonly sending: Turns;
+  readonly sending: ConnectionActivity;
   /** Of the responses that it has to take. */
-  readonly taking: Turns;
+  readonly taking: ConnectionActivity;
   readonly memory: StreamMemory;
   /** Told of what comes of the body. */
   readonly check: SessionCheck;
@@ -47,7 +47,7 @@ export class ClientStream implements TrafficCounters {
   readonly #body: ClientBody | null;
   readonly #delivery: Http2Exchange | null;
   /** Runs while the client owes us of its body; null when there is none. */
-  readonly #sending: StreamPace | null;
+  readonly #sending: StreamMinRateTimer | null;
   /** Runs behind an early answer. */
   readonly #linger = new IdleTimer(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
   #awaitsContinue: boolean;
@@ -70,7 +70,7 @@ export class ClientStream implements TrafficCounters {
       bytes: () => this.bytesIn,
       onLate: () => this.#delivery?.reject("requestTimeout"),
     };
-    this.#sending = head.body === null ? null : new StreamPace(sending, owed);
+    this.#sending = head.body === null ? null : new StreamMinRateTimer(sending, owed);
     this.#awaitsContinue = head.body !== null && head.header("expect")?.toLowerCase() === "100-continue";
     stream.on("error", () => {}).once("close", () => this.#closed());
     stream.on("trailers", (_trailers: IncomingHttpHeaders, _flags: number, flat: readonly string[]) => {

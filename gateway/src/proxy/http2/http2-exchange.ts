@@ -8,7 +8,7 @@ import type { UpstreamPool } from "../http1/upstream-pool.ts";
 import type { AccessResult, Pipeline, ProxyLog } from "../pipeline.ts";
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import { logUpstreamFailure, type UpstreamFailure } from "../upstream/log-upstream-failure.ts";
-import { FromHttp1 } from "./from-http1.ts";
+import { Http1ResponseAdapter } from "./http1-response-adapter.ts";
 import type { ResponseListener, UpstreamCallHandle, UpstreamHead } from "./response-listener.ts";
 import { StreamCall } from "./stream-call.ts";
 import type { StreamHead } from "./stream-head.ts";
@@ -166,7 +166,7 @@ export class Http2Exchange implements ResponseListener {
     } else {
       this.#call = new UpstreamCall({
         ...{ exchange, head, forward, protocol: null, pool, heads: upstreamTexts },
-        listener: new FromHttp1(this),
+        listener: new Http1ResponseAdapter(this),
       });
     }
     this.#call.start();

@@ -8,10 +8,10 @@ import type { HeadLimits } from "../http1/parse/request-head.ts";
 /** Bytes of a body that the other side may send ahead of what is read, for each stream. */
 const WINDOW = 262_144;
 /** The same for all streams of a connection: else they would share 64 kB. */
-export const WINDOW_OF_CONNECTION = 1_048_576;
+export const CONNECTION_WINDOW = 1_048_576;
 
 /** Requests at a time on one connection of a client. */
-export const MOST_STREAMS = 128;
+export const MAX_STREAMS = 128;
 
 /** Bytes of memory that a connection takes, and a stream under way without its head (measured, rounded up). */
 export const CONNECTION_BYTES = 16_384;
@@ -21,7 +21,7 @@ export const STREAM_BYTES = 8192;
 const HARD = 4;
 
 export const clientSessionOptions = ({ fields, count }: HeadLimits): ServerSessionOptions => ({
-  settings: { maxConcurrentStreams: MOST_STREAMS, initialWindowSize: WINDOW, maxHeaderListSize: fields * HARD },
+  settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: WINDOW, maxHeaderListSize: fields * HARD },
   maxHeaderListPairs: count * HARD,
   /** Megabytes of one connection, after which it gets no more streams. */
   maxSessionMemory: 16,

@@ -4,7 +4,7 @@
  */
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
-import { WINDOW_OF_CONNECTION } from "./limits.ts";
+import { CONNECTION_WINDOW } from "./limits.ts";
 
 /** Milliseconds between two checks. */
 export const CHECK_INTERVAL = 500;
@@ -24,7 +24,7 @@ const FRAME = 9;
  * Bytes of control frames that any client may send, with those of bodies that wait to be read. As many as were sent to it
  * are allowed besides: WINDOW_UPDATE answers DATA, and SETTINGS and PING are answers, too.
  */
-const ALLOWED = WINDOW_OF_CONNECTION + 65_536;
+const ALLOWED = CONNECTION_WINDOW + 65_536;
 /** Bytes that are forgiven at each check: of bodies whose streams had been reset when they came. */
 const FORGIVEN = 16_384;
 /** Part of the interval that a client has for its answer. */

@@ -8,13 +8,12 @@ import type { BodySink, ClientBody } from "../http1/client-body.ts";
 import { IdleTimer } from "../http1/idle-timer.ts";
 import type { Slab } from "../http1/slab.ts";
 import type { ForwardPlan, Pipeline } from "../pipeline.ts";
-import { failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry } from "../upstream/failure.ts";
+import { errorCodeOf, failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry } from "../upstream/failure.ts";
 import { withTargetHost } from "../upstream/host.ts";
 import { InterimResponseLimit } from "../upstream/interim-limit.ts";
-import { readTimeout, tooManyInterims, writeTimeout } from "../upstream/upstream-errors.ts";
+import { closedEarly, readTimeout, tooManyInterims, UpstreamError, writeTimeout } from "../upstream/upstream-errors.ts";
 import { fieldsOf, passedTrailers, regularFields, sizeOf } from "./fields.ts";
 import type { ResponseListener, UpstreamCallHandle } from "./response-listener.ts";
-import { isUnprocessed, streamError } from "./stream-errors.ts";
 import type { SessionWaiter, UpstreamSession, UpstreamSessions } from "./upstream-sessions.ts";
 
 export interface StreamCallOptions {
@@ -213,7 +212,7 @@ export class StreamCall implements UpstreamCallHandle, SessionWaiter, BodySink {
 
   #closed(stream: ClientHttp2Stream, upstream: UpstreamSession): void {
     upstream.end();
-    if (this.#stream === stream) this.#failed(streamError(stream.rstCode ?? NGHTTP2_NO_ERROR, this.#error), true);
+    if (this.#stream === stream) this.#failed(createStreamError(stream.rstCode ?? NGHTTP2_NO_ERROR, this.#error), true);
   }
 
   #failed(error: Error, connected: boolean): void {
@@ -290,4 +289,24 @@ export class StreamCall implements UpstreamCallHandle, SessionWaiter, BodySink {
     }
     return [":method", method, ":scheme", target.scheme, ":authority", authority, ":path", path, ...fields];
   }
+}
+
+/** By their codes (RFC 9113 section 7). */
+const resetNames = [
+  ...["NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED"],
+  ...["FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM"],
+  ...["INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED"],
+] as const;
+
+/** The upstream says that it has done nothing with the request (RFC 9113 section 8.7). */
+const isUnprocessed = (rstCode: number): boolean => rstCode === constants.NGHTTP2_REFUSED_STREAM;
+
+/**
+ * @param rstCode As the stream was reset with; 0 and CANCEL also when its connection broke
+ * @param error The stream's own
+ */
+function createStreamError(rstCode: number, error: Error | null): Error {
+  if (error !== null && !errorCodeOf(error).startsWith("ERR_HTTP2_")) return error;
+  if (rstCode === constants.NGHTTP2_NO_ERROR || rstCode === constants.NGHTTP2_CANCEL) return closedEarly();
+  return new UpstreamError("SLUICE_STREAM_RESET", `the upstream ended the stream: ${resetNames[rstCode] ?? rstCode}`);
 }

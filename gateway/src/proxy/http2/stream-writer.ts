@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { MemoryAccount } from "../listener/client-memory.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { passedTrailers, responseFields, sizeOf } from "./fields.ts";
-import { StreamPace, type Turns } from "./stream-pace.ts";
+import { type ConnectionActivity, StreamMinRateTimer } from "./stream-min-rate-timer.ts";
 
 export interface ResponseShape {
   /** No body follows. */
@@ -30,16 +30,16 @@ export class StreamWriter {
   /** Bytes so far. */
   written = 0;
   readonly #stream: ServerHttp2Stream;
-  readonly #turns: Turns;
+  readonly #turns: ConnectionActivity;
   readonly #memory: StreamMemory;
   /** Bytes that wait for the client, as they are counted. */
   #waiting = 0;
   /** Null as long as the client has taken all at once. */
-  #taking: StreamPace | null = null;
+  #taking: StreamMinRateTimer | null = null;
   #trailers = NO_TRAILERS;
 
   /** @param turns Of the responses that clients have to take */
-  constructor(stream: ServerHttp2Stream, turns: Turns, memory: StreamMemory) {
+  constructor(stream: ServerHttp2Stream, turns: ConnectionActivity, memory: StreamMemory) {
     this.#stream = stream;
     this.#turns = turns;
     this.#memory = memory;
@@ -119,7 +119,7 @@ export class StreamWriter {
 
   /** The client has to take what was written. */
   #wait(): void {
-    this.#taking ??= new StreamPace(this.#turns, {
+    this.#taking ??= new StreamMinRateTimer(this.#turns, {
       bytes: () => this.#taken,
       onLate: () => this.breakOff("the client took nothing"),
     });

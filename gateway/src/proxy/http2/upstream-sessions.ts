@@ -9,7 +9,7 @@ import { dialTarget } from "../upstream/dial.ts";
 import { TargetSweeper } from "../upstream/target-sweeper.ts";
 import { TlsSessionCache } from "../upstream/tls-sessions.ts";
 import { unreadable } from "../upstream/upstream-errors.ts";
-import { upstreamSessionOptions, WINDOW_OF_CONNECTION } from "./limits.ts";
+import { CONNECTION_WINDOW, upstreamSessionOptions } from "./limits.ts";
 
 /** Who wants a connection. */
 export interface SessionWaiter {
@@ -37,7 +37,7 @@ export class UpstreamSession {
     this.session = session;
     this.#keepAlive = keepAlive;
     this.#idle = new IdleTimer(() => this.retire());
-    session.setLocalWindowSize(WINDOW_OF_CONNECTION);
+    session.setLocalWindowSize(CONNECTION_WINDOW);
     session.once("close", () => this.#idle.close());
   }
 

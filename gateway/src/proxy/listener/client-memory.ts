@@ -15,11 +15,11 @@ const ADMISSION = 3 / 4;
 /** Part of the limit from which on shares hold. */
 const PRESSURE = 1 / 2;
 /** Part of the room that is left for new streams which one connection may leave waiting under pressure. */
-const SHARE = 1 / 128;
+const CONNECTION_SHARE = 1 / 128;
 /** Milliseconds after which what waits is regarded as not being taken. */
-const PATIENCE = 1000;
+const STALL_TIME = 1000;
 /** Milliseconds between two lines of the log. */
-const LOG_PAUSE = 10_000;
+const LOG_INTERVAL = 10_000;
 
 export class ClientMemory {
   readonly limit: number;
@@ -54,7 +54,9 @@ export class ClientMemory {
       return false;
     }
     while (this.held + bytes > this.limit * ADMISSION) {
-      const worst = this.#worst((account) => account !== asking && account.waitsSince <= performance.now() - PATIENCE);
+      const worst = this.#worst(
+        (account) => account !== asking && account.waitsSince <= performance.now() - STALL_TIME,
+      );
       if (worst === null) {
         this.#warn();
         return false;
@@ -79,7 +81,7 @@ export class ClientMemory {
   }
 
   #exceedsShare(waiting: number): boolean {
-    return this.isShort && waiting > Math.max(0, this.limit * ADMISSION - this.held) * SHARE;
+    return this.isShort && waiting > Math.max(0, this.limit * ADMISSION - this.held) * CONNECTION_SHARE;
   }
 
   #worst(fits: (account: MemoryAccount) => boolean): MemoryAccount | null {
@@ -98,7 +100,7 @@ export class ClientMemory {
 
   #warn(): void {
     const now = performance.now();
-    if (now - this.#loggedAt < LOG_PAUSE) return;
+    if (now - this.#loggedAt < LOG_INTERVAL) return;
     this.#loggedAt = now;
     const message = "clients use too much memory: refusing streams, or closing connections that do not read";
     this.#log.warn({ held: this.held, limit: this.limit }, message);

@@ -3,7 +3,7 @@
 /** Milliseconds in which a subject is logged once. */
 const PERIOD = 10_000;
 /** Subjects that are logged in that time. */
-const MOST_SUBJECTS = 50;
+const MAX_SUBJECTS = 50;
 
 export class LogLimiter {
   readonly #now: () => number;
@@ -27,7 +27,7 @@ export class LogLimiter {
       this.#end = now + PERIOD;
       this.#logged.clear();
     }
-    if (this.#logged.has(subject) || this.#logged.size >= MOST_SUBJECTS) {
+    if (this.#logged.has(subject) || this.#logged.size >= MAX_SUBJECTS) {
       this.#unlogged++;
       return null;
     }

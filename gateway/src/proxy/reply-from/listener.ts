@@ -20,7 +20,7 @@ import { connectBehind } from "../upstream/connect.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { headOf, SocketTraffic } from "./head.ts";
 import { linger, writeOwn } from "./node-response.ts";
-import { rejectHead, writeRejection } from "./rejection.ts";
+import { rejectHead, writeRejection } from "./reject-head.ts";
 import { type Answered, ReplyFromExchange, type ReplyFromExchangeContext } from "./reply-from-exchange.ts";
 import { UndiciPools } from "./undici-pools.ts";
 import { serveUpgrade, wantsWebSocket } from "./upgrade.ts";

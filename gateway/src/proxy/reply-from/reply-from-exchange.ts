@@ -10,9 +10,9 @@ import type { ClientMemory, MemoryAccount } from "../listener/client-memory.ts";
 import type { AccessResult, ForwardPlan, Pipeline, ProxyLog } from "../pipeline.ts";
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import { logUpstreamFailure, type UpstreamFailure } from "../upstream/log-upstream-failure.ts";
-import { BodyWatch } from "./body-watch.ts";
 import type { SocketTraffic } from "./head.ts";
 import { linger, writeHead, writeOwn } from "./node-response.ts";
+import { RequestBodyTimer } from "./request-body-timer.ts";
 import { UndiciCall, type UndiciCallListener } from "./undici-call.ts";
 import type { UndiciPools } from "./undici-pools.ts";
 
@@ -74,7 +74,7 @@ export class ReplyFromExchange implements UndiciCallListener {
     this.#raw = options.reply.raw;
     this.#incoming = options.reply.request.raw;
     this.#raw.once("close", () => this.#close()).on("error", ignore);
-    if (options.exchange.body !== null) new BodyWatch(this.#incoming, context.bodyPace, () => this.#late());
+    if (options.exchange.body !== null) new RequestBodyTimer(this.#incoming, context.bodyPace, () => this.#late());
   }
 
   /** Runs the exchange. `send` hands the request to reply-from, which calls `start`. */

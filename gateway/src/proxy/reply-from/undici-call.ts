@@ -10,7 +10,7 @@ import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import { errorCodeOf, failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry } from "../upstream/failure.ts";
 import { withTargetHost } from "../upstream/host.ts";
 import { unreadable } from "../upstream/upstream-errors.ts";
-import { malformedResponseReason } from "./response-fault.ts";
+import { malformedResponseReason } from "./malformed-response.ts";
 import { StreamedBody } from "./streamed-body.ts";
 import type { UndiciPools } from "./undici-pools.ts";
 

@@ -10,7 +10,7 @@ import type { Connect } from "../upstream/connect.ts";
 import { failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry } from "../upstream/failure.ts";
 import { withTargetHost } from "../upstream/host.ts";
 import { unaskedProtocol, unreadable } from "../upstream/upstream-errors.ts";
-import { malformedResponseReason } from "./response-fault.ts";
+import { malformedResponseReason } from "./malformed-response.ts";
 
 class TunnelTimeoutError extends Error {
   override readonly name = "TunnelTimeoutError";

@@ -4,9 +4,9 @@
  */
 
 /** As many as Go's and CPython's clients take. */
-const MOST = 100;
+const MAX_COUNT = 100;
 /** Bytes of their heads, all in all. */
-const MOST_BYTES = 131_072;
+const MAX_BYTES = 131_072;
 
 export class InterimResponseLimit {
   #count = 0;
@@ -22,6 +22,6 @@ export class InterimResponseLimit {
   allows(bytes: number): boolean {
     this.#count++;
     this.#bytes += bytes;
-    return this.#count <= MOST && this.#bytes <= MOST_BYTES;
+    return this.#count <= MAX_COUNT && this.#bytes <= MAX_BYTES;
   }
 }

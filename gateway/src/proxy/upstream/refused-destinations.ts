@@ -13,9 +13,9 @@ export interface RefusedDestination {
 }
 
 /** Destinations that are kept; the one that was refused the longest time ago gives way. */
-const MOST = 100;
+const MAX_DESTINATIONS = 100;
 /** Milliseconds after which a destination that was not tried again is left out. */
-const KEPT = 600_000;
+const RETENTION = 600_000;
 
 const keyOf = ({ host, port }: { readonly host: string; readonly port: number }): string => `${port} ${host}`;
 
@@ -28,7 +28,7 @@ export class RefusedDestinations {
     const count = (this.#destinations.get(key)?.count ?? 0) + 1;
     this.#destinations.delete(key);
     this.#destinations.set(key, { host, port, reason, count, last: Date.now() });
-    if (this.#destinations.size <= MOST) return;
+    if (this.#destinations.size <= MAX_DESTINATIONS) return;
     for (const oldest of this.#destinations.keys()) {
       this.#destinations.delete(oldest);
       return;
@@ -41,7 +41,7 @@ export class RefusedDestinations {
   }
 
   all(): readonly RefusedDestination[] {
-    const since = Date.now() - KEPT;
+    const since = Date.now() - RETENTION;
     return [...this.#destinations.values()].filter(({ last }) => last >= since);
   }
 }

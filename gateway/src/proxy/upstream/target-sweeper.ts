@@ -12,9 +12,9 @@ export interface TargetSweeperOptions<Item> {
 }
 
 /** Looked at in one turn of the event loop. */
-const AT_ONCE = 100;
+const BATCH_SIZE = 100;
 /** As a multiple of the time that a look at all took: for how long there is no other. */
-const REST = 50;
+const PAUSE_FACTOR = 50;
 
 export class TargetSweeper<Item extends { readonly target: UpstreamTarget }> {
   readonly #options: TargetSweeperOptions<Item>;
@@ -56,10 +56,10 @@ export class TargetSweeper<Item extends { readonly target: UpstreamTarget }> {
 
   #look(items: Iterator<[string, Item]>, spent: number): void {
     const from = performance.now();
-    for (let left = AT_ONCE; left > 0; left--) {
+    for (let left = BATCH_SIZE; left > 0; left--) {
       const { done, value } = items.next();
       if (done) {
-        this.#pause((spent + performance.now() - from) * REST);
+        this.#pause((spent + performance.now() - from) * PAUSE_FACTOR);
         return;
       }
       const [key, item] = value;

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 
 /** Targets of which one is kept, those of the last handshakes. */
-const MOST = 1024;
+const MAX_SESSIONS = 1024;
 
 export class TlsSessionCache {
   /** By the target's key, the newest last. */
@@ -21,7 +21,7 @@ export class TlsSessionCache {
     socket.on("session", (session: Buffer) => {
       this.#sessions.delete(key);
       this.#sessions.set(key, session);
-      if (this.#sessions.size <= MOST) return;
+      if (this.#sessions.size <= MAX_SESSIONS) return;
       for (const oldest of this.#sessions.keys()) {
         this.#sessions.delete(oldest);
         return;

@@ -1,9 +1,9 @@
 /** How much of a request's target the access log tells. */
 import type { Snapshot } from "@sluice/model";
-import type { TellPath } from "./record.ts";
+import type { PathFormatter } from "./record.ts";
 
 /** Many log files are read by more people than may see what stands in a query. */
-export const withoutQuery: TellPath = ({ path }) => path;
+export const withoutQuery: PathFormatter = ({ path }) => path;
 
 /** Some frameworks still take `;` for a separator, as HTML 4.01 advised (B.2.2). */
 const PAIR = /[^&;]+/g;
@@ -14,7 +14,7 @@ const HIDDEN = "[redacted]";
  * The query too, without the values of parameters that some key-auth plugin reads keys from: also on routes that have
  * none, because clients send their keys to the wrong place.
  */
-export function withQuery(snapshot: () => Snapshot): TellPath {
+export function withQuery(snapshot: () => Snapshot): PathFormatter {
   let of: Snapshot | null = null;
   let names: ReadonlySet<string> = new Set();
   return ({ path, query }) => {

@@ -40,13 +40,13 @@ export interface AccessRecord {
 }
 
 /** The path and, where it is wanted, the query, as they are told. */
-export type TellPath = (request: { readonly path: string; readonly query: string }) => string;
+export type PathFormatter = (request: { readonly path: string; readonly query: string }) => string;
 
 /** A line must fit into one write to a pipe (4096 bytes), or lines of several threads could mix. */
 const LONGEST_PATH = 1024;
 const LONGEST_AGENT = 256;
 
-export function exchangeRecord(exchange: LiveExchange, tellPath: TellPath): AccessRecord {
+export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter): AccessRecord {
   const { request, route, service, consumer, target, timings } = exchange;
   const { started, forwarded, answered, ended = started } = timings;
   return {

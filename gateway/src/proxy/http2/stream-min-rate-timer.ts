@@ -9,7 +9,7 @@ import { IdleTimer } from "../http1/idle-timer.ts";
 import { type MinRateLimits, MinRateTimer } from "../http1/min-rate-timer.ts";
 
 /** The streams of one connection that owe the same. */
-export class Turns {
+export class ConnectionActivity {
   readonly limits: MinRateLimits;
   /** Milliseconds in which one of them was on its way so far. */
   moving = 0;
@@ -34,15 +34,15 @@ export class Turns {
   }
 }
 
-export interface StreamPaceOptions {
+export interface StreamMinRateTimerOptions {
   /** Bytes of the stream that have come or were taken so far. */
   readonly bytes: () => number;
   /** Told when the time is over. */
   readonly onLate: () => void;
 }
 
-export class StreamPace {
-  readonly #turns: Turns;
+export class StreamMinRateTimer {
+  readonly #turns: ConnectionActivity;
   readonly #bytes: () => number;
   readonly #onLate: () => void;
   readonly #watchdog = new IdleTimer(() => this.#look());
@@ -54,7 +54,7 @@ export class StreamPace {
   /** `Turns.moving` at that time. */
   #moving = 0;
 
-  constructor(turns: Turns, { bytes, onLate }: StreamPaceOptions) {
+  constructor(turns: ConnectionActivity, { bytes, onLate }: StreamMinRateTimerOptions) {
     this.#turns = turns;
     this.#bytes = bytes;
     this.#onLate = onLate;

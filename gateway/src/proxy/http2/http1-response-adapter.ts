@@ -9,7 +9,7 @@ import type { UpstreamCallListener } from "../http1/upstream-call.ts";
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import type { ResponseListener } from "./response-listener.ts";
 
-export class FromHttp1 implements UpstreamCallListener {
+export class Http1ResponseAdapter implements UpstreamCallListener {
   readonly #listener: ResponseListener;
 
   constructor(listener: ResponseListener) {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { IdleTimer } from "../http1/idle-timer.ts";
 import { type MinRateLimits, MinRateTimer } from "../http1/min-rate-timer.ts";
 
-export class BodyWatch {
+export class RequestBodyTimer {
   readonly #incoming: IncomingMessage;
   readonly #onLate: () => void;
   readonly #watchdog = new IdleTimer(() => this.#look());

@@ -7,28 +7,28 @@ import type { Socket } from "node:net";
 import { readInto } from "../http1/accepted-socket.ts";
 import { IdleTimer } from "../http1/idle-timer.ts";
 
-export interface FirstBytesOptions {
+export interface ProtocolDetectorOptions {
   /** Milliseconds in which they must have come. */
   readonly timeout: number;
   /** Gets the connection as if nothing had been read of it. */
   readonly onKnown: (isHttp2: boolean) => void;
   /** The connection closed before that. */
-  readonly onClose: (connection: FirstBytes) => void;
+  readonly onClose: (connection: ProtocolDetector) => void;
 }
 
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 const NOTHING = Buffer.alloc(0);
 
-export class FirstBytes {
+export class ProtocolDetector {
   readonly isAnswering = false;
   readonly #socket: Socket;
-  readonly #options: FirstBytesOptions;
+  readonly #options: ProtocolDetectorOptions;
   readonly #watchdog = new IdleTimer(() => this.destroy());
   #bytes: Buffer = NOTHING;
   /** Where the next ones are read to. */
   #room = NOTHING;
 
-  constructor(socket: Socket, options: FirstBytesOptions) {
+  constructor(socket: Socket, options: ProtocolDetectorOptions) {
     this.#socket = socket;
     this.#options = options;
     readInto(socket, this.#makeRoom, (size) => this.#onData(this.#room.subarray(0, size)));
