@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { readSettings } from "@sluice/model";
 import { type Admin, startAdmin } from "../../gateway/src/admin/index.ts";
 import { adminSettings } from "../../gateway/src/settings/admin.ts";
-import { type Opened, openStore } from "../../gateway/src/stores/open.ts";
+import { type OpenedStore, openStore } from "../../gateway/src/stores/open.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
 import { roleManifests, users } from "../../tools/cluster/rbac.ts";
 
@@ -14,7 +14,7 @@ const quiet = { info() {}, warn() {}, error() {} };
 
 describe("the admin API in a cluster", () => {
   let cluster: ControlPlane;
-  let opened: Opened;
+  let opened: OpenedStore;
   let admin: Admin;
   const tokens: Record<string, string> = {};
 

@@ -6,7 +6,7 @@ import type { Log } from "@sluice/crds";
 import { countConnections } from "../proxy/observability/connection-counts.ts";
 import { createGuard } from "../proxy/upstream/guard.ts";
 import type { AdminSettings } from "../settings/admin.ts";
-import type { Opened } from "../stores/open.ts";
+import type { OpenedStore } from "../stores/open.ts";
 import { openAccess } from "./access/open-access.ts";
 import { configRoutes } from "./config/routes.ts";
 import type { SetHealth } from "./entities/target-health.ts";
@@ -19,7 +19,7 @@ import { createWarnings } from "./writes/warnings.ts";
 export interface AdminOptions {
   readonly settings: AdminSettings;
   /** The caller's to close, after the admin listener. */
-  readonly opened: Pick<Opened, "store" | "fleet" | "hash">;
+  readonly opened: Pick<OpenedStore, "store" | "fleet" | "hash">;
   /** Absent: no node runs in this process. */
   readonly setHealth?: SetHealth;
   /** Where the node of this process takes clients' requests. Default: there is none. */

@@ -1,7 +1,7 @@
 /** What an operation is asked, and what comes of it. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Violation } from "@sluice/model";
-import type { Effect, Outcome, Store, Write, WriteFault } from "../stores/store.ts";
+import type { Effect, Store, Write, WriteFault, WriteOutcome } from "../stores/store.ts";
 import type { Endpoint } from "./entities/endpoints.ts";
 import type { RawMembers } from "./http/decode-body.ts";
 import type { Query } from "./http/paging.ts";
@@ -45,7 +45,7 @@ export interface AdminResponse {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** Writes: what every node must have before the answer is sent. */
-  readonly programmed?: Outcome["programmed"];
+  readonly programmed?: WriteOutcome["programmed"];
 }
 
 /** What a request wants written, worked out and not yet done: to be done, to be told of, or to be part of a batch. */

@@ -1,10 +1,10 @@
 /** A store in memory, for suites that look at the admin listener and at nothing behind it. */
 import type { Collection } from "@sluice/model";
-import type { Opened } from "../stores/open.ts";
+import type { OpenedStore } from "../stores/open.ts";
 import type { ListOptions, Lookup, Store, Write, WriteFault, WriteOptions } from "../stores/store.ts";
 import { createTables, find, list, write } from "../stores/tables/index.ts";
 
-export interface TestingStore extends Opened {
+export interface TestingStore extends OpenedStore {
   /** What the next writes are refused with, one after the other, before they are looked at. */
   readonly refuse: (WriteFault | (() => Promise<void>))[];
   /** Every call that wrote or would have. */

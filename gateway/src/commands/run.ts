@@ -2,7 +2,7 @@
 import { type Address, type Declarations, listSettings, readArguments } from "@sluice/model/serving";
 import { pino } from "pino";
 import { SettingsError } from "../settings/error.ts";
-import { Unavailable } from "../stores/store.ts";
+import { StoreUnavailable } from "../stores/store.ts";
 import { version } from "../version.ts";
 import { type Command, Misused, Refused, type Running } from "./command.ts";
 
@@ -90,7 +90,7 @@ function explain(error: SystemError, settings: Values, declarations: Declaration
   }
   const expected =
     error instanceof SettingsError ||
-    error instanceof Unavailable ||
+    error instanceof StoreUnavailable ||
     error.code === "ENOENT" ||
     error.code === "EACCES";
   return expected ? error.message : (error.stack ?? error.message);

@@ -8,12 +8,12 @@ import { adminSettings } from "../settings/admin.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
 import { defaultsOf, type StartSettings, startSettings } from "../settings/start.ts";
 import type { NodeStatusSource, Source, SourceLog } from "../sources/source.ts";
-import type { Opened } from "../stores/open.ts";
+import type { OpenedStore } from "../stores/open.ts";
 import { version } from "../version.ts";
 import { defineCommand } from "./command.ts";
 
 /** What is read by the node and written by the admin listener. */
-interface Shared extends Opened {
+interface Shared extends OpenedStore {
   source(node: NodeStatusSource): Source;
   /** For rate-limiting with policy `cluster`, which only a database has. */
   readonly clusterCounters?: Counters;

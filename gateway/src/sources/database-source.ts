@@ -4,11 +4,11 @@
  */
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { applyChange, applyDocument, describeViolation } from "@sluice/model";
+import { describeDatabaseError } from "../stores/database/describe-error.ts";
 import type { Database } from "../stores/database/driver.ts";
-import { CHANGES_CHANNEL, forgetNode, sayAlive } from "../stores/database/nodes.ts";
+import { CHANGES_CHANNEL, removeNode, sendHeartbeat } from "../stores/database/nodes.ts";
 import { requireMigrated } from "../stores/database/open.ts";
 import { type Revision, readChanges } from "../stores/database/read-changes.ts";
-import { reasonOf } from "../stores/database/reason.ts";
 import { READ_NEWER, type SnapshotSink, type Source, type SourceLog } from "./source.ts";
 
 export interface DatabaseSourceOptions {
@@ -88,7 +88,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
     const next = said.then(() => {
       if (news) unsaid = false;
       const { node, version } = intake.state();
-      return sayAlive(database, { id: node, version, ...place(), revision: seen?.number ?? 0 }, news);
+      return sendHeartbeat(database, { id: node, version, ...place(), revision: seen?.number ?? 0 }, news);
     });
     said = next.catch(() => undefined);
     return next;
@@ -109,7 +109,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       if (!stopped) await run();
       if (refused < 0) trouble = null;
     } catch (error) {
-      const reason = reasonOf(error);
+      const reason = describeDatabaseError(error);
       if (trouble !== reason) log.error({ revision: intake.state().revision }, `${reason}; what was served goes on`);
       trouble = reason;
     }
@@ -176,7 +176,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       await working;
       await said;
       // The others need not wait for it until it counts as silent.
-      if (known !== null) await forgetNode(database, known).catch(() => undefined);
+      if (known !== null) await removeNode(database, known).catch(() => undefined);
     },
   };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Collection, checkEntity, collections, type Entity } from "@sluice/model";
 import fc from "fast-check";
-import { differenceOf, type EntityLists } from "./difference.ts";
+import { type EntityLists, writesBetween } from "./difference.ts";
 import { readAll } from "./read-all.ts";
 import type { Write } from "./store.ts";
 import { createTables, list, type Tables, write } from "./tables/index.ts";
@@ -103,11 +103,11 @@ describe("the difference of two configurations", () => {
     ],
   ];
   for (const [does, before, after, writes] of table) {
-    test(does, () => assert.deepEqual(told(differenceOf(lists(before), lists(after), { now: 9 })), writes));
+    test(does, () => assert.deepEqual(told(writesBetween(lists(before), lists(after), { now: 9 })), writes));
   }
 
   test("keeps what only the store has when asked to", () => {
-    const writes = differenceOf(
+    const writes = writesBetween(
       lists({ services: [users] }),
       lists({ services: [{ ...users, id: id(3), name: "b" }] }),
       {
@@ -120,10 +120,10 @@ describe("the difference of two configurations", () => {
 
   test("keeps the times that the document does not tell, and gives new ones to what changed", () => {
     const before = lists({ services: [{ ...users, created_at: 5, updated_at: 6 }] });
-    assert.deepEqual(differenceOf(before, lists({ services: [users] }), { now: 9 }), []);
-    const [changed] = differenceOf(before, lists({ services: [{ ...users, port: 81 }] }), { now: 9 });
+    assert.deepEqual(writesBetween(before, lists({ services: [users] }), { now: 9 }), []);
+    const [changed] = writesBetween(before, lists({ services: [{ ...users, port: 81 }] }), { now: 9 });
     assert.partialDeepStrictEqual(changed, { entity: { created_at: 5, updated_at: 9 } });
-    const [created] = differenceOf({}, lists({ services: [{ ...users, created_at: 7 }] }), { now: 9 });
+    const [created] = writesBetween({}, lists({ services: [{ ...users, created_at: 7 }] }), { now: 9 });
     assert.partialDeepStrictEqual(created, { entity: { created_at: 7, updated_at: 9 } });
   });
 
@@ -145,7 +145,7 @@ describe("the difference of two configurations", () => {
       consumers: [{ username: "ann" }],
       keyauth_credentials: [{ key: "k", consumer: { id: consumer?.id } }],
     });
-    assert.deepEqual(told(differenceOf(before, after, { now: 9 })), ["replace services 1"]);
+    assert.deepEqual(told(writesBetween(before, after, { now: 9 })), ["replace services 1"]);
   });
 
   test("leads from any configuration to any other, all along good writes", async () => {
@@ -163,11 +163,11 @@ describe("the difference of two configurations", () => {
     await fc.assert(
       fc.asyncProperty(configuration, configuration, async (one, other) => {
         const [before, after] = [await good(one), await good(other)];
-        const writes = differenceOf(before, after, { now: 9 });
+        const writes = writesBetween(before, after, { now: 9 });
         const done = write(tablesOf(before), writes);
         assert.ok(done.tables, JSON.stringify(done.fault));
         assert.deepEqual(await ids(done.tables), await ids(tablesOf(after)));
-        assert.deepEqual(differenceOf(await readTables(done.tables), after, { now: 10 }), []);
+        assert.deepEqual(writesBetween(await readTables(done.tables), after, { now: 10 }), []);
       }),
       { numRuns: 300 },
     );

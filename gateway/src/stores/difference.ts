@@ -28,7 +28,7 @@ interface Step {
  * name of what comes, entities are removed and made again within the same writes, together with all that refers to
  * them.
  */
-export function differenceOf(
+export function writesBetween(
   before: EntityLists,
   after: EntityLists,
   { now, keep = false }: DifferenceOptions,

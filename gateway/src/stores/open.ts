@@ -16,7 +16,7 @@ export interface FleetNode {
   readonly status: string | null;
 }
 
-export interface Opened {
+export interface OpenedStore {
   readonly store: Store;
   readonly fleet: Fleet;
   /** Hash of the configuration that is served, where it is one document (file); null before the first. */
@@ -28,7 +28,7 @@ export interface Opened {
 // What a store needs is loaded with it: a database knows no Kubernetes client.
 
 /** @throws SettingsError when a setting of the store is missing or cannot be used. */
-export async function openStore(settings: AdminSettings, log: Log): Promise<Opened> {
+export async function openStore(settings: AdminSettings, log: Log): Promise<OpenedStore> {
   if (settings.store === "cluster" || settings.store === "directory") {
     const { openResourceStore } = await import("./resources/open.ts");
     return openResourceStore(settings, log);

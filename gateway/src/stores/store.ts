@@ -7,13 +7,13 @@ export interface ListOptions {
   /** Only those after this id. Entities come in the order of their ids. */
   readonly after?: string;
   /** Only those whose member refers to this id. */
-  readonly where?: Referring;
+  readonly where?: ReferenceFilter;
   /** Only those with these tags. */
   readonly tags?: TagFilter;
 }
 
 /** A member that refers to an id: `{ member: "service", id }`. */
-export interface Referring {
+export interface ReferenceFilter {
   readonly member: string;
   readonly id: string;
 }
@@ -36,7 +36,7 @@ export interface Page<Name extends Collection> {
  */
 export type Lookup =
   | { readonly id: string }
-  | { readonly member: string; readonly value: string; readonly within?: Referring };
+  | { readonly member: string; readonly value: string; readonly within?: ReferenceFilter };
 
 /** One thing to write. Entities are filled, as `checkEntity` gives them. */
 export type Write =
@@ -84,19 +84,19 @@ export type WriteFault =
   /** The store cannot hold such an entity. */
   | { readonly kind: "invalid"; readonly violations: readonly Violation[] }
   /** Somebody else manages what should be changed. */
-  | { readonly kind: "owned"; readonly what: string; readonly owners: readonly Owner[] }
+  | { readonly kind: "owned"; readonly what: string; readonly owners: readonly FieldOwner[] }
   /** Somebody else changed or removed it in the meantime: it is not what the etag says, or not there. */
   | { readonly kind: "changed"; readonly message: string }
   /** The store takes no writes. */
   | { readonly kind: "read-only" };
 
-export interface Owner {
+export interface FieldOwner {
   readonly manager: string;
   readonly field: string;
 }
 
 /** One effect for each write, in their order; or the first fault and the write that it is of. */
-export type Outcome =
+export type WriteOutcome =
   | {
       readonly effects: readonly Effect[];
       /**
@@ -122,7 +122,7 @@ export interface Store {
   list<Name extends Collection>(collection: Name, options: ListOptions): Promise<Page<Name>>;
   find<Name extends Collection>(collection: Name, by: Lookup): Promise<Entities[Name] | null>;
   /** All of the writes, in their order, each seeing those before it; or none of them. */
-  write(writes: readonly Write[], options?: WriteOptions): Promise<Outcome>;
+  write(writes: readonly Write[], options?: WriteOptions): Promise<WriteOutcome>;
   /** Entities stand in a database (`database` of the model's CheckOptions). Default no. */
   readonly database?: boolean;
   /** What cannot be read for now, and why; empty when all is well. */
@@ -130,11 +130,11 @@ export interface Store {
 }
 
 /** Entities cannot be read or written for now. The message is for people; what lies behind it is the cause. */
-export class Unavailable extends Error {
+export class StoreUnavailable extends Error {
   override readonly name: string = "Unavailable";
 }
 
 /** The same of a database, which Kong's clients know by a code of its own. */
-export class DatabaseUnavailable extends Unavailable {
+export class DatabaseUnavailable extends StoreUnavailable {
   override readonly name = "DatabaseUnavailable";
 }

@@ -1,22 +1,22 @@
 /** Admin listeners for the table. */
 import { startAdmin } from "../../../gateway/src/admin/index.ts";
 import { requestAt, silentLog, testingSettings } from "../../../gateway/src/admin/testing.ts";
-import { type Opened, openStore } from "../../../gateway/src/stores/open.ts";
+import { type OpenedStore, openStore } from "../../../gateway/src/stores/open.ts";
 import type { Store } from "../../../gateway/src/stores/store.ts";
 import type { AdminHolder } from "./suite.ts";
 
 /** A store as the environment of `sluice admin` says. */
-export const openWith = (env: Readonly<Record<string, string>>): Promise<Opened> =>
+export const openWith = (env: Readonly<Record<string, string>>): Promise<OpenedStore> =>
   openStore(testingSettings({ SLUICE_OPERATOR_URL: "http://127.0.0.1:1", ...env }), silentLog);
 
 /** A store of which nobody knows the nodes. */
-export const withoutNodes = (store: Store): Pick<Opened, "store" | "fleet"> => ({
+export const withoutNodes = (store: Store): Pick<OpenedStore, "store" | "fleet"> => ({
   store,
   fleet: { status: async () => null, nodes: async () => [] },
 });
 
 /** Closes the store too. */
-export async function adminOver(opened: Opened): Promise<AdminHolder> {
+export async function adminOver(opened: OpenedStore): Promise<AdminHolder> {
   const admin = await startAdmin({ settings: testingSettings(), opened, log: silentLog, version: "1.2.3" });
   return {
     ask: requestAt(admin.address.port),

@@ -3,7 +3,7 @@ import { after, before, it } from "node:test";
 import { DatabaseCounters, type Query } from "../../../gateway/src/plugins/rate-limiting/database.ts";
 import { filledRateLimiting as config } from "../../../gateway/src/plugins/testing-configs.ts";
 import type { Database } from "../../../gateway/src/stores/database/driver.ts";
-import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
+import { openEmbedded } from "../../../gateway/src/stores/database/embedded/embedded.ts";
 import { bootstrap } from "../../../gateway/src/stores/database/migrate.ts";
 import { openPostgres } from "../../../gateway/src/stores/database/postgres.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";

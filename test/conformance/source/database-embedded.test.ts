@@ -1,4 +1,4 @@
-import { openEmbedded } from "../../../gateway/src/stores/database/embedded.ts";
+import { openEmbedded } from "../../../gateway/src/stores/database/embedded/embedded.ts";
 import { bootstrap } from "../../../gateway/src/stores/database/migrate.ts";
 import { describeDatabaseSource } from "./database.ts";
 

@@ -7,7 +7,7 @@ import type { Database } from "../../../gateway/src/stores/database/driver.ts";
 import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
 import { bootstrap } from "../../../gateway/src/stores/database/migrate.ts";
 import { etagOf } from "../../../gateway/src/stores/etag.ts";
-import { type Store, Unavailable, type Write } from "../../../gateway/src/stores/store.ts";
+import { type Store, StoreUnavailable, type Write } from "../../../gateway/src/stores/store.ts";
 import { consumer, credential, entity, plugin, route, service } from "./entities.ts";
 import type { StoreHolder } from "./suite.ts";
 
@@ -349,11 +349,11 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       await database.script("alter schema sluice rename to away");
       try {
         await assert.rejects(store.list("services", { size: 1 }), (error) => {
-          assert.ok(error instanceof Unavailable);
+          assert.ok(error instanceof StoreUnavailable);
           assert.match(error.message, /run `sluice migrations bootstrap`/);
           return true;
         });
-        await assert.rejects(store.write([remove("services", randomUUID())]), Unavailable);
+        await assert.rejects(store.write([remove("services", randomUUID())]), StoreUnavailable);
       } finally {
         await database.script("alter schema away rename to sluice");
       }
@@ -361,8 +361,8 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
 
     test("a database that ends is unavailable", async () => {
       await keeper.close();
-      await assert.rejects(store.find("services", { id: randomUUID() }), Unavailable);
-      await assert.rejects(store.write([create("services", service("users"))]), Unavailable);
+      await assert.rejects(store.find("services", { id: randomUUID() }), StoreUnavailable);
+      await assert.rejects(store.write([create("services", service("users"))]), StoreUnavailable);
       keeper = await keep();
       database = keeper.database;
     });

@@ -4,7 +4,7 @@ import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { createDirectoryClient } from "@sluice/crds";
-import { type Store, Unavailable } from "../../../gateway/src/stores/store.ts";
+import { type Store, StoreUnavailable } from "../../../gateway/src/stores/store.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { describeCrashes, type Trouble, troubled } from "./crashes.ts";
 import { credential, route, service } from "./entities.ts";
@@ -201,7 +201,7 @@ describe("a directory of people's files", () => {
       await mkdir(directory);
       assert.deepEqual(await waiting, { entities: [], more: false });
       await rm(directory, { recursive: true });
-      await assert.rejects(create(store, "services", service("users")), Unavailable);
+      await assert.rejects(create(store, "services", service("users")), StoreUnavailable);
       await mkdir(directory);
     }, {}));
 });

@@ -2,7 +2,7 @@
 import type { Log, ResourceClient } from "@sluice/crds";
 import type { Collection, Entity, WaitAnswer, Written } from "@sluice/model";
 import { createResourceStore } from "../../../gateway/src/stores/resources/index.ts";
-import type { Lookup, Outcome, Store, WriteOptions } from "../../../gateway/src/stores/store.ts";
+import type { Lookup, Store, WriteOptions, WriteOutcome } from "../../../gateway/src/stores/store.ts";
 
 export const quiet: Log = { info() {}, warn() {}, error() {} };
 
@@ -63,4 +63,4 @@ export const remove = (store: Store, collection: Collection, by: Lookup, options
   store.write([{ op: "remove", collection, by }], options);
 
 /** Whether there was anything to remove. */
-export const isRemoved = ({ effects = [] }: Outcome): boolean => effects.some(({ before }) => before !== null);
+export const isRemoved = ({ effects = [] }: WriteOutcome): boolean => effects.some(({ before }) => before !== null);

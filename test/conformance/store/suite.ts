@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Collection, collections, type Entities, type Entity, type WaitAnswer } from "@sluice/model";
-import type { Effect, Outcome, Store, Write, WriteFault, WriteOptions } from "../../../gateway/src/stores/store.ts";
+import type {
+  Effect,
+  Store,
+  Write,
+  WriteFault,
+  WriteOptions,
+  WriteOutcome,
+} from "../../../gateway/src/stores/store.ts";
 import { batches } from "./batches.ts";
 import { creating } from "./creating.ts";
 import { racing } from "./racing.ts";
@@ -62,7 +69,7 @@ export const replace = (collection: Collection, entity: Entity): Write => ({ op:
 export const remove = (collection: Collection, id: string): Write => ({ op: "remove", collection, by: { id } });
 
 /** What a write answers must be one of the things that a store may answer. */
-function checkOutcome({ programmed }: Outcome): void {
+function checkOutcome({ programmed }: WriteOutcome): void {
   assert.ok(programmed === undefined || typeof programmed === "function");
 }
 

@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ClusterAccess, Right } from "@sluice/crds";
-import { Unavailable } from "../../stores/store.ts";
+import { StoreUnavailable } from "../../stores/store.ts";
 import { forbidden, HttpError } from "../http/errors.ts";
 import { requiredRights } from "./rights.ts";
 
@@ -72,7 +72,7 @@ async function orUnavailable<Answer>(asked: Promise<Answer>): Promise<Answer> {
   try {
     return await asked;
   } catch (cause) {
-    throw new Unavailable(
+    throw new StoreUnavailable(
       "the cluster cannot be asked what the caller may do: the log of the admin listener says why",
       {
         cause,

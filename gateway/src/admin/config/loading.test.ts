@@ -1,12 +1,12 @@
 /** A document whose load takes its time: what others are answered meanwhile, and whoever brought it. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Outcome, Store } from "../../stores/store.ts";
+import type { Store, WriteOutcome } from "../../stores/store.ts";
 import { configRoutes } from "./routes.ts";
 
 /** A store that writes when it is told to. */
 function startLoading(timeout?: number) {
-  const loading = Promise.withResolvers<Outcome>();
+  const loading = Promise.withResolvers<WriteOutcome>();
   const store: Store = {
     list: async () => ({ entities: [], more: false }),
     find: async () => null,

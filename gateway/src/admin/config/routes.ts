@@ -22,9 +22,9 @@ import {
   type Violation,
 } from "@sluice/model";
 import type { AdminSettings } from "../../settings/admin.ts";
-import { differenceOf, type EntityLists } from "../../stores/difference.ts";
+import { type EntityLists, writesBetween } from "../../stores/difference.ts";
 import { readAll } from "../../stores/read-all.ts";
-import type { Outcome, Store, Write } from "../../stores/store.ts";
+import type { Store, Write, WriteOutcome } from "../../stores/store.ts";
 import { timestampFor } from "../entities/operations/check.ts";
 import type { AdminRoute } from "../entities/routes.ts";
 import { badRequest, HttpError, writeFaultError } from "../http/errors.ts";
@@ -102,7 +102,7 @@ async function load(
   for (let attempt = 1; ; attempt++) {
     const writes = await writesFor(store, after);
     if (writes.length === 0 && checkHash) return { status: 304 };
-    const outcome: Outcome = writes.length === 0 ? { effects: [] } : await store.write(writes, { whole: true });
+    const outcome: WriteOutcome = writes.length === 0 ? { effects: [] } : await store.write(writes, { whole: true });
     if (outcome.fault?.kind === "changed" && attempt < ATTEMPTS) continue;
     if (outcome.fault) throw writeFaultError(outcome.fault, attemptOf(writes[outcome.index]));
     const { programmed } = outcome;
@@ -126,7 +126,7 @@ const attemptOf = (write: Write | undefined): WriteAttempt => ({
 });
 
 const writesFor = async (store: Store, after: EntityLists): Promise<readonly Write[]> =>
-  differenceOf(await readAll(store), after, { now: timestampFor("services") });
+  writesBetween(await readAll(store), after, { now: timestampFor("services") });
 
 /** What was found good, filled. Its times are 0 where the document tells none. */
 function completeEntities(document: Document): EntityLists {

@@ -1,7 +1,7 @@
 /** Where a URL leads: to an entity, or to the place where there would be one. */
 import { randomUUID } from "node:crypto";
 import { type Collection, checkEntity, type Entity, entities, type Sni } from "@sluice/model";
-import type { Lookup, Referring } from "../../stores/store.ts";
+import type { Lookup, ReferenceFilter } from "../../stores/store.ts";
 import type { RawMembers } from "../http/decode-body.ts";
 import { invalidUnique, notFound, serverNameNotFound } from "../http/errors.ts";
 import { unstorableReason } from "../http/unstorable-text.ts";
@@ -55,7 +55,7 @@ function nameLookup(collection: Collection, name: string): Lookup {
 }
 
 /** The parent that the URL names, as the reference that the entities below it have. @throws HttpError 404. */
-export async function resolveParent(call: EntityRequest): Promise<Referring | undefined> {
+export async function resolveParent(call: EntityRequest): Promise<ReferenceFilter | undefined> {
   const { store, endpoint, params } = call;
   if (endpoint.kind === "foreign" || !endpoint.parent) return undefined;
   const { collection, member } = endpoint.parent;

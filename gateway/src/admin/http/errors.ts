@@ -1,7 +1,7 @@
 /** Errors of the admin listener, with Kong's codes and bodies (docs/reference/kong-compatibility.md#errors). */
 import type { Log } from "@sluice/crds";
 import { type Collection, schemaViolation, type Violation } from "@sluice/model";
-import { DatabaseUnavailable, Unavailable, type WriteFault } from "../../stores/store.ts";
+import { DatabaseUnavailable, StoreUnavailable, type WriteFault } from "../../stores/store.ts";
 import type { WriteAttempt } from "../requests.ts";
 
 export type ErrorBody = Readonly<Record<string, unknown>>;
@@ -140,7 +140,7 @@ function luaTable(value: unknown): string {
 /** Anything that is neither the client's fault nor the store's is a bug of ours: it is logged with its stack. */
 export function toHttpError(error: unknown, log: Log): HttpError {
   if (error instanceof HttpError) return error;
-  if (error instanceof Unavailable) {
+  if (error instanceof StoreUnavailable) {
     const { message, cause } = error;
     log.error({ reason: cause instanceof Error ? cause.message : undefined }, message);
     return error instanceof DatabaseUnavailable ? databaseUnavailable(message) : storeUnavailable(message);

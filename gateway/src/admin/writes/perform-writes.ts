@@ -1,5 +1,5 @@
 /** Doing what requests want written. */
-import type { Effect, Outcome, Store } from "../../stores/store.ts";
+import type { Effect, Store, WriteOutcome } from "../../stores/store.ts";
 import { type HttpError, writeFaultError } from "../http/errors.ts";
 import type { PreparedWrite } from "../requests.ts";
 
@@ -14,7 +14,7 @@ export interface PerformedWrites<One extends PreparedWrite> {
   readonly steps: readonly One[];
   /** Of each step's writes. */
   readonly effects: readonly (readonly Effect[])[];
-  readonly programmed?: Outcome["programmed"];
+  readonly programmed?: WriteOutcome["programmed"];
 }
 
 /** How often somebody else may be quicker. */
@@ -39,7 +39,7 @@ export async function performWrites<One extends PreparedWrite>(
   for (let attempt = 1; ; attempt++) {
     const steps = await workOut(taken);
     const writes = steps.flatMap((step) => step.writes);
-    const outcome: Outcome = writes.length === 0 ? { effects: [] } : await store.write(writes, options);
+    const outcome: WriteOutcome = writes.length === 0 ? { effects: [] } : await store.write(writes, options);
     if (!outcome.fault) {
       const effects = distribute(steps, outcome.effects);
       return { steps, effects, ...(outcome.programmed && { programmed: outcome.programmed }) };

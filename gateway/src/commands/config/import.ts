@@ -1,6 +1,6 @@
 /** `sluice config import`: what a declarative file says is created in a store, or changed; nothing is deleted. */
 import { collections, describeViolation, entities, type LoadedText, nameOf } from "@sluice/model";
-import { differenceOf } from "../../stores/difference.ts";
+import { writesBetween } from "../../stores/difference.ts";
 import { openStore } from "../../stores/open.ts";
 import { readAll } from "../../stores/read-all.ts";
 import type { Write, WriteFault } from "../../stores/store.ts";
@@ -20,7 +20,7 @@ export const importFile: Part = async ({ given, settings, log, print }) => {
   const opened = await openStore(storeSettings(settings), log);
   try {
     const before = await readAll(opened.store);
-    const writes = differenceOf(before, wanted, { now: Math.floor(Date.now() / 1000), keep: true });
+    const writes = writesBetween(before, wanted, { now: Math.floor(Date.now() / 1000), keep: true });
     if (writes.length > 0) {
       const outcome = await opened.store.write(writes);
       if (outcome.fault) throw refusal(file, { loaded, fault: outcome.fault, write: writes[outcome.index] });

@@ -1,7 +1,7 @@
 /** The wait for the nodes after a write, in database mode. */
 import type { WaitAnswer } from "@sluice/model";
 import type { Database } from "./driver.ts";
-import { NODES_CHANNEL, readNodes, type SeenNode } from "./nodes.ts";
+import { NODES_CHANNEL, type NodeState, readNodes } from "./nodes.ts";
 
 export interface RevisionWait {
   /**
@@ -28,7 +28,7 @@ const LOOK = 100;
 export function createRevisionWait(database: Database): RevisionWait {
   const waiters = new Set<Waiter>();
   /** As last read, with what they have said since; null: they must be read. */
-  let nodes: Map<string, SeenNode> | null = null;
+  let nodes: Map<string, NodeState> | null = null;
   /** Of this process. */
   const own = new Map<string, number>();
   let listening: Promise<(() => void) | undefined> | undefined;
@@ -122,7 +122,7 @@ export function createRevisionWait(database: Database): RevisionWait {
   };
 }
 
-function answerOf(nodes: readonly SeenNode[], revision: number): WaitAnswer {
+function answerOf(nodes: readonly NodeState[], revision: number): WaitAnswer {
   const live = nodes.filter(({ silent }) => !silent);
   const [acknowledged, lagging] = [true, false].map((has) =>
     live.filter((node) => node.revision >= revision === has).map(({ address }) => address),

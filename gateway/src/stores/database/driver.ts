@@ -16,7 +16,7 @@ export interface Connection {
   script(text: string): Promise<void>;
 }
 
-export type OnSignal = (payload: string | null) => void;
+export type OnNotification = (payload: string | null) => void;
 
 export interface Database extends Connection {
   /** Where the tables are. Statements name no schema. */
@@ -31,14 +31,14 @@ export interface Database extends Connection {
    * again: something may have been missed then. Resolves once it listens, to what ends it; rejects when the database
    * cannot be reached.
    */
-  listen(channel: string, onSignal: OnSignal): Promise<() => void>;
+  listen(channel: string, onSignal: OnNotification): Promise<() => void>;
   /** Why the database gives no answers for now; null when all is well. */
   trouble(): string | null;
   close(): Promise<void>;
 }
 
 /** What the database says of a statement that it refuses (Postgres documentation, appendix A and section 54.8). */
-export interface FaultFacts {
+export interface SqlErrorDetails {
   /** SQLSTATE: `23505`. */
   readonly code: string;
   readonly table?: string;
@@ -49,9 +49,9 @@ export interface FaultFacts {
 
 export class DatabaseFault extends Error {
   override readonly name = "DatabaseFault";
-  readonly facts: FaultFacts;
+  readonly facts: SqlErrorDetails;
 
-  constructor(message: string, facts: FaultFacts) {
+  constructor(message: string, facts: SqlErrorDetails) {
     super(message);
     this.facts = facts;
   }

@@ -1,9 +1,9 @@
-import type { FaultFacts } from "./driver.ts";
+import type { SqlErrorDetails } from "./driver.ts";
 
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
 /** What the database says of its refusal; undefined for an error that is not the database's. Both clients name them alike. */
-export function factsOf(error: unknown): FaultFacts | undefined {
+export function sqlErrorDetails(error: unknown): SqlErrorDetails | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, severity, table, constraint, detail, hint } = error as Error & Record<string, unknown>;
   // Errors of Node have codes too, such as ENOENT, but no severity.

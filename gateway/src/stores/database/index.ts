@@ -1,12 +1,12 @@
 /** The store over a database: Postgres, or the embedded one. */
 import type { WaitAnswer } from "@sluice/model";
 import { DatabaseUnavailable, type Store } from "../store.ts";
+import { describeDatabaseError, isUnavailable } from "./describe-error.ts";
 import type { Database } from "./driver.ts";
-import { groupWrites } from "./group.ts";
-import { isUnavailable, reasonOf } from "./reason.ts";
+import { createGroupCommit } from "./group-commit.ts";
 import { type EntityRow, entityOf } from "./rows.ts";
 import { findStatement, listStatement, type Statement } from "./statements.ts";
-import { writeAll } from "./write.ts";
+import { writeAll } from "./write-all.ts";
 
 export interface DatabaseStoreOptions {
   /** The caller's to close. */
@@ -22,7 +22,7 @@ export function createDatabaseStore({ database, awaitRevision }: DatabaseStoreOp
     return found.map(({ row }) => JSON.parse(String(row)) as EntityRow);
   }
 
-  const writeOne = groupWrites(database);
+  const writeOne = createGroupCommit(database);
 
   return {
     database: true,
@@ -54,5 +54,5 @@ export function createDatabaseStore({ database, awaitRevision }: DatabaseStoreOp
 }
 
 function explain(error: unknown): never {
-  throw isUnavailable(error) ? new DatabaseUnavailable(reasonOf(error), { cause: error }) : error;
+  throw isUnavailable(error) ? new DatabaseUnavailable(describeDatabaseError(error), { cause: error }) : error;
 }

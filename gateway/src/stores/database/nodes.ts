@@ -22,7 +22,7 @@ export interface NodeRecord {
   readonly revision: number;
 }
 
-export interface SeenNode extends NodeRecord {
+export interface NodeState extends NodeRecord {
   /** It has said nothing for 2 s. */
   readonly silent: boolean;
 }
@@ -39,13 +39,13 @@ const say = (signal: string) => `with said as (
 const [saySame, sayNews] = [say(""), say(`, pg_notify('${NODES_CHANNEL}', $5 || ' ' || $1)`)];
 
 /** Says that the node lives; with `news` whoever waits for the nodes is told. Resolves to the newest revision. */
-export async function sayAlive(connection: Connection, node: NodeRecord, news: boolean): Promise<Revision> {
+export async function sendHeartbeat(connection: Connection, node: NodeRecord, news: boolean): Promise<Revision> {
   const { id, address, status, version, revision } = node;
   const [row] = await connection.query(news ? sayNews : saySame, [id, address, status, version, `${revision}`]);
   return { number: Number(row?.number), epoch: String(row?.epoch) };
 }
 
-export async function forgetNode(connection: Connection, id: string): Promise<void> {
+export async function removeNode(connection: Connection, id: string): Promise<void> {
   await connection.query(
     `with gone as (delete from nodes where id = $1 or last_seen < clock_timestamp() - interval '${FORGOTTEN} s')
        select pg_notify('${NODES_CHANNEL}', '')`,
@@ -53,7 +53,7 @@ export async function forgetNode(connection: Connection, id: string): Promise<vo
   );
 }
 
-export async function readNodes(connection: Connection): Promise<readonly SeenNode[]> {
+export async function readNodes(connection: Connection): Promise<readonly NodeState[]> {
   const rows = await connection.query(
     `select id, address, status, version, revision,
          last_seen < clock_timestamp() - interval '${SILENT} s' as silent
@@ -65,7 +65,7 @@ export async function readNodes(connection: Connection): Promise<readonly SeenNo
   return nodes.filter(({ silent, address }) => !silent || !live.has(address));
 }
 
-const seenNode = ({ id, address, status, version, revision, silent }: Row): SeenNode => ({
+const seenNode = ({ id, address, status, version, revision, silent }: Row): NodeState => ({
   id: String(id),
   address: String(address),
   status: typeof status === "string" ? status : null,

@@ -6,23 +6,23 @@ import { DatabaseCounters } from "../../plugins/rate-limiting/database.ts";
 import type { DatabaseSettings } from "../../settings/database.ts";
 import { createDatabaseSource } from "../../sources/database-source.ts";
 import type { Source, SourceLog } from "../../sources/source.ts";
-import type { Fleet, FleetNode, Opened } from "../open.ts";
+import type { Fleet, FleetNode, OpenedStore } from "../open.ts";
 import { createRevisionWait } from "./await-revision.ts";
 import type { Database } from "./driver.ts";
 import { createDatabaseStore } from "./index.ts";
-import { readNodes, type SeenNode } from "./nodes.ts";
+import { type NodeState, readNodes } from "./nodes.ts";
 import { openDatabase, requireMigrated } from "./open.ts";
 
 /** A database for a node and an admin listener in one process: the embedded one is in one process only. */
-export interface SharedDatabase extends Opened {
+export interface SharedDatabase extends OpenedStore {
   /** A node's documents. Stop it before the database is closed. */
-  source(node: NodePlace): Source;
+  source(node: NodeAddress): Source;
   /** For rate-limiting with policy `cluster`. */
   readonly clusterCounters: Counters;
 }
 
 /** Where a node's status listener is; asked once it listens. */
-export interface NodePlace {
+export interface NodeAddress {
   readonly status: () => Address;
 }
 
@@ -56,7 +56,7 @@ export async function shareDatabase(settings: DatabaseSettings, log: SourceLog):
 /** A node's source with a database of its own, closed with the source. */
 export async function openDatabaseSource(
   settings: DatabaseSettings,
-  { log, node }: { readonly log: SourceLog; readonly node: NodePlace },
+  { log, node }: { readonly log: SourceLog; readonly node: NodeAddress },
 ): Promise<{ readonly source: Source; readonly clusterCounters: Counters }> {
   const { source, clusterCounters, close } = await shareDatabase(settings, log);
   const own = source(node);
@@ -97,7 +97,7 @@ function fleetOf(database: Database): Fleet {
 }
 
 /** Loopback is another machine's own. */
-function reachable({ address, status }: Pick<SeenNode, "address" | "status">): string | null {
+function reachable({ address, status }: Pick<NodeState, "address" | "status">): string | null {
   if (status === null || !LOOPBACK.test(new URL(status).hostname.replace(/^\[|\]$/g, ""))) return status;
   return address.startsWith(`${hostname()}:`) ? status : null;
 }

@@ -2,12 +2,12 @@
 import { readFile } from "node:fs/promises";
 import { type DatabaseSettings, databaseSettings as names } from "../../settings/database.ts";
 import { SettingsError } from "../../settings/error.ts";
+import { NEEDS_BOOTSTRAP } from "./describe-error.ts";
 import { type Database, DatabaseUnreachable } from "./driver.ts";
-import { openEmbedded } from "./embedded.ts";
-import { dataOf, FolderInUse, isMade } from "./embedded-folder.ts";
+import { openEmbedded } from "./embedded/embedded.ts";
+import { dataFolder, FolderInUse, hasDatabase } from "./embedded/folder.ts";
 import { readMigrationState } from "./migrate.ts";
 import { openPostgres } from "./postgres.ts";
-import { NEEDS_BOOTSTRAP } from "./reason.ts";
 
 export interface OpenOptions {
   /** Told of every connection to a server that breaks. */
@@ -23,7 +23,7 @@ export async function openDatabase(settings: DatabaseSettings, options: OpenOpti
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(settings.pgSchema))
     throw new SettingsError(`${names.pgSchema.variable}: lower-case letters, digits and _, not '${settings.pgSchema}'`);
   if (settings.database === "embedded") {
-    if (options.made && !isMade(dataOf(settings.databaseDirectory))) throw new SettingsError(NEEDS_BOOTSTRAP);
+    if (options.made && !hasDatabase(dataFolder(settings.databaseDirectory))) throw new SettingsError(NEEDS_BOOTSTRAP);
     return openEmbedded({ folder: settings.databaseDirectory, schema: settings.pgSchema }).catch((error: unknown) => {
       throw error instanceof FolderInUse ? new SettingsError(error.message) : error;
     });

@@ -1,16 +1,16 @@
 /** The connection that listens: found again when it is lost, and whoever listens is told so. */
 import type pg from "pg";
-import type { OnSignal } from "./driver.ts";
+import type { OnNotification } from "./driver.ts";
 
-export interface ListenerOptions {
+export interface PostgresListenerOptions {
   /** A new client, not yet connected. */
   readonly connect: () => pg.Client;
   readonly onLost: (reason: string) => void;
 }
 
-export interface Listener {
+export interface PostgresListener {
   /** Resolves once it listens, to what ends it. */
-  listen(channel: string, onSignal: OnSignal): Promise<() => void>;
+  listen(channel: string, onSignal: OnNotification): Promise<() => void>;
   /** Why nothing is heard for now; null when all is well. */
   trouble(): string | null;
   close(): Promise<void>;
@@ -20,8 +20,8 @@ export interface Listener {
 const FIRST = 50;
 const LONGEST = 2500;
 
-export function createListener({ connect, onLost }: ListenerOptions): Listener {
-  const channels = new Map<string, Set<OnSignal>>();
+export function createPostgresListener({ connect, onLost }: PostgresListenerOptions): PostgresListener {
+  const channels = new Map<string, Set<OnNotification>>();
   let client: pg.Client | undefined;
   let connecting: Promise<pg.Client> | undefined;
   let trouble: string | null = null;

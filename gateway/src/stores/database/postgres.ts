@@ -1,6 +1,7 @@
 /** A database server, through a pool of connections and one that listens. */
 import { hash } from "node:crypto";
 import pg from "pg";
+import { isServerState, withAdvice } from "./describe-error.ts";
 import {
   type Connection,
   type Database,
@@ -9,9 +10,8 @@ import {
   DEFAULT_SCHEMA,
   type Row,
 } from "./driver.ts";
-import { factsOf } from "./fault-facts.ts";
-import { createListener } from "./postgres-listener.ts";
-import { tellsOfServer, withAdvice } from "./reason.ts";
+import { sqlErrorDetails } from "./fault-facts.ts";
+import { createPostgresListener } from "./postgres-listener.ts";
 
 export interface PostgresOptions {
   readonly host: string;
@@ -35,7 +35,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const { schema = DEFAULT_SCHEMA, onLost = () => undefined } = options;
   const config = clientConfig(options);
   const pool = new pg.Pool({ ...config, max: options.poolSize ?? 10, min: 0 });
-  const listener = createListener({
+  const listener = createPostgresListener({
     connect: () => new pg.Client({ ...config, query_timeout: 0, statement_timeout: 0 }),
     onLost,
   });
@@ -44,9 +44,9 @@ export function openPostgres(options: PostgresOptions): Database {
   pool.on("error", (error) => onLost(error.message));
 
   function refusal(error: unknown): Error {
-    const facts = factsOf(error);
+    const facts = sqlErrorDetails(error);
     const message = messageOf(error);
-    if (facts && !tellsOfServer(facts.code)) return new DatabaseFault(message, facts);
+    if (facts && !isServerState(facts.code)) return new DatabaseFault(message, facts);
     const state = facts && !/^(08|57)/.test(facts.code) ? "cannot be used for now" : "gives no answer";
     trouble = `the database at ${options.host}:${options.port} ${state}: ${facts ? withAdvice(message, facts.code) : message}`;
     return new DatabaseUnreachable(trouble, { cause: error });

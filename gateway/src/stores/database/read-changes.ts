@@ -9,7 +9,7 @@ export interface Revision {
   readonly epoch: string;
 }
 
-export type Reading =
+export type ChangesReading =
   | { readonly revision: Revision; readonly document: Document; readonly change?: undefined }
   | { readonly revision: Revision; readonly change: Change; readonly document?: undefined };
 
@@ -30,7 +30,7 @@ const everything = [
 ].join("\nunion all ");
 
 /** What has changed since; everything when the log does not go back so far, or another numbering has begun. */
-export async function readChanges(connection: Connection, since: Revision | null): Promise<Reading> {
+export async function readChanges(connection: Connection, since: Revision | null): Promise<ChangesReading> {
   if (since === null) return readEverything(connection);
   const rows = await connection.query(changed, [since.number]);
   const [first] = rows;
@@ -53,7 +53,7 @@ export async function readChanges(connection: Connection, since: Revision | null
   };
 }
 
-async function readEverything(connection: Connection): Promise<Reading> {
+async function readEverything(connection: Connection): Promise<ChangesReading> {
   const rows = await connection.query(everything);
   const head = rows.find(({ collection }) => collection === null);
   if (!head) throw new Error("the table revision is empty");

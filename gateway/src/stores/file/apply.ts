@@ -1,29 +1,32 @@
 /** What writes make of the content of a file, for readers and for nodes. Pure. */
 import { applyChange, type Change, type Checked, collections, type Entity, type Snapshot } from "@sluice/model";
-import type { Effect, Outcome, Write } from "../store.ts";
-import { type Placed, type Tables, write } from "../tables/index.ts";
-import { keyOf, type Tree } from "./tree.ts";
+import type { Effect, Write, WriteOutcome } from "../store.ts";
+import { type PlacedEntity, type Tables, write } from "../tables/index.ts";
+import { type FileTree, keyOf } from "./tree.ts";
 
 /** What a file says: as it stands there, as it is read, and as nodes run it. */
-export interface Content {
-  readonly tree: Tree;
+export interface FileState {
+  readonly tree: FileTree;
   readonly tables: Tables;
   readonly snapshot: Snapshot;
 }
 
-export interface Applied {
-  readonly outcomes: readonly Outcome[];
+export interface AppliedWrites {
+  readonly outcomes: readonly WriteOutcome[];
   readonly tables: Tables;
   readonly snapshot: Snapshot;
 }
 
 /** Each of the batches sees those before it; one with a fault changes nothing. */
-export function applyWrites({ tables, snapshot, tree }: Content, batches: readonly (readonly Write[])[]): Applied {
+export function applyWrites(
+  { tables, snapshot, tree }: FileState,
+  batches: readonly (readonly Write[])[],
+): AppliedWrites {
   const together = inTables(tables, batches);
   const next = nextSnapshot(snapshot, tree, effectsOf(together.outcomes));
   if (next.value) return { ...together, snapshot: next.value };
   // Nodes have rules that tables do not know. Whose write it is that breaks one can only be told one by one.
-  const done: { outcomes: Outcome[]; tables: Tables; snapshot: Snapshot } = { outcomes: [], tables, snapshot };
+  const done: { outcomes: WriteOutcome[]; tables: Tables; snapshot: Snapshot } = { outcomes: [], tables, snapshot };
   for (const batch of batches) {
     const one = inTables(done.tables, [batch]);
     const { value, violations } = nextSnapshot(done.snapshot, tree, effectsOf(one.outcomes));
@@ -38,7 +41,7 @@ export function applyWrites({ tables, snapshot, tree }: Content, batches: readon
 }
 
 function inTables(before: Tables, batches: readonly (readonly Write[])[]) {
-  const outcomes: Outcome[] = [];
+  const outcomes: WriteOutcome[] = [];
   let tables = before;
   for (const writes of batches) {
     const written = write(tables, writes);
@@ -48,7 +51,7 @@ function inTables(before: Tables, batches: readonly (readonly Write[])[]) {
   return { outcomes, tables };
 }
 
-const effectsOf = (outcomes: readonly Outcome[]) => outcomes.flatMap(({ effects = [] }) => effects);
+const effectsOf = (outcomes: readonly WriteOutcome[]) => outcomes.flatMap(({ effects = [] }) => effects);
 
 /** Without the collection and the index in front. */
 const inEntity = <Fault extends { readonly path: readonly (string | number)[] }>(fault: Fault): Fault => ({
@@ -57,9 +60,9 @@ const inEntity = <Fault extends { readonly path: readonly (string | number)[] }>
 });
 
 /** What a node makes of the effects; of an entity that was written several times the last word counts. */
-function nextSnapshot(snapshot: Snapshot, tree: Tree, effects: readonly Effect[]): Checked<Snapshot> {
-  const last = new Map<string, { readonly placed: Placed; readonly stays: boolean }>();
-  const note = (placed: Placed, stays: boolean) => {
+function nextSnapshot(snapshot: Snapshot, tree: FileTree, effects: readonly Effect[]): Checked<Snapshot> {
+  const last = new Map<string, { readonly placed: PlacedEntity; readonly stays: boolean }>();
+  const note = (placed: PlacedEntity, stays: boolean) => {
     last.set(keyOf(placed.collection, placed.entity.id), { placed, stays });
   };
   for (const { collection, before, after, along } of effects) {
@@ -76,13 +79,13 @@ function nextSnapshot(snapshot: Snapshot, tree: Tree, effects: readonly Effect[]
   return applyChange(snapshot, change);
 }
 
-const inCollections = <Value>(placed: readonly Placed[], value: (one: Placed) => Value) =>
+const inCollections = <Value>(placed: readonly PlacedEntity[], value: (one: PlacedEntity) => Value) =>
   Object.fromEntries(
     collections.map((name) => [name, placed.filter(({ collection }) => collection === name).map(value)]),
   );
 
 /** The file's own `_sluice` is no member of the entity, and stays. */
-function withExtras(tree: Tree, { collection, entity }: Placed): Entity {
+function withExtras(tree: FileTree, { collection, entity }: PlacedEntity): Entity {
   const extras = tree.nodes.get(keyOf(collection, entity.id))?.extras;
   return extras ? Object.assign({}, entity, { _sluice: extras }) : entity;
 }

@@ -1,16 +1,16 @@
 /** Makes a file's tree say what a write did. */
 import { type Collection, type Entity, nameOf, references } from "@sluice/model";
 import type { Effect } from "../store.ts";
-import { idIn, spellAgain, spellNew, spellReference } from "./spell.ts";
-import { keyOf, type Members, type Node, type Parent, rootOf, type Tree } from "./tree.ts";
+import { editedItem, idIn, newItem, referenceText } from "./spell.ts";
+import { type FileNode, type FileTree, keyOf, type Members, type NodeParent, rootNode } from "./tree.ts";
 
 /** These mean nothing without what they belong to, and stand in it. */
 const alwaysNested: ReadonlySet<Collection> = new Set(["snis", "targets", "keyauth_credentials"]);
 
 /** Nodes at the top whose text is not what it was. */
-export type Touched = Set<Node>;
+export type TouchedNodes = Set<FileNode>;
 
-export function editTree(tree: Tree, effects: readonly Effect[], touched: Touched): void {
+export function editTree(tree: FileTree, effects: readonly Effect[], touched: TouchedNodes): void {
   for (const { collection, before, after, along } of effects) {
     for (const gone of along) remove(tree, touched, keyOf(gone.collection, gone.entity.id));
     if (after && before) replace(tree, touched, { collection, entity: after });
@@ -24,48 +24,48 @@ interface Placed {
   readonly entity: Entity;
 }
 
-function add(tree: Tree, touched: Touched, { collection, entity }: Placed): void {
+function add(tree: FileTree, touched: TouchedNodes, { collection, entity }: Placed): void {
   const parent = placeFor(tree, { collection, entity });
-  const node: Node = {
+  const node: FileNode = {
     collection,
     entity,
     extras: undefined,
-    members: spellNew({ collection, entity, parent, tree }),
+    members: newItem({ collection, entity, parent, tree }),
     children: new Map(),
     parent: null,
   };
   tree.nodes.set(keyOf(collection, entity.id), node);
   attach(tree, node, parent);
-  touched.add(rootOf(node));
+  touched.add(rootNode(node));
 }
 
-function replace(tree: Tree, touched: Touched, { collection, entity }: Placed): void {
+function replace(tree: FileTree, touched: TouchedNodes, { collection, entity }: Placed): void {
   const node = tree.nodes.get(keyOf(collection, entity.id));
   if (!node) throw new Error(`the file has no ${collection} ${entity.id}`);
-  const before: Node = { ...node };
-  touched.add(rootOf(node));
+  const before: FileNode = { ...node };
+  touched.add(rootNode(node));
   const { parent } = node;
   const moves = parent !== null && idIn(entity, parent.member) !== parent.node.entity.id;
   if (moves) detach(tree, node);
   const home = moves ? placeFor(tree, { collection, entity }) : parent;
   node.entity = entity;
-  node.members = spellAgain(before, { collection, entity, parent: home, tree });
+  node.members = editedItem(before, { collection, entity, parent: home, tree });
   if (moves) attach(tree, node, home);
-  touched.add(rootOf(node));
+  touched.add(rootNode(node));
   if (nameOf(collection, before.entity) !== nameOf(collection, entity)) renameReferences(tree, touched, node);
 }
 
-function remove(tree: Tree, touched: Touched, key: string): void {
+function remove(tree: FileTree, touched: TouchedNodes, key: string): void {
   const node = tree.nodes.get(key);
   if (!node) throw new Error(`the file has no ${key}`);
-  touched.add(rootOf(node));
+  touched.add(rootNode(node));
   tree.nodes.delete(key);
   detach(tree, node);
 }
 
 /** What a new entity is nested in: what it must be, or what its like are nested in; null for the top of the file. */
-function placeFor(tree: Tree, { collection, entity }: Placed): Parent | null {
-  const parents = references[collection].flatMap(({ member, to }): Parent[] => {
+function placeFor(tree: FileTree, { collection, entity }: Placed): NodeParent | null {
+  const parents = references[collection].flatMap(({ member, to }): NodeParent[] => {
     const node = tree.nodes.get(keyOf(to, idIn(entity, member) ?? ""));
     return node ? [{ node, member }] : [];
   });
@@ -76,13 +76,13 @@ function placeFor(tree: Tree, { collection, entity }: Placed): Parent | null {
   return nested || nameOf(node.collection, node.entity) === undefined ? parent : null;
 }
 
-function attach(tree: Tree, node: Node, parent: Parent | null): void {
+function attach(tree: FileTree, node: FileNode, parent: NodeParent | null): void {
   node.parent = parent;
   if (!parent) tree.top[node.collection].push(node);
   else parent.node.children.set(node.collection, [...(parent.node.children.get(node.collection) ?? []), node]);
 }
 
-function detach(tree: Tree, node: Node): void {
+function detach(tree: FileTree, node: FileNode): void {
   const { collection, parent } = node;
   if (!parent) {
     const list = tree.top[collection];
@@ -96,15 +96,15 @@ function detach(tree: Tree, node: Node): void {
 }
 
 /** Whoever named it by its old name names it by the new one. */
-function renameReferences(tree: Tree, touched: Touched, { collection, entity }: Node): void {
+function renameReferences(tree: FileTree, touched: TouchedNodes, { collection, entity }: FileNode): void {
   for (const node of tree.nodes.values()) {
     for (const { member, to } of references[node.collection]) {
       if (to !== collection || idIn(node.entity, member) !== entity.id || node.parent?.member === member) continue;
       const written = node.members[member];
       const byId = String(Object(written).id ?? written).toLowerCase() === entity.id;
       if (byId) continue;
-      node.members = { ...node.members, [member]: spellReference(tree, to, entity.id) } as Members;
-      touched.add(rootOf(node));
+      node.members = { ...node.members, [member]: referenceText(tree, to, entity.id) } as Members;
+      touched.add(rootNode(node));
     }
   }
 }

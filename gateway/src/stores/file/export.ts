@@ -2,8 +2,8 @@
 import { collections, nameOf } from "@sluice/model";
 import type { EntityLists } from "../difference.ts";
 import { editTree } from "./edit.ts";
-import { printerOf } from "./print.ts";
-import { treeOf } from "./tree.ts";
+import { createPrinter } from "./print.ts";
+import { buildFileTree } from "./tree.ts";
 
 /**
  * Format 3.0, children after their parents. Ids that follow from a name are not written, those of entities without one
@@ -11,7 +11,7 @@ import { treeOf } from "./tree.ts";
  */
 export function declarativeText(lists: EntityLists): string {
   const data = { _format_version: "3.0", _transform: false };
-  const tree = treeOf({ data, document: data, origins: noOrigins });
+  const tree = buildFileTree({ data, document: data, origins: noOrigins });
   const effects = collections.flatMap((collection) =>
     (lists[collection] ?? []).map((after) => ({ collection, before: null, after, along: [] })),
   );
@@ -20,7 +20,7 @@ export function declarativeText(lists: EntityLists): string {
   for (const node of tree.nodes.values()) {
     if (nameOf(node.collection, node.entity) === undefined) node.members = { id: node.entity.id, ...node.members };
   }
-  return printerOf(tree, '_format_version: "3.0"\n_transform: false\n')(touched);
+  return createPrinter(tree, '_format_version: "3.0"\n_transform: false\n')(touched);
 }
 
 const noOrigins = Object.fromEntries(collections.map((collection) => [collection, []])) as never;

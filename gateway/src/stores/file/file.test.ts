@@ -8,9 +8,9 @@ import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { createIntake } from "../../runtime/intake.ts";
 import { createFileSource } from "../../sources/file/file-source.ts";
 import { readAll } from "../read-all.ts";
-import { type Store, Unavailable, type Write } from "../store.ts";
+import { type Store, StoreUnavailable, type Write } from "../store.ts";
 import { createFileStore } from "./index.ts";
-import { treeOf } from "./tree.ts";
+import { buildFileTree } from "./tree.ts";
 
 const log = { info() {}, warn() {}, error() {} };
 
@@ -143,7 +143,7 @@ test("refuses to write a broken file, and says where it is broken", async (conte
   writeFileSync(file, `${head}services: [\n`);
   const write: Write = { op: "create", collection: "services", entity: entity("services", { name: "a", host: "b" }) };
   await assert.rejects(store.write([write]), (error: Error) => {
-    assert.ok(error instanceof Unavailable);
+    assert.ok(error instanceof StoreUnavailable);
     assert.match(error.message, /sluice\.yml:2:11: /);
     return true;
   });
@@ -259,7 +259,7 @@ test("whatever is written, the file says afterwards what readers and nodes were 
           const { value, violations } = loadText(text());
           assert.ok(value, JSON.stringify(violations));
           const byId = (a: Entity, b: Entity) => (a.id < b.id ? -1 : 1);
-          const nodes = [...treeOf(value).nodes.values()];
+          const nodes = [...buildFileTree(value).nodes.values()];
           for (const [collection, list] of Object.entries(await readAll(store))) {
             const told = nodes.filter((node) => node.collection === collection).map((node) => node.entity);
             assert.deepEqual(told.sort(byId), list);

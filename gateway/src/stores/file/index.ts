@@ -2,13 +2,13 @@
 import { Edited, writeAtomically } from "@sluice/crds/atomic";
 import type { FileSource } from "../../sources/file/file-source.ts";
 import type { LoadedData } from "../../sources/file/read-file.ts";
-import { type Effect, type Outcome, type Store, Unavailable, type Write } from "../store.ts";
+import { type Effect, type Store, StoreUnavailable, type Write, type WriteOutcome } from "../store.ts";
 import { systemReason } from "../system-error.ts";
-import { createTables, find, list, type Placed, type Tables } from "../tables/index.ts";
-import { type Applied, applyWrites, type Content } from "./apply.ts";
-import { editTree, type Touched } from "./edit.ts";
-import { type Print, printerOf } from "./print.ts";
-import { treeOf } from "./tree.ts";
+import { createTables, find, list, type PlacedEntity, type Tables } from "../tables/index.ts";
+import { type AppliedWrites, applyWrites, type FileState } from "./apply.ts";
+import { editTree, type TouchedNodes } from "./edit.ts";
+import { createPrinter, type PrintFile } from "./print.ts";
+import { buildFileTree } from "./tree.ts";
 
 export interface FileStoreOptions {
   readonly file: string;
@@ -16,18 +16,18 @@ export interface FileStoreOptions {
   readonly source: FileSource;
   readonly writable: boolean;
   /** What there is to tell of the nodes that serve the file, after a write that the source has delivered. */
-  readonly programmed: Outcome["programmed"];
+  readonly programmed: WriteOutcome["programmed"];
 }
 
 /** What the file says, ready to be read; and to be written once somebody has written. */
-interface State extends Content {
+interface State extends FileState {
   readonly text: string;
-  readonly print?: Print;
+  readonly print?: PrintFile;
 }
 
 interface Waiting {
   readonly writes: readonly Write[];
-  readonly resolve: (outcome: Outcome) => void;
+  readonly resolve: (outcome: WriteOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -43,7 +43,7 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
 
   function current(): State {
     const taken = source.content();
-    if (!taken) throw new Unavailable("the declarative file has not been read yet");
+    if (!taken) throw new StoreUnavailable("the declarative file has not been read yet");
     if (state?.text !== taken.text) state = stateOf(taken.text, taken.loaded());
     shown = state;
     return state;
@@ -72,9 +72,9 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     }
   }
 
-  async function write(batch: readonly (readonly Write[])[]): Promise<readonly Outcome[]> {
+  async function write(batch: readonly (readonly Write[])[]): Promise<readonly WriteOutcome[]> {
     const trouble = source.trouble();
-    if (trouble !== null) throw new Unavailable(`repair the declarative file first: ${trouble}`);
+    if (trouble !== null) throw new StoreUnavailable(`repair the declarative file first: ${trouble}`);
     const before = current();
     const done = applyWrites(before, batch);
     const effects = done.outcomes.flatMap(({ effects = [] }) => effects);
@@ -83,22 +83,22 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     return done.outcomes.map((outcome) => (outcome.effects?.some(changes) ? { ...outcome, programmed } : outcome));
   }
 
-  async function save(before: State, done: Applied, effects: readonly Effect[]): Promise<void> {
+  async function save(before: State, done: AppliedWrites, effects: readonly Effect[]): Promise<void> {
     // The tree is changed in place: until the file is written there is no other state to go back to than the file.
     state = undefined;
     const { tree } = before;
     const version = tree.head.get("_format_version");
     if (version !== "3.0") {
-      throw new Unavailable(
+      throw new StoreUnavailable(
         `the declarative file has the format ${version}, which is only read; what is written is 3.0`,
       );
     }
     const deck = ["_info", "_plugin_configs"].find((member) => tree.head.has(member));
     if (deck !== undefined) {
-      throw new Unavailable(`the declarative file is decK's own, with ${deck}: it is only read`);
+      throw new StoreUnavailable(`the declarative file is decK's own, with ${deck}: it is only read`);
     }
-    const print = before.print ?? printerOf(tree, before.text);
-    const touched: Touched = new Set();
+    const print = before.print ?? createPrinter(tree, before.text);
+    const touched: TouchedNodes = new Set();
     editTree(tree, effects, touched);
     const text = print(touched);
     // A whole document is taken also where the file is not ours to write.
@@ -115,7 +115,7 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
       if (plan) return applyWrites(current(), [writes]).outcomes[0] ?? { effects: [] };
       if (!writable && !whole) return { fault: { kind: "read-only" }, index: 0 };
       for (let attempt = 1; ; attempt++) {
-        const written = new Promise<Outcome>((resolve, reject) => waiting.push({ writes, resolve, reject }));
+        const written = new Promise<WriteOutcome>((resolve, reject) => waiting.push({ writes, resolve, reject }));
         void flush();
         try {
           return await written;
@@ -131,16 +131,16 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
 const changes = ({ before, after }: Effect): boolean => before !== null || after !== null;
 
 function stateOf(text: string, loaded: LoadedData): State {
-  const tree = treeOf(loaded);
-  const placed = [...tree.nodes.values()].map(({ collection, entity }): Placed => ({ collection, entity }));
+  const tree = buildFileTree(loaded);
+  const placed = [...tree.nodes.values()].map(({ collection, entity }): PlacedEntity => ({ collection, entity }));
   return { text, tree, tables: createTables(placed), snapshot: loaded.snapshot };
 }
 
 /** What a system says of a file is no secret; a bug stays what it is. */
 function unavailable(file: string, error: unknown): unknown {
-  if (error instanceof Edited) return new Unavailable(`${file} is being edited over and over: try again`);
+  if (error instanceof Edited) return new StoreUnavailable(`${file} is being edited over and over: try again`);
   const reason = systemReason(error);
   return reason === undefined
     ? error
-    : new Unavailable(`the declarative file ${file} cannot be written: ${reason}`, { cause: error });
+    : new StoreUnavailable(`the declarative file ${file} cannot be written: ${reason}`, { cause: error });
 }

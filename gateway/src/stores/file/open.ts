@@ -10,12 +10,12 @@ import { type FileSettings, fileSettings as names } from "../../settings/file.ts
 import { createFileSource, type FileSource } from "../../sources/file/file-source.ts";
 import type { NodeStatusSource, SourceLog } from "../../sources/source.ts";
 import { version } from "../../version.ts";
-import { takeLock } from "../lock.ts";
-import type { Fleet, Opened } from "../open.ts";
+import { acquireFileLock } from "../file-lock.ts";
+import type { Fleet, OpenedStore } from "../open.ts";
 import { createFileStore } from "./index.ts";
 
 /** A file for a node and an admin listener in one process. */
-export interface SharedFile extends Opened {
+export interface SharedFile extends OpenedStore {
   /**
    * Nobody reads or writes before it was started.
    *
@@ -54,7 +54,7 @@ export async function shareFile(settings: FileSettings, log: SourceLog): Promise
 }
 
 /** The file for an admin listener without a node. */
-export async function openFile(settings: FileSettings, log: SourceLog): Promise<Opened> {
+export async function openFile(settings: FileSettings, log: SourceLog): Promise<OpenedStore> {
   const shared = await shareFile(settings, log);
   const intake = createIntake({ node: randomUUID(), version, serve() {} });
   const source = shared.source(null);
@@ -76,7 +76,7 @@ export async function openFile(settings: FileSettings, log: SourceLog): Promise<
 /** Beside the file itself, also where it is reached by a link. */
 async function lockFile(path: string): Promise<() => void> {
   const file = realpathSync(path);
-  const release = takeLock(join(dirname(file), `.${basename(file)}.lock`));
+  const release = acquireFileLock(join(dirname(file), `.${basename(file)}.lock`));
   if (release) {
     await removeUnfinished(file);
     return release;

@@ -1,13 +1,13 @@
 /** The text of a file from its tree: what was not touched keeps its bytes. */
 import { type Collection, flattenText, type ItemText, type Layout, layoutOf, renderItem, textOf } from "@sluice/model";
-import type { Touched } from "./edit.ts";
-import { dataOf, isCollection, type Node, type Tree } from "./tree.ts";
+import type { TouchedNodes } from "./edit.ts";
+import { type FileNode, type FileTree, isCollection, nodeData } from "./tree.ts";
 
 /** Gives the text of the tree; `touched` are the nodes at the top that differ from the time before. */
-export type Print = (touched: Touched) => string;
+export type PrintFile = (touched: TouchedNodes) => string;
 
 /** @param text What the tree was made from. */
-export function printerOf(tree: Tree, text: string): Print {
+export function createPrinter(tree: FileTree, text: string): PrintFile {
   return text.trimStart().startsWith("{") && isJson(text) ? jsonPrinter(tree, text) : yamlPrinter(tree, text);
 }
 
@@ -20,23 +20,23 @@ function isJson(text: string): boolean {
   }
 }
 
-function wholeOf({ head, top }: Tree): object {
+function wholeOf({ head, top }: FileTree): object {
   const missing = Object.entries(top).filter(([name, nodes]) => nodes.length > 0 && !head.has(name));
   return Object.fromEntries(
-    [...head, ...missing].map(([name, value]) => [name, isCollection(name) ? top[name].map(dataOf) : value]),
+    [...head, ...missing].map(([name, value]) => [name, isCollection(name) ? top[name].map(nodeData) : value]),
   );
 }
 
-function jsonPrinter(tree: Tree, text: string): Print {
+function jsonPrinter(tree: FileTree, text: string): PrintFile {
   const [, indent = ""] = /\n([ \t]+)"/.exec(text) ?? [];
   return () => `${JSON.stringify(wholeOf(tree), null, indent)}${text.endsWith("\n") ? "\n" : ""}`;
 }
 
-function yamlPrinter(tree: Tree, text: string): Print {
+function yamlPrinter(tree: FileTree, text: string): PrintFile {
   const layout = layoutOf(text) ?? layoutOf(flattenText(text, wholeOf(tree)));
   if (!layout) throw new Error("the file cannot be taken apart into its entities");
   const crlf = text.includes("\r\n");
-  const lines = new Map<Node, ItemText>();
+  const lines = new Map<FileNode, ItemText>();
   for (const { collection, items } of layout.lists)
     for (const [index, item] of items.entries()) {
       const node = tree.top[collection][index];
@@ -61,7 +61,7 @@ function yamlPrinter(tree: Tree, text: string): Print {
       items: tree.top[list.collection].map((node) => {
         const known = lines.get(node);
         if (known && !touched.has(node)) return known;
-        const body = renderItem(dataOf(node), { indent: list.indent, crlf, ...(known && { before: known.body }) });
+        const body = renderItem(nodeData(node), { indent: list.indent, crlf, ...(known && { before: known.body }) });
         const item = { lead: known?.lead ?? "", body };
         lines.set(node, item);
         return item;

@@ -1,25 +1,25 @@
 /** How an entity is written in a file: as it was, where nothing changed, and else in the fewest words. */
 import { isDeepStrictEqual } from "node:util";
 import { briefEntity, type Collection, checkEntity, type Entity, nameOf, references } from "@sluice/model";
-import { keyOf, type Members, type Node, type Parent, type Tree } from "./tree.ts";
+import { type FileNode, type FileTree, keyOf, type Members, type NodeParent } from "./tree.ts";
 
-interface Spelling {
+interface ItemOptions {
   readonly collection: Collection;
   readonly entity: Entity;
-  readonly parent: Parent | null;
-  readonly tree: Tree;
+  readonly parent: NodeParent | null;
+  readonly tree: FileTree;
 }
 
 /** Members that the file's own writer uses, which no entity has. */
 const remarks = ["_comment", "_ignore", "_sluice"];
 
 /** The members of an entity that is new in the file. */
-export function spellNew({ collection, entity, parent, tree }: Spelling): Members {
+export function newItem({ collection, entity, parent, tree }: ItemOptions): Members {
   return withReferences(briefEntity(collection, entity), { collection, entity, parent, tree });
 }
 
 /** The members of an entity that the file has already: those that still say what they should stay as they are. */
-export function spellAgain(before: Node, spelling: Spelling): Members {
+export function editedItem(before: FileNode, spelling: ItemOptions): Members {
   const { collection, entity } = spelling;
   const brief = briefEntity(collection, entity);
   const merged = merge(before.members, { brief, was: membersOf(before.entity), is: membersOf(entity) });
@@ -64,21 +64,25 @@ function merge(written: Members, { brief, was, is }: Change): Members {
 }
 
 /** References by the name of what is meant, if it has one. The nesting's own is not said. */
-function withReferences(members: Members, { collection, entity, parent, tree }: Spelling, before?: Node): Members {
+function withReferences(
+  members: Members,
+  { collection, entity, parent, tree }: ItemOptions,
+  before?: FileNode,
+): Members {
   const spelled: Record<string, unknown> = { ...members };
   for (const { member, to } of references[collection]) {
     const id = idIn(entity, member);
     if (id === undefined || parent?.member === member) delete spelled[member];
     else if (before && idIn(before.entity, member) === id && before.members[member] !== undefined)
       spelled[member] = before.members[member];
-    else spelled[member] = spellReference(tree, to, id);
+    else spelled[member] = referenceText(tree, to, id);
   }
   return spelled;
 }
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-export function spellReference(tree: Tree, to: Collection, id: string): string {
+export function referenceText(tree: FileTree, to: Collection, id: string): string {
   const name = nameOf(to, tree.nodes.get(keyOf(to, id))?.entity ?? {});
   return name === undefined || UUID.test(name) ? id : name;
 }

@@ -5,34 +5,38 @@ import type { LoadedData } from "../../sources/file/read-file.ts";
 export type Members = Readonly<Record<string, unknown>>;
 
 /** One entity where it stands. Changed in place: a tree belongs to one writer. */
-export interface Node {
+export interface FileNode {
   readonly collection: Collection;
   entity: Entity;
   /** What our own `_sluice` says besides. */
   readonly extras: object | undefined;
   /** As written, without the lists of those that are nested in it. */
   members: Members;
-  readonly children: Map<Collection, Node[]>;
-  parent: Parent | null;
+  readonly children: Map<Collection, FileNode[]>;
+  parent: NodeParent | null;
 }
 
-export interface Parent {
-  readonly node: Node;
+export interface NodeParent {
+  readonly node: FileNode;
   /** The member that the nesting stands for. */
   readonly member: string;
 }
 
-export interface Tree {
+export interface FileTree {
   /** All members of the file in their order; a list of entities is named only. */
   readonly head: Map<string, unknown>;
-  readonly top: Readonly<Record<Collection, Node[]>>;
+  readonly top: Readonly<Record<Collection, FileNode[]>>;
   /** By `keyOf`. */
-  readonly nodes: Map<string, Node>;
+  readonly nodes: Map<string, FileNode>;
 }
 
 export const keyOf = (collection: Collection, id: string): string => `${collection} ${id}`;
 
-export function treeOf({ data, document, origins }: Pick<LoadedData, "data" | "document" | "origins">): Tree {
+export function buildFileTree({
+  data,
+  document,
+  origins,
+}: Pick<LoadedData, "data" | "document" | "origins">): FileTree {
   const filled = new Map<string, { readonly entity: Entity; readonly extras: object | undefined }>();
   for (const collection of collections) {
     for (const [index, item] of (document[collection] ?? []).entries()) {
@@ -42,15 +46,19 @@ export function treeOf({ data, document, origins }: Pick<LoadedData, "data" | "d
       filled.set(pathKey(origins[collection][index] ?? []), { entity, extras });
     }
   }
-  const nodes = new Map<string, Node>();
+  const nodes = new Map<string, FileNode>();
 
-  function read(collection: Collection, list: unknown, at: { path: readonly (string | number)[]; parent?: Parent }) {
-    return (Array.isArray(list) ? list : []).map((raw: Members, index): Node => {
+  function read(
+    collection: Collection,
+    list: unknown,
+    at: { path: readonly (string | number)[]; parent?: NodeParent },
+  ) {
+    return (Array.isArray(list) ? list : []).map((raw: Members, index): FileNode => {
       const path = [...at.path, index];
       const known = filled.get(pathKey(path));
       if (!known) throw new Error(`nothing is known of what stands at ${path.join(".")}`);
       const members: Record<string, unknown> = { ...raw };
-      const node: Node = { ...known, collection, members, children: new Map(), parent: at.parent ?? null };
+      const node: FileNode = { ...known, collection, members, children: new Map(), parent: at.parent ?? null };
       for (const { child, member } of nestedLists[collection]) {
         const children = read(child, raw[child], { path: [...path, child], parent: { node, member } });
         if (children.length > 0) node.children.set(child, children);
@@ -63,7 +71,7 @@ export function treeOf({ data, document, origins }: Pick<LoadedData, "data" | "d
 
   const top = Object.fromEntries(
     collections.map((collection) => [collection, read(collection, data[collection], { path: [collection] })]),
-  ) as Record<Collection, Node[]>;
+  ) as Record<Collection, FileNode[]>;
   const head = new Map(Object.entries(data).map(([name, value]) => [name, isCollection(name) ? null : value]));
   return { head, top, nodes };
 }
@@ -73,14 +81,14 @@ const pathKey = (path: readonly (string | number)[]): string => path.join("/");
 export const isCollection = (name: string): name is Collection => collections.some((known) => known === name);
 
 /** The node at the top of the file that a node stands in. */
-export function rootOf(node: Node): Node {
+export function rootNode(node: FileNode): FileNode {
   let root = node;
   while (root.parent) root = root.parent.node;
   return root;
 }
 
 /** What is written for a node, with those nested in it. */
-export function dataOf({ members, children }: Node): Members {
-  const lists = [...children].map(([child, nodes]) => [child, nodes.map(dataOf)]);
+export function nodeData({ members, children }: FileNode): Members {
+  const lists = [...children].map(([child, nodes]) => [child, nodes.map(nodeData)]);
   return { ...members, ...Object.fromEntries(lists) };
 }

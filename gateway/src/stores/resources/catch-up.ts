@@ -1,16 +1,16 @@
 /** Waiting until what others have written is seen. */
 import { isSeen, type Resource, type ResourceClient, resourceKey } from "@sluice/crds";
 import { CREDENTIAL_LABEL, TLS_SECRET_TYPE, type Written } from "@sluice/model";
-import { unreachable } from "./faults.ts";
-import type { LiveResources } from "./live.ts";
+import type { LiveResources } from "./live-resources.ts";
 import type { WatchedKind } from "./view.ts";
+import { throwUnavailable } from "./write-faults.ts";
 
 /** Whether versions are numbers that grow: a directory's say nothing of what is newer. */
-export const hasOrder = ({ resourceVersion = "" }: Pick<Written, "resourceVersion">): boolean =>
+export const hasOrderedVersion = ({ resourceVersion = "" }: Pick<Written, "resourceVersion">): boolean =>
   /^\d+$/.test(resourceVersion);
 
 /** Lists what there is; the condition that `resources` has come as far. */
-export async function caughtUp(
+export async function caughtUpCondition(
   client: ResourceClient,
   { resources, namespaces, homeNamespace }: Pick<LiveResources, "resources" | "namespaces"> & HomeNamespace,
 ): Promise<() => boolean> {
@@ -24,13 +24,13 @@ export async function caughtUp(
       const gone = [...(known.get(kind) ?? [])].filter((key) => !there.has(key));
       return { kind, there, gone };
     }),
-  ).catch(unreachable);
+  ).catch(throwUnavailable);
   const isThere = (kind: WatchedKind, [key, { metadata }]: readonly [string, Resource]) => {
     const { generation, ...version } = { kind, ...metadata };
     // Notes of a batch move no generation; but a directory's versions have no order.
     return isSeen(resources[kind].get(key), {
       ...version,
-      ...(!hasOrder(version) && generation && { generation }),
+      ...(!hasOrderedVersion(version) && generation && { generation }),
     });
   };
   return () =>

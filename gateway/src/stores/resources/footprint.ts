@@ -3,18 +3,18 @@ import { resourceKey } from "@sluice/crds";
 import { type Collection, type Entity, references } from "@sluice/model";
 import { claimKey, claimKeysOf } from "../tables/index.ts";
 import { referred } from "../tables/tables.ts";
-import type { Plan } from "./plan.ts";
-import { partKey } from "./view.ts";
+import { resourceKeyOfKind } from "./view.ts";
+import type { WritePlan } from "./write-plan.ts";
 
 /** Keys of entities, of what they claim, and of resources. */
-export interface Footprint {
+export interface WriteFootprint {
   /** What the write makes, changes or removes. */
   readonly takes: ReadonlySet<string>;
   /** What must be there, and stay, for what it makes. */
   readonly needs: ReadonlySet<string>;
 }
 
-export function footprintOf({ effects, steps, secrets, unused }: Plan): Footprint {
+export function footprintOf({ effects, steps, secrets, unused }: WritePlan): WriteFootprint {
   const takes = new Set<string>();
   const needs = new Set<string>();
   const take = (collection: Collection, entity: Entity): void => {
@@ -29,13 +29,13 @@ export function footprintOf({ effects, steps, secrets, unused }: Plan): Footprin
       if (id) needs.add(claimKey(to, { id }));
     }
   }
-  for (const { kind, resource } of steps) takes.add(partKey(kind, resourceKey(resource)));
-  for (const secret of [...secrets, ...unused]) takes.add(partKey("Secret", resourceKey(secret)));
+  for (const { kind, resource } of steps) takes.add(resourceKeyOfKind(kind, resourceKey(resource)));
+  for (const secret of [...secrets, ...unused]) takes.add(resourceKeyOfKind("Secret", resourceKey(secret)));
   return { takes, needs };
 }
 
 /** Whether what one of them plans may be wrong once the other is done. */
-export const overlap = (one: Footprint, other: Footprint): boolean =>
+export const footprintsOverlap = (one: WriteFootprint, other: WriteFootprint): boolean =>
   share(one.takes, other.takes) || share(one.takes, other.needs) || share(one.needs, other.takes);
 
 function share(keys: ReadonlySet<string>, others: ReadonlySet<string>): boolean {

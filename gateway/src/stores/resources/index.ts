@@ -10,21 +10,21 @@ import {
   type Turn,
 } from "@sluice/crds";
 import { DEFAULT_CLASS, type WaitAnswer, type Written } from "@sluice/model";
-import { type Effect, type Outcome, type Store, Unavailable, type Write } from "../store.ts";
+import { type Effect, type Store, StoreUnavailable, type Write, type WriteOutcome } from "../store.ts";
 import { find, list } from "../tables/index.ts";
-import { type CarriedOut, carryOut, type Done, inParallel } from "./carry-out.ts";
-import { caughtUp, hasOrder } from "./catch-up.ts";
-import { unreachable } from "./faults.ts";
-import { MANAGER } from "./fields.ts";
+import { type ApplyPlanResult, applyPlan, inParallel, type MarkedMember } from "./apply-plan.ts";
+import { createCachedTranslation, memoize } from "./cached-translation.ts";
+import { caughtUpCondition, hasOrderedVersion } from "./catch-up.ts";
+import { MANAGER } from "./field-ownership.ts";
 import { footprintOf } from "./footprint.ts";
-import { endBatch, mendBatches, removeOrphans } from "./leftovers.ts";
-import { createLine, type Work } from "./line.ts";
-import { followResources } from "./live.ts";
-import { nextView } from "./next-view.ts";
-import { type Plan, planWrites } from "./plan.ts";
-import { createTranslateOne, remember } from "./remember.ts";
+import { followResources } from "./live-resources.ts";
+import { finishBatch, recoverBatches, removeOrphanedSecrets } from "./recovery.ts";
 import { refOfSecret } from "./secrets.ts";
-import { buildView, partKey, type View, type WatchedKind } from "./view.ts";
+import { updateView } from "./update-view.ts";
+import { buildView, type ResourceView, resourceKeyOfKind, type WatchedKind } from "./view.ts";
+import { throwUnavailable } from "./write-faults.ts";
+import { planWrites, type WritePlan } from "./write-plan.ts";
+import { createWriteQueue, type QueuedWork } from "./write-queue.ts";
 
 export interface ResourceStoreOptions {
   readonly client: ResourceClient;
@@ -44,18 +44,18 @@ export interface ResourceStoreOptions {
 }
 
 /** Milliseconds that a call waits for the first list of all kinds, and a write for its own watch event. */
-const patience = 5000;
+const READ_TIMEOUT = 5000;
 
 /** How often a write is planned anew because somebody wrote in between. */
-const PLANS = 4;
+const MAX_PLANS = 4;
 
 /** A write that somebody waits for. */
-interface Asked {
+interface PendingWrite {
   readonly writes: readonly Write[];
   readonly force: boolean;
   /** How often its plan turned out to be on what is not true any more. */
   plans: number;
-  readonly answer: (outcome: Outcome) => void;
+  readonly answer: (outcome: WriteOutcome) => void;
   readonly fail: (error: unknown) => void;
 }
 
@@ -68,10 +68,10 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   const { homeNamespace, log, signal, orphanAge = 60_000 } = options;
   const viewOptions = {
     isOwn: (resource: Resource) => live.classOf(resource) === options.class,
-    translateOne: createTranslateOne(homeNamespace),
-    idOf: remember((resource: Resource) => identityOf(resource, homeNamespace).id),
+    translateOne: createCachedTranslation(homeNamespace),
+    idOf: memoize((resource: Resource) => identityOf(resource, homeNamespace).id),
   };
-  let built: View | undefined;
+  let built: ResourceView | undefined;
   /** What has changed since. */
   const news = new Set<string>();
   /** Somebody may have left a batch that is not at its end. */
@@ -83,16 +83,16 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     class: options.class,
     log,
     signal,
-    onResource: (kind, key) => void news.add(partKey(kind, key)),
+    onResource: (kind, key) => void news.add(resourceKeyOfKind(kind, key)),
   });
   const { client } = live;
 
-  async function view(): Promise<View> {
-    if (!(await live.until(() => live.unsynced().length === 0, patience))) {
-      throw new Unavailable(`resources cannot be read for now: ${live.unsynced().join(", ")}`);
+  async function view(): Promise<ResourceView> {
+    if (!(await live.until(() => live.unsynced().length === 0, READ_TIMEOUT))) {
+      throw new StoreUnavailable(`resources cannot be read for now: ${live.unsynced().join(", ")}`);
     }
     if (!built) built = buildView(live.resources, viewOptions);
-    else if (news.size > 0) built = nextView(built, news, viewOptions);
+    else if (news.size > 0) built = updateView(built, news, viewOptions);
     news.clear();
     return built;
   }
@@ -102,17 +102,18 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
 
   /** Whoever reads after a write must see it; a watch that lags behind for long must not hold up the writer for ever. */
   async function until(condition: () => boolean, what: object): Promise<void> {
-    if (!(await live.until(condition, patience))) log.warn(what, "a write is not yet to be seen in what is read back");
+    if (!(await live.until(condition, READ_TIMEOUT)))
+      log.warn(what, "a write is not yet to be seen in what is read back");
   }
 
   /** Times stand in annotations, which move no generation: only a version tells that they have been seen. */
-  const isNewest = ({ kind, resource }: Done): boolean => {
+  const isNewest = ({ kind, resource }: MarkedMember): boolean => {
     const { namespace, name, uid, resourceVersion } = resource.metadata;
     const written = { kind, namespace, name, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
-    return !hasOrder(written) || isSeen(held(written), written);
+    return !hasOrderedVersion(written) || isSeen(held(written), written);
   };
 
-  const settle = ({ awaits, batch, alone }: Extract<CarriedOut, { readonly fault?: undefined }>): Promise<void> =>
+  const settle = ({ awaits, batch, alone }: Extract<ApplyPlanResult, { readonly fault?: undefined }>): Promise<void> =>
     until(
       () =>
         awaits.every((written) => isSeen(held(written), written)) &&
@@ -122,10 +123,10 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     );
 
   async function catchUp(): Promise<void> {
-    await until(await caughtUp(client, { ...live, homeNamespace }), {});
+    await until(await caughtUpCondition(client, { ...live, homeNamespace }), {});
   }
 
-  const planned = (before: View, writes: readonly Write[], force: boolean) =>
+  const planned = (before: ResourceView, writes: readonly Write[], force: boolean) =>
     planWrites(before, writes, {
       homeNamespace,
       class: options.class === DEFAULT_CLASS ? undefined : options.class,
@@ -135,28 +136,28 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   /** What somebody left who is gone, or what we could not undo. */
   async function mend(): Promise<void> {
     await catchUp();
-    if (await mendBatches(client, { view: await view(), log })) await catchUp();
+    if (await recoverBatches(client, { view: await view(), log })) await catchUp();
     isMended = true;
   }
 
-  async function workOn(asked: Asked): Promise<Work | null> {
+  async function workOn(asked: PendingWrite): Promise<QueuedWork | null> {
     if (!isMended) await mend();
     const plan = planned(await view(), asked.writes, asked.force);
     if (plan.fault || plan.steps.length === 0) {
       asked.answer(plan.fault ? plan : { effects: plan.effects });
       return null;
     }
-    return { footprint: footprintOf(plan), isAlone: plan.steps.length > 1, start: () => carried(asked, plan) };
+    return { footprint: footprintOf(plan), isExclusive: plan.steps.length > 1, start: () => carried(asked, plan) };
   }
 
   /** Whether it has to be planned anew. A batch is brought to its end after its answer, and before anything else. */
-  async function carried(asked: Asked, plan: Plan): Promise<boolean> {
+  async function carried(asked: PendingWrite, plan: WritePlan): Promise<boolean> {
     try {
       // Until it is done: a batch that fails may leave marks when it cannot be undone either.
       if (plan.steps.length > 1) isMended = false;
-      const done = await carryOut(client, plan);
+      const done = await applyPlan(client, plan);
       if (done.fault) {
-        if (!done.stale || ++asked.plans === PLANS) {
+        if (!done.stale || ++asked.plans === MAX_PLANS) {
           asked.answer({ fault: done.fault, index: done.index });
           return false;
         }
@@ -178,7 +179,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   }
 
   /** As every later reader sees it; what was written itself if the watch lags behind. */
-  async function asRead({ effects }: Plan): Promise<readonly Effect[]> {
+  async function asRead({ effects }: WritePlan): Promise<readonly Effect[]> {
     const { tables } = await view();
     return effects.map((effect) => {
       const { collection, after } = effect;
@@ -187,11 +188,11 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   }
 
   /** Never rejects: what is left behind is mended by the next turn, or by the next start. */
-  async function end({ unused }: Plan, batch: readonly Done[], awaits: readonly Written[]): Promise<void> {
+  async function end({ unused }: WritePlan, batch: readonly MarkedMember[], awaits: readonly Written[]): Promise<void> {
     try {
       if (batch.length > 0) {
-        await options.awaitNodes(awaits, BATCH_PATIENCE);
-        await endBatch(client, batch);
+        await options.awaitNodes(awaits, BATCH_TIMEOUT);
+        await finishBatch(client, batch);
         await until(() => batch.every(({ kind, resource }) => !isMarked(held({ kind, ...resource.metadata }))), {});
       }
       await inParallel(unused, (secret) => client.remove(refOfSecret(secret)));
@@ -209,11 +210,11 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
         if (turn.others || !isMended) await mend();
         await run(turn);
       })
-      .catch((error: unknown) => (error instanceof Unavailable ? Promise.reject(error) : unreachable(error)));
+      .catch((error: unknown) => (error instanceof StoreUnavailable ? Promise.reject(error) : throwUnavailable(error)));
 
-  const line = createLine<Asked>({ inTurn, plan: workOn, refuse: ({ fail }, error) => fail(error) });
+  const line = createWriteQueue<PendingWrite>({ inTurn, plan: workOn, refuse: ({ fail }, error) => fail(error) });
 
-  void removeOrphans({ client, homeNamespace, orphanAge, log, signal, view, inTurn });
+  void removeOrphanedSecrets({ client, homeNamespace, orphanAge, log, signal, view, inTurn });
 
   return {
     list: async (collection, filter) => list((await view()).tables, collection, { ...filter, now: Date.now() }),
@@ -235,7 +236,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
 }
 
 /** Milliseconds that a batch waits for the nodes before its marks are taken off. */
-const BATCH_PATIENCE = 2000;
+const BATCH_TIMEOUT = 2000;
 
 const marksOf = (resource: Resource | undefined): string => JSON.stringify(resource && batchMark(resource));
 

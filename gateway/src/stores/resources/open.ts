@@ -9,17 +9,17 @@ import {
 } from "@sluice/crds";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
 import { SettingsError } from "../../settings/error.ts";
-import type { Fleet, FleetNode, Opened } from "../open.ts";
+import type { Fleet, FleetNode, OpenedStore } from "../open.ts";
 import { awaitNodes } from "./await-nodes.ts";
 import { createResourceStore } from "./index.ts";
-import { createOperator, type Operator } from "./operator.ts";
+import { createOperatorClient, type OperatorClient } from "./operator-client.ts";
 
 /** @throws SettingsError when there is no folder to open, or no kubeconfig to read. */
-export function openResourceStore(settings: AdminSettings, log: Log): Opened {
+export function openResourceStore(settings: AdminSettings, log: Log): OpenedStore {
   const client = openResources(settings, log);
   const closing = new AbortController();
   const { signal } = closing;
-  const operator = createOperator({ url: settings.operator, log, signal });
+  const operator = createOperatorClient({ url: settings.operator, log, signal });
   const store = createResourceStore({
     client,
     homeNamespace: settings.homeNamespace,
@@ -41,7 +41,7 @@ export function openResourceStore(settings: AdminSettings, log: Log): Opened {
 }
 
 /** The nodes as the operator knows them. */
-export const fleetOf = ({ status }: Pick<Operator, "status">): Fleet => ({
+export const fleetOf = ({ status }: Pick<OperatorClient, "status">): Fleet => ({
   status,
   async nodes() {
     const told = await status();

@@ -1,12 +1,12 @@
 /** What of a plugin's config is secret stands in a Secret, and the resource refers to it (`configFrom`). */
 import type { Resource } from "@sluice/crds";
 import { type ConfigFrom, type Plugin, secretMembers } from "@sluice/model";
-import { elsewhere, makeConfig } from "./secrets.ts";
-import type { Found, WantedOptions } from "./wanted.ts";
+import type { Collected, DesiredResourceOptions } from "./desired-resource.ts";
+import { configSecret, foreignNamespaceViolation } from "./secrets.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-export interface Split {
+export interface SplitConfig {
   /** Without the values that go into a Secret. */
   readonly plugin: Plugin;
   /** Those that are in a Secret of ours already, or that have to get there, by their path. */
@@ -14,7 +14,7 @@ export interface Split {
 }
 
 /** What a person wrote in clear into the resource stays there as long as it is the same. */
-export function splitConfig({ held }: WantedOptions, plugin: Plugin): Split {
+export function splitConfig({ held }: DesiredResourceOptions, plugin: Plugin): SplitConfig {
   const clear = Object(held?.resource.spec?.config) as Members;
   const values = new Map<string, string>();
   let { config } = plugin;
@@ -28,13 +28,17 @@ export function splitConfig({ held }: WantedOptions, plugin: Plugin): Split {
 }
 
 interface ConfigPlace {
-  readonly options: WantedOptions;
+  readonly options: DesiredResourceOptions;
   readonly namespace: string;
-  readonly found: Found;
+  readonly found: Collected;
 }
 
 /** People's own references stay for members that are unset; ours are as the values are. */
-export function configFromOf(made: Resource, { plugin, values }: Split, place: ConfigPlace): readonly ConfigFrom[] {
+export function configFromOf(
+  made: Resource,
+  { plugin, values }: SplitConfig,
+  place: ConfigPlace,
+): readonly ConfigFrom[] {
   const { options, namespace, found } = place;
   const kept = Array.isArray(made.spec?.configFrom) ? (made.spec.configFrom as readonly ConfigFrom[]) : [];
   const before = Object(Object(options.held?.entity).config) as Members;
@@ -45,11 +49,11 @@ export function configFromOf(made: Resource, { plugin, values }: Split, place: C
   if (ours.length === values.size) return [...theirs, ...ours];
   if (namespace !== options.homeNamespace) {
     const [path = ""] = values.keys();
-    found.violations.push(elsewhere(namespace, options, ["config", ...path.split(".")]));
+    found.violations.push(foreignNamespaceViolation(namespace, options, ["config", ...path.split(".")]));
     return theirs;
   }
   const secrets = options.view.resources.Secret;
-  const { secret, reference } = makeConfig(plugin, values, { namespace, secrets });
+  const { secret, reference } = configSecret(plugin, values, { namespace, secrets });
   found.secrets.push(secret);
   return [...theirs, ...reference];
 }

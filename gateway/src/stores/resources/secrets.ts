@@ -36,19 +36,19 @@ interface Made<Reference> {
   readonly reference: Reference;
 }
 
-export function makeKey(credential: Credential, place: SecretPlace): Made<KeyAuthEntry["secretRef"]> {
+export function keySecret(credential: Credential, place: SecretPlace): Made<KeyAuthEntry["secretRef"]> {
   const { secret, entry } = credentialSecret(credential, place);
   const own = asOurs(secret, place);
   return { secret: own, reference: { ...entry.secretRef, name: own.metadata.name } };
 }
 
-export function makePair(certificate: Certificate, place: SecretPlace): Made<NameRef> {
+export function certificatePairSecret(certificate: Certificate, place: SecretPlace): Made<NameRef> {
   const own = asOurs(certificateSecret(certificate, place).secret, place);
   return { secret: own, reference: { name: own.metadata.name } };
 }
 
 /** @param values By their path in the config: `redis.password`. */
-export function makeConfig(
+export function configSecret(
   plugin: Pick<Plugin, "id">,
   values: ReadonlyMap<string, string>,
   place: SecretPlace,
@@ -69,7 +69,7 @@ export function makeConfig(
 }
 
 /** A Secret has to be where its resource is, and only the home namespace's are ours to write. */
-export const elsewhere = (
+export const foreignNamespaceViolation = (
   namespace: string,
   { homeNamespace }: { readonly homeNamespace: string },
   path: Violation["path"],

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { classOf, identityOf, keyOf, type Resource } from "@sluice/crds";
 import { collections, type ResourceKind, resourceKinds } from "@sluice/model";
 import fc from "fast-check";
-import { nextView } from "./next-view.ts";
-import { createTranslateOne } from "./remember.ts";
-import { buildView, partKey, type Resources, type View } from "./view.ts";
+import { createCachedTranslation } from "./cached-translation.ts";
+import { updateView } from "./update-view.ts";
+import { buildView, type Resources, type ResourceView, resourceKeyOfKind } from "./view.ts";
 
 type Mutable = Record<keyof Resources, Map<string, Resource>>;
 
@@ -19,12 +19,12 @@ const nothing = (): Mutable => ({
 
 const viewOptions = () => ({
   isOwn: (resource: Resource) => classOf(resource) === "sluice",
-  translateOne: createTranslateOne("default"),
+  translateOne: createCachedTranslation("default"),
   idOf: (resource: Resource) => identityOf(resource, "default").id,
 });
 
 /** Everything that a view answers, as data. */
-function told(view: View, resources: Resources) {
+function told(view: ResourceView, resources: Resources) {
   const { rows, claims, referring, faulty } = view.tables;
   const whose = (map: typeof claims) => map.sortedKeys().map((key) => [key, map.get(key)?.entity.id]);
   return {
@@ -96,7 +96,7 @@ test("a view that takes over from the last one says what a view from nothing say
         for (const { resource: made, does, age } of round) {
           const key = keyOf("default", made.name);
           generation++;
-          changed.add(partKey(made.kind, key));
+          changed.add(resourceKeyOfKind(made.kind, key));
           const { spec } = made;
           const metadata = {
             name: made.name,
@@ -117,7 +117,7 @@ test("a view that takes over from the last one says what a view from nothing say
           else resources[made.kind].set(key, { ...content, kind: made.kind, metadata } as Resource);
         }
         const { marked } = view;
-        view = nextView(view, changed, options);
+        view = updateView(view, changed, options);
         if (view.marked === marked) quick++;
         assert.deepEqual(told(view, resources), told(buildView(resources, viewOptions()), resources));
       }

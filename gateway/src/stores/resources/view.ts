@@ -8,14 +8,14 @@ import {
   type SluiceKind,
 } from "@sluice/crds";
 import { type Collection, type Entity, entities, nameOf, type ResourceKind, resourceKinds } from "@sluice/model";
-import { claimKey, claimKeysOf, createTables, type Placed, SharedMap, type Tables } from "../tables/index.ts";
-import type { Ask, TranslateOne } from "./remember.ts";
+import { claimKey, claimKeysOf, createTables, type PlacedEntity, SharedMap, type Tables } from "../tables/index.ts";
+import type { Ask, TranslateResource } from "./cached-translation.ts";
 
 export type WatchedKind = SluiceKind | "Secret";
 export type Resources = Readonly<Record<WatchedKind, ReadonlyMap<string, Resource>>>;
 
 /** An entity where it stands. */
-export interface Held extends Placed {
+export interface EntityInResource extends PlacedEntity {
   readonly resource: Resource;
   readonly kind: ResourceKind;
   /** Where the entity stands in the resource. */
@@ -25,70 +25,70 @@ export interface Held extends Placed {
 }
 
 /** A resource of a batch that is under way, or that somebody did not bring to its end. */
-export interface Marked {
+export interface MarkedResource {
   readonly kind: ResourceKind;
   readonly resource: Resource;
   readonly mark: BatchMark;
 }
 
-export interface View {
+export interface ResourceView {
   readonly resources: Resources;
   readonly tables: Tables;
   /** The entity of an id; a faulty one only when there is no other. */
-  readonly held: (collection: Collection, id: string) => Held | undefined;
+  readonly held: (collection: Collection, id: string) => EntityInResource | undefined;
   /** All that stands in a resource. */
-  readonly within: (resource: Resource) => readonly Held[];
-  readonly marked: readonly Marked[];
+  readonly within: (resource: Resource) => readonly EntityInResource[];
+  readonly marked: readonly MarkedResource[];
   /** What the next view takes over; null when it has to be made from nothing. */
-  readonly parts: Parts | null;
+  readonly parts: ViewParts | null;
 }
 
 /** What each resource gives to a view in which no two of them claim the same and none is in a batch. */
-export interface Parts {
+export interface ViewParts {
   /** By `partKey`. */
-  readonly byResource: SharedMap<Part>;
+  readonly byResource: SharedMap<TranslatedResource>;
   /** By `claimKey` of the id. */
-  readonly byId: SharedMap<Held>;
+  readonly byId: SharedMap<EntityInResource>;
   /** By the `partKey` of what they ask for: the `partKey`s of resources. */
   readonly askers: SharedMap<ReadonlySet<string>>;
 }
 
-export interface Part {
+export interface TranslatedResource {
   readonly resource: Resource;
-  readonly held: readonly Held[];
+  readonly held: readonly EntityInResource[];
   /** The `partKey`s of all that it asks for, there or not. */
   readonly asked: ReadonlySet<string>;
 }
 
 /** @param key `namespace/name`. */
-export const partKey = (kind: WatchedKind, key: string): string => `${kind} ${key}`;
+export const resourceKeyOfKind = (kind: WatchedKind, key: string): string => `${kind} ${key}`;
 
 export interface ViewOptions {
   /** Whether a resource is of this Sluice's class. */
   readonly isOwn: (resource: Resource) => boolean;
-  readonly translateOne: TranslateOne;
+  readonly translateOne: TranslateResource;
   /** The id of the resource's entity. */
   readonly idOf: (resource: Resource) => string;
 }
 
 /** From nothing. The conditions of a faulty entity's resource tell what is wrong. */
-export function buildView(resources: Resources, options: ViewOptions): View {
+export function buildView(resources: Resources, options: ViewOptions): ResourceView {
   const marked = markedOf(resources, options.isOwn);
   const gone = removedBy(marked);
-  const parts = new Map<string, Part>();
+  const parts = new Map<string, TranslatedResource>();
   for (const kind of resourceKinds) {
     const ours = [...resources[kind]].filter(([, resource]) => options.isOwn(resource) && !gone.has(resource));
     // The order of age decides who has what several claim.
     for (const [key, resource] of ours.sort(([, one], [, other]) => byAge(one, other)))
-      parts.set(partKey(kind, key), translatePart(resources, { kind, resource, gone }, options));
+      parts.set(resourceKeyOfKind(kind, key), translateForView(resources, { kind, resource, gone }, options));
   }
-  const byId = new Map<string, Held>();
-  const faulty = new Map<string, Held>();
+  const byId = new Map<string, EntityInResource>();
+  const faulty = new Map<string, EntityInResource>();
   const claimed = new Set<string>();
   const all = [...parts.values()].flatMap(({ held }) => held);
   let isContested = false;
   for (const held of all) {
-    const key = idKey(held);
+    const key = entityIdKey(held);
     const before = byId.get(key);
     if (before) isContested = true;
     if (!before || (before.isFaulty && !held.isFaulty)) byId.set(key, held);
@@ -116,19 +116,23 @@ export function buildView(resources: Resources, options: ViewOptions): View {
   };
 }
 
-interface Place {
+interface TranslatePlace {
   readonly kind: ResourceKind;
   readonly resource: Resource;
   /** What counts as removed. */
   readonly gone: ReadonlySet<Resource>;
 }
 
-export function translatePart(resources: Resources, { kind, resource, gone }: Place, options: ViewOptions): Part {
+export function translateForView(
+  resources: Resources,
+  { kind, resource, gone }: TranslatePlace,
+  options: ViewOptions,
+): TranslatedResource {
   const asked = new Set<string>();
   const ask: Ask = {
     resolve(of, namespace, name) {
       const key = keyOf(namespace, name);
-      asked.add(partKey(of, key));
+      asked.add(resourceKeyOfKind(of, key));
       const found = resources[of].get(key);
       return !found || !options.isOwn(found) || gone.has(found) ? undefined : options.idOf(found);
     },
@@ -136,20 +140,20 @@ export function translatePart(resources: Resources, { kind, resource, gone }: Pl
     read(of, namespace, name) {
       if (of !== "Secret") return undefined;
       const key = keyOf(namespace, name);
-      asked.add(partKey(of, key));
+      asked.add(resourceKeyOfKind(of, key));
       return resources[of].get(key);
     },
     // The operator says whether a reference holds; what stands in other namespaces' Secrets is not shown for it.
     allows: ({ to }) => to.kind !== "Secret",
     opened: () => [],
   };
-  const held = options.translateOne(resource, ask).map(({ collection, entity, item, base }): Held => {
+  const held = options.translateOne(resource, ask).map(({ collection, entity, item, base }): EntityInResource => {
     return { collection, entity: entity ?? (item as unknown as Entity), resource, kind, base, isFaulty: !entity };
   });
   return { resource, held, asked };
 }
 
-function askersOf(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, ReadonlySet<string>> {
+function askersOf(parts: ReadonlyMap<string, TranslatedResource>): ReadonlyMap<string, ReadonlySet<string>> {
   const askers = new Map<string, Set<string>>();
   for (const [key, { asked }] of parts)
     for (const one of asked) {
@@ -160,10 +164,11 @@ function askersOf(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, Readonl
   return askers;
 }
 
-export const idKey = ({ collection, entity }: Held): string => claimKey(collection, { id: entity.id });
+export const entityIdKey = ({ collection, entity }: EntityInResource): string =>
+  claimKey(collection, { id: entity.id });
 
 /** What nobody else may claim besides; a faulty one keeps its id and its name. */
-export function claimsIn({ collection, entity, isFaulty }: Held): readonly string[] {
+export function claimsIn({ collection, entity, isFaulty }: EntityInResource): readonly string[] {
   if (!isFaulty) return claimKeysOf(collection, entity);
   const { key } = entities[collection];
   const name = nameOf(collection, entity);
@@ -171,25 +176,25 @@ export function claimsIn({ collection, entity, isFaulty }: Held): readonly strin
   return claims.map((claim) => claimKey(collection, claim));
 }
 
-const markedOf = (resources: Resources, isOwn: ViewOptions["isOwn"]): readonly Marked[] =>
+const markedOf = (resources: Resources, isOwn: ViewOptions["isOwn"]): readonly MarkedResource[] =>
   resourceKinds.flatMap((kind) =>
-    [...resources[kind].values()].flatMap((resource): Marked[] => {
+    [...resources[kind].values()].flatMap((resource): MarkedResource[] => {
       const mark = batchMark(resource);
       return mark && isOwn(resource) ? [{ kind, resource, mark }] : [];
     }),
   );
 
 /** Whether all resources of the batch have been written: its record says so, and nobody can say it of one undone. */
-export const isComplete = (batch: readonly Marked[]): boolean => batch.some(({ mark }) => mark.completes);
+export const isBatchComplete = (batch: readonly MarkedResource[]): boolean => batch.some(({ mark }) => mark.completes);
 
-export const byBatch = (marked: readonly Marked[]): readonly (readonly Marked[])[] =>
+export const groupByBatch = (marked: readonly MarkedResource[]): readonly (readonly MarkedResource[])[] =>
   Object.values(Object.groupBy(marked, ({ mark }) => mark.id)).flatMap((batch) => (batch ? [batch] : []));
 
 /** What a batch removes is gone once the batch is complete. */
-const removedBy = (marked: readonly Marked[]): ReadonlySet<Resource> =>
+const removedBy = (marked: readonly MarkedResource[]): ReadonlySet<Resource> =>
   new Set(
-    byBatch(marked)
-      .filter(isComplete)
+    groupByBatch(marked)
+      .filter(isBatchComplete)
       .flatMap((batch) => batch.flatMap(({ mark, resource }) => (mark.removes ? [resource] : []))),
   );
 

@@ -2,5 +2,5 @@
 export { claimKey, claimKeysOf } from "./claims.ts";
 export { find, list } from "./read.ts";
 export { MapDraft, SharedMap } from "./shared-map.ts";
-export { createTables, Draft, type Placed, type Tables } from "./tables.ts";
-export { type Written, write } from "./write.ts";
+export { createTables, type PlacedEntity, type Tables, TablesDraft } from "./tables.ts";
+export { type TableWriteResult, write } from "./write.ts";

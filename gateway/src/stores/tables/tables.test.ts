@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type Collection, checkEntity, type Entities, type Entity } from "@sluice/model";
 import { etagOf } from "../etag.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
-import { claimKey, createTables, find, list, type Placed, type Tables, write } from "./index.ts";
+import { claimKey, createTables, find, list, type PlacedEntity, type Tables, write } from "./index.ts";
 
 function made<Name extends Collection>(collection: Name, raw: object): Entities[Name] {
   const { value, violations } = checkEntity(collection, raw, { now: 0 });
@@ -23,7 +23,7 @@ const target = (of: Entity, address: string) =>
   made("targets", { id: uuid(), target: address, upstream: { id: of.id } });
 const plugin = (name: string, raw: object = {}) => made("plugins", { id: uuid(), name, ...raw });
 
-const placed = (collection: Collection, ...all: readonly Entity[]): readonly Placed[] =>
+const placed = (collection: Collection, ...all: readonly Entity[]): readonly PlacedEntity[] =>
   all.map((entity) => ({ collection, entity }));
 const create = (collection: Collection, entity: Entity): Write => ({ op: "create", collection, entity });
 const remove = (collection: Collection, id: string): Write => ({ op: "remove", collection, by: { id } });

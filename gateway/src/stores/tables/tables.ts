@@ -3,7 +3,7 @@ import { type Collection, collections, type Entity, references } from "@sluice/m
 import { claimKeysOf } from "./claims.ts";
 import { MapDraft, SharedMap } from "./shared-map.ts";
 
-export interface Placed {
+export interface PlacedEntity {
   readonly collection: Collection;
   readonly entity: Entity;
 }
@@ -12,11 +12,11 @@ export interface Tables {
   /** By id. */
   readonly rows: Readonly<Record<Collection, SharedMap<Entity>>>;
   /** By `claimKey`; of several that claim the same, the first. */
-  readonly claims: SharedMap<Placed>;
+  readonly claims: SharedMap<PlacedEntity>;
   /** By `referenceKey`: the ids of those that refer to an entity. */
   readonly referring: SharedMap<SharedMap<true>>;
   /** What is neither found nor listed, but keeps its id and its name, by the `claimKey` of each, and can be removed. */
-  readonly faulty: SharedMap<Placed>;
+  readonly faulty: SharedMap<PlacedEntity>;
 }
 
 const ofCollections = <Value>(make: (collection: Collection) => Value): Record<Collection, Value> =>
@@ -37,16 +37,19 @@ const none: Tables = {
  *
  * @param faulty By the `claimKey` of their ids and names, as in `Tables`.
  */
-export function createTables(entities: Iterable<Placed>, faulty: ReadonlyMap<string, Placed> = new Map()): Tables {
-  const draft = new Draft({ ...none, faulty: new SharedMap(faulty) });
+export function createTables(
+  entities: Iterable<PlacedEntity>,
+  faulty: ReadonlyMap<string, PlacedEntity> = new Map(),
+): Tables {
+  const draft = new TablesDraft({ ...none, faulty: new SharedMap(faulty) });
   for (const placed of entities) if (!draft.get(placed.collection, placed.entity.id)) draft.put(placed);
   return draft.finish();
 }
 
 /** Tables while they are changed. */
-export class Draft {
-  readonly claims: MapDraft<Placed>;
-  readonly faulty: MapDraft<Placed>;
+export class TablesDraft {
+  readonly claims: MapDraft<PlacedEntity>;
+  readonly faulty: MapDraft<PlacedEntity>;
   readonly #rows: Readonly<Record<Collection, MapDraft<Entity>>>;
   readonly #referring: MapDraft<SharedMap<true>>;
   /** Changes to what refers to an entity, by `referenceKey`. */
@@ -70,14 +73,14 @@ export class Draft {
     return (ids?.sortedKeys() ?? []).flatMap((id) => this.get(collection, id) ?? []);
   }
 
-  put(placed: Placed): void {
+  put(placed: PlacedEntity): void {
     const { collection, entity } = placed;
     this.#rows[collection].set(entity.id, entity);
     for (const key of claimKeysOf(collection, entity)) if (!this.claims.get(key)) this.claims.set(key, placed);
     for (const key of referenceKeys(placed)) this.#movedOf(key).set(entity.id, true);
   }
 
-  drop(placed: Placed): void {
+  drop(placed: PlacedEntity): void {
     const { collection, entity } = placed;
     this.#rows[collection].set(entity.id, undefined);
     for (const key of claimKeysOf(collection, entity))
@@ -109,7 +112,7 @@ export class Draft {
 export const referred = (entity: Entity, member: string): string | undefined =>
   (entity as unknown as Readonly<Record<string, { readonly id: string } | null | undefined>>)[member]?.id;
 
-function referenceKeys({ collection, entity }: Placed): readonly string[] {
+function referenceKeys({ collection, entity }: PlacedEntity): readonly string[] {
   return references[collection].flatMap(({ member }) => {
     const id = referred(entity, member);
     return id === undefined ? [] : [referenceKey(collection, { member, id })];

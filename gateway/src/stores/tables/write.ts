@@ -4,9 +4,9 @@ import { etagOf } from "../etag.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
 import { claimKey, claimKeysOf, claimOf, claimsOf } from "./claims.ts";
 import { isExpired } from "./expired.ts";
-import { Draft, type Placed, referred, type Tables } from "./tables.ts";
+import { type PlacedEntity, referred, type Tables, TablesDraft } from "./tables.ts";
 
-export type Written =
+export type TableWriteResult =
   | { readonly tables: Tables; readonly effects: readonly Effect[]; readonly fault?: undefined }
   | { readonly fault: WriteFault; readonly index: number; readonly tables?: undefined };
 
@@ -19,8 +19,8 @@ export function write(
   before: Tables,
   writes: readonly Write[],
   { now = Date.now() }: { readonly now?: number } = {},
-): Written {
-  const draft = new Draft(before);
+): TableWriteResult {
+  const draft = new TablesDraft(before);
   const effects: Effect[] = [];
   for (const [index, one] of writes.entries()) {
     const expired = one.op === "remove" ? [] : dropExpired(draft, one, now);
@@ -36,7 +36,7 @@ type Step =
   | { readonly effect: Effect; readonly fault?: undefined }
   | { readonly fault: WriteFault; readonly effect?: undefined };
 
-const steps: { readonly [Op in Write["op"]]: (draft: Draft, one: Extract<Write, { op: Op }>) => Step } = {
+const steps: { readonly [Op in Write["op"]]: (draft: TablesDraft, one: Extract<Write, { op: Op }>) => Step } = {
   create(draft, { collection, entity }) {
     const fault = clashOf(draft, { collection, entity });
     if (fault) return { fault };
@@ -69,7 +69,7 @@ const steps: { readonly [Op in Write["op"]]: (draft: Draft, one: Extract<Write, 
 };
 
 /** What has the id of the entity, or what it claims, although its time is over. */
-function dropExpired(draft: Draft, { collection, entity }: Placed, now: number): readonly Placed[] {
+function dropExpired(draft: TablesDraft, { collection, entity }: PlacedEntity, now: number): readonly PlacedEntity[] {
   if (collection !== "keyauth_credentials") return [];
   const holders = [
     draft.get(collection, entity.id),
@@ -97,7 +97,7 @@ const gone = (collection: Collection) =>
  * Why the entity cannot stand beside those that there are, in the order in which Postgres looks, and so Kong: primary
  * key, unique members, references.
  */
-function clashOf(draft: Draft, { collection, entity }: Placed, old?: Entity): WriteFault | undefined {
+function clashOf(draft: TablesDraft, { collection, entity }: PlacedEntity, old?: Entity): WriteFault | undefined {
   const { id } = entity;
   if (!old && (draft.get(collection, id) || draft.faulty.get(claimKey(collection, { id }))))
     return { kind: "primary-key", id };
@@ -117,10 +117,10 @@ function clashOf(draft: Draft, { collection, entity }: Placed, old?: Entity): Wr
 
 /** What goes along with an entity, children before their parents; or what keeps it from going. */
 function dependentsOf(
-  draft: Draft,
-  { collection, entity }: Placed,
-): { readonly fault?: WriteFault; readonly along: readonly Placed[] } {
-  const along: Placed[] = [];
+  draft: TablesDraft,
+  { collection, entity }: PlacedEntity,
+): { readonly fault?: WriteFault; readonly along: readonly PlacedEntity[] } {
+  const along: PlacedEntity[] = [];
   for (const child of collections) {
     for (const { member, onDelete } of references[child].filter(({ to }) => to === collection)) {
       const referring = draft.referringTo(child, { member, id: entity.id });
@@ -138,7 +138,7 @@ function dependentsOf(
   return { along: [...new Map(along.map((placed) => [`${placed.collection} ${placed.entity.id}`, placed])).values()] };
 }
 
-function dropFaulty(draft: Draft, key: string): Entity | null {
+function dropFaulty(draft: TablesDraft, key: string): Entity | null {
   const placed = draft.faulty.get(key);
   if (!placed) return null;
   const { collection, entity } = placed;

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { describeDatabaseError, isUnavailable } from "./describe-error.ts";
+import { DatabaseFault, DatabaseUnreachable } from "./driver.ts";
+
+const prefix = "the database cannot be used for now: ";
+
+const faults: readonly (readonly [code: string, message: string, told: string])[] = [
+  ["53100", "could not extend file: No space left on device", "free space on the disk of the database"],
+  ["53300", "too many clients already", "raise max_connections of the server, or lower SLUICE_PG_POOL_SIZE"],
+  ["25006", "cannot execute INSERT in a read-only transaction", "name the primary server in SLUICE_PG_HOST"],
+  ["28P01", 'password authentication failed for user "sluice"', "check SLUICE_PG_USER and SLUICE_PG_PASSWORD"],
+  ["3D000", 'database "sluice" does not exist', "check SLUICE_PG_DATABASE"],
+  ["42501", "permission denied for table routes", "grant the user of SLUICE_PG_USER what it needs"],
+  ["58030", "could not write block 1 of file: I/O error", "look at the disk of the database, and at its log"],
+  ["XX001", "invalid page in block 0", "restore the database from a backup"],
+];
+
+for (const [code, message, advice] of faults) {
+  test(`${code} tells what the database says, and what to do`, () => {
+    const fault = new DatabaseFault(message, { code, detail: "what a row holds", hint: "what to try" });
+    assert.equal(isUnavailable(fault), true);
+    assert.equal(describeDatabaseError(fault), `${prefix}${message}: ${advice}`);
+  });
+}
+
+test("a state without advice is told as it is", () => {
+  const fault = new DatabaseFault("out of memory", { code: "53200" });
+  assert.equal(describeDatabaseError(fault), `${prefix}out of memory`);
+});
+
+test("a database that is away tells its own reason", () => {
+  const away = new DatabaseUnreachable("the database at db:5432 gives no answer: connect ECONNREFUSED");
+  assert.equal(isUnavailable(away), true);
+  assert.equal(describeDatabaseError(away), away.message);
+});
+
+test("a statement that is wrong says nothing of the database", () => {
+  for (const code of ["23505", "42601", "22P02"]) assert.equal(isUnavailable(new DatabaseFault("x", { code })), false);
+});

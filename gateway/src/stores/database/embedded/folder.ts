@@ -1,0 +1,29 @@
+/** The folder of the embedded database: `data` holds its files, `lock` says who has them. One process at a time. */
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { acquireFileLock } from "../../file-lock.ts";
+
+/** The folder belongs to another running process. */
+export class FolderInUse extends Error {
+  override readonly name = "FolderInUse";
+}
+
+/**
+ * Makes the folder (for its owner alone: keys stand in it) and takes it. Returns what gives it back.
+ *
+ * @throws FolderInUse
+ */
+export function lockFolder(folder: string): () => void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const release = acquireFileLock(join(folder, "lock"));
+  if (release) return release;
+  throw new FolderInUse(
+    `the embedded database in ${folder} is in use by another process, and only one at a time can have it: ` +
+      "stop that process, or use SLUICE_DATABASE=postgres for several",
+  );
+}
+
+export const dataFolder = (folder: string): string => join(folder, "data");
+
+/** Whether a database has been made in the data folder. */
+export const hasDatabase = (data: string): boolean => existsSync(join(data, "PG_VERSION"));

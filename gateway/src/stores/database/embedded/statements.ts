@@ -1,0 +1,70 @@
+/**
+ * Prepared statements on PGlite, whose own `query` parses and plans each time and takes five messages for it: with one
+ * message and a kept plan a statement takes a quarter of the time (measured).
+ */
+import { type PGlite, parse, protocol } from "@electric-sql/pglite";
+import type { Row } from "../driver.ts";
+
+const { serialize } = protocol;
+
+interface Prepared {
+  readonly name: string;
+  /** Type ids of the parameters. */
+  readonly types: readonly number[];
+}
+
+/** SQLSTATEs of a plan that does not fit any more: a table has changed its form, the statement is not known. */
+const STALE = new Set(["0A000", "26000"]);
+
+/** Runs one statement with `$1` parameters. Texts are kept for ever: there must be few of them. */
+export function createStatements(
+  pglite: PGlite,
+): (text: string, values: readonly unknown[]) => Promise<readonly Row[]> {
+  const known = new Map<string, Prepared>();
+  let last = 0;
+
+  async function prepare(text: string): Promise<Prepared> {
+    last += 1;
+    const name = `s${last}`;
+    const { messages } = await pglite.execProtocol(
+      concat([serialize.parse({ name, text }), serialize.describe({ type: "S", name }), serialize.sync()]),
+    );
+    return { name, types: parse.parseDescribeStatementResults(messages) };
+  }
+
+  const serialized = (value: unknown, type: number | undefined): string | null => {
+    if (value === null || value === undefined) return null;
+    return (type === undefined ? undefined : pglite.serializers[type])?.(value) ?? String(value);
+  };
+
+  return (text, values) =>
+    pglite.runExclusive(async () => {
+      try {
+        const statement = known.get(text) ?? (await prepare(text));
+        known.set(text, statement);
+        const bound = values.map((value, index) => serialized(value, statement.types[index]));
+        const { messages } = await pglite.execProtocol(
+          concat([
+            serialize.bind({ statement: statement.name, values: bound }),
+            serialize.describe({ type: "P" }),
+            serialize.execute({}),
+            serialize.sync(),
+          ]),
+        );
+        return parse.parseResults(messages, pglite.parsers)[0]?.rows ?? [];
+      } catch (error) {
+        if (error instanceof Error && "code" in error && STALE.has(String(error.code))) known.delete(text);
+        throw error;
+      }
+    });
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,56 @@
+/** Runs PGlite in a thread of its own: it is Postgres in WebAssembly, and a statement blocks the thread it runs in. */
+import { parentPort, workerData } from "node:worker_threads";
+import { PGlite, types } from "@electric-sql/pglite";
+import type { Row } from "../driver.ts";
+import { sqlErrorDetails } from "../fault-facts.ts";
+import { durableOptions, syncAll } from "./durable-files.ts";
+import { hasDatabase } from "./folder.ts";
+import { batchPerTurn, type EmbeddedCall, type EmbeddedReply, type EmbeddedStart } from "./protocol.ts";
+import { createStatements } from "./statements.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("worker.ts must be started as a thread, by embedded.ts");
+const say = batchPerTurn((said: readonly EmbeddedReply[]) => port.postMessage(said));
+
+function sayFailure(id: number, error: unknown): void {
+  const facts = sqlErrorDetails(error);
+  const failure = error instanceof Error ? error.message : String(error);
+  say({ id, failure, ...(facts && { facts }) });
+}
+
+const { files, schema } = workerData as EmbeddedStart;
+const isNew = files !== undefined && !hasDatabase(files);
+const pglite = new PGlite({ ...(files !== undefined && durableOptions(files)), parsers: { [types.INT8]: Number } });
+const query = createStatements(pglite);
+
+async function run({ method, text, values }: EmbeddedCall): Promise<readonly Row[]> {
+  switch (method) {
+    case "query":
+      return query(text, values);
+    case "script":
+      await pglite.exec(text);
+      return [];
+    case "listen":
+      await pglite.listen(text, (payload) => say({ channel: text, payload }));
+      return [];
+    case "close":
+      await pglite.close();
+      return [];
+  }
+}
+
+port.on("message", (calls: readonly EmbeddedCall[]) => {
+  for (const call of calls)
+    run(call).then(
+      (rows) => say({ id: call.id, rows }),
+      (error: unknown) => sayFailure(call.id, error),
+    );
+});
+
+pglite.waitReady
+  .then(() => (isNew ? syncAll(files) : undefined))
+  .then(() => pglite.query("select set_config('search_path', quote_ident($1), false)", [schema]))
+  .then(
+    () => say({ id: 0, rows: [] }),
+    (error: unknown) => sayFailure(0, error),
+  );

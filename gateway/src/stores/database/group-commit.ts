@@ -1,0 +1,66 @@
+/** Group commit: writes that come while one is under way share the next transaction. */
+import type { Write } from "../store.ts";
+import type { Database } from "./driver.ts";
+import { type WriteAllResult, writeAll } from "./write-all.ts";
+
+/** All or none of the writes, as `writeAll` does them. */
+export type CommitWrites = (writes: readonly Write[]) => Promise<WriteAllResult>;
+
+interface Waiting {
+  readonly writes: readonly Write[];
+  readonly resolve: (done: WriteAllResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Writes that share a transaction: each of them waits for all, and when one is refused they were in vain. */
+const MOST = 64;
+
+/**
+ * Writers go one after the other in the database anyway; together they take one statement, one commit and one signal
+ * to the nodes. Nobody waits for company: a write that comes alone goes at once.
+ */
+export function createGroupCommit(database: Database): CommitWrites {
+  const waiting: Waiting[] = [];
+  let working = false;
+
+  async function work(): Promise<void> {
+    working = true;
+    while (waiting.length > 0) await settle(database, waiting.splice(0, groupSize(waiting)));
+    working = false;
+  }
+
+  return (writes) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ writes, resolve, reject });
+      if (!working) void work();
+    });
+}
+
+/** How many of those who wait go together, at least one. */
+function groupSize(waiting: readonly Waiting[]): number {
+  let writes = 0;
+  const next = waiting.findIndex((one) => {
+    writes += one.writes.length;
+    return writes > MOST;
+  });
+  return next < 0 ? waiting.length : Math.max(next, 1);
+}
+
+async function settle(database: Database, group: readonly Waiting[]): Promise<void> {
+  if (group.length > 1 && (await settledTogether(database, group))) return;
+  for (const { writes, resolve, reject } of group) await writeAll(database, writes, false).then(resolve, reject);
+}
+
+/** False when one of them is refused, so that nothing was written: each must be done by itself. */
+async function settledTogether(database: Database, group: readonly Waiting[]): Promise<boolean> {
+  const writes = group.flatMap((one) => one.writes);
+  try {
+    const done = await writeAll(database, writes, false);
+    if (done.fault) return false;
+    const rest = [...done.effects];
+    for (const one of group) one.resolve({ effects: rest.splice(0, one.writes.length), revision: done.revision });
+  } catch (error) {
+    for (const { reject } of group) reject(error);
+  }
+  return true;
+}

@@ -1,0 +1,106 @@
+/** Many writes in one transaction, by as few statements as can be (migrations/base-write.ts). */
+import type { Collection, Entity } from "@sluice/model";
+import type { Effect, Write, WriteFault } from "../store.ts";
+import { createEntities } from "./create-entities.ts";
+import { type Connection, type Database, DatabaseFault } from "./driver.ts";
+import { type EntityRow, entityOf } from "./rows.ts";
+import { splitIntoBatches, type WriteBatch } from "./write-batches.ts";
+import { type DatabaseFaultRow, databaseWriteFault, unstorableTexts } from "./write-faults.ts";
+import { toWriteRequests } from "./write-requests.ts";
+
+export type WriteAllResult =
+  | { readonly effects: readonly Effect[]; readonly revision: number; readonly fault?: undefined }
+  | { readonly fault: WriteFault; readonly index: number; readonly effects?: undefined };
+
+/** SQLSTATEs of transactions that only have to be tried again: serialization failure, deadlock. */
+const AGAIN = new Set(["40001", "40P01"]);
+const TRIES = 3;
+
+/** Carries a result out of a transaction that is to be rolled back. */
+class RollBack extends Error {
+  readonly done: WriteAllResult;
+  constructor(done: WriteAllResult) {
+    super("rolled back");
+    this.done = done;
+  }
+}
+
+/** @throws DatabaseFault when the tables are not there, DatabaseUnreachable. */
+export async function writeAll(database: Database, writes: readonly Write[], plan: boolean): Promise<WriteAllResult> {
+  const unstorable = firstUnstorable(writes);
+  if (unstorable) return unstorable;
+  const batches = splitIntoBatches(writes);
+  const [only] = batches;
+  if (!only) return { effects: [], revision: 0 };
+  for (let left = TRIES; ; left--) {
+    try {
+      const created = plan || batches.length > 1 ? undefined : await createEntities(database, writes);
+      if (created) return created;
+      if (batches.length === 1 && !plan) return await writeBatch(database, only);
+      return await database.transaction((connection) => writeBatches(connection, batches, plan));
+    } catch (error) {
+      if (error instanceof RollBack) return error.done;
+      if (left === 1 || !(error instanceof DatabaseFault) || !AGAIN.has(error.facts.code)) throw error;
+    }
+  }
+}
+
+function firstUnstorable(writes: readonly Write[]): WriteAllResult | undefined {
+  for (const [index, write] of writes.entries()) {
+    const violations = write.op === "remove" ? [] : unstorableTexts(write.entity);
+    if (violations.length > 0) return { fault: { kind: "invalid", violations }, index };
+  }
+  return undefined;
+}
+
+async function writeBatches(
+  connection: Connection,
+  batches: readonly WriteBatch[],
+  plan: boolean,
+): Promise<WriteAllResult> {
+  const effects: Effect[] = [];
+  let revision = 0;
+  for (const batch of batches) {
+    const done = await writeBatch(connection, batch);
+    if (done.fault) throw new RollBack(done);
+    effects.push(...done.effects);
+    revision = done.revision;
+  }
+  if (plan) throw new RollBack({ effects, revision });
+  return { effects, revision };
+}
+
+/** What the function write_all answers. */
+type Told =
+  | { readonly fault: DatabaseFaultRow; readonly effects?: undefined }
+  | { readonly effects: readonly ToldEffect[]; readonly revision: number; readonly fault?: undefined };
+
+interface ToldEffect {
+  readonly before: EntityRow | null;
+  readonly after: EntityRow | null;
+  readonly along: readonly { readonly collection: Collection; readonly row: EntityRow }[];
+}
+
+async function writeBatch(connection: Connection, batch: WriteBatch): Promise<WriteAllResult> {
+  const requests = await toWriteRequests(connection, batch);
+  const [row] = await connection.query("select write_all($1::jsonb)::text as told", [JSON.stringify(requests)]);
+  const told = JSON.parse(String(row?.told)) as Told;
+  if (told.fault) {
+    const failed = batch[told.fault.index];
+    if (!failed) throw new Error(`the database tells of a fault of no write: ${told.fault.message}`);
+    return { fault: databaseWriteFault(told.fault, failed.write), index: failed.index };
+  }
+  const effects = told.effects.map((effect, place): Effect => effectOf(effect, batch[place]?.write.collection));
+  return { effects, revision: told.revision };
+}
+
+function effectOf({ before, after, along }: ToldEffect, collection: Collection | undefined): Effect {
+  if (!collection) throw new Error("the database tells of an effect of no write");
+  const entity = (row: EntityRow | null): Entity | null => (row === null ? null : entityOf(collection, row));
+  return {
+    collection,
+    before: entity(before),
+    after: entity(after),
+    along: along.map((one) => ({ collection: one.collection, entity: entityOf(one.collection, one.row) })),
+  };
+}

@@ -1,0 +1,50 @@
+/** Which writes go into one statement. */
+import type { Write } from "../store.ts";
+import { isUuid } from "./statements.ts";
+
+/** Writes with their places among all. */
+export type WriteBatch = readonly NumberedWrite[];
+
+export interface NumberedWrite {
+  readonly write: Write;
+  readonly index: number;
+}
+
+/** A statement must be done within the timeout. */
+const MOST = 500;
+
+/**
+ * In their order. What a conditional write expects is read before its statement runs, so nothing before it in the same
+ * statement may change what it expects.
+ */
+export function splitIntoBatches(writes: readonly Write[]): readonly WriteBatch[] {
+  const batches: NumberedWrite[][] = [];
+  let open: NumberedWrite[] = [];
+  let written = new Set<string>();
+  for (const [index, write] of writes.entries()) {
+    const key = keyOf(write);
+    const clashes = isConditional(write) && (key === undefined || written.has(key));
+    if (batches.length === 0 || clashes || open.length === MOST) {
+      open = [];
+      written = new Set();
+      batches.push(open);
+    }
+    open.push({ write, index });
+    if (key !== undefined) written.add(key);
+  }
+  return batches;
+}
+
+/** Only if what stands there is what the etag says. */
+export const isConditional = (write: Write): boolean => write.op !== "create" && write.etag !== undefined;
+
+/** Undefined when the id is not known before the write is done. */
+function keyOf(write: Write): string | undefined {
+  const id = idOf(write);
+  return id === undefined ? undefined : `${write.collection} ${id}`;
+}
+
+export function idOf(write: Write): string | undefined {
+  if (write.op !== "remove") return write.entity.id.toLowerCase();
+  return "id" in write.by && isUuid(write.by.id) ? write.by.id.toLowerCase() : undefined;
+}

@@ -1,0 +1,78 @@
+/** Why a write was not done, from what the database says of it. */
+import { type Collection, collections, type Entity, entities, references, type Violation } from "@sluice/model";
+import type { Write, WriteFault } from "../store.ts";
+import { isStorable } from "./statements.ts";
+
+/** What the function write_all tells of a fault. */
+export interface DatabaseFaultRow {
+  readonly index: number;
+  /** SQLSTATE, or one of ours: SL001 changed, SL002 removed in the meantime. */
+  readonly code: string;
+  readonly constraint: string;
+  readonly table: string;
+  readonly message: string;
+}
+
+/** Constraints are named by their members (migrations/base-tables.ts). */
+export function databaseWriteFault(told: DatabaseFaultRow, write: Write): WriteFault {
+  const { collection } = write;
+  const { singular } = entities[collection];
+  switch (told.code) {
+    case "23505":
+      return takenBy(told, write);
+    // The second is Postgres 18's word for a removal that is forbidden.
+    case "23503":
+    case "23001":
+      return write.op === "remove" ? holderOf(told, collection) : missingOf(told, write);
+    case "SL001":
+      return { kind: "changed", message: `the ${singular} was changed in the meantime` };
+    case "SL002":
+      return { kind: "changed", message: `the ${singular} was removed in the meantime` };
+    default:
+      return { kind: "invalid", violations: [{ path: ["@entity"], message: told.message }] };
+  }
+}
+
+const member = (entity: Entity, name: string) => (entity as unknown as Readonly<Record<string, unknown>>)[name];
+
+function takenBy({ constraint, message }: DatabaseFaultRow, write: Write): WriteFault {
+  const { collection } = write;
+  const { unique, uniqueTogether = [] } = entities[collection];
+  if (write.op === "remove") return { kind: "invalid", violations: [{ path: ["@entity"], message }] };
+  if (constraint === `${collection}_pkey`) return { kind: "primary-key", id: write.entity.id };
+  const one = unique.filter((name) => constraint === `${collection}_${name}_key`);
+  const members = one.length > 0 ? one : uniqueTogether;
+  return { kind: "unique", members: Object.fromEntries(members.map((name) => [name, member(write.entity, name)])) };
+}
+
+/** Who keeps an entity from being removed, or one that would go along with it. */
+function holderOf({ constraint }: DatabaseFaultRow, collection: Collection): WriteFault {
+  for (const by of collections)
+    for (const { member: name, to } of references[by])
+      if (constraint === `${by}_${name}_id_fkey`) return { kind: "referenced", by, collection: to };
+  return { kind: "referenced", by: collection, collection };
+}
+
+function missingOf({ constraint, message }: DatabaseFaultRow, write: Exclude<Write, { op: "remove" }>): WriteFault {
+  const { collection, entity } = write;
+  const found = references[collection].find((one) => constraint === `${collection}_${one.member}_id_fkey`);
+  if (!found) return { kind: "invalid", violations: [{ path: ["@entity"], message }] };
+  const { id } = member(entity, found.member) as { readonly id: string };
+  return { kind: "foreign-key", member: found.member, to: found.to, id };
+}
+
+/** Texts that Postgres cannot hold, wherever they stand in an entity. */
+export function unstorableTexts(value: unknown, path: Violation["path"] = []): readonly Violation[] {
+  if (typeof value === "string") {
+    if (isStorable(value)) return [];
+    const message = value.includes("\0") ? "must not contain NUL characters" : "must not contain half characters";
+    return [{ path, message }];
+  }
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((item, index) => unstorableTexts(item, [...path, index]));
+  return Object.entries(value).flatMap(([name, item]) =>
+    isStorable(name)
+      ? unstorableTexts(item, [...path, name])
+      : [{ path, message: "must not contain names with NUL or half characters" }],
+  );
+}

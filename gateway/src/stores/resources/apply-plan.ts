@@ -1,0 +1,329 @@
+/** Doing what was planned: Secrets first, then the resources, as a batch when there are several. */
+import { randomUUID } from "node:crypto";
+import {
+  type ApplyOptions,
+  BATCH,
+  BATCH_COMPLETE,
+  BATCH_REMOVE,
+  BATCH_UNDO,
+  batchMark,
+  Conflict,
+  type Kind,
+  type Metadata,
+  type Ref,
+  type Resource,
+  type ResourceClient,
+} from "@sluice/crds";
+import { entities, kinds, nameOf, type ResourceKind, type Written } from "@sluice/model";
+import type { WriteFault } from "../store.ts";
+import { hasOrderedVersion } from "./catch-up.ts";
+import { divideByOwner, MANAGER } from "./field-ownership.ts";
+import { refOfSecret } from "./secrets.ts";
+import { changedFault, throwUnavailable, toWriteFault } from "./write-faults.ts";
+import type { ResourceStep, WritePlan } from "./write-plan.ts";
+
+/** A resource of a batch as it was marked. */
+export interface MarkedMember {
+  readonly kind: ResourceKind;
+  readonly resource: Resource;
+}
+
+export type ApplyPlanResult =
+  | {
+      /** What the nodes have to have. */
+      readonly awaits: readonly Written[];
+      /** What a batch has left to do. */
+      readonly batch: readonly MarkedMember[];
+      /** The one resource of a write that is no batch, as it was written. */
+      readonly alone?: MarkedMember;
+      readonly fault?: undefined;
+    }
+  | {
+      readonly fault: WriteFault;
+      readonly index: number;
+      /** What somebody wrote between plan and write, as it was planned on: a new plan may do. */
+      readonly stale?: MarkedMember;
+    };
+
+/** Calls that are under way at once. */
+const MAX_CONCURRENT_CALLS = 16;
+
+export async function applyPlan(client: ResourceClient, { steps, secrets }: WritePlan): Promise<ApplyPlanResult> {
+  const [only] = steps;
+  const made: Resource[] = [];
+  try {
+    await inParallel(secrets, async (secret) => {
+      made.push(await client.apply("Secret", secret, { manager: MANAGER, expect: "absent" }));
+    });
+    if (!only) return { awaits: [], batch: [] };
+    const done = steps.length === 1 ? await applySingle(client, only) : await applyBatch(client, steps);
+    return { ...done, awaits: [...made.map((secret) => writtenRecord("Secret", secret)), ...done.awaits] };
+  } catch (error) {
+    // Nothing refers to them: those that stay behind open nothing, and the next start removes them.
+    await inParallel(made, (secret) => client.remove(refOfSecret(secret)).catch(() => false));
+    const { step, cause } = error instanceof StepError ? error : { step: only, cause: error };
+    if (!step) return throwUnavailable(cause);
+    const { kind, resource, index } = step;
+    const fault = toWriteFault(cause, { kind, name: resource.metadata.name }, alreadyExists(step));
+    return { fault, index, ...(fault.kind === "changed" && { stale: { kind, resource } }) };
+  }
+}
+
+/** A step that could not be done, and why. */
+class StepError extends Error {
+  readonly step: ResourceStep;
+  constructor(step: ResourceStep, cause: unknown) {
+    super("a step failed", { cause });
+    this.step = step;
+  }
+}
+
+async function applySingle(client: ResourceClient, step: ResourceStep) {
+  const { kind, resource } = step;
+  if (step.op !== "remove") {
+    const written = await applyStep(client, step, { annotations: {}, without: [] });
+    return { awaits: [writtenRecord(kind, written)], batch: [], alone: { kind, resource: written } };
+  }
+  const { uid } = resource.metadata;
+  await client.remove(refOf(step), uid === undefined ? {} : { uid });
+  return { awaits: [removedRecord(kind, resource.metadata)], batch: [] };
+}
+
+/**
+ * One of the batch is written first, and says last that all others have been written: whoever undoes the batch takes
+ * that one first, and then it cannot be said any more, however late the writer's calls come in.
+ */
+async function applyBatch(client: ResourceClient, steps: readonly ResourceStep[]) {
+  const id = randomUUID();
+  const done = new Map<ResourceStep, MarkedMember>();
+  const mark = async (step: ResourceStep, complete?: string): Promise<void> => {
+    const undoMember = step.op === "replace" ? step.division.undo : null;
+    const annotations = {
+      [BATCH]: `${id}/${steps.length}`,
+      ...(step.op === "remove" ? { [BATCH_REMOVE]: id } : { [BATCH_UNDO]: JSON.stringify(undoMember) }),
+      ...(complete !== undefined && { [BATCH_COMPLETE]: complete }),
+    };
+    try {
+      done.set(step, { kind: step.kind, resource: await applyStep(client, step, { annotations, without: [] }) });
+    } catch (cause) {
+      throw new StepError(step, cause);
+    }
+  };
+  const record = steps.findLast(({ op }) => op !== "remove") ?? steps.at(-1);
+  if (!record) return { awaits: [], batch: [] };
+  try {
+    await mark(record, "");
+    await inParallel(
+      steps.filter((step) => step !== record),
+      (step) => mark(step),
+    );
+    const { kind, resource } = done.get(record) ?? record;
+    const decided = await decideBatch(client, { kind, resource }, id).catch((cause: unknown) => {
+      throw new StepError(record, cause);
+    });
+    if (!decided || !isComplete(decided)) throw new StepError(record, new Conflict("changed", "the batch was undone"));
+    done.set(record, { kind, resource: decided });
+  } catch (error) {
+    if (!(await undoBatch(client, [...done.values()]).catch(() => false))) throw error;
+  }
+  const batch = [...done.values()];
+  const { kind, resource } = done.get(record) ?? record;
+  const awaits = batch.map((one) => writtenRecord(one.kind, one.resource));
+  const { generation: _, ...last } = writtenRecord(kind, resource);
+  const { resourceVersion } = resource.metadata;
+  // That it is complete moves no generation; but a directory's versions have no order.
+  return { awaits: hasOrderedVersion(resource.metadata) ? [...awaits, { ...last, resourceVersion }] : awaits, batch };
+}
+
+/** How often somebody may write a status, which moves the version, before it is somebody else's turn to try. */
+const ATTEMPTS = 16;
+
+interface AnnotationChanges {
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly without: readonly string[];
+}
+
+/** The resource as the step wants it, with these annotations besides. */
+async function applyStep(client: ResourceClient, step: ResourceStep, notes: AnnotationChanges): Promise<Resource> {
+  const { kind } = step;
+  if (step.op === "create") {
+    const { metadata } = step.resource;
+    const annotations = { ...metadata.annotations, ...notes.annotations };
+    const resource = { ...step.resource, metadata: { ...metadata, annotations } };
+    return client.apply(kind, resource, { manager: MANAGER, expect: "absent" });
+  }
+  let resource = step.resource;
+  for (let attempt = 1; ; attempt++) {
+    const wanted = step.op === "replace" ? step.wanted : { spec: resource.spec ?? {}, annotations: {}, without: [] };
+    const { ours, managedFields } = divideByOwner(kind, resource, {
+      spec: wanted.spec,
+      annotations: { ...wanted.annotations, ...notes.annotations },
+      without: [...wanted.without, ...notes.without],
+    });
+    try {
+      return await client.apply(
+        kind,
+        { ...head(resource), ...ours },
+        { ...expecting(resource), ...(managedFields && { managedFields }) },
+      );
+    } catch (error) {
+      if (!(error instanceof Conflict) || error.reason !== "changed" || attempt === ATTEMPTS) throw error;
+      const fresh = await client.get(refOf({ kind, resource }));
+      if (!fresh || !isSameSpecAndOwners(resource, fresh)) throw error;
+      resource = fresh;
+    }
+  }
+}
+
+/** Only the status or somebody's notes differ. */
+function isSameSpecAndOwners({ metadata: before, spec }: Resource, { metadata: now, spec: other }: Resource): boolean {
+  const owners = ({ managedFields = [] }: Resource["metadata"]) =>
+    JSON.stringify(
+      managedFields
+        .filter(({ subresource }) => !subresource)
+        .map(({ manager, fieldsV1 }) => [manager, Object(fieldsV1)["f:spec"]]),
+    );
+  return before.uid === now.uid && JSON.stringify(spec) === JSON.stringify(other) && owners(before) === owners(now);
+}
+
+const head = ({ apiVersion, kind }: Resource) => ({ apiVersion, kind });
+
+/** Whose fields change was looked at: at this version they are ours to take. */
+const expecting = ({ metadata: { uid = "", resourceVersion = "" } }: Resource): ApplyOptions => ({
+  manager: MANAGER,
+  force: true,
+  expect: { uid, resourceVersion },
+});
+
+const refOf = ({ kind, resource }: { readonly kind: ResourceKind; readonly resource: Resource }): Ref => ({
+  kind,
+  namespace: resource.metadata.namespace,
+  name: resource.metadata.name,
+});
+
+const BATCH_ANNOTATIONS = [BATCH, BATCH_REMOVE, BATCH_COMPLETE, BATCH_UNDO];
+
+/** Takes one resource of a complete batch to its end. */
+export async function finishMember(client: ResourceClient, { kind, resource }: MarkedMember): Promise<void> {
+  const { annotations = {}, uid } = resource.metadata;
+  if (annotations[BATCH_REMOVE] !== undefined) {
+    await client.remove(refOf({ kind, resource }), uid === undefined ? {} : { uid });
+    return;
+  }
+  await removeMarks(client, { kind, resource });
+}
+
+/** Makes one resource of a batch that was not completed what it was before. */
+async function undo(client: ResourceClient, { kind, resource }: MarkedMember): Promise<void> {
+  const { annotations = {}, uid } = resource.metadata;
+  if (annotations[BATCH_REMOVE] !== undefined) return removeMarks(client, { kind, resource });
+  const before: unknown = JSON.parse(annotations[BATCH_UNDO] ?? "{}");
+  if (before === null) {
+    await client.remove(refOf({ kind, resource }), uid === undefined ? {} : { uid });
+    return;
+  }
+  const { metadata = resource.metadata, spec } = before as Partial<Pick<Resource, "metadata" | "spec">>;
+  if (!spec) return removeMarks(client, { kind, resource });
+  await client.apply(kind, { ...head(resource), metadata, spec }, expecting(resource));
+}
+
+const isComplete = (resource: Resource): boolean => batchMark(resource)?.completes === true;
+
+/** What stands in the record of a batch that is undone. */
+const UNDONE = "undone";
+
+/**
+ * Writes what becomes of a batch into its record, unless somebody else has: the first one has decided.
+ *
+ * @returns the record as it is then; null: it is not there any more, or of no batch.
+ */
+async function decideBatch(
+  client: ResourceClient,
+  { kind, resource }: MarkedMember,
+  decision: string,
+): Promise<Resource | null> {
+  let read = resource;
+  for (let attempt = 1; ; attempt++) {
+    const annotations = { [BATCH_COMPLETE]: decision };
+    const { ours } = divideByOwner(kind, read, { spec: read.spec ?? {}, annotations });
+    try {
+      return await client.apply(kind, { ...head(read), ...ours }, expecting(read));
+    } catch (error) {
+      if (!(error instanceof Conflict) || error.reason !== "changed" || attempt === ATTEMPTS) throw error;
+      const fresh = await client.get(refOf({ kind, resource }));
+      const isOfBatch = fresh && annotationOf(fresh, BATCH) === annotationOf(resource, BATCH);
+      if (!isOfBatch || fresh.metadata.uid !== resource.metadata.uid) return null;
+      if (annotationOf(fresh, BATCH_COMPLETE) !== annotationOf(resource, BATCH_COMPLETE)) return fresh;
+      read = fresh;
+    }
+  }
+}
+
+const annotationOf = ({ metadata }: Resource, name: string): string | undefined => metadata.annotations?.[name];
+
+/** Makes everything what it was before; true: it is complete after all, and stays. */
+export async function undoBatch(client: ResourceClient, batch: readonly MarkedMember[]): Promise<boolean> {
+  const record = batch.find(({ resource }) => annotationOf(resource, BATCH_COMPLETE) !== undefined);
+  const decided = record && (await decideBatch(client, record, UNDONE));
+  if (decided && isComplete(decided)) return true;
+  await inParallel(batch, async (one) => {
+    if (one !== record) await undo(client, one);
+    else if (decided) await undo(client, { ...one, resource: decided });
+  });
+  return false;
+}
+
+const removeMarks = async (client: ResourceClient, { kind, resource }: MarkedMember): Promise<void> => {
+  const step = {
+    op: "replace",
+    index: 0,
+    kind,
+    resource,
+    wanted: { spec: resource.spec ?? {}, annotations: {}, without: BATCH_ANNOTATIONS },
+  } as const;
+  await applyStep(
+    client,
+    { ...step, division: divideByOwner(kind, resource, step.wanted) },
+    { annotations: {}, without: [] },
+  );
+};
+
+/** A resource's name comes from the entity's name, or from its id when it has none. */
+function alreadyExists(step: ResourceStep): WriteFault {
+  if (step.op !== "create") return changedFault(step.kind, step.resource.metadata.name);
+  const { collection } = kinds[step.kind];
+  const { key } = entities[collection];
+  const name = nameOf(collection, step.entity);
+  return key !== null && name !== undefined
+    ? { kind: "unique", members: { [key]: name } }
+    : { kind: "primary-key", id: step.entity.id };
+}
+
+/** Waits for all that were begun, and throws the first error. */
+export async function inParallel<Item>(items: readonly Item[], run: (item: Item) => Promise<unknown>): Promise<void> {
+  const left = [...items];
+  const errors: unknown[] = [];
+  const work = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined && errors.length === 0; item = left.shift())
+      await run(item).catch((error: unknown) => errors.push(error));
+  };
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_CALLS }, work));
+  if (errors.length > 0) throw errors[0];
+}
+
+/** A written resource as the wait for the nodes names it. */
+function writtenRecord(kind: Kind, { metadata }: Resource): Written {
+  const { namespace, name, uid, generation, resourceVersion } = metadata;
+  return {
+    kind,
+    namespace,
+    name,
+    ...(uid !== undefined && { uid }),
+    // Status changes move the version; Secrets have nothing else.
+    ...(generation !== undefined ? { generation } : resourceVersion !== undefined && { resourceVersion }),
+  };
+}
+
+function removedRecord(kind: Kind, { namespace, name, uid }: Pick<Metadata, "namespace" | "name" | "uid">): Written {
+  return { kind, namespace, name, ...(uid !== undefined && { uid }), deleted: true };
+}

@@ -1,0 +1,29 @@
+/** Remembers each resource's translation while the resource and all that was asked for it stay as they were. */
+import { type Ask, type CheckedTranslation, type NotedTranslation, type Resource, translateNoted } from "@sluice/crds";
+
+export type { Ask };
+export type TranslateResource = (resource: Resource, ask: Ask) => readonly CheckedTranslation[];
+
+/** A function of an object that is called again and again with the same ones. They must not change. */
+export function memoize<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+  const known = new WeakMap<Key, { readonly value: Value }>();
+  return (key) => {
+    const before = known.get(key);
+    if (before) return before.value;
+    const value = compute(key);
+    known.set(key, { value });
+    return value;
+  };
+}
+
+/** By the object itself: a cache gives the same object for as long as the resource is unchanged. */
+export function createCachedTranslation(homeNamespace: string): TranslateResource {
+  const remembered = new WeakMap<Resource, NotedTranslation>();
+  return (resource, ask) => {
+    const before = remembered.get(resource);
+    if (before?.holds(ask)) return before.translated;
+    const noted = translateNoted(resource, { homeNamespace, audience: "admin" }, ask);
+    remembered.set(resource, noted);
+    return noted.translated;
+  };
+}

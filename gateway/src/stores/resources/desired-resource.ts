@@ -1,0 +1,216 @@
+/** How a resource should be after a write. */
+import {
+  CHILD_TIMES,
+  identityOf,
+  type Placement,
+  type Resource,
+  type ResourceCollection,
+  toResource,
+} from "@sluice/crds";
+import {
+  type Certificate,
+  type Credential,
+  type Entity,
+  type KeyAuthEntry,
+  kinds,
+  type Plugin,
+  type ResourceKind,
+  readSpec,
+  type Sni,
+  type Target,
+  type Violation,
+} from "@sluice/model";
+import type { Tables } from "../tables/index.ts";
+import { changeEntries, childrenAfter, nestings } from "./nested-entries.ts";
+import { configFromOf, splitConfig } from "./plugin-secrets.ts";
+import { certificatePairSecret, foreignNamespaceViolation, keySecret } from "./secrets.ts";
+import type { EntityInResource, ResourceView } from "./view.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+export interface DesiredResourceOptions {
+  readonly kind: ResourceKind;
+  readonly id: string;
+  /** The entity that the resource stands for, as it will be; undefined: a faulty one, which stays as it is. */
+  readonly entity: Entity | undefined;
+  /** Undefined: the resource is to be made. */
+  readonly held: EntityInResource | undefined;
+  readonly view: ResourceView;
+  readonly next: Tables;
+  /** `<collection> <id>` of what is removed. */
+  readonly removed: ReadonlySet<string>;
+  readonly place: (kind: ResourceKind, id: string) => Placement | undefined;
+  readonly homeNamespace: string;
+  readonly class: string | undefined;
+}
+
+export interface DesiredState {
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Annotations that go. */
+  readonly without: readonly string[];
+  readonly spec: Members;
+}
+
+type DesiredResource =
+  | (DesiredState & {
+      readonly resource: Resource;
+      readonly secrets: readonly Resource[];
+      readonly violations?: undefined;
+    })
+  | { readonly violations: readonly Violation[] };
+
+export function desiredResource(options: DesiredResourceOptions): DesiredResource {
+  const { kind, id, entity, held, view, next } = options;
+  const previous = held?.resource;
+  const secrets: Resource[] = [];
+  const violations: Violation[] = [];
+  const made = entity && makeResource(options, entity, { secrets, violations });
+  if (made?.violations) return made;
+  if (violations.length > 0) return { violations };
+  const nesting = nestings[kind];
+  const entries =
+    nesting &&
+    changeEntries({
+      ...options,
+      nesting,
+      resource: previous,
+      parentId: id,
+      view,
+      next,
+      write: (child, before) =>
+        kind === "Consumer"
+          ? keyEntry(options, child as Credential, { before, secrets, violations })
+          : entryOf(made?.value.spec, nesting.list, child.id),
+    });
+  if (violations.length > 0) return { violations };
+  const isChanged = !held || (entity !== undefined && entity !== held.entity);
+  const spec = withList(
+    isChanged && made ? withStableIdentity(made.value, options) : (previous?.spec ?? {}),
+    nesting?.list,
+    {
+      entries,
+      before: previous?.spec,
+    },
+  );
+  const faults = readSpec(kinds[kind].spec, spec).violations;
+  if (faults.length > 0) {
+    const message = faults.map((fault) => `spec.${fault.path.join(".")}: ${fault.message}`).join("; ");
+    return { violations: [{ path: ["@entity"], message }] };
+  }
+  const notes = made?.value.metadata.annotations ?? {};
+  const { [CHILD_TIMES]: times, ...own } = notes;
+  const annotations = {
+    ...(isChanged && own),
+    ...((isChanged || entries) && times !== undefined && { [CHILD_TIMES]: times }),
+  };
+  const resource: Resource = {
+    ...(made?.value ?? previous ?? { apiVersion: "", kind, metadata: { name: "", namespace: "" } }),
+    spec,
+  };
+  const without = (isChanged || entries) && times === undefined ? [CHILD_TIMES] : [];
+  return { annotations, without, spec, resource, secrets };
+}
+
+export interface Collected {
+  readonly secrets: Resource[];
+  readonly violations: Violation[];
+}
+
+function makeResource(options: DesiredResourceOptions, entity: Entity, found: Collected) {
+  const { kind, id, held, next, place, homeNamespace, class: ofClass } = options;
+  const nesting = nestings[kind];
+  const children = nesting ? childrenAfter(nesting, id, next) : [];
+  const previous = held?.resource;
+  const config = kind === "Plugin" ? splitConfig(options, entity as Plugin) : undefined;
+  const made = toResource(kinds[kind].collection as ResourceCollection, (config?.plugin ?? entity) as never, {
+    namespace: homeNamespace,
+    place,
+    ...(previous && { previous }),
+    ...(ofClass !== undefined && { class: ofClass }),
+    ...(kind === "Upstream" && { targets: children as readonly Target[] }),
+    ...(kind === "Certificate" && {
+      snis: children as readonly Sni[],
+      ...pairOf(options, entity as Certificate, found),
+    }),
+  });
+  if (made.violations || !config) return made;
+  const namespace = made.value.metadata.namespace;
+  const configFrom = configFromOf(made.value, config, { options, namespace, found });
+  const { configFrom: _, ...spec } = { ...made.value.spec };
+  return { value: { ...made.value, spec: { ...spec, ...(configFrom.length > 0 && { configFrom }) } } };
+}
+
+function pairOf(options: DesiredResourceOptions, certificate: Certificate, { secrets, violations }: Collected) {
+  const { held, view, homeNamespace } = options;
+  const before = held?.entity as Certificate | undefined;
+  const isSame = (["cert", "key", "cert_alt", "key_alt"] as const).every(
+    (name) => before?.[name] === certificate[name],
+  );
+  if (before && isSame && !held?.isFaulty) return {};
+  const namespace = held?.resource.metadata.namespace ?? homeNamespace;
+  if (namespace !== homeNamespace) {
+    violations.push(foreignNamespaceViolation(namespace, options, ["cert"]));
+    return {};
+  }
+  const { secret, reference } = certificatePairSecret(certificate, { namespace, secrets: view.resources.Secret });
+  secrets.push(secret);
+  return { secretRef: reference };
+}
+
+function keyEntry(
+  options: DesiredResourceOptions,
+  credential: Credential,
+  { before, secrets, violations }: Collected & { readonly before: unknown },
+): KeyAuthEntry | undefined {
+  const { held, view, homeNamespace } = options;
+  const { id, tags, ttl } = credential;
+  const entry = { id, ...(tags !== null && { tags }), ...(ttl !== null && { ttl }) };
+  const namespace = held?.resource.metadata.namespace ?? homeNamespace;
+  const old = view.held("keyauth_credentials", id);
+  const known = old && !old.isFaulty ? (old.entity as Credential) : undefined;
+  const isSame = known?.key === credential.key && known.created_at === credential.created_at;
+  if (old && isSame && old.resource.metadata.namespace === namespace) {
+    const list = old.resource.spec?.keyAuth as readonly KeyAuthEntry[];
+    const same = (before as KeyAuthEntry | undefined) ?? list[Number(old.base[2])];
+    if (same) return { ...entry, secretRef: same.secretRef };
+  }
+  if (namespace !== homeNamespace) {
+    violations.push(foreignNamespaceViolation(namespace, options, ["consumer"]));
+    return undefined;
+  }
+  const { secret, reference } = keySecret(credential, { namespace, secrets: view.resources.Secret });
+  secrets.push(secret);
+  return { ...entry, secretRef: reference };
+}
+
+const entryOf = (spec: Resource["spec"], list: string, id: string): unknown => {
+  const entries = spec?.[list];
+  return (Array.isArray(entries) ? entries : []).find((entry) => Object(entry).id === id);
+};
+
+function withList(
+  spec: Members,
+  list: string | undefined,
+  { entries, before }: { readonly entries: readonly unknown[] | undefined; readonly before: Members | undefined },
+): Members {
+  if (list === undefined) return spec;
+  const { [list]: _, ...rest } = spec;
+  const wanted = entries ?? before?.[list];
+  return Array.isArray(wanted) && (wanted.length > 0 || entries === undefined) ? { ...rest, [list]: wanted } : rest;
+}
+
+/**
+ * A person's resource gets neither a name nor an id that follow from it anyway: whoever keeps it elsewhere would find
+ * it changed.
+ */
+function withStableIdentity(made: Resource, { id, entity, held, homeNamespace }: DesiredResourceOptions): Members {
+  const spec = made.spec ?? {};
+  const before = held?.resource.spec;
+  if (!held || !before || held.isFaulty) return spec;
+  const { name: _name, ...nameless } = spec;
+  const isNamed = before.name !== undefined || Object(held.entity).name !== Object(entity).name;
+  const named = isNamed ? spec : nameless;
+  if (before.id !== undefined) return named;
+  const { id: _id, ...free } = named;
+  return identityOf({ ...held.resource, spec: free }, homeNamespace).id === id ? free : named;
+}

@@ -1,0 +1,214 @@
+/**
+ * Who owns which fields of a resource, and what of a change is ours to apply. A directory has no
+ * owners: everything is everybody's.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { Metadata, Resource } from "@sluice/crds";
+import { canonical, kinds, type ResourceKind, type SpecNode } from "@sluice/model";
+import type { FieldOwner } from "../store.ts";
+import { type ManagedFields, type Path, transferFields } from "./transfer-fields.ts";
+
+/** The field manager of everything that the admin listener writes. */
+export const MANAGER = "sluice-admin";
+
+type Members = Readonly<Record<string, unknown>>;
+
+interface Leaf {
+  readonly path: Path;
+  readonly value: unknown;
+}
+/** By the path as one text. */
+type Leaves = ReadonlyMap<string, Leaf>;
+
+export interface OwnershipDivision {
+  /** What we have to apply: what changes, and what we have applied before and still want. */
+  readonly ours: Pick<Resource, "metadata" | "spec">;
+  /** What else was applied by us, or is changed by this: what to apply to have it back. */
+  readonly undo: Pick<Resource, "metadata" | "spec">;
+  /** Others whose fields would change. */
+  readonly owners: readonly FieldOwner[];
+  /** Who owns what as soon as this is ours: what others own does not go by our leaving it out of an apply. */
+  readonly managedFields?: ManagedFields;
+}
+
+interface DesiredFields {
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Annotations that go, if they are ours. */
+  readonly without?: readonly string[];
+  readonly spec: Members;
+}
+
+/** How the wanted state of a resource differs from what it is, and whose business that is. */
+export function divideByOwner(
+  kind: ResourceKind,
+  resource: Resource,
+  { annotations, without = [], spec }: DesiredFields,
+): OwnershipDivision {
+  const { name, namespace, managedFields } = resource.metadata;
+  const node = kinds[kind].spec;
+  const before = leavesOf(resource.spec ?? {}, node);
+  const after = leavesOf(spec, node);
+  const mine = ownFields(resource);
+  const isMine = (key: string) => managedFields === undefined || mine.has(key);
+  const applied = pick(after, (leaf, key) => isMine(key) || !isDeepStrictEqual(before.get(key)?.value, leaf.value));
+  const changed = [...applied.keys()].filter(
+    (key) => !isDeepStrictEqual(before.get(key)?.value, after.get(key)?.value),
+  );
+  const gone = [...before.keys()].filter((key) => !after.has(key));
+  const others = otherEntries(resource);
+  const owners = [...gone, ...changed].flatMap((key) => ownersOf(others, key));
+  const stuck = gone.filter((key) => !isMine(key) || isHeld(resource, key));
+  const notes = notesOf(resource);
+  const kept = Object.fromEntries(Object.entries(notes.ours).filter(([note]) => !without.includes(note)));
+  const news = Object.entries(annotations).filter(
+    ([note, value]) => kept[note] !== undefined || notes.all[note] !== value,
+  );
+  const metadata = { name, namespace, labels: notes.labels };
+  return {
+    ours: {
+      metadata: { ...metadata, annotations: { ...kept, ...Object.fromEntries(news) } },
+      spec: build(applied, node),
+    },
+    undo: {
+      metadata: { ...metadata, annotations: notes.ours },
+      spec: build(
+        pick(before, (_, key) => isMine(key) || changed.includes(key) || stuck.includes(key)),
+        node,
+      ),
+    },
+    owners,
+    ...(stuck.length > 0 && {
+      managedFields: transferFields(resource, {
+        manager: MANAGER,
+        gone: stuck.map(pathOf),
+        stay: [...after.values()].map(({ path }) => path),
+      }),
+    }),
+  };
+}
+
+/** Other managers of the spec as a whole. */
+export const otherOwners = (resource: Resource): readonly FieldOwner[] =>
+  otherEntries(resource).flatMap(({ manager, fields }) => (fields.size > 0 ? [{ manager, field: ".spec" }] : []));
+
+interface Entry {
+  readonly manager: string;
+  readonly fields: ReadonlySet<string>;
+}
+
+const entriesOf = ({ metadata }: Resource) => (metadata.managedFields ?? []).filter(({ subresource }) => !subresource);
+
+const otherEntries = (resource: Resource): readonly Entry[] =>
+  entriesOf(resource).flatMap((entry) =>
+    entry.manager === undefined || entry.manager === MANAGER
+      ? []
+      : [{ manager: entry.manager, fields: fieldsOf(entry, "f:spec") }],
+  );
+
+function ownersOf(entries: readonly Entry[], key: string): readonly FieldOwner[] {
+  return entries
+    .filter(({ fields }) => fields.has(key))
+    .map(({ manager }) => ({ manager, field: fieldName(pathOf(key)) }));
+}
+
+const pathOf = (key: string): Path => JSON.parse(key);
+
+/** Whether somebody else keeps a field where it is when we leave it out: we ourselves, too, by any other way than apply. */
+const isHeld = (resource: Resource, key: string): boolean =>
+  entriesOf(resource).some((entry) => entry !== applyEntry(resource) && fieldsOf(entry, "f:spec").has(key));
+
+/** `.spec.targets[target="a:80"].weight`, as the API server writes it. */
+const fieldName = (path: Path): string =>
+  path.reduce((text, step) => {
+    if (step.startsWith("f:")) return `${text}.${step.slice(2)}`;
+    const keys = Object.entries(JSON.parse(step.slice(2)) as object);
+    return `${text}[${keys.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(",")}]`;
+  }, ".spec");
+
+const applyEntry = (resource: Resource) =>
+  entriesOf(resource).find(({ manager, operation }) => manager === MANAGER && operation === "Apply");
+
+const ownFields = (resource: Resource): ReadonlySet<string> => fieldsOf(applyEntry(resource), "f:spec");
+
+function notesOf(resource: Resource) {
+  const { labels = {}, annotations = {}, managedFields } = resource.metadata;
+  if (managedFields === undefined) return { ours: annotations, all: annotations, labels };
+  const entry = applyEntry(resource);
+  const owned = (of: "labels" | "annotations", all: Readonly<Record<string, string>>) => {
+    const fields = fieldsOf(entry, "f:metadata", `f:${of}`);
+    return Object.fromEntries(Object.entries(all).filter(([note]) => fields.has(JSON.stringify([`f:${note}`]))));
+  };
+  return { ours: owned("annotations", annotations), all: annotations, labels: owned("labels", labels) };
+}
+
+/** The innermost fields of an entry below a path. */
+function fieldsOf(
+  entry: NonNullable<Metadata["managedFields"]>[number] | undefined,
+  ...below: Path
+): ReadonlySet<string> {
+  const found = new Set<string>();
+  const look = (node: Members, path: Path): void => {
+    const steps = Object.keys(node).filter((step) => step !== ".");
+    if (steps.length === 0 && path.length > 0) found.add(JSON.stringify(path));
+    for (const step of steps) look(Object(node[step]), [...path, step]);
+  };
+  look(
+    below.reduce<Members>((node, step) => Object(node[step]), Object(entry?.fieldsV1)),
+    [],
+  );
+  return found;
+}
+
+const isRecord = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Lists have one owner, unless the schema says that their items are told apart by members. */
+function leavesOf(spec: Members, specNode: SpecNode): Leaves {
+  const leaves = new Map<string, Leaf>();
+  const look = (value: unknown, node: SpecNode, path: Path): void => {
+    const { listMapKeys } = node;
+    if (Array.isArray(value) && listMapKeys) {
+      for (const item of value)
+        look(item, node.items ?? {}, [
+          ...path,
+          `k:${canonical(Object.fromEntries(listMapKeys.map((key) => [key, Object(item)[key]])))}`,
+        ]);
+      return;
+    }
+    if (!isRecord(value) || (Object.keys(value).length === 0 && path.length > 0)) {
+      leaves.set(JSON.stringify(path), { path, value });
+      return;
+    }
+    for (const [name, member] of Object.entries(value))
+      look(member, node.properties?.[name] ?? {}, [...path, `f:${name}`]);
+  };
+  look(spec, specNode, []);
+  return leaves;
+}
+
+const pick = (leaves: Leaves, wanted: (leaf: Leaf, key: string) => boolean): Leaves =>
+  new Map([...leaves].filter(([key, leaf]) => wanted(leaf, key)));
+
+/** The members that the leaves stand for. An item of a list with keys has its keys, whoever owns them. */
+function build(leaves: Leaves, specNode: SpecNode): Members {
+  const grow = (inside: readonly Leaf[], node: SpecNode): unknown => {
+    const [first] = inside;
+    if (first && first.path.length === 0) return first.value;
+    const groups = new Map<string, Leaf[]>();
+    for (const { path, value } of inside) {
+      const [step = "", ...rest] = path;
+      const group = groups.get(step) ?? [];
+      group.push({ path: rest, value });
+      groups.set(step, group);
+    }
+    if (node.listMapKeys)
+      return [...groups].map(([step, group]) => ({
+        ...(JSON.parse(step.slice(2)) as Members),
+        ...(grow(group, node.items ?? {}) as Members),
+      }));
+    return Object.fromEntries(
+      [...groups].map(([step, group]) => [step.slice(2), grow(group, node.properties?.[step.slice(2)] ?? {})]),
+    );
+  };
+  return grow([...leaves.values()], specNode) as Members;
+}

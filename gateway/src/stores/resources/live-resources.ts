@@ -1,0 +1,120 @@
+/** The resources of a client, kept in memory, and a way to wait for them. */
+
+import {
+  createResourceCache,
+  followClasses,
+  type Kind,
+  keyOf,
+  type Log,
+  type Resource,
+  type ResourceClient,
+} from "@sluice/crds";
+import { CREDENTIAL_LABEL, type ResourceKind, resourceKinds } from "@sluice/model";
+import type { Resources, WatchedKind } from "./view.ts";
+
+export interface LiveResources {
+  readonly resources: Resources;
+  /** Whose resources of ours these are; all when empty. */
+  readonly namespaces: readonly string[];
+  /** The client; what it writes stands in `resources` at once where versions have an order. */
+  readonly client: ResourceClient;
+  /** Which class a resource is of. */
+  classOf(resource: Resource): string;
+  /** Kinds that cannot be read for now. */
+  unsynced(): readonly string[];
+  /** Why the last attempts to read have failed; empty when all is well. What was read before stays. */
+  trouble(): readonly string[];
+  /** Resolves to true as soon as the condition holds, to false after so many milliseconds or when the watches end. */
+  until(condition: () => boolean, timeout: number): Promise<boolean>;
+}
+
+export interface LiveResourcesOptions {
+  readonly client: ResourceClient;
+  readonly homeNamespace: string;
+  /** Others that are read; all when empty. */
+  readonly namespaces: readonly string[];
+  /** This Sluice's. */
+  readonly class: string;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** Told of every resource (`namespace/name`) that is another object now, or gone. */
+  readonly onResource: (kind: WatchedKind, key: string) => void;
+}
+
+/** Our kinds, and Secrets that are meant for us of the home namespace: others are not ours to read. */
+export function followResources(options: LiveResourcesOptions): LiveResources {
+  const { client, homeNamespace, log, signal, onResource } = options;
+  const namespaces = options.namespaces.length > 0 ? [...new Set([homeNamespace, ...options.namespaces])] : [];
+  const waiting = new Set<() => void>();
+  const changed = (): void => {
+    for (const look of [...waiting]) look();
+  };
+  const shared = { client, secretLabel: CREDENTIAL_LABEL, signal, log, onChange: changed, onResource };
+  const ours = createResourceCache({ ...shared, kinds: resourceKinds, namespaces });
+  const secrets = createResourceCache({ ...shared, kinds: ["Secret"] as const, namespaces: [homeNamespace] });
+  const resources: Resources = { ...ours.resources, ...secrets.resources };
+  const classes = followClasses({
+    client,
+    own: { class: options.class, namespace: homeNamespace },
+    namespaces,
+    signal,
+    log,
+    onChange(moved) {
+      const places = new Set(moved);
+      for (const kind of resourceKinds)
+        for (const [key, { metadata }] of ours.resources[kind])
+          if (places.has(metadata.namespace)) onResource(kind, key);
+      changed();
+    },
+  });
+
+  function recordWrite(kind: Kind, resource: Resource, { removed = false } = {}): void {
+    if (kind === "Secret") {
+      if (resource.metadata.namespace === homeNamespace) secrets.wrote(kind, resource, { removed });
+    } else if (isOurs(kind)) ours.wrote(kind, resource, { removed });
+  }
+
+  return {
+    resources,
+    namespaces,
+    client: {
+      ...client,
+      async apply(kind, resource, options) {
+        const written = await client.apply(kind, resource, options);
+        recordWrite(kind, written);
+        return written;
+      },
+      async remove(ref, options = {}) {
+        const { kind, namespace, name } = ref;
+        const before = isOurs(kind) || kind === "Secret" ? resources[kind].get(keyOf(namespace, name)) : undefined;
+        const removed = await client.remove(ref, options);
+        if (before && before.metadata.uid === (options.uid ?? before.metadata.uid))
+          recordWrite(kind, before, { removed: true });
+        return removed;
+      },
+    },
+    classOf: (resource) => classes.of(resource),
+    unsynced: () => [...ours.unsynced(), ...secrets.unsynced(), ...(classes.isSynced() ? [] : ["Lease"])],
+    trouble: () => [...new Set([...ours.trouble(), ...secrets.trouble(), ...[classes.trouble() ?? []].flat()])],
+    async until(condition, timeout) {
+      if (condition()) return true;
+      return new Promise((resolve) => {
+        const leave = (holds: boolean): void => {
+          clearTimeout(timer);
+          waiting.delete(look);
+          signal.removeEventListener("abort", stop);
+          resolve(holds);
+        };
+        const look = (): void => {
+          if (condition()) leave(true);
+        };
+        const stop = () => leave(false);
+        const timer = setTimeout(stop, signal.aborted ? 0 : timeout);
+        signal.addEventListener("abort", stop);
+        waiting.add(look);
+      });
+    },
+  };
+}
+
+const isOurs = (kind: Kind): kind is ResourceKind => resourceKinds.some((one) => one === kind);

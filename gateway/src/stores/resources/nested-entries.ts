@@ -1,0 +1,85 @@
+/** Entities that stand in the resource of another one: keys, targets and SNIs. */
+import type { Resource } from "@sluice/crds";
+import type { Collection, Entity, ResourceKind } from "@sluice/model";
+import type { Tables } from "../tables/index.ts";
+import { referenceKey, referred } from "../tables/tables.ts";
+import type { ResourceView } from "./view.ts";
+
+export interface Nesting {
+  readonly child: Collection;
+  /** The member of the child that refers to the parent. */
+  readonly member: string;
+  /** The list of the parent's spec. */
+  readonly list: string;
+}
+
+export const nestings: Readonly<Partial<Record<ResourceKind, Nesting>>> = {
+  Consumer: { child: "keyauth_credentials", member: "consumer", list: "keyAuth" },
+  Upstream: { child: "targets", member: "upstream", list: "targets" },
+  Certificate: { child: "snis", member: "certificate", list: "snis" },
+};
+
+const parents: Readonly<Partial<Record<Collection, { readonly collection: Collection; readonly member: string }>>> = {
+  keyauth_credentials: { collection: "consumers", member: "consumer" },
+  targets: { collection: "upstreams", member: "upstream" },
+  snis: { collection: "certificates", member: "certificate" },
+};
+
+/** The entity in whose resource an entity stands: itself, or its parent. */
+export function ownerOf(
+  collection: Collection,
+  entity: Entity,
+): { readonly collection: Collection; readonly id: string } {
+  const parent = parents[collection];
+  return parent
+    ? { collection: parent.collection, id: referred(entity, parent.member) ?? "" }
+    : { collection, id: entity.id };
+}
+
+export interface EntryChange {
+  readonly nesting: Nesting;
+  /** The parent's resource; undefined: it is to be made. */
+  readonly resource: Resource | undefined;
+  readonly parentId: string;
+  readonly view: ResourceView;
+  readonly next: Tables;
+  /** Faulty ones that are removed, by `claimKey` of their ids. */
+  readonly removed: ReadonlySet<string>;
+  /** The entry of an entity that is new here or that changes. */
+  readonly write: (entity: Entity, before: unknown) => unknown;
+}
+
+/** Those that the parent has after the write, in the order of ids. */
+export function childrenAfter({ child, member }: Nesting, parentId: string, next: Tables): readonly Entity[] {
+  const ids = next.referring.get(referenceKey(child, { member, id: parentId }))?.sortedKeys() ?? [];
+  return ids.flatMap((id) => next.rows[child].get(id) ?? []);
+}
+
+/**
+ * The list after the write: entries that stay as they were and those that nobody understands are not touched.
+ * Undefined: nothing changes.
+ */
+export function changeEntries(change: EntryChange): readonly unknown[] | undefined {
+  const { nesting, resource, parentId, view, next, removed, write } = change;
+  const given = resource?.spec?.[nesting.list];
+  const raw: readonly unknown[] = Array.isArray(given) ? given : [];
+  const here = (resource ? view.within(resource) : []).filter(({ collection }) => collection === nesting.child);
+  const known = new Set<string>();
+  const kept = raw.map((entry, index): unknown => {
+    const held = here.find(({ base }) => base[2] === index);
+    // What an older resource has under this id is what counts.
+    if (!held || view.held(nesting.child, held.entity.id) !== held) return entry;
+    const { id } = held.entity;
+    if (held.isFaulty) return removed.has(`${nesting.child} ${id}`) ? undefined : entry;
+    known.add(id);
+    const now = next.rows[nesting.child].get(id);
+    if (!now || referred(now, nesting.member) !== parentId) return undefined;
+    return now === held.entity ? entry : write(now, entry);
+  });
+  const added = childrenAfter(nesting, parentId, next)
+    .filter(({ id }) => !known.has(id))
+    .map((entity) => write(entity, undefined));
+  const entries = [...kept.filter((entry) => entry !== undefined), ...added];
+  const isSame = entries.length === raw.length && entries.every((entry, index) => entry === raw[index]);
+  return isSame ? undefined : entries;
+}

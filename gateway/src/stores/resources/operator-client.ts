@@ -1,0 +1,72 @@
+/** The operator's listener, as the admin listener asks it. */
+import type { Log } from "@sluice/crds";
+import type { WaitAnswer, WaitRequest } from "@sluice/model";
+import { Agent, request } from "undici";
+import type { AskOperator } from "./await-nodes.ts";
+
+export interface OperatorClient {
+  readonly wait: AskOperator;
+  /** The body of its GET /status; null when it cannot be reached. */
+  status(): Promise<Readonly<Record<string, unknown>> | null>;
+}
+
+export interface OperatorClientOptions {
+  readonly url: string;
+  readonly log: Log;
+  /** Ends all questions. */
+  readonly signal: AbortSignal;
+}
+
+/** The network's part of a wait, on top of the wait itself. */
+const GRACE = 250;
+const STATUS_TIMEOUT = 2000;
+
+export function createOperatorClient({ url, log, signal }: OperatorClientOptions): OperatorClient {
+  // Every write asks: fetch and a signal for each timeout cost several times as much.
+  const dispatcher = new Agent();
+  const asking = new Set<AbortController>();
+  signal.addEventListener("abort", () => {
+    for (const one of asking) one.abort();
+    void dispatcher.destroy().catch(() => undefined);
+  });
+
+  async function ask(path: string, question: object | null, timeout: number): Promise<Record<string, unknown> | null> {
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(new Error(`it gave none within ${timeout} ms`)), timeout);
+    asking.add(ending);
+    try {
+      const { statusCode, body } = await request(new URL(path, url), {
+        ...(question
+          ? { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(question) }
+          : {}),
+        dispatcher,
+        signal: ending.signal,
+      });
+      const text = await body.text();
+      if (statusCode < 200 || statusCode > 299) throw new Error(`it answered ${statusCode}`);
+      const told: unknown = JSON.parse(text);
+      return typeof told === "object" && told !== null ? (told as Record<string, unknown>) : null;
+    } catch (error) {
+      const { message, cause } = error as Error;
+      const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
+      if (!signal.aborted) log.warn({ url, path, reason }, "the operator gives no answer");
+      return null;
+    } finally {
+      clearTimeout(timer);
+      asking.delete(ending);
+    }
+  }
+
+  return {
+    async wait(question: WaitRequest) {
+      const answer = await ask("/wait", question, (question.timeout ?? 0) + GRACE);
+      return answer && isWaitAnswer(answer) ? answer : null;
+    },
+    status: () => ask("/status", null, STATUS_TIMEOUT),
+  };
+}
+
+function isWaitAnswer(body: object): body is WaitAnswer {
+  const { programmed, lagging, silent, problems } = body as Partial<Record<keyof WaitAnswer, unknown>>;
+  return typeof programmed === "boolean" && [lagging, silent, problems].every(Array.isArray);
+}

@@ -1,0 +1,66 @@
+/** What writes leave behind: batches to bring to their end, and after a crash batches and Secrets of somebody who died. */
+import { BATCH_COMPLETE, type Log, type ResourceClient } from "@sluice/crds";
+import { finishMember, inParallel, type MarkedMember, undoBatch } from "./apply-plan.ts";
+import { refOfSecret, unusedSecrets } from "./secrets.ts";
+import { groupByBatch, isBatchComplete, type ResourceView } from "./view.ts";
+
+/** The one that says that the batch is complete comes last: as long as it is there, nobody takes the batch for half. */
+export async function finishBatch(client: ResourceClient, batch: readonly MarkedMember[]): Promise<void> {
+  const isLast = ({ resource }: MarkedMember) => resource.metadata.annotations?.[BATCH_COMPLETE] !== undefined;
+  await inParallel(
+    batch.filter((one) => !isLast(one)),
+    (one) => finishMember(client, one),
+  );
+  await inParallel(batch.filter(isLast), (one) => finishMember(client, one));
+}
+
+/**
+ * Batches of writers that died: complete ones are brought to their end, others are undone. In a turn only, because a
+ * living writer has batches too. Whether there were any.
+ */
+export async function recoverBatches(
+  client: ResourceClient,
+  { view, log }: { readonly view: ResourceView; readonly log: Log },
+): Promise<boolean> {
+  for (const batch of groupByBatch(view.marked)) {
+    const [first] = batch;
+    const complete = isBatchComplete(batch);
+    log.warn(
+      { batch: first?.mark.id, resources: batch.length, of: first?.mark.size },
+      `a batch was left behind by a writer that is gone: it is ${complete ? "brought to its end" : "undone"}`,
+    );
+    if (complete || (await undoBatch(client, batch))) await finishBatch(client, batch);
+  }
+  return view.marked.length > 0;
+}
+
+interface OrphanOptions {
+  readonly client: ResourceClient;
+  readonly homeNamespace: string;
+  readonly orphanAge: number;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly view: () => Promise<ResourceView>;
+  readonly inTurn: (run: () => Promise<void>) => Promise<void>;
+}
+
+/** Removes Secrets of ours that nothing refers to and that are not of a write under way. Never rejects. */
+export async function removeOrphanedSecrets(options: OrphanOptions): Promise<void> {
+  const { client, orphanAge, log, signal, view, inTurn } = options;
+  const find = async () =>
+    unusedSecrets((await view()).resources, options).filter(
+      ({ metadata }) => Date.parse(metadata.creationTimestamp ?? "") < Date.now() - orphanAge,
+    );
+  try {
+    if ((await find()).length === 0 || signal.aborted) return;
+    await inTurn(async () => {
+      for (const secret of await find()) {
+        const { uid, name } = secret.metadata;
+        await client.remove(refOfSecret(secret), uid === undefined ? {} : { uid });
+        log.info({ secret: name }, "a Secret that nothing refers to was removed: a writer died before it was used");
+      }
+    });
+  } catch (error) {
+    if (!signal.aborted) log.warn({ err: error }, "Secrets that nothing refers to could not be looked for");
+  }
+}

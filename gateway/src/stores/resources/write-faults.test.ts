@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Fault, UnknownKind } from "@sluice/crds";
+import { throwUnavailable } from "./write-faults.ts";
+
+const system = (code: string, message: string) => Object.assign(new Error(message), { code });
+const prefix = "the resources cannot be read or written: ";
+
+const causes: readonly (readonly [what: string, cause: unknown, told: string])[] = [
+  [
+    "a full disk",
+    system("ENOSPC", "ENOSPC: no space left on device, write"),
+    "ENOSPC: no space left on device, write: free space on this disk",
+  ],
+  [
+    "a folder that is read-only",
+    system("EROFS", "EROFS: read-only file system, open '/r/a.yaml'"),
+    "EROFS: read-only file system, open '/r/a.yaml': the file system is mounted read-only",
+  ],
+  [
+    "an API server that is away",
+    system("ECONNREFUSED", "connect ECONNREFUSED 10.0.0.1:6443"),
+    "connect ECONNREFUSED 10.0.0.1:6443",
+  ],
+  [
+    "an API server that has no time",
+    new Fault(429, { message: "too many requests" }),
+    "the API server answered 429 (too many requests)",
+  ],
+  [
+    "a token that has ended",
+    new Fault(401, { message: "Unauthorized" }),
+    "the API server does not accept the credentials of the admin listener (Unauthorized)",
+  ],
+  [
+    "a kind that is not served",
+    new UnknownKind("the cluster has no routes: are the CRDs installed?"),
+    "the cluster has no routes: are the CRDs installed?",
+  ],
+  ["a fault that may hold anything", new Error("bearer secret"), "the log of the admin listener says why"],
+];
+
+for (const [what, cause, told] of causes) {
+  test(`tells ${what}`, () => assert.throws(() => throwUnavailable(cause), { message: prefix + told, cause }));
+}
+
+test("tells the start of a long answer", () => {
+  const page = new Fault(502, { message: "x".repeat(10_000) });
+  assert.throws(
+    () => throwUnavailable(page),
+    (error: Error) => error.message.length < 400,
+  );
+});

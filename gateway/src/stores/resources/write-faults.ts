@@ -1,0 +1,50 @@
+/** Why something was not written, in the words of the store. */
+import { Conflict, Fault, type Kind, Rejected, UnknownKind } from "@sluice/crds";
+import { StoreUnavailable, type WriteFault } from "../store.ts";
+import { systemReason } from "../system-error.ts";
+
+/** A fault of the entity as a whole, in the words of whoever refuses it. */
+export const refusedFault = (message: string): WriteFault => ({
+  kind: "invalid",
+  violations: [{ path: ["@entity"], message }],
+});
+
+export const changedFault = (kind: Kind, name: string): WriteFault => ({
+  kind: "changed",
+  message: `the ${kind} ${name} was changed in the meantime: try again`,
+});
+
+/** What the client throws as a fault; `exists` is what it means that there is such a resource already. */
+export function toWriteFault(
+  error: unknown,
+  { kind, name }: { kind: Kind; name: string },
+  exists: WriteFault,
+): WriteFault {
+  if (error instanceof Rejected) return refusedFault(error.message);
+  if (!(error instanceof Conflict)) return throwUnavailable(error);
+  switch (error.reason) {
+    case "exists":
+      return exists;
+    case "owned":
+      return { kind: "owned", what: `${kind} ${name}`, owners: error.owners };
+    case "changed":
+      return changedFault(kind, name);
+  }
+}
+
+/** An API server may answer with the page of a proxy. */
+const LONGEST = 300;
+
+export function throwUnavailable(cause: unknown): never {
+  const reason = reasonOf(cause) ?? "the log of the admin listener says why";
+  throw new StoreUnavailable(`the resources cannot be read or written: ${reason.slice(0, LONGEST)}`, { cause });
+}
+
+/** What may be told: words of the system and of the API server, which hold no credentials. */
+function reasonOf(cause: unknown): string | undefined {
+  if (cause instanceof UnknownKind) return cause.message;
+  if (!(cause instanceof Fault)) return systemReason(cause);
+  const { code, message } = cause;
+  if (code === 401) return `the API server does not accept the credentials of the admin listener (${message})`;
+  return `the API server answered ${code} (${message})`;
+}

@@ -1,0 +1,193 @@
+/** What a write does to resources: worked out as a whole before anything is written. Pure but for the names of Secrets. */
+import { keyOf, type Placement, type Resource } from "@sluice/crds";
+import { type Collection, type Entity, kinds, type ResourceKind, resourceKinds } from "@sluice/model";
+import type { Effect, Write, WriteFault } from "../store.ts";
+import { type TableWriteResult as TableWrite, write } from "../tables/index.ts";
+import { type DesiredState, desiredResource } from "./desired-resource.ts";
+import { divideByOwner, type OwnershipDivision, otherOwners } from "./field-ownership.ts";
+import { ownerOf } from "./nested-entries.ts";
+import { secretNames, unusedSecrets } from "./secrets.ts";
+import type { EntityInResource, ResourceView } from "./view.ts";
+
+export interface WritePlanOptions {
+  readonly homeNamespace: string;
+  /** spec.class of what is made; undefined for the default class. */
+  readonly class: string | undefined;
+  /** Also what other managers own. */
+  readonly force: boolean;
+}
+
+/** What becomes of one resource. */
+export type ResourceStep = {
+  /** Of the first write that has to do with it. */
+  readonly index: number;
+  readonly kind: ResourceKind;
+} & (
+  | { readonly op: "create"; readonly resource: Resource; readonly entity: Entity }
+  | {
+      readonly op: "replace";
+      readonly resource: Resource;
+      readonly wanted: DesiredState;
+      readonly division: OwnershipDivision;
+    }
+  | { readonly op: "remove"; readonly resource: Resource }
+);
+
+export interface WritePlan {
+  readonly effects: readonly Effect[];
+  /** At most one for a resource; what is referred to stands before what refers to it. */
+  readonly steps: readonly ResourceStep[];
+  /** To be made before. */
+  readonly secrets: readonly Resource[];
+  /** Ours, that nothing refers to after that. */
+  readonly unused: readonly Resource[];
+  readonly fault?: undefined;
+}
+
+export type WritePlanResult = WritePlan | { readonly fault: WriteFault; readonly index: number };
+
+export function planWrites(view: ResourceView, writes: readonly Write[], options: WritePlanOptions): WritePlanResult {
+  const written = write(view.tables, writes);
+  if (written.fault) return written;
+  const faults: { readonly fault: WriteFault; readonly index: number }[] = [];
+  const steps: ResourceStep[] = [];
+  const secrets: Resource[] = [];
+  const after = new Map<Resource, Resource["spec"] | null>();
+  const placed = new Map<string, Placement>();
+  const touched = touchedBy(view, written);
+  for (const kind of resourceKinds) {
+    for (const touch of touched.filter((one) => one.kind === kind)) {
+      const { index, held } = touch;
+      const worked = planStep(touch, { view, written, options, placed, secrets });
+      if (!worked) continue;
+      if ("fault" in worked) faults.push({ fault: worked.fault, index });
+      else {
+        const { step } = worked;
+        steps.push(step);
+        if (step.op === "create") placed.set(`${kind} ${touch.id}`, step.resource.metadata);
+        if (held && step.op !== "create") after.set(held.resource, step.op === "remove" ? null : step.wanted.spec);
+      }
+    }
+  }
+  const [first] = faults.sort((one, other) => one.index - other.index);
+  if (first) return first;
+  return { effects: written.effects, steps, secrets, unused: newlyUnused(view, after, options) };
+}
+
+/** Most writes leave no Secret behind, and to find out who else refers to one is a look at all resources. */
+function newlyUnused(
+  { resources }: ResourceView,
+  after: ReadonlyMap<Resource, Resource["spec"] | null>,
+  { homeNamespace }: WritePlanOptions,
+): readonly Resource[] {
+  const left = new Set(
+    [...after].flatMap(([{ metadata, spec }, next]) => {
+      const at = { of: homeNamespace, own: metadata.namespace };
+      const still = secretNames(next ?? {}, at);
+      return secretNames(spec, at).filter((name) => !still.includes(name));
+    }),
+  );
+  if (left.size === 0) return [];
+  return unusedSecrets(resources, { homeNamespace, but: after }).filter(({ metadata }) => left.has(metadata.name));
+}
+
+interface TouchedResource {
+  readonly index: number;
+  readonly kind: ResourceKind;
+  /** The entity that the resource stands for. */
+  readonly collection: Collection;
+  readonly id: string;
+  /** Undefined: there is no resource yet. */
+  readonly held: EntityInResource | undefined;
+  /** A faulty entity goes with its resource. */
+  readonly goes: boolean;
+}
+
+type Taken = Extract<TableWrite, { fault?: undefined }>;
+
+const kindOf = (collection: Collection): ResourceKind | undefined =>
+  resourceKinds.find((kind) => kinds[kind].collection === collection);
+
+/** The resources in which anything changes, each once. */
+function touchedBy(view: ResourceView, { effects }: Taken): readonly TouchedResource[] {
+  const touched = new Map<string, TouchedResource>();
+  for (const [index, { collection, before, after, along }] of effects.entries()) {
+    const entities = [before, after].flatMap((entity) => (entity ? [{ collection, entity }] : []));
+    for (const placed of [...entities, ...along]) {
+      const owner = ownerOf(placed.collection, placed.entity);
+      const kind = kindOf(owner.collection);
+      if (!kind) continue;
+      const key = `${owner.collection} ${owner.id}`;
+      const known = touched.get(key);
+      const held = view.held(owner.collection, owner.id);
+      const goes = held?.isFaulty === true && placed.collection === owner.collection && !after;
+      touched.set(key, { ...owner, kind, held, index: known?.index ?? index, goes: goes || known?.goes === true });
+    }
+  }
+  return [...touched.values()];
+}
+
+interface StepContext {
+  readonly view: ResourceView;
+  readonly written: Taken;
+  readonly options: WritePlanOptions;
+  /** Resources that this write makes, by kind and id. */
+  readonly placed: ReadonlyMap<string, Placement>;
+  /** Filled with what has to be made before. */
+  readonly secrets: Resource[];
+}
+
+function planStep(
+  { index, kind, collection, id, held, goes }: TouchedResource,
+  { view, written, options, placed, secrets }: StepContext,
+): { readonly step: ResourceStep } | { readonly fault: WriteFault } | undefined {
+  const entity = written.tables.rows[collection].get(id);
+  if (held && !entity && (goes || !held.isFaulty)) {
+    const { resource } = held;
+    const owners = otherOwners(resource);
+    if (owners.length > 0 && !options.force) return { fault: ownedFault(kind, resource, owners) };
+    return { step: { op: "remove", index, kind, resource } };
+  }
+  if (!held && !entity) return undefined;
+  const removed = written.effects.flatMap(({ collection: of, before, after }) =>
+    before && !after ? [`${of} ${before.id}`] : [],
+  );
+  const wanted = desiredResource({
+    kind,
+    id,
+    entity,
+    held,
+    view,
+    next: written.tables,
+    removed: new Set(removed),
+    place: (of, other) => placed.get(`${of} ${other}`) ?? view.held(kinds[of].collection, other)?.resource.metadata,
+    homeNamespace: options.homeNamespace,
+    class: options.class,
+  });
+  if (wanted.violations) return { fault: { kind: "invalid", violations: wanted.violations } };
+  secrets.push(...wanted.secrets);
+  if (!held) {
+    if (!entity) return undefined;
+    return { step: { op: "create", index, kind, entity, resource: withFreeName(wanted.resource, { kind, id, view }) } };
+  }
+  const { resource } = held;
+  const division = divideByOwner(kind, resource, wanted);
+  if (division.owners.length > 0 && !options.force) return { fault: ownedFault(kind, resource, division.owners) };
+  return { step: { op: "replace", index, kind, resource, wanted, division } };
+}
+
+const ownedFault = (kind: ResourceKind, { metadata }: Resource, owners: OwnershipDivision["owners"]): WriteFault => ({
+  kind: "owned",
+  what: `${kind} ${metadata.name}`,
+  owners,
+});
+
+/** An entity that was renamed keeps the name of its resource: who comes after it under its old name takes another. */
+function withFreeName(
+  resource: Resource,
+  { kind, id, view }: { kind: ResourceKind; id: string; view: ResourceView },
+): Resource {
+  const { namespace, name } = resource.metadata;
+  if (!view.resources[kind].has(keyOf(namespace, name))) return resource;
+  return { ...resource, metadata: { ...resource.metadata, name: `${name}-${id.slice(0, 8)}` } };
+}
