@@ -26,7 +26,7 @@ test("whoever reads while a write is under way is told what was before, from mem
   let loads = 0;
   const counting = {
     ...source,
-    taken() {
+    content() {
       const taken = source.content();
       const loaded = () => {
         loads += 1;
