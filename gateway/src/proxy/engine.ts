@@ -19,9 +19,9 @@ export interface ProxyOptions {
   /** Default: one of this listener's own, as the settings say. It learns the addresses that are listened on. */
   readonly guard?: Guard;
   readonly log: ProxyLog;
-  /** Default null: nobody looks on. */
+  /** Default null: no access log and no tracing. */
   readonly observer?: Observer | null;
-  /** Told of every request that is answered before it has a route. */
+  /** Called for every request that is answered before it has a route. */
   readonly onUnrouted?: (fault: GatewayErrorName) => void;
   /** The runtime that a new request begins with. */
   readonly runtime: () => Runtime;

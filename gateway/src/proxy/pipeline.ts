@@ -65,9 +65,9 @@ export class Pipeline {
     readonly runtime: () => Runtime;
     readonly settings: ProxySettings;
     readonly log: ProxyLog;
-    /** Default null: nobody looks on. */
+    /** Default null: no access log and no tracing. */
     readonly observer?: Observer | null;
-    /** Told of every request that is answered before it has a route. */
+    /** Called for every request that is answered before it has a route. */
     readonly onUnrouted?: (fault: GatewayErrorName) => void;
   }) {
     const { settings, observer = null, onUnrouted = () => {} } = options;
@@ -204,7 +204,7 @@ export class Pipeline {
   }
 
   #failed(exchange: LiveExchange, error: unknown): AccessResult {
-    // Anybody could fill the log with what anybody can do.
+    // Not logged, because any client could fill the log with it.
     if (error instanceof BodyLostError) return { answer: "clientGone" };
     const { id, route } = exchange;
     const unlogged = this.#lines.allow(`${route.id} ${error}`);

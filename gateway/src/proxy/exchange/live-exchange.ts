@@ -42,14 +42,14 @@ export class LiveExchange implements Exchange {
   body: RequestBody | null;
   /** What its upstream speaks, in the words of Via. */
   upstreamVersion: "1.1" | "2" = "1.1";
-  /** How a call of gRPC ended; null: nobody has said, or it is none. */
+  /** Status of a gRPC call; null: not known, or no gRPC call. */
   grpcStatus: number | null = null;
-  /** Where the last try went; null before the first, and when there was nobody to try. */
+  /** Where the last try went; null before the first, and when there was no target. */
   target: UpstreamTarget | null = null;
   tries = 0;
   /** Of the trace that the exchange is part of, as far as somebody has looked. */
   traceId: string | null = null;
-  /** Null: nobody looks on. */
+  /** Null: no access log and no tracing. */
   readonly observer: Observer | null;
   readonly #traffic: TrafficCounters;
   #upstreamEdits: HeaderEditList | null = null;
@@ -110,7 +110,7 @@ export class LiveExchange implements Exchange {
     return this.#traffic.bytesOut;
   }
 
-  /** A try begins; without a target there is nobody to try. */
+  /** Starts a try; null: there is no target left. */
   beginTry(target: UpstreamTarget | null, forward: ForwardPlan): void {
     this.timings.forwarded = performance.now();
     this.target = target;

@@ -73,7 +73,7 @@ export function readInto(socket: Socket, buffer: () => Buffer, onRead: (size: nu
   return true;
 }
 
-/** From now on somebody reads it who knows nothing of an inlet, and may keep what comes. */
+/** Emits "data" from now on, for readers that do not know of the read buffer and may keep the chunks. */
 export function emitAsData(inlet: ReadBuffer, socket: Socket): void {
   inlet.read = (slab, size) => void socket.emit("data", Buffer.from(slab.bytes.subarray(0, size)));
 }

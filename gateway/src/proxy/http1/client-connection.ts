@@ -168,7 +168,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
   };
 
   #goOn(now?: number): void {
-    // Whoever does not read its answers is given no more of them.
+    // A client that does not read its responses gets no more of them.
     if (this.#socket.writableNeedDrain) {
       this.full();
       return;

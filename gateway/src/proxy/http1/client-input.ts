@@ -1,4 +1,4 @@
-/** What a client has sent and nobody has used yet. */
+/** Bytes that a client has sent and that are not consumed yet. */
 import { CR, LF } from "./parse/bytes.ts";
 import { type Slab, sharedSlab, slabOf } from "./slab.ts";
 

@@ -9,7 +9,7 @@ import { type Slab, sharedSlab, takeSlab } from "./slab.ts";
 export class ReadBuffer {
   /** For `net.connect`. */
   readonly onread: OnReadOpts;
-  /** Where the first read goes, for who is not asked. */
+  /** Buffer of the first read, for accepted sockets. */
   readonly first: Buffer = sharedSlab.bytes;
   /** Told of what has come: the slab's bytes up to `end`, which hold during the call and as long as the slab is held. */
   read: (slab: Slab, end: number) => void = () => {

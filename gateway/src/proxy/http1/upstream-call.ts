@@ -15,7 +15,7 @@ import type { ResponseListener, UpstreamConnection } from "./upstream-connection
 import type { UpstreamHeads } from "./upstream-head.ts";
 import type { ConnectionWaiter, UpstreamPool } from "./upstream-pool.ts";
 
-/** Who gets the response. Heads, fields and pieces of text hold only during the call. */
+/** Receives the response. Heads, fields and pieces of text hold only during the call. */
 export interface UpstreamCallListener {
   interim(head: ResponseHead): void;
   head(head: ResponseHead): void;

@@ -15,7 +15,7 @@ import type { ReadBuffer } from "./read-buffer.ts";
 import { type Slab, slabOf, WORTHWHILE } from "./slab.ts";
 import { WriteQueue } from "./write-queue.ts";
 
-/** Who gets the response. Heads and fields hold only during the call. */
+/** Receives the response. Heads and fields hold only during the call. */
 export interface ResponseListener {
   interim(head: ResponseHead): void;
   head(head: ResponseHead): void;

@@ -14,7 +14,7 @@ export interface UpstreamPoolOptions {
   readonly keepAlive: number;
 }
 
-/** Who wants a connection. */
+/** Receives the result of a connection attempt. */
 export interface ConnectionWaiter {
   connected(connection: UpstreamConnection): void;
   connectFailed(error: Error): void;

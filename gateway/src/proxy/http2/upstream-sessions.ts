@@ -11,7 +11,7 @@ import { TlsSessionCache } from "../upstream/tls-sessions.ts";
 import { unreadable } from "../upstream/upstream-errors.ts";
 import { CONNECTION_WINDOW, upstreamSessionOptions } from "./limits.ts";
 
-/** Who wants a connection. */
+/** Receives the result of a session attempt. */
 export interface SessionWaiter {
   opened(session: UpstreamSession): void;
   refused(error: Error): void;

@@ -1,4 +1,4 @@
-/** Places for the connections of a listener that shares them with nobody. */
+/** Connection slots of a listener that does not share them with other threads. */
 import type { ConnectionSlots } from "../engine.ts";
 import type { ProxySettings } from "../settings.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Who looks on while requests are served: access log and tracing. Where nobody does there is no observer, and a request
- * pays one comparison for each thing that would be told.
+ * Observers of served requests: access log and tracing. Without them there is no observer object, and a request pays one
+ * comparison per event.
  */
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { ForwardPlan } from "../pipeline.ts";
@@ -41,7 +41,7 @@ export interface Observer {
   close(): Promise<void>;
 }
 
-/** One for all; null where there is none. */
+/** Combines observers into one; null when there are none. */
 export function combineObservers(observers: readonly Observer[]): Observer | null {
   const [first = null] = observers;
   if (observers.length < 2) return first;

@@ -14,7 +14,7 @@ import { malformedResponseReason } from "./malformed-response.ts";
 import { StreamedBody } from "./streamed-body.ts";
 import type { UndiciPools } from "./undici-pools.ts";
 
-/** Who gets the response. */
+/** Receives the response. */
 export interface UndiciCallListener {
   head(status: number, headers: RawHeaders, statusText: string): void;
   /** False: no more until `resume` is called. */

@@ -6,7 +6,7 @@ import type { Connect } from "./connect.ts";
 import type { TlsSessionCache } from "./tls-sessions.ts";
 import { closedEarly, connectTimeout } from "./upstream-errors.ts";
 
-/** Who wants a connection. Told once, and never before `dial` has returned. */
+/** Callbacks of a dial. Exactly one is called, and never before `dialTarget` has returned. */
 export interface DialListener {
   connected(socket: Socket | TLSSocket): void;
   failed(error: Error): void;

@@ -28,7 +28,7 @@ export class TargetSweeper<Item extends { readonly target: UpstreamTarget }> {
     this.#options = options;
   }
 
-  /** Told the runtime of every new request. */
+  /** Called with the runtime of every new request. */
   follow({ upstreams }: Runtime): void {
     if (this.#upstreams === upstreams) return;
     const isFirst = this.#upstreams === null;
