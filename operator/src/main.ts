@@ -1,5 +1,5 @@
 #!/usr/bin/env -S MALLOC_ARENA_MAX=2 node --max-semi-space-size=8 --heap-growing-percent=30
-/** Command `sluice-operator`: reads settings, starts the operator, stops it in order; or does what its arguments say. */
+/** Command `sluice-operator`: reads settings, starts the operator and stops it gracefully, or runs a subcommand. */
 import {
   createClusterClient,
   createClusterObjects,
@@ -15,11 +15,11 @@ import { Registry } from "prom-client";
 import manifest from "../package.json" with { type: "json" };
 import { configuredElection } from "./leader-election/configured-election.ts";
 import { MANAGER, type Operator, startOperator } from "./operator.ts";
-import { documentName, type PrivateSecrets, privateSecretsOf } from "./private-secrets.ts";
+import { type PrivateSecrets, privateSecretsOf, savedStateName } from "./private-secrets.ts";
 import { loadPushCredentials } from "./publish/push-credentials.ts";
 import { createRestMetrics } from "./rest-metrics.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { SettingsError, type StartFault, startFault } from "./start.ts";
+import { SettingsError, type StartError, startErrorOf } from "./start-checks.ts";
 
 async function run(settings: OperatorSettings): Promise<void> {
   const log = pino({ name: "sluice-operator", level: settings.logLevel });
@@ -48,7 +48,7 @@ async function run(settings: OperatorSettings): Promise<void> {
   );
   const stop = async (signal: string) => {
     log.info({ signal }, "stopping");
-    // Others wait for the lead.
+    // Other replicas wait for leadership.
     await Promise.all([webhook?.close(), operator.close()]);
     await client.close();
   };
@@ -63,11 +63,11 @@ async function run(settings: OperatorSettings): Promise<void> {
 
 function storeOf(settings: OperatorSettings, { namespace: keyNamespace }: PrivateSecrets): OwnStore {
   const { directory, homeNamespace: namespace } = settings;
-  const name = documentName(settings);
+  const name = savedStateName(settings);
   return directory ? createDirectoryStore(directory, name) : createClusterStore({ namespace, keyNamespace, name });
 }
 
-/** Only where an API server can ask. */
+/** Starts the webhook, unless it is switched off or there is no API server. */
 async function webhookOf(
   settings: OperatorSettings,
   { client, log, registry, privateSecrets, isOwn }: Parts,
@@ -103,7 +103,7 @@ interface Parts {
   readonly isOwn: Operator["isOwn"];
 }
 
-function fail(fault: StartFault): void {
+function fail(fault: StartError): void {
   for (const line of fault.lines) process.stderr.write(`sluice-operator: ${line}\n`);
   process.exitCode = 1;
 }
@@ -111,14 +111,14 @@ function fail(fault: StartFault): void {
 async function serve(): Promise<void> {
   const settings = readSettings(operatorSettings, process.env);
   if (settings.violations) fail({ lines: settings.violations.map(({ path, message }) => `${path[0]}: ${message}`) });
-  else await run(settings.value).catch((error) => fail(startFault(error, settings.value)));
+  else await run(settings.value).catch((error) => fail(startErrorOf(error, settings.value)));
 }
 
 async function crds(args: readonly string[]): Promise<void> {
   const { crdsCommand } = await import("./commands/crds.ts");
   process.exitCode = await crdsCommand(args, {
     connect: createClusterObjects,
-    tell: (line) => console.log(line),
+    print: (line) => console.log(line),
     warn: (line) => console.error(line),
   }).catch((error: Error) => {
     fail({ lines: [error.message] });

@@ -13,10 +13,10 @@ for (const [term, value] of [
       revision: none,
       resources: () => ({}),
       problems: none,
-      work: { waiting: { document: none, status: none }, workers: { document: 1, status: 8 } },
+      work: { queued: { document: none, status: none }, workers: { document: 1, status: 8 } },
       lease: "sluice-operator-inner",
       term: () => term,
-      keptAt: () => null,
+      savedAt: () => null,
       nodes: () => ({ current: 0, lagging: 0, silent: 0 }),
     });
     const text = await registry.getSingleMetricAsString("leader_election_master_status");

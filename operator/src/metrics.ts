@@ -1,32 +1,32 @@
-/** The operator's own metrics, for Prometheus. */
+/** The operator's metrics for Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { PushOutcome } from "./publish/node-loop.ts";
-import { type Controller, createWorkMetrics, type WorkGauges, type WorkQueueMetrics } from "./work-metrics.ts";
+import { type ControllerName, createWorkMetrics, type WorkGauges, type WorkQueueMetrics } from "./work-metrics.ts";
 
 export interface OperatorMetrics {
   readonly registry: Registry;
-  readonly work: Readonly<Record<Controller, WorkQueueMetrics>>;
+  readonly work: Readonly<Record<ControllerName, WorkQueueMetrics>>;
   reconciled(seconds: number): void;
   pushed(outcome: PushOutcome, seconds: number): void;
   wroteStatus(outcome: "written" | "failed"): void;
 }
 
-/** Values that are read when Prometheus asks. */
+/** Values read on each scrape. */
 export interface OperatorGauges {
   readonly revision: () => number;
   readonly resources: () => Readonly<Record<string, number>>;
   readonly problems: () => number;
   readonly work: WorkGauges;
-  /** Of the Lease by which one leads. */
+  /** Name of the leader election Lease. */
   readonly lease: string;
   /** Null: another operator leads. */
   readonly term: () => number | null;
-  /** When what is acknowledged was kept last, Unix milliseconds; null: not by this process. */
-  readonly keptAt: () => number | null;
+  /** When this process last saved the acknowledged state, in Unix milliseconds; null: it has not. */
+  readonly savedAt: () => number | null;
   readonly nodes: () => { readonly current: number; readonly lagging: number; readonly silent: number };
 }
 
-/** @param registry Where they are added to what is there. */
+/** @param registry Registry to which the metrics are added. */
 export function createOperatorMetrics(gauges: OperatorGauges, registry = new Registry()): OperatorMetrics {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -96,7 +96,7 @@ export function createOperatorMetrics(gauges: OperatorGauges, registry = new Reg
     help: "When what the nodes acknowledged was kept last; 0: not by this process.",
     registers,
     collect() {
-      this.set((gauges.keptAt() ?? 0) / 1000);
+      this.set((gauges.savedAt() ?? 0) / 1000);
     },
   });
   new Gauge({

@@ -135,7 +135,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
   beforeEach(endAll);
   after(endAll);
 
-  test("publishes once it has read everything, as one whole document to each node, and writes conditions", async () => {
+  test("publishes once it has read everything, one full document to each node, and writes conditions", async () => {
     const { nodes, client, operator } = await scene(service("users"), route("users"));
     await all(nodes, "users");
     assert.deepEqual(
@@ -212,7 +212,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     );
   });
 
-  test("names a node that is down, and goes on with the other", async () => {
+  test("names a node that is down, and continues with the other", async () => {
     const { nodes, client, operator, write } = await scene(service("users"));
     await programmed(client, "Service", "users");
     await nodes[1].stop();
@@ -225,7 +225,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     await all([nodes[1]], "late");
   });
 
-  test("tells what a node answers that does not take the document, and goes on trying", async () => {
+  test("reports the response of a node that does not accept the document, and retries", async () => {
     const { nodes, client, operator, write } = await scene(service("users"));
     await programmed(client, "Service", "users");
     nodes[1].answerWith(503);
@@ -244,7 +244,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     await programmed(client, "Route", "late");
   });
 
-  test("gives a node that restarted the whole document, and writes no status for it", async () => {
+  test("gives a restarted node the full document, and writes no status for it", async () => {
     const { nodes, client } = await scene(service("users"), route("users"));
     await programmed(client, "Route", "users");
     const before = await conditionsOf(client, "Route", "users");
@@ -254,7 +254,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     assert.deepEqual(await conditionsOf(client, "Route", "users"), before);
   });
 
-  test("pushes nothing after a restart of its own when nothing changed", async () => {
+  test("pushes nothing after its own restart when nothing changed", async () => {
     const { directory, nodes, client, operator } = await scene(service("users"), route("users"));
     await programmed(client, "Route", "users");
     const file = join(directory, ".status", "route", "default_users.json");
@@ -294,7 +294,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     await programmed(client, "Route", "other");
   });
 
-  test("answers a wait once both nodes have what was written, and a deletion once it is gone", async () => {
+  test("answers a wait once both nodes have the write, or have dropped a deleted resource", async () => {
     const { nodes, client, operator } = await scene(service("users"));
     const written = await client.apply(
       "Route",
@@ -327,7 +327,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     );
   });
 
-  test("pushes a certificate as soon as its Secret changes, and tells its key to nobody else", async () => {
+  test("pushes a certificate as soon as its Secret changes, and reveals its key only to nodes", async () => {
     const authority = await makeAuthority();
     const pairs = [1, 2].map(() => authority.issue({ name: "a.example", usage: "server" }));
     const [first, second] = await Promise.all(pairs);
@@ -366,7 +366,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     assert.doesNotMatch(told, /PRIVATE KEY/);
   });
 
-  test("publishes a batch at once and as a whole, however long it takes to be written", async () => {
+  test("publishes a batch at once and completely, however long it takes to be written", async () => {
     const id = "0a1b2c3d-0000-4000-8000-000000000000";
     const marked = (resource: ReturnType<typeof route>, more: object = {}) => ({
       ...resource,

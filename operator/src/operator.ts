@@ -27,7 +27,7 @@ import { createStateSaver } from "./saved-state/state-saver.ts";
 import { type AcknowledgedState, createStateStore } from "./saved-state/state-store.ts";
 import { createServer } from "./server.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { ownName, readsAll, SettingsError } from "./start.ts";
+import { ownObjectName, readsAllNamespaces, SettingsError } from "./start-checks.ts";
 import { createEventRecorder } from "./status/event-recorder.ts";
 import { createStatusWriter, PARALLEL_STATUS_WRITES } from "./status/status-writer.ts";
 import { createUnservedClasses } from "./status/unserved-classes.ts";
@@ -98,15 +98,15 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     resources: () => Object.fromEntries(watchedKinds.map((kind) => [kind, cache.resources[kind].size])),
     problems: () => reconciler.problemCount(),
     work: {
-      waiting: {
+      queued: {
         document: () => reconciler.queuedCount(),
         status: () => writer.queuedCount() + reconciler.queuedStatuses(),
       },
       workers: { document: 1, status: PARALLEL_STATUS_WRITES },
     },
-    lease: ownName(settings),
+    lease: ownObjectName(settings),
     term: () => lead?.term() ?? null,
-    keptAt: () => stateSaver?.savedAt() ?? null,
+    savedAt: () => stateSaver?.savedAt() ?? null,
     nodes: () => {
       const { acknowledged, lagging, silent } = publisher.acknowledgement(publisher.revision());
       return { current: acknowledged.length, lagging: lagging.length, silent: silent.length };
@@ -246,7 +246,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     clusterState: cache.resources,
     classes,
     // One of several operators reports: that of the first class which reads all namespaces.
-    isReporter: () => leads() && readsAll(settings) && (classes.first() ?? settings.class) === settings.class,
+    isReporter: () => leads() && readsAllNamespaces(settings) && (classes.first() ?? settings.class) === settings.class,
     log,
   });
   const reconciler = createReconciler({
@@ -266,8 +266,8 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     },
     work: {
       ...metrics.work.document,
-      began(waited) {
-        metrics.work.document.began(waited);
+      started(waited) {
+        metrics.work.document.started(waited);
         publishGate.translationStarted();
       },
       ended(seconds, result) {

@@ -47,7 +47,7 @@ function settingsOf(env: Readonly<Record<string, string>>) {
 const options = { manager: "test", log: { info() {}, warn() {} }, signal: new AbortController().signal };
 const apart = settingsOf({ SLUICE_PRIVATE_NAMESPACE: "apart" });
 
-test("Secrets of version 0.1 are moved out of the home namespace, and what nodes mount stays", async () => {
+test("Secrets of version 0.1 are moved out of the home namespace, except those that nodes mount", async () => {
   const { client, texts, secrets } = createSecrets(
     "home/push",
     "home/push-authority",
@@ -74,7 +74,7 @@ test("Secrets of version 0.1 are moved out of the home namespace, and what nodes
   });
 });
 
-test("a Secret that is already in the private namespace is kept, and the one of before goes", async () => {
+test("a Secret that is already in the private namespace stays, and the old one is deleted", async () => {
   const { client, texts } = createSecrets("home/push-authority", "apart/push-authority");
   const own = privateSecretsOf(apart);
   await own.move({ ...options, client: client as never, store: undefined, leads: () => true });
@@ -91,7 +91,7 @@ test("nothing is moved by an operator that does not lead, nor where both namespa
   assert.deepEqual(texts(), { "home/push-authority": "home" });
 });
 
-test("a move that fails is tried again as long as the operator leads", async () => {
+test("a failed move is retried as long as the operator leads", async () => {
   const { client, texts } = createSecrets("home/push-authority");
   const warnings: string[] = [];
   let failures = 2;

@@ -1,18 +1,18 @@
 /**
- * Secrets that only the operator reads: the push authority, the webhook's certificate and the key to the kept document.
- * They lie in a namespace in which the admin API has no rights, because RBAC cannot exclude a name from what a role may
- * list. Version 0.1 kept them in the home namespace: they are read there until the leader has moved them.
+ * Secrets that only the operator reads: the push authority, the webhook's certificate and the encryption key of the
+ * saved state. They are in a namespace in which the admin API has no rights, because RBAC cannot exclude a name from a
+ * role that may list. Version 0.1 kept them in the home namespace: they are read there until the leader has moved them.
  */
 import type { OwnStore, Ref, ResourceClient } from "@sluice/crds";
 import type { Logger } from "pino";
 import { abortableDelay } from "./abortable-delay.ts";
-import { asFound, pushSecretNames, secretOf, textIn } from "./certificates/secret.ts";
+import { expectationOf, pushSecretNames, secretEntry, secretOf } from "./certificates/certificate-secret.ts";
 import type { OperatorSettings } from "./settings.ts";
-import { ownName } from "./start.ts";
+import { ownObjectName } from "./start-checks.ts";
 
 type Client = Pick<ResourceClient, "get" | "apply" | "remove">;
 
-export interface MoveOptions {
+export interface MovePrivateSecretsOptions {
   readonly client: Client;
   readonly store: Pick<OwnStore, "key"> | undefined;
   readonly manager: string;
@@ -25,18 +25,18 @@ export interface MoveOptions {
 
 export interface PrivateSecrets {
   readonly namespace: string;
-  /** A client that reads a private Secret in the home namespace as long as it lies there. */
+  /** A client that reads a private Secret in the home namespace until it was moved. */
   reading(client: Client): Pick<ResourceClient, "get" | "apply">;
-  /** Whether none is left in the home namespace, as far as this operator has looked. */
+  /** Whether none is left in the home namespace, as far as this operator knows. */
   isMoved(): boolean;
-  /** Moves them while this operator leads: to be called whenever it begins to. Never rejects. */
-  move(options: MoveOptions): Promise<void>;
+  /** Moves them while this operator leads. Called whenever it begins to lead. Never rejects. */
+  move(options: MovePrivateSecretsOptions): Promise<void>;
 }
 
 export function privateSecretsOf(settings: OperatorSettings): PrivateSecrets {
   const { homeNamespace, privateNamespace, pushSecret, webhookListen, webhookName, directory } = settings;
   const namespace = privateNamespace ?? homeNamespace;
-  const key = documentName(settings);
+  const key = savedStateName(settings);
   const certificates = [
     ...(pushSecret === null ? [] : [pushSecretNames(pushSecret).authority]),
     ...(webhookListen === null ? [] : [webhookName]),
@@ -44,19 +44,19 @@ export function privateSecretsOf(settings: OperatorSettings): PrivateSecrets {
   let moved = namespace === homeNamespace || directory !== null;
   let moving: Promise<void> | undefined;
 
-  async function moveAll({ client, store, manager, log }: MoveOptions): Promise<void> {
+  async function moveAll({ client, store, manager, log }: MovePrivateSecretsOptions): Promise<void> {
     const at = (place: string, name: string): Ref => ({ kind: "Secret", namespace: place, name });
-    // The store copies the key itself: it may be created, and never changed.
+    // The store copies the key itself: the key may be created, but never changed.
     await store?.key();
     for (const name of [...certificates, key]) {
       const old = await client.get(at(homeNamespace, name));
       if (!old) continue;
       if (name !== key && !(await client.get(at(namespace, name)))) {
-        const texts = Object.fromEntries(Object.keys(old.data ?? {}).map((entry) => [entry, textIn(old, entry)]));
+        const texts = Object.fromEntries(Object.keys(old.data ?? {}).map((entry) => [entry, secretEntry(old, entry)]));
         await client.apply("Secret", secretOf({ namespace, name }, texts), {
           manager,
           force: true,
-          expect: asFound(null),
+          expect: expectationOf(null),
         });
       }
       const { uid } = old.metadata;
@@ -65,7 +65,7 @@ export function privateSecretsOf(settings: OperatorSettings): PrivateSecrets {
     }
   }
 
-  async function attempts(options: MoveOptions): Promise<void> {
+  async function moveWithRetries(options: MovePrivateSecretsOptions): Promise<void> {
     const { leads, log, signal, interval = 1000 } = options;
     let told = "";
     while (!moved && leads() && !signal.aborted) {
@@ -94,7 +94,7 @@ export function privateSecretsOf(settings: OperatorSettings): PrivateSecrets {
     }),
     isMoved: () => moved,
     move(options) {
-      moving ??= attempts(options).finally(() => {
+      moving ??= moveWithRetries(options).finally(() => {
         moving = undefined;
       });
       return moving;
@@ -102,5 +102,5 @@ export function privateSecretsOf(settings: OperatorSettings): PrivateSecrets {
   };
 }
 
-/** Of the key's Secret, and of the manifest of what is kept. */
-export const documentName = (settings: OperatorSettings): string => `${ownName(settings)}-document`;
+/** Name of the key's Secret, and of the manifest of the saved state. */
+export const savedStateName = (settings: OperatorSettings): string => `${ownObjectName(settings)}-document`;

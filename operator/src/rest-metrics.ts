@@ -1,8 +1,8 @@
-/** Metrics of the requests to the API server, under the names that client-go gives them. */
+/** Metrics of requests to the API server, with the names of client-go. */
 import type { Answered } from "@sluice/crds";
 import { Counter, Histogram, type Registry } from "prom-client";
 
-/** What to call for every answer. */
+/** Returns the function to call for every response. */
 export function createRestMetrics(registry: Registry): (answered: Answered) => void {
   const registers = [registry];
   const requests = new Counter({

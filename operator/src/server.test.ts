@@ -58,14 +58,14 @@ function scene({ unsynced = [] as readonly string[], waiting = 0 } = {}) {
 }
 const written = { kind: "Route", namespace: "default", name: "users" };
 
-test("the operator is alive before it is ready, and says what it has not read", async () => {
+test("the operator is alive before it is ready, and names the unread kinds", async () => {
   const { get } = scene({ unsynced: ["Route", "Secret"] });
   assert.equal((await get("/healthz"))[0], 200);
   assert.deepEqual(await get("/readyz"), [503, '{"message":"not yet read: Route, Secret"}']);
   assert.equal((await scene().get("/readyz"))[0], 200);
 });
 
-test("the status tells every node, what it runs and why it does not", async () => {
+test("the status lists every node with its document or its error", async () => {
   const [code, body] = await scene().get("/status");
   const { programmed: _, ...nodes } = acknowledgement;
   assert.deepEqual(
@@ -96,7 +96,7 @@ test("the status tells every node, what it runs and why it does not", async () =
   );
 });
 
-test("a wait is answered as the waiting room answers", async () => {
+test("the wait endpoint returns the waiter's result", async () => {
   const { wait, requests } = scene();
   const [code, { programmed }] = await wait({ resources: [{ ...written, generation: 1 }], timeout: 10 });
   assert.deepEqual([code, programmed], [200, true]);
@@ -120,7 +120,7 @@ for (const [what, payload, message] of refused)
     assert.match(body.message ?? "", message);
   });
 
-test("not more than a thousand wait at once", async () => {
+test("at most a thousand requests wait at once", async () => {
   assert.deepEqual(await scene({ waiting: 1000 }).wait({ resources: [written] }), [
     503,
     { message: "too many are waiting" },

@@ -1,4 +1,4 @@
-/** The operator's listener: health, metrics, the nodes with their revisions, and the wait of the admin listener. */
+/** The operator's listener: health, metrics, the nodes with their revisions, and the wait endpoint of the admin API. */
 import type { WaitRequest } from "@sluice/model";
 import Fastify, { type FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
@@ -11,12 +11,12 @@ export interface ServerOptions {
   readonly publisher: Publisher;
   readonly waiters: ProgrammedWaiters;
   readonly registry: Registry;
-  /** Kinds that are not synced; ready when there are none. */
+  /** Kinds that are not synced; the operator is ready when there are none. */
   readonly unsynced: () => readonly string[];
   readonly election: Pick<LeaderElection, "term" | "leader">;
 }
 
-/** More than this at once get 503: a wait is a courtesy, and the caller can look at status instead. */
+/** Maximum number of concurrent waits; more get 503. Callers can read the status instead. */
 const MAX_WAITING = 1000;
 
 const waitSchema = {
@@ -47,7 +47,7 @@ const waitSchema = {
   },
 };
 
-/** The node's status listener: on the host of its push listener, without TLS. */
+/** The address of the node's status listener: on the host of its push listener, without TLS. */
 function statusAddress(address: string, port: number): string {
   return `http://${new URL(address).hostname}:${port}`;
 }

@@ -1,4 +1,4 @@
-/** A node for tests: speaks the push protocol over HTTP as @sluice/model's push.ts tells it, and remembers what came. */
+/** A node for tests: implements the push protocol over HTTP (@sluice/model, push.ts) and records the pushes. */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,15 +17,15 @@ import {
 export interface TestNode {
   /** Base address of the push listener; the same after a restart. */
   readonly address: string;
-  /** What was pushed: `PUT 1`, `PATCH 2`, in order. */
+  /** The pushes, in order: `PUT 1`, `PATCH 2`. */
   readonly pushes: readonly string[];
   readonly snapshot: Snapshot | null;
-  /** Every answer from now on is this status, whatever is asked; null: as it should be. */
+  /** Answers every request with this status from now on; null: normally. */
   answerWith(status: number | null): void;
-  /** Takes calls and never answers them. */
+  /** Accepts requests and never answers them. */
   freeze(): void;
   stop(): Promise<void>;
-  /** A new process on the same address: it has no document. */
+  /** Simulates a new process on the same address: it has no document. */
   restart(): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export async function startTestNode(token: string): Promise<TestNode> {
   }
 
   const listen = async (port: number) => {
-    // A call that is cut off by the other side is no fault of the node.
+    // A request aborted by the client is not an error of the node.
     const server = createServer((request, response) => void handle(request, response).catch(() => response.destroy()));
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);

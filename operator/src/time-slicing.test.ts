@@ -10,7 +10,7 @@ function* counting(to: number, told: string[] = []): TimeSliced<number> {
   return to;
 }
 
-test("long work leaves the event loop to others in between", async () => {
+test("long work lets other tasks run in between", async () => {
   const told: string[] = [];
   let time = 0;
   const result = runTimeSliced(counting(20, told), () => time++ * 3);
@@ -19,14 +19,14 @@ test("long work leaves the event loop to others in between", async () => {
   assert.ok(told.includes("another") && told.indexOf("another") < told.indexOf("20"), told.join());
 });
 
-test("short work is done in the turn in which it is begun", async () => {
+test("short work completes synchronously", async () => {
   const told: string[] = [];
   const result = runTimeSliced(counting(100, told), () => 0);
   assert.equal(told.length, 100);
   assert.equal(await result, 100);
 });
 
-test("what a step throws is the caller's", async () => {
+test("an error thrown by a step rejects", async () => {
   // biome-ignore lint/correctness/useYield: it fails before it comes to one.
   function* failing(): TimeSliced<void> {
     throw new Error("broken");

@@ -10,19 +10,19 @@ async function told(registry: Registry): Promise<readonly string[]> {
   return lines.filter((line) => line !== "" && !line.startsWith("#") && !line.includes("_bucket{"));
 }
 
-test("a queue's items are counted under the names of controller-runtime", async () => {
+test("queue items are counted with controller-runtime's metric names", async () => {
   const registry = new Registry();
   const { status } = createWorkMetrics(registry, {
-    waiting: { document: () => 0, status: () => 3 },
+    queued: { document: () => 0, status: () => 3 },
     workers: { document: 1, status: 8 },
   });
   for (let at = 0; at < 3; at++) status.added();
-  status.began(0.5);
+  status.started(0.5);
   status.ended(0.25, "success");
-  status.began(0.5);
+  status.started(0.5);
   status.ended(0.25, "error");
   status.retried();
-  status.began(1);
+  status.started(1);
   const lines = await told(registry);
   for (const line of [
     'workqueue_depth{name="status",controller="status"} 3',
@@ -42,7 +42,7 @@ test("a queue's items are counted under the names of controller-runtime", async 
     assert.ok(lines.includes(line), `${line} is not among:\n${lines.join("\n")}`);
 });
 
-test("requests to the API server are counted under the names of client-go", async () => {
+test("requests to the API server are counted with client-go's metric names", async () => {
   const registry = new Registry();
   const answered = createRestMetrics(registry);
   for (const code of ["200", "200", "<error>"]) answered({ method: "GET", code, host: "api:6443", seconds: 0.5 });

@@ -1,42 +1,42 @@
 /**
- * Metrics of the operator's work under the names that controller-runtime and client-go give them, so that dashboards and
- * alerts for other operators work here.
+ * Metrics of the operator's work queues, with the names of controller-runtime and client-go, so that dashboards and
+ * alerts for other operators work.
  */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** `document`: translate and publish what has changed. `status`: write conditions, one resource at a time. */
+/** `document`: translates and publishes changes. `status`: writes conditions, one resource at a time. */
 const controllers = ["document", "status"] as const;
-export type Controller = (typeof controllers)[number];
+export type ControllerName = (typeof controllers)[number];
 
-/** What happens to the items of one controller's queue. */
+/** Events of one controller's queue. */
 export interface WorkQueueMetrics {
-  /** An item waits that did not wait before. */
+  /** An item was queued that was not queued before. */
   added(): void;
   /** @param waited Seconds from `added`. */
-  began(waited: number): void;
-  /** @param seconds From `began`. */
+  started(waited: number): void;
+  /** @param seconds From `started`. */
   ended(seconds: number, result: "success" | "error"): void;
-  /** An item that failed is to be tried again. */
+  /** A failed item is retried. */
   retried(): void;
 }
 
 export interface WorkGauges {
-  /** Items that wait. */
-  readonly waiting: Readonly<Record<Controller, () => number>>;
-  /** How many a controller works on at the most. */
-  readonly workers: Readonly<Record<Controller, number>>;
+  /** Number of queued items. */
+  readonly queued: Readonly<Record<ControllerName, () => number>>;
+  /** Maximum number of items that a controller processes concurrently. */
+  readonly workers: Readonly<Record<ControllerName, number>>;
 }
 
 const seconds = [0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
 export function createWorkMetrics(
   registry: Registry,
-  { waiting, workers }: WorkGauges,
-): Readonly<Record<Controller, WorkQueueMetrics>> {
+  { queued: waiting, workers }: WorkGauges,
+): Readonly<Record<ControllerName, WorkQueueMetrics>> {
   const registers = [registry];
   const ofQueue = { labelNames: ["name", "controller"], registers } as const;
   const ofController = { labelNames: ["controller"], registers } as const;
-  const queue = (controller: Controller) => ({ name: controller, controller });
+  const queue = (controller: ControllerName) => ({ name: controller, controller });
   new Gauge({
     name: "workqueue_depth",
     help: "Items that wait to be worked on.",
@@ -89,14 +89,14 @@ export function createWorkMetrics(
     help: "Items that are worked on now.",
     ...ofController,
   });
-  function workOf(controller: Controller): WorkQueueMetrics {
+  function workOf(controller: ControllerName): WorkQueueMetrics {
     const [of, itself] = [queue(controller), { controller }];
-    // Counters that have not counted are told as 0: an alert on their growth must see the first.
+    // Start at 0, so that an alert on an increase sees the first event.
     for (const counter of [adds, retries]) counter.inc(of, 0);
     errors.inc(itself, 0);
     return {
       added: () => adds.inc(of),
-      began(waited) {
+      started(waited) {
         waits.observe(of, waited);
         active.inc(itself);
       },

@@ -1,9 +1,9 @@
-/** Making certificates: an authority of our own and what it signs. Keys are on P-256. */
+/** Creates a certificate authority and the certificates that it signs. Keys are on P-256. */
 import { KeyObject, randomBytes, webcrypto } from "node:crypto";
 import { isIP } from "node:net";
 
 /** A certificate and its private key (PKCS #8), both PEM. */
-export interface Pair {
+export interface CertificatePair {
   readonly certificate: string;
   readonly key: string;
 }
@@ -16,19 +16,19 @@ export interface Validity {
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 
 /**
- * The library comes with its first use: a process that finds certificates of somebody else's making never needs it, and
- * its decorators want Reflect's metadata to be there first.
+ * Loads the library on first use: a process whose certificates come from elsewhere never needs it. Its decorators need
+ * reflect-metadata first.
  */
-async function load() {
+async function loadX509() {
   await import("reflect-metadata");
   const x509 = await import("@peculiar/x509");
   x509.cryptoProvider.set(webcrypto as Crypto);
   return x509;
 }
 
-/** A certificate authority that signs itself. */
-export async function makeAuthority(name: string, { from, until }: Validity): Promise<Pair> {
-  const x509 = await load();
+/** Creates a self-signed certificate authority. */
+export async function createAuthority(name: string, { from, until }: Validity): Promise<CertificatePair> {
+  const x509 = await loadX509();
   const keys = await keyPair();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
@@ -46,16 +46,20 @@ export async function makeAuthority(name: string, { from, until }: Validity): Pr
   return { certificate: certificate.toString("pem"), key: pemOf(keys.privateKey) };
 }
 
-/** What a certificate is for. */
-export interface Purpose {
+/** The purpose of a certificate. */
+export interface CertificatePurpose {
   /** Host names and addresses, at least one; the first is its common name. */
   readonly names: readonly string[];
-  /** What it may be shown as: those of the other kind refuse it. */
+  /** How it may be used: peers reject the other usage. */
   readonly usage: "client" | "server";
 }
 
-export async function issue(authority: Pair, { names, usage }: Purpose, validity: Validity): Promise<Pair> {
-  const x509 = await load();
+export async function issue(
+  authority: CertificatePair,
+  { names, usage }: CertificatePurpose,
+  validity: Validity,
+): Promise<CertificatePair> {
+  const x509 = await loadX509();
   const issuer = new x509.X509Certificate(authority.certificate);
   const der = x509.PemConverter.decodeFirst(authority.key);
   const signingKey = await webcrypto.subtle.importKey("pkcs8", der, algorithm, false, ["sign"]);
@@ -88,7 +92,7 @@ const keyPair = (): Promise<webcrypto.CryptoKeyPair> =>
 const pemOf = (key: webcrypto.CryptoKey): string =>
   KeyObject.from(key).export({ type: "pkcs8", format: "pem" }).toString();
 
-/** 128 random bits that are positive in ASN.1 (RFC 5280, 4.1.2.2). */
+/** 128 random bits, positive in ASN.1 (RFC 5280, 4.1.2.2). */
 function serialNumber(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;

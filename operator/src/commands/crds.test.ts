@@ -32,7 +32,7 @@ async function run(args: readonly string[], { status = established, refusal }: S
     close: async () => void connections--,
   };
   const lines: string[] = [];
-  const options = { tell: (line: string) => lines.push(line), warn: (line: string) => lines.push(`! ${line}`) };
+  const options = { print: (line: string) => lines.push(line), warn: (line: string) => lines.push(`! ${line}`) };
   const connect = () => {
     connections++;
     return objects;
@@ -44,7 +44,7 @@ async function run(args: readonly string[], { status = established, refusal }: S
 }
 
 describe("sluice-operator crds", () => {
-  test("tells what it did", async () => {
+  test("prints what it did", async () => {
     assert.deepEqual(await run(["apply"]), { code: 0, lines: ["things.sluice.dev created", "all are served"] });
   });
 

@@ -1,27 +1,27 @@
-/** `sluice-operator crds`: the definitions of our kinds, into a cluster or onto a screen. */
+/** `sluice-operator crds`: applies Sluice's CRDs to a cluster, or prints them. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClusterObject, type ClusterObjects, Conflict, Rejected } from "@sluice/crds";
 import { crdFiles, crds } from "@sluice/model";
-import { type Definition, droppedFields } from "./dropped.ts";
-import { ownerOf } from "./owner.ts";
+import { crdOwnerOf } from "./crd-owner.ts";
+import { type Definition, droppedFields } from "./dropped-fields.ts";
 
 export const CRD_MANAGER = "sluice-crds";
 
 /**
- * 0: as wanted. 1: the cluster refused or did not get ready. 2: nobody knows the command. 3: it would lose data. 4: Helm
- * or Pulumi has made the definitions.
+ * 0: done. 1: the cluster refused them or did not serve them in time. 2: unknown command. 3: resources would lose data.
+ * 4: Helm or Pulumi manages the CRDs.
  */
 export type ExitCode = 0 | 1 | 2 | 3 | 4;
 
 export interface CrdsOptions {
-  /** Made only for a command that needs a cluster. */
+  /** Called only by commands that need a cluster. */
   readonly connect: () => ClusterObjects;
-  readonly tell: (line: string) => void;
-  /** Faults. */
+  readonly print: (line: string) => void;
+  /** Prints errors. */
   readonly warn: (line: string) => void;
-  /** What is applied. Default: the definitions of this version. */
+  /** The CRDs to apply. Default: those of this version. */
   readonly definitions?: ReadonlyMap<string, unknown>;
-  /** Milliseconds for the API server to serve what was applied. Default 30,000. */
+  /** Milliseconds for the API server to serve the CRDs. Default 30,000. */
   readonly timeout?: number;
 }
 
@@ -32,7 +32,7 @@ export const CRDS_USAGE = `usage: sluice-operator crds apply|print
 export async function crdsCommand(args: readonly string[], options: CrdsOptions): Promise<ExitCode> {
   const [verb, ...rest] = args;
   if (rest.length === 0 && verb === "print") {
-    options.tell(
+    options.print(
       crdFiles()
         .map(({ content }) => content.trimEnd())
         .join("\n---\n"),
@@ -57,9 +57,9 @@ export async function crdsCommand(args: readonly string[], options: CrdsOptions)
 
 const KIND = "CustomResourceDefinition";
 
-/** Nothing is applied before all have been looked at. */
+/** Nothing is applied before all CRDs were checked. */
 async function apply(objects: ClusterObjects, options: CrdsOptions): Promise<ExitCode> {
-  const { tell, warn, definitions = crds(), timeout = 30_000 } = options;
+  const { print, warn, definitions = crds(), timeout = 30_000 } = options;
   const planned = await Promise.all(
     [...definitions].map(async ([name, ours]) => {
       const stored = await objects.get(KIND, name);
@@ -72,7 +72,7 @@ async function apply(objects: ClusterObjects, options: CrdsOptions): Promise<Exi
     }),
   );
   const owned = planned.flatMap(({ name, stored }) => {
-    const owner = stored && ownerOf(stored);
+    const owner = stored && crdOwnerOf(stored);
     return owner ? [`${name} ${owner}`] : [];
   });
   if (owned.length > 0) {
@@ -93,13 +93,13 @@ async function apply(objects: ClusterObjects, options: CrdsOptions): Promise<Exi
     const { resourceVersion } = stored?.metadata ?? {};
     const metadata = { ...ours.metadata, ...(resourceVersion && { resourceVersion }) };
     const applied = await objects.apply(KIND, { ...ours, metadata }, { manager: CRD_MANAGER });
-    tell(
+    print(
       `${name} ${!stored ? "created" : applied.metadata.resourceVersion === resourceVersion ? "unchanged" : "changed"}`,
     );
   }
   const until = Date.now() + timeout;
-  for (const { name } of planned) await served(objects, name, until);
-  tell("all are served");
+  for (const { name } of planned) await waitUntilServed(objects, name, until);
+  print("all are served");
   return 0;
 }
 
@@ -113,10 +113,10 @@ interface CrdStatus {
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
 }
 
-/** Milliseconds between two looks. */
-const PAUSE = 100;
+/** Milliseconds between two polls. */
+const POLL_INTERVAL = 100;
 
-async function served(objects: ClusterObjects, name: string, until: number): Promise<void> {
+async function waitUntilServed(objects: ClusterObjects, name: string, until: number): Promise<void> {
   for (;;) {
     const found = await objects.get(KIND, name);
     const { conditions = [] } = (found?.status ?? {}) as CrdStatus;
@@ -125,6 +125,6 @@ async function served(objects: ClusterObjects, name: string, until: number): Pro
     const names = said("NamesAccepted");
     if (names?.status === "False") throw new NotServed(`${name}: its names are taken: ${names.message}`);
     if (Date.now() >= until) throw new NotServed(`${name}: the API server does not serve it yet`);
-    await sleep(PAUSE);
+    await sleep(POLL_INTERVAL);
   }
 }

@@ -9,7 +9,7 @@ import { createLeaseStore, READS } from "@sluice/crds";
 import { CLASS_LABEL } from "@sluice/model";
 import type { Logger } from "pino";
 import type { OperatorSettings } from "../settings.ts";
-import { leaseTiming, ownName, readsAll } from "../start.ts";
+import { leaseTiming, ownObjectName, readsAllNamespaces } from "../start-checks.ts";
 import { type StartLeaderElection, soleLeader } from "./leader-election.ts";
 import { type ElectionClock, leaseElection } from "./lease-election.ts";
 
@@ -24,10 +24,10 @@ export function configuredElection(settings: OperatorSettings, log: Logger): Sta
   return leaseElection({
     store: createLeaseStore({
       namespace: settings.homeNamespace,
-      name: ownName(settings),
+      name: ownObjectName(settings),
       marks: {
         labels: { [CLASS_LABEL]: settings.class },
-        annotations: { [READS]: readsAll(settings) ? "all" : "some" },
+        annotations: { [READS]: readsAllNamespaces(settings) ? "all" : "some" },
       },
     }),
     identity: settings.identity ?? `${hostname()}_${randomUUID()}`,

@@ -46,7 +46,7 @@ test("the first leads, the second waits and knows who leads", async (t) => {
   assert.deepEqual([one.terms, two.terms], [[1], []]);
 });
 
-test("who is closed gives the Lease back, and the next leads after its next look", async (t) => {
+test("a closing leader releases the Lease, and another leads after its next read", async (t) => {
   const { clock, start, shared } = scene(t);
   const [one, two] = [start("one"), start("two")];
   await clock.pass(7000);
@@ -57,7 +57,7 @@ test("who is closed gives the Lease back, and the next leads after its next look
   assert.equal(two.lead.term(), 2);
 });
 
-test("who is closed while nobody answers gives the Lease back as soon as somebody does", async (t) => {
+test("a leader that closes during an API server outage releases the Lease once the server answers", async (t) => {
   const { clock, start, shared, warnings } = scene(t);
   const one = start("one");
   await clock.pass(7000);
@@ -72,7 +72,7 @@ test("who is closed while nobody answers gives the Lease back as soon as somebod
   assert.deepEqual(warnings, []);
 });
 
-test("who is closed does not give back what is another's by then", async (t) => {
+test("a closing leader does not release a Lease that another holds by then", async (t) => {
   const { clock, start, shared } = scene(t);
   const one = start("one");
   await clock.pass(7000);
@@ -103,7 +103,7 @@ for (const [what, failure, seconds] of [
     assert.deepEqual(warnings, ["cannot give the Lease back: others will wait until it has run out"]);
   });
 
-test("after one that has died the next leads once the Lease has run out, and not before", async (t) => {
+test("after the leader's death, another leads once the Lease has expired, and not before", async (t) => {
   const { clock, start } = scene(t);
   const [one, two] = [start("one"), start("two")];
   await clock.pass(20_500);
@@ -115,7 +115,7 @@ test("after one that has died the next leads once the Lease has run out, and not
   assert.equal(two.lead.term(), 2);
 });
 
-test("leader and follower tell when the Lease answers again after it did not", async (t) => {
+test("leader and follower report when the API server answers again", async (t) => {
   const { clock, start } = scene(t);
   const [one, two] = [start("one"), start("two")];
   await clock.pass(4000);
@@ -136,7 +136,7 @@ test("leader and follower tell when the Lease answers again after it did not", a
   assert.deepEqual([one.reached.length, two.reached.length], [2, 2], "a refusal is an answer");
 });
 
-test("who cannot renew stops before another can begin, and is a follower afterwards", async (t) => {
+test("a leader that cannot renew stops before another can begin, and follows afterwards", async (t) => {
   const { clock, start, leaders, warnings } = scene(t);
   const [one, two] = [start("one"), start("two")];
   await clock.pass(4000);
@@ -156,7 +156,7 @@ test("who cannot renew stops before another can begin, and is a follower afterwa
   assert.deepEqual([one.lead.term(), two.lead.term()], [null, 2]);
 });
 
-test("a Lease that was stolen is the thief's: the former leader stops at its next renewal", async (t) => {
+test("a leader stops at its next renewal when another holder was written into the Lease", async (t) => {
   const { clock, start, shared } = scene(t);
   const one = start("one");
   await clock.pass(3000);
@@ -168,7 +168,7 @@ test("a Lease that was stolen is the thief's: the former leader stops at its nex
   assert.deepEqual(one.terms, [1, null, 3], "the thief never renewed");
 });
 
-test("one that was stopped for long does not think that it leads when it goes on", async (t) => {
+test("a process that was suspended for long does not lead when it resumes", async (t) => {
   const { clock, start } = scene(t);
   const one = start("one");
   await clock.pass(0);
@@ -178,7 +178,7 @@ test("one that was stopped for long does not think that it leads when it goes on
   assert.equal(one.lead.term(), null);
 });
 
-test("a Lease that was removed is made anew with a term above the one before", async (t) => {
+test("a deleted Lease is recreated with a higher term", async (t) => {
   const { clock, start, shared } = scene(t);
   const one = start("one", 6);
   await clock.pass(3000);
@@ -190,7 +190,7 @@ test("a Lease that was removed is made anew with a term above the one before", a
   assert.equal(shared.lease?.holder, "one");
 });
 
-test("a later term that a node has seen is passed at once, and only once", async (t) => {
+test("a higher term seen by a node raises the term at once, and only once", async (t) => {
   const { clock, start, shared } = scene(t);
   const one = start("one");
   await clock.pass(0);
@@ -204,7 +204,7 @@ test("a later term that a node has seen is passed at once, and only once", async
   assert.deepEqual(one.terms, [1, 6]);
 });
 
-test("a renewal whose answer was lost costs no term", async (t) => {
+test("a renewal whose response was lost does not change the term", async (t) => {
   const { clock, start, shared } = scene(t);
   const one = start("one");
   await clock.pass(1000);
@@ -215,7 +215,7 @@ test("a renewal whose answer was lost costs no term", async (t) => {
   assert.deepEqual(one.terms, [1]);
 });
 
-test("one that died and is started again under its name leads at once, in a term of its own", async (t) => {
+test("a restarted process with the same identity leads at once, in a new term", async (t) => {
   const { clock, start, shared } = scene(t);
   shared.put({ holder: "one", duration: 15_000, transitions: 3 });
   const [one, two] = [start("one"), start("two")];

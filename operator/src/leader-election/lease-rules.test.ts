@@ -18,7 +18,7 @@ for (const [what, found, now, wait] of waits)
     assert.equal(delayUntilClaimable({ lease: found, firstSeenAt: 100 }, { me: "me", now }), wait);
   });
 
-test("a Lease runs out by when it was seen first, and anew with each renewal", () => {
+test("a Lease expires relative to its first observation, and again after each renewal", () => {
   const first = observeLease(null, lease("other"), 100);
   assert.equal(observeLease(first, lease("other"), 110).firstSeenAt, 100);
   assert.equal(observeLease(first, { ...lease("other"), version: "2" }, 110).firstSeenAt, 110);

@@ -41,7 +41,7 @@ test("a document is acknowledged by the hash that the node runs from then on", a
   assert.deepEqual([(await client.state()).revision, node.snapshot?.hash], [4, snapshot.hash]);
 });
 
-test("a document that is long also when it is zipped comes whole", async (t) => {
+test("a document that is large even when compressed arrives complete", async (t) => {
   const { client, node } = await scene(t);
   const services = Array.from({ length: 2000 }, () => ({ name: randomUUID(), url: `http://${randomUUID()}.test` }));
   const { value: long = emptySnapshot } = applyChange(emptySnapshot, { put: { services }, remove: {} });
@@ -57,7 +57,7 @@ test("a change from another hash than the node runs is stale", async (t) => {
   assert.equal(await client.patch({ revision: 1, base: emptySnapshot.hash, change }), "stale");
 });
 
-test("a document that the node refuses is Refused with the first fault", async (t) => {
+test("a refused document throws PushRefusedError with the first violation", async (t) => {
   const { client } = await scene(t);
   const push = { revision: 1, document: { _format_version: "3.0", services: [{ name: "users" }] } };
   await assert.rejects(client.put(push), (error: Error) => {
@@ -77,7 +77,7 @@ for (const status of [401, 408, 429, 500, 503])
     });
   });
 
-test("without the node's token nothing is told", async (t) => {
+test("a request without the node's token reveals nothing", async (t) => {
   const { client } = await scene(t, "another");
   await assert.rejects(client.state(), /^Error: 401: not the operator$/);
 });
@@ -110,7 +110,7 @@ for (const [what, isOurs, name, expected] of [
     assert.equal(received.length, expected);
   });
 
-test("a call that is under way ends when the node is dropped", async (t) => {
+test("a call in progress ends when the node is removed", async (t) => {
   const { client, node, abort } = await scene(t);
   await client.state();
   node.freeze();
@@ -119,7 +119,7 @@ test("a call that is under way ends when the node is dropped", async (t) => {
   await assert.rejects(call, { name: "AbortError" });
 });
 
-test("a call whose connection is still being made ends when the node is dropped", async (t) => {
+test("a call that is still connecting ends when the node is removed", async (t) => {
   const accepted = Promise.withResolvers<Socket>();
   // Nobody answers its TLS.
   const server = createServer(accepted.resolve);
@@ -141,7 +141,7 @@ test("a call whose connection is still being made ends when the node is dropped"
   await assert.rejects(call, { name: "AbortError" });
 });
 
-test("the end of a node's process is told though nothing is asked, and not once the node is dropped", async (t) => {
+test("a closed connection of an idle node is reported, but not after the node is removed", async (t) => {
   const { client, node, abort, broken } = await scene(t);
   await client.state();
   assert.deepEqual(broken, []);

@@ -75,7 +75,7 @@ async function settle(): Promise<void> {
   for (let round = 0; round < 5; round++) await turn();
 }
 
-test("an idle node gets a document at once, one that is busy the newest right after", async (t) => {
+test("an idle node gets a document at once, a busy one the newest right after its push", async (t) => {
   const { publish, pushes } = await scene(t);
   await publish(1);
   await publish(2);
@@ -91,7 +91,7 @@ test("an idle node gets a document at once, one that is busy the newest right af
   );
 });
 
-test("a node that does not run what it said gets the whole document, though that is what it said once", async (t) => {
+test("a node that runs another document than it reported gets the full document", async (t) => {
   const { publish, pushes, knows, lines } = await scene(t);
   await publish(1);
   await pushes[0]?.end();
@@ -108,7 +108,7 @@ test("a node that does not run what it said gets the whole document, though that
   );
 });
 
-test("pushes that fail are tried again, later and later", async (t) => {
+test("failed pushes are retried with backoff", async (t) => {
   const { publish, pushes, outcomes, pass } = await scene(t);
   await publish(1);
   for (const [index, delay] of [200, 400, 800, 1600, 3200, 5000, 5000].entries()) {
@@ -126,7 +126,7 @@ test("pushes that fail are tried again, later and later", async (t) => {
   assert.deepEqual(outcomes.slice(-2), ["acknowledged", "failed"]);
 });
 
-test("the loop ends with its signal, in a pause and in a push", async (t) => {
+test("the loop ends when its signal aborts, in a delay and in a push", async (t) => {
   const idle = await scene(t);
   idle.abort.abort();
   await idle.loop.done;

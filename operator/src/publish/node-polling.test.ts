@@ -51,13 +51,13 @@ for (const [nodes, least, most] of rates)
     assert.ok(asked.length - first >= least && asked.length - first <= most, `${asked.length - first} questions`);
   });
 
-test("a node that nobody asks is not silent, however seldom many are asked", async (t) => {
+test("a node that was not polled is not silent, however rarely many nodes are polled", async (t) => {
   const { pass, silent } = await scene(t, 500);
   await pass(SILENT_AFTER + 500);
   assert.deepEqual(silent(), []);
 });
 
-test("a node that leaves a question unanswered is silent two seconds later", async (t) => {
+test("a node that leaves a poll unanswered is silent two seconds later", async (t) => {
   const { pass, silent, stuck, breakConnection } = await scene(t, 500);
   stuck.add("http://node-7");
   await breakConnection("http://node-7");
@@ -67,14 +67,14 @@ test("a node that leaves a question unanswered is silent two seconds later", asy
   assert.deepEqual(silent(), ["http://node-7"]);
 });
 
-test("a node whose connection has ended is asked at once: another process may have its address", async (t) => {
+test("a node whose connection has closed is polled at once: another process may have its address", async (t) => {
   const { asked, breakConnection } = await scene(t, 500);
   asked.length = 0;
   await breakConnection("http://node-3");
   assert.deepEqual(asked, ["http://node-3"]);
 });
 
-test("a node that is away is asked again soon at first, and every five seconds in the end", async (t) => {
+test("an unreachable node is polled soon at first, and every five seconds in the end", async (t) => {
   const { asked, pass, down, breakConnection } = await scene(t, 1);
   down.add("http://node-0");
   await breakConnection("http://node-0");

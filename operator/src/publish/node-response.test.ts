@@ -8,7 +8,7 @@ async function* body(...texts: readonly string[]): AsyncGenerator<Buffer> {
 }
 const read = async (...texts: readonly string[]) => parseNodeState(await readNodeResponse(body(...texts)));
 
-test("reads a node's state, in whatever pieces it comes", async () => {
+test("reads a node's state, however it is chunked", async () => {
   assert.deepEqual(await read('{"node":"a","hash":null,', '"revision":0,"version":"1"}'), state);
   const more = { ...state, hash: "h", revision: 3, term: 2, statusPort: 8007 };
   assert.deepEqual(parseNodeState({ ...more, other: "member" }), more);
@@ -37,7 +37,7 @@ for (const [what, ...texts] of others)
   test(`does not take for a node what answers ${what}`, () =>
     assert.rejects(read(...texts), /^Error: what answers is no node: /));
 
-test("stops to read an answer that goes on", async () => {
+test("stops reading a response that is too long", async () => {
   let given = 0;
   async function* endless(): AsyncGenerator<Buffer> {
     for (;;) {
@@ -49,7 +49,7 @@ test("stops to read an answer that goes on", async () => {
   assert.ok(given <= 2 * 1024 * 1024);
 });
 
-test("takes of a refusal what there is", () => {
+test("reads the valid members of a refusal", () => {
   assert.deepEqual(parsePushRefusal({}), { message: "no reason is given", violations: [] });
   const violation = { path: ["a", 0], message: "is wrong" };
   assert.deepEqual(parsePushRefusal({ message: "no", violations: [violation, null, "x", { path: "a" }] }), {

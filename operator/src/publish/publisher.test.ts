@@ -105,7 +105,7 @@ async function withPublisher(
 }
 const programmed = (publisher: Publisher, revision: number) => () => publisher.acknowledgement(revision).programmed;
 
-test("a node gets the whole document first and then changes", async () => {
+test("a node gets the full document first and then changes", async () => {
   const node = fakeNode([one.hash, two.hash]);
   await withPublisher({ a: node }, async (publisher) => {
     await waitFor(programmed(publisher, publisher.publish(one)), { what: "the first revision" });
@@ -123,7 +123,7 @@ test("equal content keeps its revision and is not pushed again", async () => {
   });
 });
 
-test("a node that restarts empty gets the whole document again", async () => {
+test("a node that restarts empty gets the full document again", async () => {
   const node = fakeNode([one.hash, two.hash]);
   await withPublisher({ a: node }, async (publisher) => {
     await waitFor(programmed(publisher, publisher.publish(one)), { what: "the first revision" });
@@ -152,7 +152,7 @@ test("one node that is down does not keep the others from a revision, and is nam
   });
 });
 
-test("a node that falls silent in the middle of a call is told of without waiting for the call to end", async (t) => {
+test("a node that becomes silent during a call is reported before the call ends", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   let now = 0;
   let changes = 0;
@@ -173,7 +173,7 @@ test("a node that falls silent in the middle of a call is told of without waitin
   publisher.setNodes([]);
 });
 
-test("the same list of nodes changes nothing, a node that leaves it is forgotten", async () => {
+test("the same list of nodes changes nothing, and a removed node is forgotten", async () => {
   const [a, b] = [fakeNode([one.hash]), fakeNode([one.hash])];
   await withPublisher({ a, b }, async (publisher, clock) => {
     await waitFor(programmed(publisher, publisher.publish(one)), { what: "both" });
@@ -187,7 +187,7 @@ test("the same list of nodes changes nothing, a node that leaves it is forgotten
   });
 });
 
-test("a node that reads a document in another way is told of, and is not pushed to again and again", async () => {
+test("a node that computes another hash is reported, and is not pushed to repeatedly", async () => {
   const node = fakeNode([one.hash, two.hash]);
   node.misreads = "another hash";
   await withPublisher({ a: node }, async (publisher, clock) => {
@@ -214,7 +214,7 @@ test("a refused document is sent once more to a node that restarted, which may b
   });
 });
 
-test("a document that a node refuses is not sent again, and the reason is kept", async () => {
+test("a refused document is not sent again, and the reason stays visible", async () => {
   const node = fakeNode([one.hash, two.hash]);
   node.refuses = true;
   await withPublisher({ a: node }, async (publisher) => {
@@ -228,7 +228,7 @@ test("a document that a node refuses is not sent again, and the reason is kept",
   });
 });
 
-test("after a restart the operator counts on from the nodes and pushes nothing that they have", async () => {
+test("after a restart the operator continues the nodes' revisions and pushes nothing that they have", async () => {
   const node = fakeNode([one.hash, two.hash]);
   await withPublisher({ a: node }, async (publisher) => {
     await waitFor(programmed(publisher, publisher.publish(one)), { what: "the first revision" });
@@ -243,7 +243,7 @@ test("after a restart the operator counts on from the nodes and pushes nothing t
   });
 });
 
-test("while another operator leads, nodes are looked at and nothing is pushed; from the first term on all are", async () => {
+test("while another operator leads, nodes are polled and nothing is pushed; from the first term on all get the document", async () => {
   const node = fakeNode([one.hash, one.hash, one.hash]);
   let term: number | null = null;
   const publisher = createPublisher({
@@ -274,7 +274,7 @@ test("while another operator leads, nodes are looked at and nothing is pushed; f
   }
 });
 
-test("a node with the same document hears of a new term at once, by a change of nothing", async () => {
+test("a node with the same document learns a new term at once, by an empty change", async () => {
   const node = fakeNode([one.hash, one.hash]);
   node.knowsTerms();
   let term = 1;
@@ -335,7 +335,7 @@ for (const [what, state, told] of outranks)
     }
   });
 
-test("a node that listened to us in this term and has another operator now is not fought for", async () => {
+test("a node that follows another operator after it accepted pushes in this term does not raise the term", async () => {
   const node = fakeNode([one.hash]);
   node.knowsTerms();
   const heard: number[] = [];

@@ -12,14 +12,14 @@ test("a short push is sent as it is", async () => {
   assert.deepEqual([isZipped, JSON.parse(bytes.toString())], [false, push]);
 });
 
-test("a long push is zipped", async () => {
+test("a long push is compressed", async () => {
   const push = { revision: 3, document: long };
   const { bytes, isZipped } = await pushBodyOf(push);
   assert.equal(isZipped, true);
   assert.deepEqual(JSON.parse(gunzipSync(bytes).toString()), push);
 });
 
-test("all who get the same share one body; another revision of it has its own", async () => {
+test("nodes with the same push share one body; another revision has its own", async () => {
   assert.equal(pushBodyOf({ revision: 4, document: long }), pushBodyOf({ revision: 4, document: long }));
   assert.notEqual(pushBodyOf({ revision: 4, document: long }), pushBodyOf({ revision: 5, document: long }));
   const { bytes } = await pushBodyOf({ revision: 2, base: "two", change });

@@ -4,9 +4,9 @@ import { Conflict, type Ref, Rejected, type Resource } from "@sluice/crds";
 import type { PemTexts } from "@sluice/model";
 import { pino } from "pino";
 import { waitFor } from "../../../tools/process/index.ts";
-import { isShowable } from "../certificates/issued.ts";
-import { blocksOf } from "../certificates/pem.ts";
-import { textIn } from "../certificates/secret.ts";
+import { isValidPair } from "../certificates/certificate-rotation.ts";
+import { secretEntry } from "../certificates/certificate-secret.ts";
+import { blocksOf } from "../certificates/pem-blocks.ts";
 import { rotatePushCertificates } from "./push-certificate-rotation.ts";
 
 const begin = Date.parse("2026-01-01T00:00:00Z");
@@ -31,7 +31,9 @@ function createSecrets() {
     remove: (name: string) => secrets.delete(name),
     texts: (name: string) => {
       const found = secrets.get(name);
-      return found && Object.fromEntries(Object.keys(found.data ?? {}).map((entry) => [entry, textIn(found, entry)]));
+      return (
+        found && Object.fromEntries(Object.keys(found.data ?? {}).map((entry) => [entry, secretEntry(found, entry)]))
+      );
     },
     client: {
       get: async ({ name }: Pick<Ref, "name">) => secrets.get(name) ?? null,
@@ -92,7 +94,7 @@ function operator(t: TestContext, { client }: Secrets, { leads = true } = {}) {
 
 const countOf = (text = "") => blocksOf(text, "CERTIFICATE").length;
 
-test("nodes get what they show and trust, and the authority's key stays with the operator", async (t) => {
+test("nodes get their certificate and the trusted authorities, and the authority's key stays with the operator", async (t) => {
   const secrets = createSecrets();
   const { shows, shown, told } = operator(t, secrets);
   await shows(1);
@@ -102,15 +104,15 @@ test("nodes get what they show and trust, and the authority's key stays with the
   assert.equal(nodes["ca.crt"], authority["ca.crt"]);
   const { cert = "", key = "", ca = "" } = shown[0] ?? {};
   assert.deepEqual([cert, key, ca], [authority["operator.crt"], authority["operator.key"], nodes["ca.crt"]]);
-  assert.ok(isShowable({ certificate: cert, key }, ca));
-  assert.ok(isShowable({ certificate: `${nodes["gateway.crt"]}`, key: `${nodes["gateway.key"]}` }, ca));
+  assert.ok(isValidPair({ certificate: cert, key }, ca));
+  assert.ok(isValidPair({ certificate: `${nodes["gateway.crt"]}`, key: `${nodes["gateway.key"]}` }, ca));
   for (const text of Object.values(nodes)) assert.ok(!text.includes(`${authority["ca.key"]}`.trim().slice(30, 80)));
   assert.deepEqual(told, [], "a first start is no news");
   const namespaces = ["push", "push-authority"].map((name) => secrets.get(name)?.metadata.namespace);
   assert.deepEqual(namespaces, ["sluice", "sluice-operator"]);
 });
 
-test("an operator that does not lead writes nothing and shows what the leader made", async (t) => {
+test("an operator that does not lead writes nothing and uses the leader's certificates", async (t) => {
   const secrets = createSecrets();
   const follower = operator(t, secrets, { leads: false });
   const leader = operator(t, secrets);
@@ -128,7 +130,7 @@ test("an operator that does not lead writes nothing and shows what the leader ma
   assert.equal(follower.shown.length, 2, "a broken certificate was never shown");
 });
 
-test("certificates are renewed when two thirds of their time are over, and nobody is told of it", async (t) => {
+test("certificates are renewed after two thirds of their lifetime, without an Event", async (t) => {
   const secrets = createSecrets();
   const { state, shows, shown, told } = operator(t, secrets);
   await shows(1);
@@ -140,7 +142,7 @@ test("certificates are renewed when two thirds of their time are over, and nobod
   assert.deepEqual(told, []);
 });
 
-test("a new authority is announced before it signs, and the old one trusted until all is signed anew", async (t) => {
+test("a new authority is trusted before it signs, and the old one until everything is renewed", async (t) => {
   const secrets = createSecrets();
   const { state, shows, shown } = operator(t, secrets);
   await shows(1);
@@ -203,13 +205,13 @@ for (const [what, breaking, line, trusted] of breaks)
     const after = await waitFor(() => secrets.texts("push"), { what: "the nodes' Secret" });
     await waitFor(() => countOf(secrets.texts("push")?.["ca.crt"]) === trusted, { what: "the authorities" });
     const { cert = "", key = "", ca = "" } = shown.at(-1) ?? {};
-    assert.ok(isShowable({ certificate: cert, key }, `${before["ca.crt"]}`), "nodes that have heard of nothing");
-    assert.ok(isShowable({ certificate: `${before["gateway.crt"]}`, key: `${before["gateway.key"]}` }, ca));
-    assert.ok(isShowable({ certificate: `${after["gateway.crt"]}`, key: `${after["gateway.key"]}` }, ca));
+    assert.ok(isValidPair({ certificate: cert, key }, `${before["ca.crt"]}`), "nodes that have heard of nothing");
+    assert.ok(isValidPair({ certificate: `${before["gateway.crt"]}`, key: `${before["gateway.key"]}` }, ca));
+    assert.ok(isValidPair({ certificate: `${after["gateway.crt"]}`, key: `${after["gateway.key"]}` }, ca));
     assert.equal(told.length, 1);
   });
 
-test("after a start with no authority all is made anew", async (t) => {
+test("a start without an authority creates everything anew", async (t) => {
   const secrets = createSecrets();
   await operator(t, secrets).shows(1);
   const other = createSecrets();
@@ -220,7 +222,7 @@ test("after a start with no authority all is made anew", async (t) => {
   assert.equal(other.texts("push")?.["ca.crt"], shown[0]?.ca);
 });
 
-test("a right that is missing is named, and it goes on trying; a replica that was quicker is no trouble", async (t) => {
+test("a missing permission is logged and retried; a conflict with another replica is not an error", async (t) => {
   const secrets = createSecrets();
   secrets.refusals.push(new Conflict("exists", "already exists"), new Rejected('cannot patch resource "secrets"'));
   const { shows, lines } = operator(t, secrets);

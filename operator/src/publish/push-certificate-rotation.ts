@@ -5,9 +5,9 @@
 import type { ResourceClient } from "@sluice/crds";
 import type { PemTexts } from "@sluice/model";
 import type { Logger } from "pino";
-import { renewed } from "../certificates/issued.ts";
-import { lookAgain } from "../certificates/look-again.ts";
-import { asFound, pushSecretNames } from "../certificates/secret.ts";
+import { renewCertificates } from "../certificates/certificate-rotation.ts";
+import { expectationOf, pushSecretNames } from "../certificates/certificate-secret.ts";
+import { repeatUntilAborted } from "../certificates/repeat-until-aborted.ts";
 import type { EventRecorder } from "../status/event-recorder.ts";
 import {
   type FoundSecrets,
@@ -56,7 +56,7 @@ export async function rotatePushCertificates(options: CertificateRotationOptions
   /** The last certificates read or issued: broken or deleted Secrets are restored from them. */
   let last: PushCertificates | null = null;
   let shown = "";
-  await lookAgain({
+  await repeatUntilAborted({
     async attempt() {
       last = (await rotateOnce(options, last)) ?? last;
       if (!last) return Math.min(interval, RETRY_INTERVAL);
@@ -70,8 +70,8 @@ export async function rotatePushCertificates(options: CertificateRotationOptions
       }
       return interval;
     },
-    trouble: "the certificates between operator and nodes cannot be kept",
-    retry: Math.min(interval, RETRY_INTERVAL),
+    failureMessage: "the certificates between operator and nodes cannot be kept",
+    retryInterval: Math.min(interval, RETRY_INTERVAL),
     log,
     signal,
   });
@@ -98,7 +98,7 @@ async function rotateOnce(
   const stored = readStoredCertificates(found, at);
   if (!leads()) return stored && !findAuthorityFault(stored, found.authority) ? stored : null;
   // A change or deletion of the authority may mean that its key was read: a new authority follows it.
-  const current = await renewed(stored ?? last, pushCertificatePlan({ serverName, overlap }), {
+  const current = await renewCertificates(stored ?? last, pushCertificatePlan({ serverName, overlap }), {
     now: at,
     replace: !stored,
   });
@@ -111,7 +111,7 @@ async function rotateOnce(
     const place = places[one];
     const written = secretToApply(found[one], place, texts[one]);
     if (!written) continue;
-    await client.apply("Secret", written, { manager, force: true, expect: asFound(found[one]) });
+    await client.apply("Secret", written, { manager, force: true, expect: expectationOf(found[one]) });
     const fault = faults[one];
     if (fault) recordEvent({ kind: "Secret", ...place }, { reason: "MadeAnew", message: `made anew: ${fault}` });
   }

@@ -4,13 +4,18 @@
  * the authority's keys and the operator's own certificate.
  */
 import type { Resource } from "@sluice/crds";
-import type { Pair } from "../certificates/authority.ts";
-import { type Issued, isShowable, isUsable, type Plan } from "../certificates/issued.ts";
-import { secretOf, textIn } from "../certificates/secret.ts";
+import type { CertificatePair } from "../certificates/authority.ts";
+import {
+  type CertificatePlan,
+  type CertificateSet,
+  isUsable,
+  isValidPair,
+} from "../certificates/certificate-rotation.ts";
+import { secretEntry, secretOf } from "../certificates/certificate-secret.ts";
 
 /** The side that presents the certificate. */
 export type CertificateOwner = "operator" | "gateway";
-export type PushCertificates = Issued<CertificateOwner>;
+export type PushCertificates = CertificateSet<CertificateOwner>;
 
 /** DNS name in the operator's certificate: the default of SLUICE_PUSH_CLIENT of a node. */
 const OPERATOR = "sluice-operator";
@@ -22,7 +27,10 @@ export interface PushCertificatePlanOptions {
   readonly overlap: number;
 }
 
-export const pushCertificatePlan = ({ serverName, overlap }: PushCertificatePlanOptions): Plan<CertificateOwner> => ({
+export const pushCertificatePlan = ({
+  serverName,
+  overlap,
+}: PushCertificatePlanOptions): CertificatePlan<CertificateOwner> => ({
   authority: "sluice push authority",
   certificates: {
     operator: { names: [OPERATOR], usage: "client" },
@@ -36,17 +44,17 @@ export interface FoundSecrets {
   readonly nodes: Resource | null;
 }
 
-const pairIn = (resource: Resource | null, side: CertificateOwner): Pair => ({
-  certificate: resource ? textIn(resource, `${side}.crt`) : "",
-  key: resource ? textIn(resource, `${side}.key`) : "",
+const pairIn = (resource: Resource | null, side: CertificateOwner): CertificatePair => ({
+  certificate: resource ? secretEntry(resource, `${side}.crt`) : "",
+  key: resource ? secretEntry(resource, `${side}.key`) : "",
 });
 
 /** Null: there is no authority that can sign. */
 export function readStoredCertificates({ authority, nodes }: FoundSecrets, now: Date): PushCertificates | null {
   if (!authority) return null;
   const stored: PushCertificates = {
-    authorities: textIn(authority, "ca.crt"),
-    authorityKeys: textIn(authority, "ca.key"),
+    authorities: secretEntry(authority, "ca.crt"),
+    authorityKeys: secretEntry(authority, "ca.key"),
     certificates: { operator: pairIn(authority, "operator"), gateway: pairIn(nodes, "gateway") },
   };
   return isUsable(stored, now) ? stored : null;
@@ -59,15 +67,15 @@ const UNFIT = "it held a certificate that nobody could show";
 export function findAuthorityFault(stored: PushCertificates | null, authority: Resource | null): string | null {
   if (!authority) return GONE;
   if (!stored) return "it held no authority that could sign";
-  return isShowable(stored.certificates.operator, stored.authorities) ? null : UNFIT;
+  return isValidPair(stored.certificates.operator, stored.authorities) ? null : UNFIT;
 }
 
 /** The same for the nodes' Secret. */
 export function findNodesFault(stored: PushCertificates | null, nodes: Resource | null): string | null {
   if (!nodes) return GONE;
   const authorities = stored?.authorities ?? "";
-  if (textIn(nodes, "ca.crt") !== authorities) return "it held other authorities than the operator's";
-  return isShowable(pairIn(nodes, "gateway"), authorities) ? null : UNFIT;
+  if (secretEntry(nodes, "ca.crt") !== authorities) return "it held other authorities than the operator's";
+  return isValidPair(pairIn(nodes, "gateway"), authorities) ? null : UNFIT;
 }
 
 /** The entries of both Secrets. */
@@ -89,6 +97,6 @@ export function secretToApply(
   place: { readonly namespace: string; readonly name: string },
   texts: Readonly<Record<string, string>>,
 ): Resource | null {
-  const holds = found && Object.entries(texts).every(([entry, text]) => textIn(found, entry) === text);
+  const holds = found && Object.entries(texts).every(([entry, text]) => secretEntry(found, entry) === text);
   return holds ? null : secretOf(place, texts);
 }

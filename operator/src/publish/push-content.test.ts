@@ -10,14 +10,14 @@ function snapshotOf(name: string): Snapshot {
 }
 const [one, other] = [snapshotOf("one"), snapshotOf("other")];
 
-test("a change is made once for all nodes that run the same", () => {
+test("a change is computed once for all nodes with the same document", () => {
   const change = sharedChange(emptySnapshot, one);
   assert.equal(sharedChange(emptySnapshot, one), change);
   assert.notEqual(sharedChange(other, one), change);
   assert.deepEqual(Object.keys(change.put), ["services"]);
 });
 
-test("a document is made once until another one is asked for", () => {
+test("a document is computed once until another one is requested", () => {
   const document = sharedDocument(one);
   assert.equal(sharedDocument(one), document);
   assert.notEqual(sharedDocument(other), document);

@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { type OperatorSettings, operatorSettings } from "../settings.ts";
-import { startFault } from "../start.ts";
+import { startErrorOf } from "../start-checks.ts";
 import type { NodeTls } from "./node-client.ts";
 import { loadPushCredentials } from "./push-credentials.ts";
 
@@ -23,7 +23,7 @@ function folderOf(t: TestContext) {
   return folder.path;
 }
 
-test("a token is the proof, unless certificates are", async (t) => {
+test("a token authenticates the operator, unless certificates are set", async (t) => {
   assert.deepEqual(await loadPushCredentials(settingsOf({ SLUICE_PUSH_TOKEN: "x" })), { credentials: { token: "x" } });
   const { operator } = await writePushCertificates(folderOf(t));
   const { tls, token } = (await loadPushCredentials(settingsOf({ SLUICE_PUSH_TOKEN: "x", ...operator }))).credentials;
@@ -32,7 +32,7 @@ test("a token is the proof, unless certificates are", async (t) => {
   assert.deepEqual(credentials, { tls: null });
 });
 
-test("certificates in files that change are shown from then on", async (t) => {
+test("changed certificate files are used from then on", async (t) => {
   const folder = folderOf(t);
   const { operator } = await writePushCertificates(folder);
   const { rotate: keep, credentials } = await loadPushCredentials(settingsOf(operator));
@@ -87,7 +87,7 @@ for (const [what, env, line] of faults)
       () => assert.fail("it was taken"),
       (reason: Error) => reason,
     );
-    const { lines } = startFault(error, settings);
+    const { lines } = startErrorOf(error, settings);
     assert.equal(lines.length, 1);
     assert.match(lines[0] ?? "", line);
     assert.doesNotMatch(lines[0] ?? "", /\n/);

@@ -3,7 +3,7 @@ import type { ResourceClient } from "@sluice/crds";
 import { followPemFiles, type PemFiles, readPemFiles } from "@sluice/model";
 import type { Logger } from "pino";
 import { operatorSettings as names, type OperatorSettings } from "../settings.ts";
-import { SettingsError } from "../start.ts";
+import { SettingsError } from "../start-checks.ts";
 import type { EventRecorder } from "../status/event-recorder.ts";
 import type { NodeCredentials, NodeTls } from "./node-client.ts";
 

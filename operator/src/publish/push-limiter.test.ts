@@ -111,7 +111,7 @@ test("a node that leaves a document unanswered is silent two seconds after its t
   assert.ok(publisher.acknowledgement(revision).programmed);
 });
 
-test("a node that has waited for long is looked at before it is sent anything: one that has died is sent nothing", async (t) => {
+test("a node that has waited long is polled before the push: a dead one is sent nothing", async (t) => {
   const { addresses, publisher, puts, looks, gone, publish, end, pass } = await scene(t, MAX_FULL_PUSHES + 3);
   const revision = await publish(one);
   const [brief = "", dead = "", alive = ""] = addresses.slice(-3);
@@ -132,7 +132,7 @@ test("a node that has waited for long is looked at before it is sent anything: o
   assert.ok(publisher.acknowledgement(revision).programmed);
 });
 
-test("a node whose turn comes late gets the document that is the newest then", async (t) => {
+test("a node that is admitted late gets the document that is newest then", async (t) => {
   const { puts, publish, end } = await scene(t, MAX_FULL_PUSHES + 1);
   await publish(one);
   await publish(two);
@@ -141,7 +141,7 @@ test("a node whose turn comes late gets the document that is the newest then", a
   assert.deepEqual([last?.address, last?.revision], [`http://node-${MAX_FULL_PUSHES}`, 2]);
 });
 
-test("nodes that say at once that they take nothing now wait in the common line, and are not silent meanwhile", async (t) => {
+test("nodes that refuse quickly wait in the regular queue, and do not count as silent", async (t) => {
   const { publisher, puts, publish, end, pass } = await scene(t, 2 * MAX_FULL_PUSHES);
   const revision = await publish(one);
   await end("fail");
@@ -154,7 +154,7 @@ test("nodes that say at once that they take nothing now wait in the common line,
   assert.deepEqual([programmed, lagging.length, silent], [false, MAX_FULL_PUSHES, []]);
 });
 
-test("nodes that leave one document after the other unanswered take the places of no others, and count as silent", async (t) => {
+test("nodes that leave every document unanswered take no places from others, and count as silent", async (t) => {
   const hanging = 2 * MAX_FULL_PUSHES;
   const { addresses, publisher, puts, publish, end, pass } = await scene(t, hanging);
   const revision = await publish(one);

@@ -45,7 +45,7 @@ test("a long change gives the same snapshot, in steps that are short", () => {
   assert.ok(count >= 5, `${count} steps`);
 });
 
-test("what is removed goes last, and a change of all of it is the same snapshot too", () => {
+test("removals come last, and removing everything gives the same snapshot too", () => {
   const before = whole(emptySnapshot, all);
   const change: Change = {
     put: { services: numbers.slice(250).map((at) => service(at, `new-${at}`)) },
@@ -68,7 +68,7 @@ test("names that go from one entity to another are changed in one piece", () => 
   assert.equal(inParts(before, change).value?.hash, whole(before, change).hash);
 });
 
-test("faults are told of by their places in the whole change", () => {
+test("violations have paths in the whole change", () => {
   const change: Change = { ...all, put: { ...all.put, routes: [...numbers.map(route), { name: 7 }] } };
   const { violations } = runToCompletion(applyChangeSliced(emptySnapshot, change));
   assert.deepEqual(violations, applyChange(emptySnapshot, change).violations);

@@ -63,14 +63,14 @@ function saying(...problems: readonly Problem[]): Partial<Resource> {
 const told = ({ problems }: HeldBack): readonly string[] =>
   [...problems].map(([key, { problem }]) => `${key} ${problem.reason} ${problem.message}`);
 
-test("without a batch the world is the world", () => {
+test("without a batch the cluster state is unchanged", () => {
   const { write, look, clusterState } = scene();
   write("Service", "a", "1");
   assert.deepEqual(look(), { clusterState, held: new Set(), problems: new Map(), recheckAfter: null });
   assert.equal(look().clusterState, clusterState);
 });
 
-test("a changed resource counts as before and a new one as absent until all of the batch are seen", () => {
+test("a changed resource counts as before and a new one as absent until the batch is complete", () => {
   const { write, look } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", { size: 3 });
@@ -91,7 +91,7 @@ test("a Secret that a batch changes counts as before too", () => {
   assert.equal(look().clusterState.Secret.get("default/s")?.spec?.url, "1");
 });
 
-test("what a batch removes stays until the batch is complete, and goes before it is deleted", () => {
+test("a resource that a batch removes stays until the batch is complete, and counts as absent before it is deleted", () => {
   const { write, look, remove } = scene();
   write("Service", "a", "1");
   write("Service", "a", "1", { removes: true });
@@ -112,7 +112,7 @@ test("a resource that changes again within its batch still counts as before the 
   assert.equal(services(look()), "a=1");
 });
 
-test("a batch over one that was never complete goes back to what stood before both", () => {
+test("a batch over one that was never complete reverts to the state before both", () => {
   const { write, look } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", {});
@@ -121,7 +121,7 @@ test("a batch over one that was never complete goes back to what stood before bo
   assert.equal(services(look()), "a=1");
 });
 
-test("a batch over one that is complete goes back to that one", () => {
+test("a batch over a complete one reverts to that one", () => {
   const { write, look } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", { size: 1, completes: true });
@@ -146,7 +146,7 @@ test("an undone batch leaves nothing behind", () => {
   });
 });
 
-test("a batch that stays incomplete is told about after a while, and not before", () => {
+test("a batch that stays incomplete is reported after a while, and not before", () => {
   const { write, look, pass } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", { size: 3 });
@@ -163,7 +163,7 @@ test("a batch that stays incomplete is told about after a while, and not before"
   assert.equal(look().recheckAfter, null);
 });
 
-test("resources of another class are held back, and told of by whom they belong to", () => {
+test("resources of another class are held back, and reported by their own operator", () => {
   const { write, look, pass } = scene();
   write("Service", "a", "1", {}, { spec: { class: "another" } });
   look();
@@ -171,7 +171,7 @@ test("resources of another class are held back, and told of by whom they belong 
   assert.deepEqual([services(look()), told(look())], ["", []]);
 });
 
-test("after a restart in the middle new resources stay out, and changed ones are served as they stand", () => {
+test("after a restart during a batch, new resources stay out, and changed ones are served as they are", () => {
   const { write, look, pass, restart } = scene();
   const published = saying();
   const heldBack = saying({ condition: "Accepted", reason: BATCH_INCOMPLETE, message: "" });
@@ -197,7 +197,7 @@ test("after a restart in the middle new resources stay out, and changed ones are
   assert.match(told(look()).at(-1) ?? "", /it is served as it stands; write it again$/);
 });
 
-test("after a restart a batch is complete whose end is there, though its others have lost their marks meanwhile", () => {
+test("after a restart a batch with its last resource is complete, although others have lost their annotations", () => {
   const { write, look, pass, restart } = scene();
   write("Service", "a", "2", { size: 3, undo: "null" });
   write("Service", "b", "2", { size: 3, completes: true, undo: "null" });
@@ -209,7 +209,7 @@ test("after a restart a batch is complete whose end is there, though its others 
   assert.deepEqual([told(look()), look().recheckAfter], [[], null]);
 });
 
-test("after a restart what a batch has created, and was served before, is served at once, though marks are gone", () => {
+test("after a restart resources that a batch created and that were served are served at once, although annotations are gone", () => {
   const { write, look, restart } = scene();
   write("Service", "a", "2", { size: 3, undo: "null" }, saying());
   write("Service", "b", "2", { size: 3, completes: true, undo: "null" }, saying());

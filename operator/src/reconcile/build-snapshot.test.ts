@@ -48,7 +48,7 @@ const problemOf = ({ problems }: SnapshotBuildResult, { id }: Entity) =>
 
 const [users, posts] = [service("users"), service("posts")];
 
-test("equal items give the very same snapshot, and a change shares what it does not touch", () => {
+test("equal items give the same snapshot, and a change shares unchanged parts", () => {
   const one = first({ services: [users, posts] }).built;
   assert.equal(buildSnapshot(one, translationOf({ services: [users, posts] })).built.snapshot, one.snapshot);
   const two = buildSnapshot(one, translationOf({ services: [users, broken(posts, { host: "new.test" })] })).built;
@@ -65,7 +65,7 @@ test("new objects with equal content keep the hash", () => {
   );
 });
 
-test("an item that is gone is removed, with its addresses", () => {
+test("a deleted item is removed, with its addresses", () => {
   const one = first({ services: [users, posts] }, { [users.id]: [{ address: "10.0.0.1", port: 1 }] }).built;
   const two = buildSnapshot(one, translationOf({ services: [posts] })).built;
   assert.deepEqual([[...two.snapshot.services.keys()], two.snapshot.endpoints.size], [[posts.id], 0]);
@@ -111,20 +111,20 @@ test("a protecting plugin that the model refuses answers 503, any other is left 
   assert.match(only?._sluice?.unavailable ?? "", /minute: expected a number/);
 });
 
-test("a reason that is too long for the model closes the door all the same", () => {
+test("a plugin with a reason that is too long for the model still answers 503", () => {
   const limit = broken(plugin("rate-limiting", "users"), { config: { minute: 1, [`x${"y".repeat(3000)}`]: 1 } });
   const result = first({ services: [users], plugins: [limit] });
   assert.equal(result.built.snapshot.plugins.size, 1);
 });
 
-test("plugins of a service that fell out fall out with it", () => {
+test("plugins of a service that is left out are left out too", () => {
   const limit = plugin("rate-limiting", "posts");
   const before = first({ services: [posts], plugins: [limit] }).built;
   const result = buildSnapshot(before, translationOf({ services: [broken(posts, { port: -1 })], plugins: [limit] }));
   assert.deepEqual([result.built.snapshot.services.size, result.built.snapshot.plugins.size], [0, 0]);
 });
 
-test("addresses that the model refuses become none, which answers 503, and keep nobody from publishing", () => {
+test("invalid addresses become an empty list, which answers 503, and do not block publishing", () => {
   const result = first(
     { services: [users, posts] },
     { [users.id]: [{ address: "users.test", port: 80 }], [posts.id]: [{ address: "10.0.0.1", port: 80 }] },
@@ -134,7 +134,7 @@ test("addresses that the model refuses become none, which answers 503, and keep 
   assert.match(problemOf(result, users) ?? "", /not an IP address: users.test/);
 });
 
-test("what was refused is tried again when it has changed", () => {
+test("a refused item is tried again when it has changed", () => {
   const one = first({ services: [broken(posts, { host: 7 })] }).built;
   assert.equal(buildSnapshot(one, translationOf({ services: [posts] })).built.snapshot.services.size, 1);
 });

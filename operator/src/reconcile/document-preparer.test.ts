@@ -20,7 +20,7 @@ function scene() {
 }
 const names = ({ built }: PreparedDocument) => [...built.snapshot.services.values()].map(({ host }) => host).sort();
 
-test("what changes while everything is translated is in the next document, and not in a part of this one", () => {
+test("a change during a full translation is in the next document only", () => {
   const { make, put, remove } = scene();
   const steps = make(null);
   for (let step = 0; step < 100; step++) assert.ok(!steps.next().done, "it is done in many steps");

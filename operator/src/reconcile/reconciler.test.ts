@@ -60,7 +60,7 @@ function scene(t: TestContext) {
       error: (details: object) => t.diagnostic(JSON.stringify(details)),
     } as never,
     onReconcile: () => done.resolve(),
-    work: { added() {}, began() {}, ended() {} } as unknown as ReconcilerOptions["work"],
+    work: { added() {}, started() {}, ended() {} } as unknown as ReconcilerOptions["work"],
     onProgress() {},
   });
   t.after(reconciler.close);
@@ -89,7 +89,7 @@ function scene(t: TestContext) {
   };
 }
 
-test("statuses that were written meanwhile are no work for the next change, however many they are", async (t) => {
+test("status writes cause no work for the next change, however many they are", async (t) => {
   const { put, reconciler, translated, settled, hosts } = scene(t);
   const names = Array.from({ length: 2000 }, (_, at) => `s${at}`);
   for (const name of names) put("Service", name, { spec: { url: `http://${name}.test` } });
@@ -102,7 +102,7 @@ test("statuses that were written meanwhile are no work for the next change, howe
   assert.ok(hosts().includes("changed.test"));
 });
 
-test("what changes while a document is put together is programmed with the next one, not with this one", async (t) => {
+test("a change during the preparation of a document is programmed with the next document", async (t) => {
   const { put, reconciler, settled, hosts, nodes, said } = scene(t);
   const services = (letter: string, count: number) => {
     for (let at = 0; at < count; at++) {

@@ -244,7 +244,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const restFactor = Math.min(REST_FACTOR_PER_CHANGE * (changeCount - startedCount - 1), MAX_REST_FACTOR);
     startedCount = upTo;
     const started = performance.now();
-    work.began((started - scheduledAt) / 1000);
+    work.started((started - scheduledAt) / 1000);
     let result: "success" | "error" = "success";
     try {
       await reconcile();

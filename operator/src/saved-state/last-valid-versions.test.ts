@@ -10,7 +10,7 @@ const version = (uid: string, generation: number): Resource => ({
 });
 const key = "Route/default/a";
 
-test("of an object that was made anew nothing is known", () => {
+test("a recreated object has no last valid version", () => {
   const valid = createLastValidVersions();
   const first = version("one", 1);
   valid.record(key, first);
@@ -18,7 +18,7 @@ test("of an object that was made anew nothing is known", () => {
   assert.equal(valid.get(key, "two"), undefined);
 });
 
-test("an object of the same spec takes the place of the one before, one of another spec does not", () => {
+test("an object with the same spec replaces the recorded one, an object with another spec does not", () => {
   const valid = createLastValidVersions();
   valid.record(key, version("one", 1));
   const withStatus = version("one", 1);
@@ -30,7 +30,7 @@ test("an object of the same spec takes the place of the one before, one of anoth
   assert.equal(valid.all().size, 1);
 });
 
-test("what was kept fills gaps, and goes when its resource does", () => {
+test("saved versions fill gaps, and are removed with their resource", () => {
   const valid = createLastValidVersions();
   const now = version("one", 2);
   valid.record(key, now);
@@ -93,7 +93,7 @@ test("the later Secret of a Certificate wins", () => {
   }
 });
 
-test("another object, a first one and one that goes are another version of it all; statuses and generations are not", () => {
+test("new, first and deleted objects change the version; statuses and generations do not", () => {
   const valid = createLastValidVersions();
   const grows = (does: () => void): boolean => {
     const before = valid.version();
@@ -118,7 +118,7 @@ test("another object, a first one and one that goes are another version of it al
   for (const [what, does, expected] of steps) assert.equal(grows(does), expected, what);
 });
 
-test("the Secret of a Certificate goes and comes with it, and is that of the very object", () => {
+test("the Secret of a Certificate is stored and removed with it, and belongs to that object", () => {
   const secret = { ...version("s", 1), kind: "Secret", data: { "tls.crt": "" } };
   const certificate = "Certificate/default/a";
   const valid = createLastValidVersions();

@@ -49,7 +49,7 @@ async function scene() {
   return { store, first };
 }
 
-test("a route that was valid only while another operator led, and is invalid now, is served and kept by the next one", async () => {
+test("a route that was valid only under another leader, and is invalid now, is served and saved by the next leader", async () => {
   const { store, first } = await scene();
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
@@ -91,7 +91,7 @@ test("a route that was valid only while another operator led, and is invalid now
   }
 });
 
-test("a leader that knows all that was kept reads no part again, and publishes at once", async () => {
+test("a leader that knows all saved state reads no part again, and publishes at once", async () => {
   const { store, first } = await scene();
   const parts: string[] = [];
   const part = (name: string) => {

@@ -26,7 +26,7 @@ async function start({ interval = "50ms", hears = false } = {}) {
 const kept = join(folder, ".status", "document");
 const manifest = () => JSON.parse(readFileSync(join(kept, "manifest"), "utf8")) as { hash: string; term: number };
 
-test("an operator that ends in order keeps what was acknowledged last", async () => {
+test("an operator that shuts down gracefully saves the last acknowledged state", async () => {
   write("users", { url: "http://users.test" }, "Service");
   write("route", { serviceRef: { name: "users" }, paths: ["/first"] });
   const operator = await start({ interval: "1h" });
@@ -45,7 +45,7 @@ test("an operator that ends in order keeps what was acknowledged last", async ()
   assert.equal(manifest().hash, hash);
 });
 
-test("what the nodes have already is kept by the next operator, should the one before not have come to it", async () => {
+test("the next operator saves acknowledged state that the previous one did not save", async () => {
   rmSync(kept, { recursive: true });
   const operator = await start({ hears: true });
   try {
@@ -57,7 +57,7 @@ test("what the nodes have already is kept by the next operator, should the one b
   }
 });
 
-test("a route that was made invalid while no operator ran is served as the nodes acknowledged it last", async () => {
+test("a route that became invalid while no operator ran is served as last acknowledged", async () => {
   const secret = "a-password-of-the-configuration";
   write("users", { url: "http://users.test" }, "Service");
   write(

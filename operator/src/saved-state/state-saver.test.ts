@@ -125,7 +125,7 @@ for (const [what, silence] of Object.entries(silences))
     assert.deepEqual([asked, reads], [21, [0]]);
   });
 
-test("when a term begins, what another operator has kept since is read before anything counts as read", async () => {
+test("when a term begins, state saved by another operator is read before the state counts as read", async () => {
   const store = testStore();
   const [one, two] = [scene({ store }), scene({ store })];
   await waitFor(() => one.durable.isRead() && two.durable.isRead(), { what: "both to have looked" });
@@ -141,7 +141,7 @@ test("when a term begins, what another operator has kept since is read before an
   assert.equal((await two.kept())?.metadata.generation, 3);
 });
 
-test("a term that begins while what was kept is read has it read again", async () => {
+test("a term that begins during a read causes another read", async () => {
   const store = testStore();
   const one = scene({ store });
   await waitFor(() => one.durable.isRead(), { what: "the first to have looked" });
@@ -168,7 +168,7 @@ test("a term that begins while what was kept is read has it read again", async (
   assert.deepEqual(two.reads, [0, 1]);
 });
 
-test("what could not be read in time is read before it would be replaced", async () => {
+test("state that could not be read in time is read before it would be replaced", async () => {
   const { store, ...first } = scene();
   first.valid.record(key, route("one", 1));
   first.lead(1);
@@ -187,7 +187,7 @@ test("what could not be read in time is read before it would be replaced", async
   assert.ok(await next.kept());
 });
 
-test("a write that was begun in another term does not count as one of this term", async () => {
+test("a write that was started in another term does not count for this term", async () => {
   const begun = Promise.withResolvers<void>();
   const goes = Promise.withResolvers<void>();
   const wraps = (keeper: StateStore): StateStore => ({
@@ -207,7 +207,7 @@ test("a write that was begun in another term does not count as one of this term"
   assert.equal(JSON.parse((await store.manifest())?.text ?? "").term, 3);
 });
 
-test("an object that was made anew is kept, though the document is the same; generations and statuses are not", async (t) => {
+test("a recreated object causes a save although the document is the same; generations and statuses do not", async (t) => {
   const { valid, durable, writes, asked, kept, lead } = scene();
   valid.record(key, route("one", 1));
   lead(1);
@@ -226,7 +226,7 @@ test("an object that was made anew is kept, though the document is the same; gen
   assert.equal((await kept())?.metadata.uid, "two");
 });
 
-test("a key that is replaced while an operator leads is taken without a change of the document", async () => {
+test("a key that is replaced while an operator leads is used without a change of the document", async () => {
   const { store, valid, durable, lead, writes, warnings, kept } = scene();
   valid.record(key, route("one", 1));
   lead(1);
@@ -238,7 +238,7 @@ test("a key that is replaced while an operator leads is taken without a change o
   assert.deepEqual(warnings, ["the encryption key of the kept document has changed: encrypting all of it again"]);
 });
 
-test("a key that cannot be read is told once, and does not end the operator", async () => {
+test("an unreadable key is logged once, and does not stop the operator", async () => {
   let fails = false;
   const store = testStore();
   const { valid, lead, writes, warnings } = scene({

@@ -44,7 +44,7 @@ const document = (resources: ReadonlyMap<string, Resource>, revision = 1, term =
   resources,
 });
 
-test("what was kept is read by the next operator, without status", async () => {
+test("saved state is read by the next operator, without status", async () => {
   const { keeper } = scene();
   assert.equal(await keeper().read(), null);
   assert.equal(await keeper().term(), 0);
@@ -57,7 +57,7 @@ test("what was kept is read by the next operator, without status", async () => {
   assert.equal(await keeper().term(), 4);
 });
 
-test("a change of one resource writes one part, and the part that it replaces goes", async () => {
+test("a change of one resource writes one part and removes the replaced one", async () => {
   const { store, keeper, informed } = scene();
   const mine = keeper();
   const before = many(5000);
@@ -86,7 +86,7 @@ test("what is kept holds no secret in clear, and does not open with another key"
   assert.doesNotMatch(JSON.stringify(warnings), new RegExp(secret));
 });
 
-test("a key that is replaced is taken: everything is encrypted anew, and a later operator can read it", async () => {
+test("a replaced key is used: everything is encrypted again, and a later operator can read it", async () => {
   const { store, keeper, warnings } = scene();
   const resources = new Map([route("a"), route("b")]);
   const one = keeper();
@@ -106,7 +106,7 @@ test("a key that is replaced is taken: everything is encrypted anew, and a later
   assert.equal(warnings.length, 1, "it is told once");
 });
 
-test("an operator that has read nothing yet, or is not the one that writes, uses the key of now", async () => {
+test("an operator that has read nothing yet, or does not write, uses the current key", async () => {
   const { store, keeper } = scene();
   const [leader, follower] = [keeper(), keeper()];
   await leader.write(document(new Map([route("a")])));
@@ -136,7 +136,7 @@ for (const [what, damage] of damages)
     assert.equal(warnings.length, 1);
   });
 
-test("an operator that is killed while it writes leaves what was kept before", async () => {
+test("an operator that is killed during a write leaves the previous state intact", async () => {
   const { store, keeper, informed } = scene();
   await keeper().write(document(many(200)));
   const parts = store.kept.size;
@@ -150,14 +150,14 @@ test("an operator that is killed while it writes leaves what was kept before", a
   assert.equal(store.kept.size, parts, "nothing unused is left");
 });
 
-test("an operator whose term is over does not replace what a later one has kept", async () => {
+test("an operator of an earlier term does not replace the state of a later one", async () => {
   const { keeper } = scene();
   await keeper().write(document(many(1), 1, 5));
   await assert.rejects(keeper().write(document(many(2), 9, 4)), { name: "Conflict", message: /term 5/ });
   assert.equal((await keeper().read())?.size, 1);
 });
 
-test("what another operator has kept since is read once, and only its parts that are not known", async () => {
+test("state saved by another operator is read once, and only its unknown parts", async () => {
   const { store, keeper } = scene();
   const [one, other] = [keeper(), keeper()];
   const before = many(200);
@@ -172,7 +172,7 @@ test("what another operator has kept since is read once, and only its parts that
   assert.equal(await other.read(), null);
 });
 
-test("what was not read is not replaced", async () => {
+test("unread state is not replaced", async () => {
   const { keeper } = scene();
   const [one, other] = [keeper(), keeper()];
   await one.write(document(many(2)));
@@ -185,7 +185,7 @@ test("what was not read is not replaced", async () => {
   assert.equal((await keeper().read())?.size, 1);
 });
 
-test("what does not compress is cut into more parts, so that none is larger than a ConfigMap may be", async () => {
+test("incompressible state is split into more parts, so that each fits a ConfigMap", async () => {
   const { store, keeper } = scene();
   const long = () => ({ paths: [`/${randomBytes(300_000).toString("base64url")}`] });
   await keeper().write(document(new Map(Array.from({ length: 24 }, (_, index) => route(`route-${index}`, long())))));
@@ -194,7 +194,7 @@ test("what does not compress is cut into more parts, so that none is larger than
   assert.equal((await keeper().read())?.size, 24);
 });
 
-test("a resource that fits in no part is left out and told, and costs the others nothing", async () => {
+test("a resource that fits in no part is left out and logged, and the others are saved", async () => {
   const { keeper, warnings } = scene();
   const long = route("long", { paths: [`/${randomBytes(1_000_000).toString("base64url")}`] });
   await keeper().write(document(new Map([...many(3), long])));

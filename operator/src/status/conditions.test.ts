@@ -27,7 +27,7 @@ const cases: readonly (readonly [string, readonly Problem[], typeof done, readon
 for (const [what, problems, progress, expected] of cases)
   test(`conditions of a resource that is ${what}`, () => assert.deepEqual(shown(problems, progress), expected));
 
-test("conditions say what they were made of: all sentences, the generation, and what is waited for", () => {
+test("conditions contain all messages, the generation, and the nodes waited for", () => {
   const [accepted, , programmed] = conditionsOf(resource(), [invalid, { ...invalid, message: "more" }], pending);
   assert.deepEqual([accepted?.message, accepted?.observedGeneration], ["spec.paths: wrong; more", 3]);
   assert.equal(programmed?.message, "spec.paths: wrong");
@@ -38,12 +38,12 @@ test("conditions say what they were made of: all sentences, the generation, and 
   );
 });
 
-test("a message is cut to what Kubernetes takes", () => {
+test("a message is truncated to Kubernetes' limit", () => {
   const [accepted] = conditionsOf(resource(), [{ ...invalid, message: "x".repeat(40_000) }], done);
   assert.equal(accepted?.message.length, 32_768);
 });
 
-test("what is said already is told apart by everything but the time of its change", () => {
+test("conditions are compared by everything except their transition time", () => {
   const conditions = conditionsOf(resource(), [], done);
   const timed = conditions.map((condition) => ({ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }));
   const foreign: Condition = { type: "Foreign", status: "True", reason: "Other", message: "" };
@@ -53,7 +53,7 @@ test("what is said already is told apart by everything but the time of its chang
     assert.equal(hasConditions(resource(timed.map((one) => ({ ...one, ...change }))), conditions), false);
 });
 
-test("what is served in the place of a faulty resource stands with Programmed alone", () => {
+test("the outcome for a resource with problems is part of Programmed only", () => {
   const [accepted, , programmed] = conditionsOf(resource(), [{ ...invalid, outcome: "it is left out" }], pending);
   assert.equal(accepted?.message, "spec.paths: wrong");
   assert.equal(programmed?.message, "spec.paths: wrong; it is left out");

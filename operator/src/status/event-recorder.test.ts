@@ -51,7 +51,7 @@ test("an Event that cannot be written is logged, and the next one is written", a
   assert.deepEqual([events.length, lines.at(-1)], [3, "cannot write an event"]);
 });
 
-test("Events beyond the limit are only logged, and none is begun after the close", async () => {
+test("Events beyond the limit are only logged, and none is started after the close", async () => {
   const { teller, tell, lines, events, ends } = scene(1);
   for (const message of ["a", "b", "c", "d"]) tell(message);
   teller.close();

@@ -37,7 +37,7 @@ test("a resource is programmed once its revision is acknowledged, and stays so w
   assert.equal(programmed(0), true, "a node that restarts causes no write");
 });
 
-test("a new generation, another object of the name, and other problems start anew", () => {
+test("a new generation, another object with the name, and other problems start over", () => {
   for (const [next, problems] of [
     [resource(2), []],
     [resource(1, undefined, "other"), []],
@@ -53,7 +53,7 @@ test("a new generation, another object of the name, and other problems start ane
   }
 });
 
-test("waiting is spoken of only after a while", () => {
+test("waiting is reported only after a while", () => {
   const { contained, book, programmed, pass } = scene();
   contained(resource(1), 5);
   pass(PENDING_GRACE - 1);
@@ -68,7 +68,7 @@ test("nothing is programmed while no node has acknowledged anything", () => {
   assert.equal(programmed(0), undefined);
 });
 
-test("after a restart the resource itself tells that this generation was programmed, and no other", () => {
+test("after a restart the status of a resource shows whether its current generation was programmed", () => {
   for (const [said, expected] of [
     [3, true],
     [2, undefined],
@@ -79,14 +79,14 @@ test("after a restart the resource itself tells that this generation was program
   }
 });
 
-test("what comes later is not believed what it says of itself, though it may have been programmed before", () => {
+test("the status of a resource that appears later is not trusted", () => {
   const { contained, programmed } = scene();
   contained(resource(3, 3), 2);
   assert.equal(programmed(1), undefined);
   assert.equal(programmed(2), true);
 });
 
-test("what is gone is forgotten", () => {
+test("deleted resources are forgotten", () => {
   const { contained, book } = scene();
   contained(resource(1), 5);
   book.forget("r");

@@ -63,7 +63,7 @@ function scene() {
   };
 }
 
-test("what has settled is not looked at again until it is opened", () => {
+test("a settled resource is not synced again until it is marked dirty", () => {
   const { add, look, open, openAll, nodes, settled } = scene();
   add("a");
   add("b");
@@ -84,7 +84,7 @@ test("what has settled is not looked at again until it is opened", () => {
   assert.equal(look().said.length, 1, "what another writer changed stays open until it is as it should be");
 });
 
-test("what could not be written is looked at when its time has come, alone, and no more once it has settled", () => {
+test("a failed write is retried when due, alone, and no more once it has settled", () => {
   const { add, look, openAgain, nodes, settled } = scene();
   for (const name of ["a", "b", "c"]) add(name);
   nodes.acknowledged = 1;
@@ -98,7 +98,7 @@ test("what could not be written is looked at when its time has come, alone, and 
   assert.deepEqual(look().said, []);
 });
 
-test("a look is only at what is new: the others cost nothing, however many there are", () => {
+test("a sync handles only dirty resources: the others cost nothing, however many there are", () => {
   const { add, look, open, nodes } = scene();
   for (const name of ["a", "b", "c"]) add(name);
   nodes.acknowledged = 1;
@@ -108,7 +108,7 @@ test("a look is only at what is new: the others cost nothing, however many there
   assert.deepEqual(look().said, ["b True Every ready node serves it."]);
 });
 
-test("what waits for the nodes is looked at as soon as they have come further", () => {
+test("resources that wait for nodes are synced when the nodes acknowledge more", () => {
   const { add, look, nodes, settled, pass } = scene();
   add("a");
   pass(1000);
@@ -119,7 +119,7 @@ test("what waits for the nodes is looked at as soon as they have come further", 
   assert.deepEqual(look().said, ["a True Every ready node serves it."]);
 });
 
-test("of very many nodes that are late a few are named", () => {
+test("of very many lagging nodes only a few are named", () => {
   const { add, look, nodes, pass } = scene();
   nodes.lagging = Array.from({ length: 500 }, (_, at) => `n${at}`);
   add("a");
@@ -127,7 +127,7 @@ test("of very many nodes that are late a few are named", () => {
   assert.match(look().said[0] ?? "", /Waiting for the nodes n0, .*n9 and 491 more\.$/);
 });
 
-test("nothing is said of waiting too early, and then who is waited for, until it is programmed", () => {
+test("waiting is reported after a grace period, with the names of the nodes, until it is programmed", () => {
   const { add, look, openAll, nodes, settled, pass } = scene();
   add("a");
   assert.deepEqual(look(), { said: [], tooEarly: true, isCut: false });
@@ -146,7 +146,7 @@ test("nothing is said of waiting too early, and then who is waited for, until it
   assert.deepEqual(look().said, []);
 });
 
-test("a problem is said at once, whatever the nodes run", () => {
+test("a problem is written at once, whatever the nodes run", () => {
   const { add, look, settled } = scene();
   add("a", [problem]);
   settled.add("a");
@@ -154,7 +154,7 @@ test("a problem is said at once, whatever the nodes run", () => {
   assert.deepEqual(look().said, []);
 });
 
-test("what is gone is not spoken of", () => {
+test("nothing is written for deleted resources", () => {
   const { add, look, nodes, remove } = scene();
   add("a");
   nodes.acknowledged = 1;
@@ -162,7 +162,7 @@ test("what is gone is not spoken of", () => {
   assert.deepEqual(look().said, []);
 });
 
-test("of very many a few are looked at in one turn", () => {
+test("of very many resources only some are synced per turn", () => {
   const { add, look, nodes } = scene();
   nodes.acknowledged = 1;
   for (let at = 0; at < 700; at++) add(`r${at}`, [], { many: true });
@@ -176,7 +176,7 @@ test("of very many a few are looked at in one turn", () => {
   assert.equal(new Set(said).size, 700);
 });
 
-test("what changes is said before very many others, which are said while few writes are under way", () => {
+test("changed resources are written before very many others, which wait until few writes are in progress", () => {
   const { add, look, open, nodes } = scene();
   nodes.acknowledged = 1;
   for (let at = 0; at < 10; at++) add(`r${at}`, [], { many: true });
@@ -195,7 +195,7 @@ test("what changes is said before very many others, which are said while few wri
   assert.equal(look().said.length, 9);
 });
 
-test("very many do not say that they wait for nodes before these have had time to take so much", () => {
+test("very many resources report waiting for nodes only after a longer grace period", () => {
   const { add, look, nodes, openAll, pass } = scene();
   add("a", [], { many: true });
   add("broken", [problem], { many: true });

@@ -64,14 +64,14 @@ function scene(t: TestContext, parallel = 8) {
   };
 }
 
-test("writes what differs and nothing that is said already", async (t) => {
+test("writes differences and nothing else", async (t) => {
   const { want, reasons } = scene(t);
   assert.equal(want("a", "Said", saying("Said")), true);
   assert.equal(want("b", "New", saying("Old")), false);
   assert.deepEqual(reasons(), ["b New"]);
 });
 
-test("does not write the same again before the watch has brought it back, and then has settled", async (t) => {
+test("does not repeat a write before the watch reports it, and then has settled", async (t) => {
   const { want, writes, reasons } = scene(t);
   want("a", "New");
   assert.equal(want("a", "New"), false, "while the write is under way");
@@ -81,7 +81,7 @@ test("does not write the same again before the watch has brought it back, and th
   assert.deepEqual(reasons(), ["a New"]);
 });
 
-test("writes again when the watch does not bring it back in time", async (t) => {
+test("writes again when the watch does not report it in time", async (t) => {
   const { want, writes, reasons, pass } = scene(t);
   want("a", "New");
   await writes[0]?.end();
@@ -90,7 +90,7 @@ test("writes again when the watch does not bring it back in time", async (t) => 
   assert.deepEqual(reasons(), ["a New", "a New"]);
 });
 
-test("of several words for one resource the newest is written", async (t) => {
+test("of several conditions for one resource the newest are written", async (t) => {
   const { want, writes, reasons } = scene(t);
   for (const reason of ["One", "Two", "Three"]) want("a", reason);
   assert.deepEqual(reasons(), ["a One"]);
@@ -98,7 +98,7 @@ test("of several words for one resource the newest is written", async (t) => {
   assert.deepEqual(reasons(), ["a One", "a Three"]);
 });
 
-test("a word that is taken back while it is being written is written over, though the copy that was read says it", async (t) => {
+test("conditions that are reverted during their write are written again, although the copy read before has them", async (t) => {
   const { want, writes, reasons } = scene(t);
   want("a", "New", saying("Old"));
   assert.equal(want("a", "Old", saying("Old")), false);
@@ -110,7 +110,7 @@ test("a word that is taken back while it is being written is written over, thoug
   assert.equal(reasons().length, 3, "what was written last is known for a moment");
 });
 
-test("has the client read what it wrote itself a moment ago, and nothing else", async (t) => {
+test("makes the client read only resources that it wrote a moment ago", async (t) => {
   const { want, writes } = scene(t);
   want("a", "One");
   await writes[0]?.end();
@@ -132,7 +132,7 @@ test("writes a few at a time", async (t) => {
   assert.deepEqual(reasons(), ["a New", "b New", "c New"]);
 });
 
-test("asks to be told again after writes that failed, once for all of them, and says so in two lines", async (t) => {
+test("requests retries once for all failed writes, and logs two lines", async (t) => {
   const { want, writes, told, pass } = scene(t);
   for (const name of ["a", "b", "c"]) want(name, "New");
   for (const write of writes.slice(0, 3)) await write.end(new Error("the API server is away"));
@@ -143,7 +143,7 @@ test("asks to be told again after writes that failed, once for all of them, and 
   assert.equal(writes.length, 4);
 });
 
-test("waits longer after each failure of a resource, on its own, and not at all after a write that went well", async (t) => {
+test("backs off per resource with each failure, and not after a successful write", async (t) => {
   const { want, writes, reasons, told, pass } = scene(t);
   want("bad", "New");
   await writes[0]?.end(new Error("refused"));
@@ -167,7 +167,7 @@ test("waits longer after each failure of a resource, on its own, and not at all 
   assert.equal(told.retries, 3, "the wait is the shortest again");
 });
 
-test("asks again for those whose time has come, once, and not for each of many that come one after the other", async (t) => {
+test("requests retries of due resources together, not one by one", async (t) => {
   const { want, writes, told, pass } = scene(t, 100);
   const names = Array.from({ length: 50 }, (_, at) => `r${at}`);
   for (const name of names) want(name, "New");
@@ -186,7 +186,7 @@ test("asks again for those whose time has come, once, and not for each of many t
   assert.equal(told.retries, 2);
 });
 
-test("what waits is not written once it is another's to say", async (t) => {
+test("queued writes are dropped when another operator leads", async (t) => {
   const { want, writer, writes, reasons } = scene(t, 1);
   for (const name of ["a", "b"]) want(name, "New");
   writer.cancelQueued();
@@ -194,7 +194,7 @@ test("what waits is not written once it is another's to say", async (t) => {
   assert.deepEqual(reasons(), ["a New"]);
 });
 
-test("closing does not wait for long for an API server that gives no answer", async (t) => {
+test("closing does not wait long for an API server that does not answer", async (t) => {
   const { want, writer, told, pass } = scene(t);
   want("a", "New");
   const closing = writer.close();
@@ -203,7 +203,7 @@ test("closing does not wait for long for an API server that gives no answer", as
   assert.deepEqual([told.outcomes, told.warnings], [["failed"], 0]);
 });
 
-test("closing waits for what is under way and begins nothing", async (t) => {
+test("closing waits for writes in progress and starts none", async (t) => {
   const { want, writer, writes, told, pass } = scene(t, 1);
   want("a", "New");
   want("b", "New");

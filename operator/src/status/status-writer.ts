@@ -83,7 +83,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
 
   async function write(key: string, { ref, resource, conditions, serialized, since }: QueuedWrite): Promise<void> {
     const began = now();
-    work?.began((began - since) / 1000);
+    work?.started((began - since) / 1000);
     const ended = (result: "success" | "error") => work?.ended((now() - began) / 1000, result);
     try {
       // A copy read before the last write lacks its transition times.

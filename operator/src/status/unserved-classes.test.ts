@@ -47,7 +47,7 @@ const condition = (reason: string, observedGeneration: number): Condition => ({
   observedGeneration,
 });
 
-test("a resource whose class nobody serves is told of after a while, with the classes that are served", async (t) => {
+test("a resource whose class no operator serves is reported after a while, with the served classes", async (t) => {
   const { put, said, told } = scene(t, { served: ["dev", "edge"] });
   put("web", {});
   put("odd", { class: "odd" });
@@ -64,7 +64,7 @@ test("a resource whose class nobody serves is told of after a while, with the cl
   ]);
 });
 
-test("what an operator has said of this generation stays, and what was said before a change does not count", async (t) => {
+test("conditions for the current generation stay, and those for an earlier one do not count", async (t) => {
   const { put, said, told } = scene(t);
   put("current", {}, [condition("Accepted", 1)]);
   put("changed", {}, [condition("Accepted", 0)]);
@@ -76,7 +76,7 @@ test("what an operator has said of this generation stays, and what was said befo
   );
 });
 
-test("one whose class comes to be served meanwhile is not told of, and a write that fails is tried again", async (t) => {
+test("a resource whose class becomes served is not reported, and a failed write is retried", async (t) => {
   const { put, state, said, told, unserved } = scene(t);
   put("late", { class: "late" });
   put("odd", { class: "odd" });
@@ -87,7 +87,7 @@ test("one whose class comes to be served meanwhile is not told of, and a write t
   unserved.close();
 });
 
-test("an operator that is not the one to say it says nothing until it is", async (t) => {
+test("an operator that is not the reporter stays silent until it is", async (t) => {
   const { put, state, told, unserved } = scene(t, { speaks: false });
   put("web", {});
   assert.deepEqual(told, []);

@@ -173,14 +173,14 @@ for (const [older, of, younger, by, told] of keys)
     else assert.equal(answer, null);
   });
 
-test("who loses takes nothing", () => {
+test("a conflicting entity claims nothing", () => {
   const claims = createClaimTable(createClaimInterests());
   claims.claim(claimant("services", { name: "web" }));
   claims.claim(claimant("services", { id: "free", name: "web" }, "loser"));
   assert.equal(claims.claim(claimant("services", { id: "free", name: "other" }, "third")), null);
 });
 
-test("a resource that collides with itself is told so", () => {
+test("a resource that conflicts with itself gets a message that says so", () => {
   const claims = createClaimTable(createClaimInterests());
   claims.claim(claimant("keyauth_credentials", credential(["one"])));
   const answer = claims.claim(claimant("keyauth_credentials", credential(["one"])));
@@ -214,7 +214,7 @@ test("the first to reserve a match has it, and nobody reserves what is taken", (
   assert.match(claims.claim(claimant("routes", route({ paths: ["/taken"] }), "x", "two")) ?? "", /Route one\/holder/);
 });
 
-test("a stand-in takes the scope that it has to close", () => {
+test("a placeholder takes the scope that it closes", () => {
   const claims = createClaimTable(createClaimInterests());
   const entity = { id: "p", ...limit({}) };
   assert.equal(claims.holderOfScope(claimant("plugins", entity)), undefined);
@@ -224,7 +224,7 @@ test("a stand-in takes the scope that it has to close", () => {
   assert.equal(claims.holderOfScope(claimant("plugins", entity)), "stand-in");
 });
 
-test("two thousand owners of one key in namespaces of their own are in nobody's way", () => {
+test("two thousand owners of one key in separate namespaces do not conflict", () => {
   const claims = createClaimTable(createClaimInterests());
   for (let index = 0; index < 2000; index++) {
     const own = claimant("keyauth_credentials", credential([`n${index}`]), "demo", `n${index}`);

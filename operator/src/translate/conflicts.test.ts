@@ -134,7 +134,7 @@ for (const one of cases) {
   });
 }
 
-test("of one second the first by namespace and name is the older, whichever was read first", () => {
+test("of two resources of one second, the first by namespace and name is the older", () => {
   const { clusterState, put } = testClusterState();
   const members = {
     spec: { paths: ["/a"] },
@@ -150,7 +150,7 @@ test("of one second the first by namespace and name is the older, whichever was 
   );
 });
 
-test("a grant that lets keys into another namespace sets them against the keys of that namespace", () => {
+test("a grant for keys of another namespace makes equal keys conflict", () => {
   const { clusterState, put, remove } = testClusterState();
   for (const namespace of ["one", "two"]) {
     put("Secret", `${namespace}/key`, secret("the same key"));
@@ -168,7 +168,7 @@ test("a grant that lets keys into another namespace sets them against the keys o
   assert.deepEqual(reasons(translate(clusterState, changed)), [undefined, undefined]);
 });
 
-test("what a grant lets refer to another namespace is served while the grant is there", () => {
+test("a reference allowed by a grant is served while the grant exists", () => {
   const { clusterState, put, remove } = testClusterState();
   put("Service", "shop/web", { spec: { url: "http://web.test" } });
   put("Route", "team/web", { spec: { paths: ["/web"], serviceRef: { namespace: "shop", name: "web" } } });
@@ -195,7 +195,7 @@ test("what a grant lets refer to another namespace is served while the grant is 
   );
 });
 
-test("what is wrong with a resource of another namespace is not told", () => {
+test("the problems of a resource in another namespace are not revealed", () => {
   const { clusterState, put } = testClusterState();
   put("Service", "shop/web", { spec: { url: "http://web.test", port: 81 } });
   put("ReferenceGrant", "shop/in", granting([{ kind: "Route", namespace: "team" }], [{ kind: "Service" }]));

@@ -80,13 +80,13 @@ for (const [what, members, asked, allowed] of cases)
     assert.equal(createGrantIndex(clusterState.ReferenceGrant.values()).allows(asked), allowed);
   });
 
-test("a grant speaks for its own namespace alone", () => {
+test("a grant applies only to its own namespace", () => {
   const { clusterState, put } = testClusterState();
   put("ReferenceGrant", "other/grant", granting(team("Route"), [{ kind: "Service" }]));
   assert.equal(createGrantIndex(clusterState.ReferenceGrant.values()).allows(crossing("Route", "Service")), false);
 });
 
-test("keys open the routes of namespaces that let their Consumers in, until the last grant that says so is gone", () => {
+test("keys open the routes of namespaces that allow their Consumers, until the last such grant is deleted", () => {
   const { put } = testClusterState();
   const grants = createGrantIndex([]);
   const consumers = granting(team("Consumer"), [{ kind: "Route" }]);

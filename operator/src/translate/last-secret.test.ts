@@ -94,7 +94,7 @@ test("a certificate whose Secret was never valid is not served", () => {
   assert.doesNotMatch(told(translation).join(), kept);
 });
 
-test("a certificate stays over a restart after which its Secret is broken or gone, and a new one of its name has nothing", async () => {
+test("a certificate survives a restart although its Secret is broken or deleted; a new Certificate with its name starts empty", async () => {
   const { clusterState, put, remove } = testClusterState();
   put("Secret", "a", tls(first));
   put("Certificate", "site", spec("a", "a.test"));
@@ -117,7 +117,7 @@ test("a certificate stays over a restart after which its Secret is broken or gon
   assert.deepEqual(served(await restarted()), { certs: [], names: [] });
 });
 
-test("a certificate that was translated without a good Secret is served with the one that another operator has kept", () => {
+test("a certificate without a valid Secret is served with the Secret that another operator saved", () => {
   const { clusterState, put } = testClusterState();
   const lastValid = createLastValidVersions();
   const translate = createTranslate({ homeNamespace: "default", class: "sluice", lastValid });

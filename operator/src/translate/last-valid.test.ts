@@ -62,7 +62,7 @@ for (const restarts of [false, true])
     assert.deepEqual([told().paths, told().said], [[["/again"], false], []]);
   });
 
-test("a plugin that protects and is made invalid protects as it did before; without a version of before it closes", () => {
+test("a protecting plugin that becomes invalid protects as before; without an earlier version it answers 503", () => {
   const { put, told, forgetAll } = scene();
   const faulty = {
     spec: { plugin: "key-auth", targetRefs: [{ kind: "Route", name: "users" }], config: { key_names: 7 } },
@@ -91,13 +91,13 @@ for (const [what, spec, isServed] of madeInvalid)
     assert.equal(told().plugin?.[1], !isServed);
   });
 
-test("a route that was never valid is not served as it never was", () => {
+test("a route that was never valid has no earlier version to serve", () => {
   const { put, told } = scene();
   put("Route", "users", route(["no-slash"]));
   assert.equal(told().paths?.[1] ?? true, true);
 });
 
-test("another resource of the same name has nothing of the one before", () => {
+test("another resource with the same name inherits nothing", () => {
   const { put, remove, told } = scene();
   told();
   remove("Route", "users");
@@ -105,7 +105,7 @@ test("another resource of the same name has nothing of the one before", () => {
   assert.notDeepEqual(told().paths, [["/users"], false]);
 });
 
-test("what was taken away from a resource stays away, though its last valid version had it", () => {
+test("revoked access stays revoked, although the last valid version had it", () => {
   const { put, remove, told } = scene();
   put("Secret", "key", secret("a key"));
   told();
@@ -114,14 +114,14 @@ test("what was taken away from a resource stays away, though its last valid vers
   assert.equal(told().paths?.[1] ?? true, true, "nothing is sent to a service that is gone");
 });
 
-test("a reference to something that is not there is answered 503: the resource says what it means", () => {
+test("a missing reference is answered 503: the resource itself is valid", () => {
   const { put, told } = scene();
   told();
   put("Route", "users", route(["/users"], "nobody"));
   assert.deepEqual(told().paths, [["/users"], true]);
 });
 
-test("a version with another id is not stood in for: others refer to the one that it says now", () => {
+test("a last valid version with another id is not served: others refer to the current id", () => {
   const { put, told } = scene();
   told();
   put("Service", "users", { spec: { url: "nonsense", id: "5f6c1e30-7f5b-4d4b-8f8e-0d7c1f1f2a3b" } });
@@ -151,7 +151,7 @@ for (const how of ["the whole is translated", "the change is carried on"])
     assert.deepEqual(paths(changed()), [["/second"]]);
   });
 
-test("what was kept of a resource that is gone is forgotten when it is looked at", () => {
+test("the saved version of a deleted resource is dropped when it is translated", () => {
   const { clusterState, put } = testClusterState();
   const lastValid = createLastValidVersions();
   const translate = createTranslate({ homeNamespace: "default", class: "sluice", lastValid });

@@ -87,7 +87,7 @@ for (const [what, spec, namespace, scope] of standIns)
     assert.deepEqual([targets, entity?._sluice, entity?.enabled], [scope, { unavailable: "why" }, true]);
   });
 
-test("a stand-in has an id that nobody has, even if somebody foresaw it", () => {
+test("a placeholder has an unused id, even if a resource claims the expected one", () => {
   const piece = pieceOf("Plugin", { plugin: "rate-limiting", targetRefs: service });
   const taken = new Set<string>();
   for (let round = 0; round < 3; round++) {
@@ -97,7 +97,7 @@ test("a stand-in has an id that nobody has, even if somebody foresaw it", () => 
   }
 });
 
-test("the same stand-in is the same object, another reason another one", () => {
+test("an unchanged placeholder is the same object, another reason gives another one", () => {
   const standIns = createStandIns();
   const piece = pieceOf("Plugin", { plugin: "rate-limiting", targetRefs: service });
   const make = (reason: string) => standIns.plugin(piece, { owner, reason, isTaken: never });
@@ -106,14 +106,14 @@ test("the same stand-in is the same object, another reason another one", () => {
   assert.notEqual(make("other"), first);
 });
 
-test("a route with a fault beside its matching answers 503 without a service; one that matches nothing does not", () => {
+test("a route with valid matches and another violation answers 503; one with invalid matches is left out", () => {
   const standIns = createStandIns();
   const entity = standIns.route(pieceOf("Route", { paths: ["/a"], serviceRef: { name: "users" }, tag: [] }), "why");
   assert.deepEqual([entity?.service, entity?._sluice], [null, { namespace: "default", unavailable: "why" }]);
   assert.equal(standIns.route(pieceOf("Route", { paths: ["a"] }), "why"), undefined);
 });
 
-test("a reason names the resource and three faults, and fits the model", () => {
+test("a reason names the resource and three violations, within the model's length limit", () => {
   assert.equal(reasonFor(owner, ["a", "b", "c", "d"]), "Plugin default/mine: a; b; c");
   const long = reasonFor(owner, [`${"x".repeat(972)}😀${"y".repeat(2000)}`]);
   assert.ok(long.length <= 1024 && long.isWellFormed() && long.endsWith("…"));

@@ -261,7 +261,7 @@ for (const keepsValid of [false, true])
     assert.ok(carried > steps / 8, `only ${carried} of ${steps} steps were carried on`);
   });
 
-test("what has nothing to do with each other is carried on, one by one and many at once", () => {
+test("independent changes are translated incrementally, one by one and many at once", () => {
   const put = (kind: Kind, called: string, spec: Spec): Op => ({
     op: "put",
     kind,
@@ -287,7 +287,7 @@ test("what has nothing to do with each other is carried on, one by one and many 
   assert.equal(follow(steps).carried, steps.length - 2, "the first is nothing's next, the second is many");
 });
 
-test("a change among thousands looks at nothing but itself and what it asks for", () => {
+test("a change among thousands reads only itself and its references", () => {
   const { clusterState, put } = testClusterState();
   const translate = createTranslate(options);
   for (let index = 0; index < 2000; index++) {

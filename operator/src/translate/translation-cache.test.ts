@@ -23,7 +23,7 @@ const changed = (before: Translation, after: Translation) => {
   return entities(after).filter((entity) => !known.has(entity));
 };
 
-test("the same world gives the same objects", () => {
+test("the same cluster state gives the same objects", () => {
   const { run } = scene();
   const first = run();
   assert.equal(entities(first).length, 6);
@@ -40,7 +40,7 @@ test("a status or a label gives the same objects, because the generation is the 
   assert.deepEqual(changed(first, run()), []);
 });
 
-test("a changed spec translates only its own resource anew", () => {
+test("a changed spec translates only its own resource again", () => {
   const { put, run } = scene();
   const first = run();
   put("Route", "users", { spec: { serviceRef: { name: "users" }, paths: ["/people"] } });
@@ -50,7 +50,7 @@ test("a changed spec translates only its own resource anew", () => {
   );
 });
 
-test("a changed Secret translates only its consumer anew", () => {
+test("a changed Secret translates only its consumer again", () => {
   const { put, run } = scene();
   const first = run();
   put("Secret", "a", secret("another key"));
@@ -60,7 +60,7 @@ test("a changed Secret translates only its consumer anew", () => {
   assert.deepEqual(names, ["a", { id }]);
 });
 
-test("a Service that comes and goes translates the routes that refer to it anew", () => {
+test("a created or deleted Service translates the routes that refer to it again", () => {
   const { put, remove, run } = scene();
   const first = run();
   remove("Service", "users");
@@ -70,7 +70,7 @@ test("a Service that comes and goes translates the routes that refer to it anew"
   assert.equal(run().problems.size, 0);
 });
 
-test("a resource that was replaced by another of its name is translated anew", () => {
+test("a resource that was replaced by another with its name is translated again", () => {
   const { put, remove, run } = scene();
   run();
   remove("Service", "users");
@@ -79,7 +79,7 @@ test("a resource that was replaced by another of its name is translated anew", (
   assert.equal(service?.entity.host, "other.test");
 });
 
-test("a resource that leaves the class and comes back is served again", () => {
+test("a resource that leaves the class and returns is served again", () => {
   const { put, run } = scene();
   run();
   put("Service", "users", { spec: { url: "http://users.test", class: "other" } });

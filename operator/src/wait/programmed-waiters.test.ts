@@ -44,7 +44,7 @@ function scene(t: TestContext) {
 }
 const spec = { spec: { paths: ["/users"] } };
 
-test("who wrote what every node serves already is answered at once", async (t) => {
+test("a wait for a change that every node serves already returns at once", async (t) => {
   const { put, wait, room } = scene(t);
   put("Route", "users", spec);
   const result = wait({ generation: 1 });
@@ -60,7 +60,7 @@ test("who wrote what every node serves already is answered at once", async (t) =
   assert.equal(room.size, 0);
 });
 
-test("the wait is for the revision that contains what was written, not for an earlier one", async (t) => {
+test("a wait ends with the revision that contains the write, not with an earlier one", async (t) => {
   const { put, wait, room, state } = scene(t);
   const result = wait({ generation: 1 });
   state.upToDate = false;
@@ -78,7 +78,7 @@ test("the wait is for the revision that contains what was written, not for an ea
   assert.equal(result()?.programmed, true);
 });
 
-test("a deletion is waited for until it is gone from the nodes", async (t) => {
+test("a wait for a deletion ends when no node serves the resource", async (t) => {
   const { put, remove, wait, room, state } = scene(t);
   const { metadata } = put("Route", "users", spec);
   const result = wait({ deleted: true, ...(metadata.uid && { uid: metadata.uid }) });
@@ -93,7 +93,7 @@ test("a deletion is waited for until it is gone from the nodes", async (t) => {
   assert.equal(result()?.programmed, true);
 });
 
-test("when the time is over the answer names who lags and who is silent", async (t) => {
+test("after the timeout the response names lagging and silent nodes", async (t) => {
   const { put, wait, state, tick, room } = scene(t);
   put("Route", "users", spec);
   Object.assign(state, { revision: 2, acknowledged: 1 });
@@ -107,7 +107,7 @@ test("when the time is over the answer names who lags and who is silent", async 
   assert.deepEqual([answer?.programmed, answer?.lagging, answer?.silent, room.size], [false, ["b"], ["c"], 0]);
 });
 
-test("what the world never shows is waited for until the time is over: five seconds when none is given", async (t) => {
+test("a write that is never observed is waited for until the timeout: five seconds by default", async (t) => {
   const { wait, tick } = scene(t);
   const result = wait({ generation: 1 });
   tick(4999);
@@ -118,7 +118,7 @@ test("what the world never shows is waited for until the time is over: five seco
   assert.equal(result()?.programmed, false);
 });
 
-test("what is kept out of the document is answered with its problems", async (t) => {
+test("a wait for a resource that is left out returns its problems", async (t) => {
   const { put, wait, state } = scene(t);
   put("Route", "users", spec);
   state.problems = [{ ...written, reason: "Invalid", message: "wrong" }];
@@ -127,7 +127,7 @@ test("what is kept out of the document is answered with its problems", async (t)
   assert.deepEqual([result()?.programmed, result()?.problems], [false, state.problems]);
 });
 
-test("all are answered when the room closes", async (t) => {
+test("closing ends all waits", async (t) => {
   const { wait, room } = scene(t);
   const results = [wait({ generation: 1 }), wait({ generation: 2 })];
   assert.equal(room.size, 2);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readSettings } from "@sluice/model";
 import { operatorSettings } from "../settings.ts";
-import { SettingsError } from "../start.ts";
+import { SettingsError } from "../start-checks.ts";
 import { namespaceSelectorOf } from "./namespace-selector.ts";
 
 function selected(env: Readonly<Record<string, string>>) {
@@ -11,7 +11,7 @@ function selected(env: Readonly<Record<string, string>>) {
   return namespaceSelectorOf(value);
 }
 
-test("without a selector all that is watched counts", () => {
+test("without a selector all watched namespaces count", () => {
   assert.equal(selected({}), null);
 });
 

@@ -1,7 +1,7 @@
 /** The namespaces whose resources are read. */
 import type { NamespaceSelector } from "@sluice/crds";
 import { type OperatorSettings, operatorSettings } from "../settings.ts";
-import { SettingsError } from "../start.ts";
+import { SettingsError } from "../start-checks.ts";
 
 /**
  * The selector, with the home namespace always included; null: all watched namespaces.

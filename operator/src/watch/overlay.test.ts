@@ -6,7 +6,7 @@ import { overlay } from "./overlay.ts";
 const names: readonly string[] = ["a", "b", "c", "d"];
 const key = fc.constantFrom(...names);
 
-test("is what a copy with the same changes is, in the same order", () => {
+test("equals a copy with the same changes, in the same order", () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(key, fc.nat())),

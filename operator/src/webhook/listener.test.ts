@@ -5,7 +5,7 @@ import { connect } from "node:tls";
 import { Registry } from "prom-client";
 import { type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
 import { renegotiationError } from "../../../tools/programs/renegotiation.ts";
-import { listenForReviews, PATH, type WebhookListener } from "./listener.ts";
+import { listenForReviews, WEBHOOK_PATH, type WebhookListener } from "./listener.ts";
 import { createWebhookMetrics } from "./webhook-metrics.ts";
 
 const question = {
@@ -39,7 +39,7 @@ before(async () => {
   listener = await listenForReviews({
     listen: { host: "127.0.0.1", port: 0 },
     homeNamespace: "default",
-    onQuestion: createWebhookMetrics(registry, PATH),
+    observeReview: createWebhookMetrics(registry, WEBHOOK_PATH),
   });
 });
 after(() => listener?.close());
@@ -47,7 +47,7 @@ after(() => listener?.close());
 function show(index: number): void {
   const pair = pairs[index];
   assert.ok(pair);
-  listener.show(pair);
+  listener.setCertificate(pair);
 }
 
 function ask({ method = "POST", path = "/validate", type = "application/json", body }: Asked = {}) {
@@ -72,7 +72,7 @@ const shown = () =>
   });
 
 describe("the webhook's listener", { concurrency: false }, () => {
-  test("takes no connection before it has a certificate", async () => {
+  test("accepts no connection before it has a certificate", async () => {
     await assert.rejects(ask(), /handshake failure|no suitable|ECONNRESET|alert/i);
   });
 
@@ -103,7 +103,7 @@ describe("the webhook's listener", { concurrency: false }, () => {
       if (status === 405) assert.equal(answer.allow, "POST");
     });
 
-  test("counts what is asked under controller-runtime's names", async () => {
+  test("counts reviews with controller-runtime's metric names", async () => {
     const text = await registry.metrics();
     const counted = (code: number) =>
       Number(text.match(`controller_runtime_webhook_requests_total{webhook="/validate",code="${code}"} (\\d+)`)?.[1]);
@@ -112,11 +112,11 @@ describe("the webhook's listener", { concurrency: false }, () => {
     assert.match(text, /^controller_runtime_webhook_requests_in_flight\{webhook="\/validate"\} 0$/m);
   });
 
-  test("takes a body of just under 3 MiB", async () => {
+  test("accepts a body of just under 3 MiB", async () => {
     assert.equal((await ask({ body: big.replace("x".repeat(1024), "") })).status, 200);
   });
 
-  test("shows a new certificate from the next connection on", async () => {
+  test("uses a new certificate from the next connection on", async () => {
     const first = await shown();
     show(1);
     assert.notEqual(await shown(), first);

@@ -95,27 +95,27 @@ describe("what is accepted", () => {
   for (const [what, kind, spec, more] of table)
     test(what, () => assert.deepEqual(ask(resource(kind, spec), more), { uid, allowed: true }));
 
-  test("a core Service, which is not ours to judge", () => {
+  test("a core Service, which is not validated", () => {
     assert.deepEqual(ask({ apiVersion: "v1", kind: "Service", metadata: {}, spec: { ports: 7 } }), {
       uid,
       allowed: true,
     });
   });
 
-  test("an object whose name the API server is to make up", () => {
+  test("an object with generateName", () => {
     const { metadata: _, ...nameless } = resource("Route", paths);
     assert.equal(ask({ ...nameless, metadata: { generateName: "a-" } }, { name: undefined }).allowed, true);
   });
 });
 
-test("a required member of config that nobody gives is refused, whatever else Secrets hold", () => {
+test("a missing required member of config is refused, whatever Secrets provide", () => {
   const spec = { plugin: "rate-limiting", config: redis, configFrom: [{ path: "redis.password", secretRef }] };
   const { allowed, status } = ask(resource("Plugin", spec));
   assert.equal(allowed, false);
   assert.match(status?.message ?? "", /redis/);
 });
 
-test("what has no effect is told as a warning, and nothing is warned of what is refused", () => {
+test("a member without effect causes a warning, except for a refused resource", () => {
   const spec = { ...paths, regexPriority: 1, requestBuffering: true };
   assert.deepEqual(ask(resource("Route", spec)).warnings, [
     "spec.requestBuffering has no effect: request bodies always stream",

@@ -1,13 +1,13 @@
-/** AdmissionReview (admission.k8s.io/v1): the API server's question and our answer, as plain data. Pure. */
+/** AdmissionReview (admission.k8s.io/v1): request and response as plain data. Pure. */
 import { describeResourceViolation, type Resource, sluiceKind } from "@sluice/crds";
-import { judge } from "./judge.ts";
+import { validateResource } from "./validate-resource.ts";
 
 const REVIEW = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" } as const;
 
 export interface AdmissionResponse {
   readonly uid: string;
   readonly allowed: boolean;
-  /** Why not: one violation a line, each with its path. */
+  /** The reason of a refusal: one violation per line, each with its path. */
   readonly status?: { readonly code: number; readonly message: string };
   readonly warnings?: readonly string[];
 }
@@ -18,23 +18,23 @@ export interface AdmissionReview {
   readonly response: AdmissionResponse;
 }
 
-/** A body that is no question of this version; the caller answers 400 with the sentence. */
-export interface NotAsked {
+/** A body that is not an AdmissionReview of this version; the caller answers 400 with the sentence. */
+export interface InvalidReview {
   readonly fault: string;
 }
 
 export interface ReviewOptions {
   readonly homeNamespace: string;
-  /** Whether the resource is for this Sluice to look at. Default: every one is. */
+  /** Whether the resource is of this operator's class. Default: every one is. */
   readonly isOwn?: (resource: Resource) => boolean;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The API server cuts warnings that are longer. */
+/** The API server truncates longer warnings. */
 const LONGEST_WARNING = 256;
 
-export function review(body: unknown, options: ReviewOptions): AdmissionReview | NotAsked {
+export function review(body: unknown, options: ReviewOptions): AdmissionReview | InvalidReview {
   if (!isRecord(body) || body.kind !== REVIEW.kind) return { fault: "expected an AdmissionReview" };
   if (body.apiVersion !== REVIEW.apiVersion)
     return { fault: `expected an AdmissionReview of ${REVIEW.apiVersion}, not of ${JSON.stringify(body.apiVersion)}` };
@@ -47,12 +47,13 @@ export function review(body: unknown, options: ReviewOptions): AdmissionReview |
 function answer(request: Members, options: ReviewOptions): Omit<AdmissionResponse, "uid"> {
   const { isOwn = () => true } = options;
   const { object, operation, namespace, name } = request;
-  // Nothing of what is asked about a deletion or a subresource is ours to refuse.
+  // Deletions and subresources are not validated.
   if ((operation !== "CREATE" && operation !== "UPDATE") || (request.subResource ?? "") !== "")
     return { allowed: true };
   if (!isRecord(object)) return { allowed: true };
   const metadata = { ...(isRecord(object.metadata) ? object.metadata : {}) };
-  // The names in the request hold: an object that is created may leave out its namespace, or its name for a generated one.
+  // The names in the request take precedence. A created object may lack its namespace, or its name when that is
+  // generated.
   const resource = {
     ...object,
     metadata: {
@@ -62,7 +63,7 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
     },
   } as unknown as Resource;
   if (!sluiceKind(resource) || !isOwn(resource)) return { allowed: true };
-  const { violations, warnings } = judge(resource, options);
+  const { violations, warnings } = validateResource(resource, options);
   return {
     allowed: violations.length === 0,
     ...(violations.length > 0 && {

@@ -1,11 +1,11 @@
 /** Metrics of the webhook under the names that controller-runtime gives them. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** Told of every question; the result is called with the answer's HTTP status. */
-export type NoteQuestion = () => (code: number) => void;
+/** Called at the start of every review; the result is called with the HTTP status of the response. */
+export type ObserveReview = () => (code: number) => void;
 
-/** @param path Of the webhook, which is its name there. */
-export function createWebhookMetrics(registry: Registry, path: string): NoteQuestion {
+/** @param path Of the webhook: the value of the label `webhook`. */
+export function createWebhookMetrics(registry: Registry, path: string): ObserveReview {
   const registers = [registry];
   const own = { webhook: path };
   const requests = new Counter({
@@ -27,7 +27,7 @@ export function createWebhookMetrics(registry: Registry, path: string): NoteQues
     labelNames: ["webhook"],
     registers,
   });
-  // Those that have not counted are told as 0: an alert on their growth must see the first.
+  // Start at 0, so that an alert on an increase sees the first event.
   for (const code of ["200", "500"]) requests.inc({ ...own, code }, 0);
   underWay.set(own, 0);
   return () => {

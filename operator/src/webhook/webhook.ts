@@ -1,28 +1,28 @@
-/** The validating webhook: a listener for the API server's questions, and the certificate that it shows. */
+/** The validating webhook: a listener for admission reviews, and its certificate. */
 import type { ClusterObjects, Resource, ResourceClient } from "@sluice/crds";
 import type { Address } from "@sluice/model";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
-import { keepCertificate } from "./keeper.ts";
-import { listenForReviews, PATH } from "./listener.ts";
+import { listenForReviews, WEBHOOK_PATH } from "./listener.ts";
+import { rotateWebhookCertificate } from "./webhook-certificate.ts";
 import { createWebhookMetrics } from "./webhook-metrics.ts";
 
 export interface WebhookOptions {
   readonly listen: Address;
   /** Name of the ValidatingWebhookConfiguration, and of the Secret. */
   readonly name: string;
-  /** Of the Secret. Default: the home namespace. */
+  /** Namespace of the Secret. Default: the home namespace. */
   readonly secretNamespace?: string;
   readonly homeNamespace: string;
-  /** Whether a resource is for this Sluice to look at. Default: every one is. */
+  /** Whether a resource is of this operator's class. Default: every one is. */
   readonly isOwn?: (resource: Resource) => boolean;
   readonly client: Pick<ResourceClient, "get" | "apply">;
   readonly objects: ClusterObjects;
   readonly manager: string;
   readonly log: Logger;
-  /** Where its metrics go. Absent: it has none. */
+  /** Registry for metrics. Absent: there are none. */
   readonly registry?: Registry;
-  /** Milliseconds between two looks at the certificate. Default 60,000. */
+  /** Milliseconds between two checks of the certificate. Default 60,000. */
   readonly interval?: number;
 }
 
@@ -31,7 +31,10 @@ export interface Webhook {
   close(): Promise<void>;
 }
 
-/** Answers as soon as there is a certificate; until then, and without a configuration, nothing is checked at apply. */
+/**
+ * Answers once there is a certificate. Until then, and without a ValidatingWebhookConfiguration, resources are not
+ * validated before they are stored.
+ */
 export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
   const { listen, name, homeNamespace, client, objects, manager, log, registry, interval } = options;
   const { isOwn, secretNamespace: namespace = homeNamespace } = options;
@@ -39,16 +42,16 @@ export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
     listen,
     homeNamespace,
     ...(isOwn && { isOwn }),
-    ...(registry && { onQuestion: createWebhookMetrics(registry, PATH) }),
+    ...(registry && { observeReview: createWebhookMetrics(registry, WEBHOOK_PATH) }),
   });
   const abort = new AbortController();
-  const keeping = keepCertificate({
+  const keeping = rotateWebhookCertificate({
     client,
     objects,
     configuration: name,
     secret: { namespace, name },
     manager,
-    show: listener.show,
+    onCertificate: listener.setCertificate,
     log,
     signal: abort.signal,
     ...(interval !== undefined && { interval }),

@@ -27,7 +27,7 @@ async function apply(kubeconfig = plane.kubeconfig): Promise<Outcome> {
   const [out, err]: [string[], string[]] = [[], []];
   const code = await crdsCommand(["apply"], {
     connect: () => createClusterObjects({ kubeconfig }),
-    tell: (line) => out.push(line),
+    print: (line) => out.push(line),
     warn: (line) => err.push(line),
   }).catch((error: Error) => {
     err.push(error.message);

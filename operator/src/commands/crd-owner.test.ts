@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ownerOf } from "./owner.ts";
+import { crdOwnerOf } from "./crd-owner.ts";
 
 const by = (...managers: readonly string[]) => ({ managedFields: managers.map((manager) => ({ manager })) });
 const label = (value: string) => ({ labels: { "app.kubernetes.io/managed-by": value } });
@@ -15,7 +15,7 @@ describe("the owner of a definition", () => {
   ] as const)
     test(`is ${what}`, () => {
       const named = { name: "routes.sluice.dev", ...metadata };
-      assert.match(ownerOf({ apiVersion: "v1", kind: "CustomResourceDefinition", metadata: named }) ?? "", owner);
+      assert.match(crdOwnerOf({ apiVersion: "v1", kind: "CustomResourceDefinition", metadata: named }) ?? "", owner);
     });
 
   for (const [what, metadata] of [
@@ -25,6 +25,6 @@ describe("the owner of a definition", () => {
   ] as const)
     test(`is nobody for one ${what}`, () => {
       const named = { name: "routes.sluice.dev", ...metadata };
-      assert.equal(ownerOf({ apiVersion: "v1", kind: "CustomResourceDefinition", metadata: named }), null);
+      assert.equal(crdOwnerOf({ apiVersion: "v1", kind: "CustomResourceDefinition", metadata: named }), null);
     });
 });

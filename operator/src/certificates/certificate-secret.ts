@@ -1,4 +1,4 @@
-/** Texts as the entries of a Secret. */
+/** Reads and writes the entries of Secrets. */
 import type { Resource } from "@sluice/crds";
 
 interface Place {
@@ -6,11 +6,11 @@ interface Place {
   readonly name: string;
 }
 
-/** The entry of that name; empty when there is none. */
-export const textIn = ({ data = {} }: Resource, entry: string): string =>
+/** The entry with this name; empty when there is none. */
+export const secretEntry = ({ data = {} }: Resource, entry: string): string =>
   Buffer.from(data[entry] ?? "", "base64").toString();
 
-/** A Secret of no type that the operator reads as somebody's certificate. */
+/** An opaque Secret: no other program takes it for a certificate. */
 export const secretOf = ({ namespace, name }: Place, texts: Readonly<Record<string, string>>): Resource => ({
   apiVersion: "v1",
   kind: "Secret",
@@ -19,9 +19,9 @@ export const secretOf = ({ namespace, name }: Place, texts: Readonly<Record<stri
   data: Object.fromEntries(Object.entries(texts).map(([entry, text]) => [entry, Buffer.from(text).toString("base64")])),
 });
 
-/** For `expect`: that very object at that version, or none. */
-export const asFound = (found: Resource | null) =>
+/** The `expect` option of an apply: this object at this version, or no object. */
+export const expectationOf = (found: Resource | null) =>
   found ? { uid: found.metadata.uid ?? "", resourceVersion: found.metadata.resourceVersion ?? "" } : "absent";
 
-/** Of the push: the Secret that nodes mount, and that with the authority. */
+/** Names of the Secret that nodes mount, and of the Secret with the authority. */
 export const pushSecretNames = (name: string) => ({ nodes: name, authority: `${name}-authority` });

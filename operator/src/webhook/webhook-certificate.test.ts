@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { type ClusterObject, Conflict, Rejected, type Resource } from "@sluice/crds";
 import { pino } from "pino";
 import { waitFor } from "../../../tools/process/index.ts";
-import type { Pair } from "../certificates/authority.ts";
-import { keepCertificate } from "./keeper.ts";
+import type { CertificatePair } from "../certificates/authority.ts";
+import { rotateWebhookCertificate } from "./webhook-certificate.ts";
 
 const configuration = (uid: string): ClusterObject => ({
   apiVersion: "admissionregistration.k8s.io/v1",
@@ -19,11 +19,11 @@ const configuration = (uid: string): ClusterObject => ({
 /** A keeper over an API server that keeps what it is given. The real one: test/product/cluster/webhook.test.ts. */
 async function scene(found: ClusterObject | null, refusals: Error[] = []) {
   const abort = new AbortController();
-  const shown: Pair[] = [];
+  const shown: CertificatePair[] = [];
   const lines: string[] = [];
   const written: ClusterObject[] = [];
   let secret: Resource | null = null;
-  const kept = keepCertificate({
+  const kept = rotateWebhookCertificate({
     client: {
       get: async () => secret,
       async apply(_kind, resource) {
@@ -43,7 +43,7 @@ async function scene(found: ClusterObject | null, refusals: Error[] = []) {
     configuration: "webhook",
     secret: { namespace: "sluice", name: "webhook" },
     manager: "sluice-operator",
-    show: (pair) => shown.push(pair),
+    onCertificate: (pair) => shown.push(pair),
     log: pino({}, { write: (line: string) => void lines.push(line) }),
     signal: abort.signal,
     interval: 20,
@@ -59,7 +59,7 @@ async function scene(found: ClusterObject | null, refusals: Error[] = []) {
   };
 }
 
-test("every webhook of the configuration gets the authority, and nothing else is written there", async () => {
+test("every webhook of the configuration gets the authority, and no other member is written", async () => {
   const { shown, written, end } = await scene(configuration("1"));
   await waitFor(() => shown.length > 0, { what: "a certificate" });
   await end();
@@ -83,14 +83,14 @@ test("without a configuration there is no certificate, and the log says what is 
   assert.match(lines[0] ?? "", /there is no ValidatingWebhookConfiguration webhook: nothing is checked at apply/);
 });
 
-test("a right that is missing is named, and it goes on trying", async () => {
+test("a missing permission is logged, and rotation is retried", async () => {
   const { shown, lines, end } = await scene(configuration("1"), [new Rejected('cannot create resource "secrets"')]);
   await waitFor(() => shown.length > 0, { what: "a certificate" });
   await end();
   assert.match(lines[0] ?? "", /cannot create resource \\"secrets\\"/);
 });
 
-test("another replica that was quicker is no trouble", async () => {
+test("a conflict with another replica is not an error", async () => {
   const { shown, lines, end } = await scene(configuration("1"), [new Conflict("exists", "already exists")]);
   await waitFor(() => shown.length > 0, { what: "a certificate" });
   await end();

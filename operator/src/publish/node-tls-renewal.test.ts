@@ -51,7 +51,7 @@ async function scene(t: TestContext) {
   };
 }
 
-test("until there is a certificate no node is called, and then with it", async (t) => {
+test("no node is called until there is a certificate", async (t) => {
   const { address, asked, show } = await scene(t);
   const connector = createNodeConnector({ tls: null });
   t.after(() => connector.close());
@@ -62,7 +62,7 @@ test("until there is a certificate no node is called, and then with it", async (
   assert.equal((await client.state()).node, "first");
 });
 
-test("a call that is under way ends on its connection, and the next shows the new certificate", async (t) => {
+test("a call in progress finishes on its connection, and the next uses the new certificate", async (t) => {
   const { address, asked, show, hold, release } = await scene(t);
   const connector = createNodeConnector({ tls: await show("first") });
   t.after(() => connector.close());

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { KubeconfigError } from "@sluice/crds";
 import { PemError, readSettings } from "@sluice/model";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { leaseTiming, ownName, SettingsError, startFault } from "./start.ts";
+import { leaseTiming, ownObjectName, SettingsError, startErrorOf } from "./start-checks.ts";
 
 function settingsOf(env: Readonly<Record<string, string>>): OperatorSettings {
   const { value, violations } = readSettings(operatorSettings, env);
@@ -13,12 +13,12 @@ function settingsOf(env: Readonly<Record<string, string>>): OperatorSettings {
 test("a port in use names the port and the setting, and a bug keeps its stack", () => {
   const settings = settingsOf({ SLUICE_OPERATOR_LISTEN: "127.0.0.1:8088" });
   const inUse = Object.assign(new Error("listen"), { code: "EADDRINUSE" });
-  assert.deepEqual(startFault(inUse, settings).lines, [
+  assert.deepEqual(startErrorOf(inUse, settings).lines, [
     "port 8088 is in use: choose another address with SLUICE_OPERATOR_LISTEN",
   ]);
-  assert.match(startFault(new Error("bug"), settings).lines[0] ?? "", /Error: bug\n\s+at /);
+  assert.match(startErrorOf(new Error("bug"), settings).lines[0] ?? "", /Error: bug\n\s+at /);
   for (const known of [SettingsError, KubeconfigError, PemError])
-    assert.deepEqual(startFault(new known("this and that"), settings).lines, ["this and that"]);
+    assert.deepEqual(startErrorOf(new known("this and that"), settings).lines, ["this and that"]);
 });
 
 const timings: readonly (readonly [what: string, env: Readonly<Record<string, string>>, line: RegExp])[] = [
@@ -43,8 +43,8 @@ for (const [what, env, line] of timings)
     assert.throws(() => leaseTiming(settingsOf(env)), { name: "SettingsError", message: line });
   });
 
-test("Sluices of other classes have Leases of their own", () => {
+test("operators of other classes have their own Leases", () => {
   assert.deepEqual(leaseTiming(settingsOf({})), { duration: 15_000, renewDeadline: 10_000, retry: 2000 });
-  assert.equal(ownName(settingsOf({})), "sluice-operator");
-  assert.equal(ownName(settingsOf({ SLUICE_CLASS: "internal" })), "sluice-operator-internal");
+  assert.equal(ownObjectName(settingsOf({})), "sluice-operator");
+  assert.equal(ownObjectName(settingsOf({ SLUICE_CLASS: "internal" })), "sluice-operator-internal");
 });

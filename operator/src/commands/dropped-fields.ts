@@ -1,6 +1,6 @@
-/** What stored resources have by a CRD in the cluster that another version of it would make the API server forget. Pure. */
+/** Finds members of stored resources that would be dropped by another version of their CRD. Pure. */
 
-/** The parts of a structural schema that say which members there are. */
+/** The parts of a structural schema that define members. */
 export interface Schema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -17,12 +17,12 @@ export interface Definition {
   readonly status?: { readonly storedVersions?: readonly string[] };
 }
 
-/** What every object has, whatever its schema says. */
+/** Members of every object, whatever its schema. */
 const always = new Set(["apiVersion", "kind", "metadata"]);
 
 /**
- * One line for each member that `stored` keeps and `ours` does not know, or knows as something else: `spec.retries`,
- * `spec.port (string there, integer here)`, `version v1beta1`. Of a member that is gone as a whole only it is named.
+ * Returns one line for each member that `stored` keeps and `ours` lacks or types differently: `spec.retries`,
+ * `spec.port (string there, integer here)`, `version v1beta1`. For a missing member, its own members are not listed.
  */
 export function droppedFields(stored: Definition, ours: Definition): readonly string[] {
   const known = new Map(versionsOf(ours).map(({ name, schema }) => [name, schema?.openAPIV3Schema ?? {}]));
@@ -57,7 +57,7 @@ function dropped(stored: Schema, ours: Schema, path: string): readonly string[] 
 const isOpen = (schema: Schema): boolean =>
   schema["x-kubernetes-preserve-unknown-fields"] === true || schema.additionalProperties === true;
 
-/** A list or map whose items only one of the two describes differs in its type already, or is new. */
+/** A list or map with items in only one of the schemas differs in type already, or is new. */
 const inner = (stored: Schema | undefined, ours: Schema | undefined, path: string): readonly string[] => {
   if (!stored) return [];
   return ours ? dropped(stored, ours, path) : [path];

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { before, describe, test } from "node:test";
-import { type Issued, isShowable, isUsable, type Plan, renewed } from "./issued.ts";
-import { blocksOf } from "./pem.ts";
+import {
+  type CertificatePlan,
+  type CertificateSet,
+  isUsable,
+  isValidPair,
+  renewCertificates,
+} from "./certificate-rotation.ts";
+import { blocksOf } from "./pem-blocks.ts";
 
 const begin = new Date("2026-01-01T00:00:00Z");
 const DAY = 24 * 60 * 60 * 1000;
@@ -10,8 +16,8 @@ const MINUTE = 60_000;
 const after = (days: number, minutes = 0): Date => new Date(begin.getTime() + days * DAY + minutes * MINUTE);
 
 type Name = "server" | "client";
-type Set = Issued<Name>;
-const plan: Plan<Name> = {
+type Set = CertificateSet<Name>;
+const plan: CertificatePlan<Name> = {
   authority: "test authority",
   certificates: {
     server: { names: ["sluice-webhook.sluice.svc"], usage: "server" },
@@ -19,14 +25,14 @@ const plan: Plan<Name> = {
   },
   overlap: 10 * MINUTE,
 };
-const at = (stored: Set | null, now: Date) => renewed(stored, plan, { now });
+const at = (stored: Set | null, now: Date) => renewCertificates(stored, plan, { now });
 
 const authoritiesOf = ({ authorities }: Set) =>
   blocksOf(authorities, "CERTIFICATE").map((pem) => new X509Certificate(pem));
 const certificateOf = ({ certificates }: Set, name: Name = "server") =>
   new X509Certificate(certificates[name].certificate);
 const trusts = (those: Set, shown: Set): boolean =>
-  Object.values(shown.certificates).every((pair) => isShowable(pair, those.authorities));
+  Object.values(shown.certificates).every((pair) => isValidPair(pair, those.authorities));
 
 describe("what an authority of our own has signed", () => {
   let first: Set;
@@ -51,17 +57,17 @@ describe("what an authority of our own has signed", () => {
 
   test("names addresses as addresses", async () => {
     const certificates = { server: { names: ["127.0.0.1", "::1"], usage: "server" } } as const;
-    const { certificates: made } = await renewed(null, { ...plan, certificates }, { now: begin });
+    const { certificates: made } = await renewCertificates(null, { ...plan, certificates }, { now: begin });
     const certificate = new X509Certificate(made.server.certificate);
     assert.deepEqual([certificate.checkIP("127.0.0.1"), certificate.checkIP("::1")], ["127.0.0.1", "::1"]);
   });
 
-  test("stays as it is for two thirds of its time", async () => {
+  test("is unchanged for two thirds of its lifetime", async () => {
     assert.equal(await at(first, begin), first);
     assert.equal(await at(first, after(59)), first);
   });
 
-  test("is made anew in its last third by the same authority", async () => {
+  test("is renewed in its last third by the same authority", async () => {
     const next = await at(first, after(61));
     assert.equal(next.authorities, first.authorities);
     for (const name of ["server", "client"] as const)
@@ -69,14 +75,14 @@ describe("what an authority of our own has signed", () => {
     assert.ok(trusts(first, next));
   });
 
-  test("is made anew when it is for another name, alone", async () => {
+  test("is renewed when its names change; other certificates are not", async () => {
     const certificates = { ...plan.certificates, server: { names: ["localhost"], usage: "server" } } as const;
-    const next = await renewed(first, { ...plan, certificates }, { now: begin });
+    const next = await renewCertificates(first, { ...plan, certificates }, { now: begin });
     assert.deepEqual([next.authorities, next.certificates.client], [first.authorities, first.certificates.client]);
     assert.equal(certificateOf(next).checkHost("localhost"), "localhost");
   });
 
-  test("is made anew when the clock stands before its time", async () => {
+  test("is renewed when the clock is before its validity", async () => {
     assert.ok(trusts(await at(first, after(-1)), first));
   });
 });
@@ -90,7 +96,7 @@ const turnover: readonly (readonly [when: string, now: Date, trusted: number, ke
   ["then the old one is forgotten", after(500, 22), 1, 1, false],
 ];
 
-test("nobody is caught between two authorities", async () => {
+test("no participant meets a certificate of an unknown authority during rotation", async () => {
   // Just renewed, so that its certificates have time left while the authority has not.
   let last = await at(await at(null, begin), after(480));
   for (const [when, now, trusted, keys, signedAnew] of turnover) {
@@ -103,7 +109,7 @@ test("nobody is caught between two authorities", async () => {
   }
 });
 
-test("whoever slept through all of it still goes one step at a time", async () => {
+test("a participant that missed several rotations still rotates one step at a time", async () => {
   const first = await at(null, begin);
   const announced = await at(first, after(500));
   const woken = await at(announced, after(510));
@@ -113,14 +119,14 @@ test("whoever slept through all of it still goes one step at a time", async () =
 
 test("an authority is replaced on demand, in the same steps", async () => {
   const first = await at(null, begin);
-  const next = await renewed(first, plan, { now: after(1), replace: true });
+  const next = await renewCertificates(first, plan, { now: after(1), replace: true });
   assert.equal(authoritiesOf(next).length, 2);
   assert.deepEqual(next.certificates, first.certificates);
   const last = await at(next, after(1, 11));
   assert.ok(trusts(last, first) && !trusts(first, last));
 });
 
-test("an authority that has ended is not trusted", async () => {
+test("an expired authority is not trusted", async () => {
   const first = await at(null, begin);
   const later = await at(first, after(800));
   assert.equal(authoritiesOf(later).length, 1);
@@ -148,11 +154,11 @@ for (const [what, breaking] of broken)
     assert.notEqual(next.authorityKeys, found.authorityKeys);
   });
 
-test("a certificate that does not fit its key is made anew by the same authority", async () => {
+test("a certificate that does not match its key is renewed by the same authority", async () => {
   const good = await at(null, begin);
   const { server, client } = good.certificates;
   const mixed = { ...good, certificates: { server: { ...server, key: client.key }, client } };
-  assert.equal(isShowable(mixed.certificates.server, good.authorities), false);
+  assert.equal(isValidPair(mixed.certificates.server, good.authorities), false);
   const next = await at(mixed, begin);
   assert.deepEqual([next.authorities, next.certificates.client], [good.authorities, client]);
   assert.ok(trusts(good, next));

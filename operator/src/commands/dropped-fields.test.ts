@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { crds } from "@sluice/model";
-import { type Definition, droppedFields, type Schema } from "./dropped.ts";
+import { type Definition, droppedFields, type Schema } from "./dropped-fields.ts";
 
 const text = { type: "string" };
 const object = (properties: Record<string, Schema>, more: Schema = {}): Schema => ({
@@ -57,11 +57,11 @@ for (const [what, stored, ours, dropped] of table)
     assert.deepEqual(droppedFields(definition(stored), definition(ours)), dropped);
   });
 
-test("a version in which objects are stored and that is not known here is named", () => {
+test("an unknown version in which objects are stored is named", () => {
   assert.deepEqual(droppedFields(definition(object({}), "v1"), definition(object({}))), ["version v1"]);
 });
 
-test("a version in which nothing is stored any more may go", () => {
+test("a version without stored objects may be dropped", () => {
   const stored = { ...definition(object({ a: text }), "v1"), status: { storedVersions: ["v1alpha1"] } };
   assert.deepEqual(droppedFields(stored, definition(object({}))), []);
 });

@@ -1,10 +1,10 @@
-/** What can be wrong when the operator starts, in words for the person who starts it. */
+/** Checks at start-up, and their errors as messages for users. */
 import { KubeconfigError } from "@sluice/crds";
 import { DEFAULT_CLASS, PemError } from "@sluice/model";
 import type { LeaseTiming } from "./leader-election/lease-rules.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 
-export interface StartFault {
+export interface StartError {
   readonly lines: readonly string[];
 }
 
@@ -13,11 +13,14 @@ export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
 
-/** @throws SettingsError when another could lead before this operator stops, or the Lease cannot carry the class. */
+/**
+ * @throws SettingsError when another operator could lead before this one stops, or when a Lease label cannot hold the
+ * class.
+ */
 export function leaseTiming(settings: OperatorSettings): LeaseTiming {
   const { leaseDuration: duration, leaseRenewDeadline: renewDeadline, leaseRetry: retry } = settings;
   const { leaseDuration, leaseRenewDeadline, leaseRetry } = operatorSettings;
-  // Kubernetes counts whole seconds.
+  // A Lease has a duration in whole seconds.
   if (duration < 1000 || duration % 1000 !== 0)
     throw new SettingsError(`${leaseDuration.variable} must be whole seconds`);
   if (renewDeadline >= duration)
@@ -32,15 +35,15 @@ export function leaseTiming(settings: OperatorSettings): LeaseTiming {
 }
 
 /**
- * Under which name the operator keeps what is its own in the home namespace: its Lease, and the document. Sluices of
- * other classes have theirs.
+ * The name of the operator's own objects in the home namespace: its Lease and its saved state. Operators of other
+ * classes have other names.
  */
-export function ownName({ class: className }: OperatorSettings): string {
+export function ownObjectName({ class: className }: OperatorSettings): string {
   return className === DEFAULT_CLASS ? "sluice-operator" : `sluice-operator-${className}`;
 }
 
-/** Whether resources of all namespaces count. */
-export const readsAll = ({ namespaces, namespaceSelector }: OperatorSettings): boolean =>
+/** Whether the operator reads resources of all namespaces. */
+export const readsAllNamespaces = ({ namespaces, namespaceSelector }: OperatorSettings): boolean =>
   namespaces.length === 0 && namespaceSelector === null;
 
 interface SystemError extends Error {
@@ -48,8 +51,8 @@ interface SystemError extends Error {
   readonly path?: string;
 }
 
-/** One line that names the setting to change; anything else is a bug and keeps its stack. */
-export function startFault(error: SystemError, { listen }: OperatorSettings): StartFault {
+/** One line that names the setting to change. Any other error is a bug and keeps its stack. */
+export function startErrorOf(error: SystemError, { listen }: OperatorSettings): StartError {
   if (error.code === "EADDRINUSE")
     return {
       lines: [`port ${listen.port} is in use: choose another address with ${operatorSettings.listen.variable}`],

@@ -1,72 +1,72 @@
 /**
- * Keeps the webhook's certificate: in a Secret that all replicas of the operator share, its authority in the
- * ValidatingWebhookConfiguration, whose address also says what names the certificate is for. Everything is looked at
- * again every minute, whoever changed it.
+ * Rotates the webhook's certificate. It is stored in a Secret that all replicas of the operator share. Its authorities
+ * are stored in the ValidatingWebhookConfiguration, whose address gives the certificate's names. Everything is checked
+ * every minute, so that changes by others are repaired.
  */
 import type { ClusterObject, ClusterObjects, Resource, ResourceClient } from "@sluice/crds";
 import type { Logger } from "pino";
-import type { Pair } from "../certificates/authority.ts";
-import { type Issued, type Plan, renewed } from "../certificates/issued.ts";
-import { lookAgain } from "../certificates/look-again.ts";
-import { asFound, secretOf, textIn } from "../certificates/secret.ts";
+import type { CertificatePair } from "../certificates/authority.ts";
+import { type CertificatePlan, type CertificateSet, renewCertificates } from "../certificates/certificate-rotation.ts";
+import { expectationOf, secretEntry, secretOf } from "../certificates/certificate-secret.ts";
+import { repeatUntilAborted } from "../certificates/repeat-until-aborted.ts";
 
-export interface KeeperOptions {
+export interface WebhookCertificateOptions {
   readonly client: Pick<ResourceClient, "get" | "apply">;
   readonly objects: Pick<ClusterObjects, "get" | "apply">;
   /** Name of the ValidatingWebhookConfiguration. */
   readonly configuration: string;
   readonly secret: { readonly namespace: string; readonly name: string };
   readonly manager: string;
-  /** Given the certificate once those who ask trust it, and again whenever it is another. */
-  readonly show: (pair: Pair) => void;
+  /** Called with the certificate once the API server trusts it, and whenever it changes. */
+  readonly onCertificate: (pair: CertificatePair) => void;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly now?: () => Date;
-  /** Milliseconds between two looks; after a failure a tenth of it. Default 60,000. */
+  /** Milliseconds between two checks; a tenth of it after a failure. Default 60,000. */
   readonly interval?: number;
 }
 
-/** Replicas, and the API server with them, look once a minute. */
+/** Replicas, and with them the API server's configuration, are updated once a minute. */
 const OVERLAP = 10 * 60_000;
 
 /** Runs until the signal aborts; never rejects. */
-export async function keepCertificate(options: KeeperOptions): Promise<void> {
-  const { signal, log, show, interval = 60_000 } = options;
+export async function rotateWebhookCertificate(options: WebhookCertificateOptions): Promise<void> {
+  const { signal, log, onCertificate, interval = 60_000 } = options;
   let shown: string | undefined;
-  await lookAgain({
+  await repeatUntilAborted({
     async attempt() {
-      const { serving } = (await look(options)).certificates;
+      const { serving } = (await rotateOnce(options)).certificates;
       if (serving.certificate !== shown) {
-        show(serving);
+        onCertificate(serving);
         shown = serving.certificate;
         log.info("the webhook has a certificate");
       }
       return interval;
     },
-    trouble: "the webhook's certificate cannot be kept",
-    retry: interval / 10,
+    failureMessage: "the webhook's certificate cannot be kept",
+    retryInterval: interval / 10,
     log,
     signal,
   });
 }
 
-/** One look: the certificate that is to be shown, with what it needs written. */
-async function look(options: KeeperOptions): Promise<Issued<"serving">> {
+/** One check: returns the certificates, after writing what was missing. */
+async function rotateOnce(options: WebhookCertificateOptions): Promise<CertificateSet<"serving">> {
   const { client, objects, configuration, secret, manager, now = () => new Date() } = options;
   const found = await objects.get(KIND, configuration);
   if (!found)
     throw new Error(`there is no ValidatingWebhookConfiguration ${configuration}: nothing is checked at apply`);
-  const plan: Plan<"serving"> = {
+  const plan: CertificatePlan<"serving"> = {
     authority: "sluice webhook authority",
-    certificates: { serving: { names: namesOf(found), usage: "server" } },
+    certificates: { serving: { names: serverNamesOf(found), usage: "server" } },
     overlap: OVERLAP,
   };
   const resource = await client.get({ kind: "Secret", ...secret });
   const stored = resource && storedIn(resource);
-  const current = await renewed(stored, plan, { now: now() });
+  const current = await renewCertificates(stored, plan, { now: now() });
   if (current !== stored)
-    await client.apply("Secret", asSecret(current, secret), { manager, force: true, expect: asFound(resource) });
-  await trust(found, current.authorities, { objects, manager });
+    await client.apply("Secret", asSecret(current, secret), { manager, force: true, expect: expectationOf(resource) });
+  await publishAuthorities(found, current.authorities, { objects, manager });
   return current;
 }
 
@@ -83,8 +83,8 @@ interface Webhook {
 
 const webhooksOf = ({ webhooks }: ClusterObject): readonly Webhook[] => (webhooks ?? []) as readonly Webhook[];
 
-/** As the API server calls it: by the name of its core Service, or as a URL says. */
-function namesOf(configuration: ClusterObject): readonly string[] {
+/** The names by which the API server calls the webhook: of its core Service, or from the URL. */
+function serverNamesOf(configuration: ClusterObject): readonly string[] {
   const names = webhooksOf(configuration).map(({ clientConfig: { url, service } }) =>
     service ? `${service.name}.${service.namespace}.svc` : new URL(url ?? "").hostname.replace(/^\[|\]$/g, ""),
   );
@@ -92,10 +92,10 @@ function namesOf(configuration: ClusterObject): readonly string[] {
   return [...new Set(names)];
 }
 
-async function trust(
+async function publishAuthorities(
   configuration: ClusterObject,
   authorities: string,
-  { objects, manager }: Pick<KeeperOptions, "objects" | "manager">,
+  { objects, manager }: Pick<WebhookCertificateOptions, "objects" | "manager">,
 ): Promise<void> {
   const caBundle = Buffer.from(authorities).toString("base64");
   const webhooks = webhooksOf(configuration);
@@ -113,8 +113,8 @@ async function trust(
 
 const entries = { authorities: "ca.crt", authorityKeys: "ca.key", certificate: "tls.crt", key: "tls.key" } as const;
 
-function storedIn(resource: Resource): Issued<"serving"> {
-  const text = (entry: keyof typeof entries) => textIn(resource, entries[entry]);
+function storedIn(resource: Resource): CertificateSet<"serving"> {
+  const text = (entry: keyof typeof entries) => secretEntry(resource, entries[entry]);
   return {
     authorities: text("authorities"),
     authorityKeys: text("authorityKeys"),
@@ -122,7 +122,10 @@ function storedIn(resource: Resource): Issued<"serving"> {
   };
 }
 
-const asSecret = ({ authorities, authorityKeys, certificates }: Issued<"serving">, place: KeeperOptions["secret"]) =>
+const asSecret = (
+  { authorities, authorityKeys, certificates }: CertificateSet<"serving">,
+  place: WebhookCertificateOptions["secret"],
+) =>
   secretOf(place, {
     [entries.authorities]: authorities,
     [entries.authorityKeys]: authorityKeys,

@@ -1,11 +1,11 @@
-/** Members that are accepted and do nothing, because Kong has them or because of what stands beside them. */
+/** Members that are accepted and have no effect, for compatibility with Kong or because of other members. */
 import type { Resource } from "@sluice/crds";
 
 type Spec = Readonly<Record<string, unknown>>;
 
-interface Idle {
+interface IneffectiveMember {
   readonly member: string;
-  /** Asked only when a member of the spec itself is set. */
+  /** Called only when a member of the spec itself is set. */
   readonly when: (spec: Spec) => boolean;
   readonly why: string;
 }
@@ -28,7 +28,7 @@ const details = [
   ["hashFallbackUriCapture", "hashFallback", "uri_capture"],
 ] as const;
 
-const idle: Readonly<Record<string, readonly Idle[]>> = {
+const idle: Readonly<Record<string, readonly IneffectiveMember[]>> = {
   Route: [
     { member: "requestBuffering", when: (spec) => spec.requestBuffering === true, why: "request bodies always stream" },
     {
@@ -70,8 +70,8 @@ const idle: Readonly<Record<string, readonly Idle[]>> = {
   })),
 };
 
-/** A sentence for each: `spec.regexPriority has no effect: no path is a regular expression (~/)`. */
-export function withoutEffect({ kind, spec = {} }: Pick<Resource, "kind" | "spec">): readonly string[] {
+/** One sentence per member: `spec.regexPriority has no effect: no path is a regular expression (~/)`. */
+export function ineffectiveMembers({ kind, spec = {} }: Pick<Resource, "kind" | "spec">): readonly string[] {
   return (Object.hasOwn(idle, kind) ? (idle[kind] ?? []) : [])
     .filter(({ member, when }) => (member.includes(".") || (spec[member] ?? null) !== null) && when(spec))
     .map(({ member, why }) => `spec.${member} has no effect: ${why}`);

@@ -1,15 +1,15 @@
-/** Who else brings a cluster its definitions: it has them in one way. Pure. */
+/** Detects CRDs that Helm or Pulumi manages: this command must not replace them. Pure. */
 import type { ClusterObject, Metadata } from "@sluice/crds";
 
-/** Begins the name by which Pulumi's provider writes each of its resources. */
+/** Prefix of the field managers of Pulumi's Kubernetes provider. */
 const PULUMI = "pulumi-kubernetes";
 const LABEL = "app.kubernetes.io/managed-by";
 
 /**
- * Whose the definition is, and how to go on with it, as the rest of a sentence; null when nobody but kubectl and this
- * command wrote it.
+ * The owner of the CRD and how to upgrade it, as the rest of a sentence; null when only kubectl and this command wrote
+ * it.
  */
-export function ownerOf({ metadata }: ClusterObject): string | null {
+export function crdOwnerOf({ metadata }: ClusterObject): string | null {
   const { labels = {}, annotations = {}, managedFields = [] } = metadata as Partial<Metadata>;
   if (labels[LABEL] === "Helm") {
     const [namespace, name] = ["namespace", "name"].map((part) => annotations[`meta.helm.sh/release-${part}`] ?? "?");

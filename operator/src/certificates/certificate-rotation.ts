@@ -1,102 +1,102 @@
 /**
- * Certificates that an authority of our own has signed, and when which of them is made anew. Nobody is caught between two
- * authorities: a new one is only trusted at first and signs later, when all concerned have heard of it; the one before is
- * trusted until what it signed has been replaced everywhere.
+ * Certificates signed by an authority of the operator, and when each is renewed. No client or server ever sees an
+ * untrusted certificate: a new authority is at first only trusted, and signs once every participant has it. The
+ * previous one stays trusted until everything it signed has been replaced.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { issue, makeAuthority, type Pair, type Purpose } from "./authority.ts";
-import { blocksOf, joined } from "./pem.ts";
+import { type CertificatePair, type CertificatePurpose, createAuthority, issue } from "./authority.ts";
+import { blocksOf, joinPem } from "./pem-blocks.ts";
 
-export interface Issued<Name extends string> {
-  /** PEM texts of the authorities to trust, the newest first. */
+export interface CertificateSet<Name extends string> {
+  /** PEM texts of the trusted authorities, the newest first. */
   readonly authorities: string;
-  /** PEM texts of the private keys of those that sign, or will. */
+  /** PEM texts of the private keys of authorities that sign, or will. */
   readonly authorityKeys: string;
-  readonly certificates: Readonly<Record<Name, Pair>>;
+  readonly certificates: Readonly<Record<Name, CertificatePair>>;
 }
 
-export interface Plan<Name extends string> {
+export interface CertificatePlan<Name extends string> {
   /** Common name of the authorities. */
   readonly authority: string;
-  readonly certificates: Readonly<Record<Name, Purpose>>;
-  /** Milliseconds in which everybody concerned has what was made. */
+  readonly certificates: Readonly<Record<Name, CertificatePurpose>>;
+  /** Milliseconds within which every participant has new certificates. */
   readonly overlap: number;
 }
 
 export interface RenewOptions {
   readonly now: Date;
-  /** A new authority is to follow although the newest one has time left. Default false. */
+  /** Create a new authority although the newest one is not due. Default false. */
   readonly replace?: boolean;
 }
 
 const DAY = 24 * 60 * 60 * 1000;
 const AUTHORITY_DAYS = 730;
 const CERTIFICATE_DAYS = 90;
-/** Clocks of machines differ. */
-const EARLY = DAY / 24;
+/** Tolerance for clocks that differ. */
+const CLOCK_SKEW = DAY / 24;
 
 interface Authority {
   readonly certificate: X509Certificate;
-  /** PEM text; undefined when it signs nothing any more. */
+  /** PEM text; undefined when the authority no longer signs. */
   readonly key: string | undefined;
 }
 
 /**
- * Each is made anew in the last third of its time, and a certificate whenever its names or its authority change. Returns
- * what is stored, itself, when nothing is to be done. What is stored and cannot be read counts as nothing.
+ * Renews each certificate in the last third of its lifetime, and when its names or its authority change. Returns the
+ * stored set itself when nothing is due. Unreadable stored values count as absent.
  */
-export async function renewed<Name extends string>(
-  stored: Issued<Name> | null,
-  plan: Plan<Name>,
+export async function renewCertificates<Name extends string>(
+  stored: CertificateSet<Name> | null,
+  plan: CertificatePlan<Name>,
   { now, replace = false }: RenewOptions,
-): Promise<Issued<Name>> {
+): Promise<CertificateSet<Name>> {
   const known = stored ? authoritiesOf(stored, now) : [];
   const stays = !replace && known[0]?.key !== undefined && isFresh(known[0].certificate, now);
   const all = stays ? known : [await newAuthority(plan.authority, now), ...known];
   const { at, pair } = signing(all, { now, overlap: plan.overlap });
   const signer = new X509Certificate(pair.certificate);
-  const certificates: Partial<Record<Name, Pair>> = {};
+  const certificates: Partial<Record<Name, CertificatePair>> = {};
   for (const name of Object.keys(plan.certificates) as Name[]) {
     const purpose = plan.certificates[name];
     const before = stored?.certificates[name];
-    const stillGood = before && isGood(before, { purpose, signer, now });
+    const stillGood = before && isCurrent(before, { purpose, signer, now });
     certificates[name] = stillGood ? before : await issue(pair, purpose, from(now, CERTIFICATE_DAYS));
   }
-  const made = certificates as Record<Name, Pair>;
-  // Those that were issued just now are not everywhere yet.
-  const isEverywhere = Object.values<Pair>(made).every(
+  const made = certificates as Record<Name, CertificatePair>;
+  // Participants do not have the latest certificates yet.
+  const isEverywhere = Object.values<CertificatePair>(made).every(
     ({ certificate }) => issuedAt(new X509Certificate(certificate)) + plan.overlap <= now.getTime(),
   );
   const trusted = all.filter((_, index) => index <= at || !isEverywhere);
-  const next: Issued<Name> = {
-    authorities: joined(trusted.map(({ certificate }) => String(certificate))),
-    authorityKeys: joined(all.slice(0, at + 1).flatMap(({ key }) => key ?? [])),
+  const next: CertificateSet<Name> = {
+    authorities: joinPem(trusted.map(({ certificate }) => String(certificate))),
+    authorityKeys: joinPem(all.slice(0, at + 1).flatMap(({ key }) => key ?? [])),
     certificates: made,
   };
   return stored && isSame(stored, next) ? stored : next;
 }
 
-/** Whether there is an authority that can sign: otherwise what is stored was broken. */
-export const isUsable = (stored: Issued<string>, now: Date): boolean =>
+/** Whether an authority can sign: otherwise the stored set was damaged. */
+export const isUsable = (stored: CertificateSet<string>, now: Date): boolean =>
   authoritiesOf(stored, now).some(({ key }) => key !== undefined);
 
-/** Whether somebody could show the certificate: its key fits, and it is of one of the authorities. */
-export function isShowable({ certificate, key }: Pair, authorities: string): boolean {
+/** Whether the pair can be used: the key matches the certificate, and an authority signed it. */
+export function isValidPair({ certificate, key }: CertificatePair, authorities: string): boolean {
   const read = certificateOf({ certificate, key });
   const trusted = certificatesIn(authorities);
   return read !== null && trusted.some((authority) => read.verify(authority.publicKey));
 }
 
-/** Those that have not ended. What cannot be read is left out. */
-function authoritiesOf({ authorities, authorityKeys }: Issued<string>, now: Date): readonly Authority[] {
+/** The authorities that have not expired. Unreadable ones are left out. */
+function authoritiesOf({ authorities, authorityKeys }: CertificateSet<string>, now: Date): readonly Authority[] {
   const keys = blocksOf(authorityKeys, "PRIVATE KEY");
   return certificatesIn(authorities)
     .filter(({ validTo }) => Date.parse(validTo) > now.getTime())
     .map((certificate) => ({ certificate, key: keys.find((key) => belongs(certificate, key)) }));
 }
 
-/** The newest that all know of signs; while there is none, the oldest that can. */
+/** The newest authority that every participant trusts; while there is none, the oldest that can sign. */
 function signing(all: readonly Authority[], { now, overlap }: { readonly now: Date; readonly overlap: number }) {
   const can = all.flatMap(({ certificate, key }, at) =>
     key !== undefined && Date.parse(certificate.validFrom) <= now.getTime()
@@ -109,40 +109,44 @@ function signing(all: readonly Authority[], { now, overlap }: { readonly now: Da
 }
 
 async function newAuthority(name: string, now: Date): Promise<Authority> {
-  const { certificate, key } = await makeAuthority(name, from(now, AUTHORITY_DAYS));
+  const { certificate, key } = await createAuthority(name, from(now, AUTHORITY_DAYS));
   return { certificate: new X509Certificate(certificate), key };
 }
 
-function isGood(
-  pair: Pair,
-  { purpose, signer, now }: { readonly purpose: Purpose; readonly signer: X509Certificate; readonly now: Date },
+function isCurrent(
+  pair: CertificatePair,
+  {
+    purpose,
+    signer,
+    now,
+  }: { readonly purpose: CertificatePurpose; readonly signer: X509Certificate; readonly now: Date },
 ): boolean {
   const read = certificateOf(pair);
-  return read !== null && isFresh(read, now) && read.verify(signer.publicKey) && isFor(read, purpose.names);
+  return read !== null && isFresh(read, now) && read.verify(signer.publicKey) && coversNames(read, purpose.names);
 }
 
-const isFor = (certificate: X509Certificate, names: readonly string[]): boolean =>
+const coversNames = (certificate: X509Certificate, names: readonly string[]): boolean =>
   names.every((name) => (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)) !== undefined);
 
 const from = (now: Date, days: number) => ({
-  from: new Date(now.getTime() - EARLY),
+  from: new Date(now.getTime() - CLOCK_SKEW),
   until: new Date(now.getTime() + days * DAY),
 });
 
-const issuedAt = ({ validFrom }: X509Certificate): number => Date.parse(validFrom) + EARLY;
+const issuedAt = ({ validFrom }: X509Certificate): number => Date.parse(validFrom) + CLOCK_SKEW;
 
 function isFresh({ validFrom, validTo }: X509Certificate, now: Date): boolean {
   const [begin, end] = [Date.parse(validFrom), Date.parse(validTo)];
   return begin <= now.getTime() && now.getTime() < begin + ((end - begin) * 2) / 3;
 }
 
-const isSame = (one: Issued<string>, other: Issued<string>): boolean =>
+const isSame = (one: CertificateSet<string>, other: CertificateSet<string>): boolean =>
   one.authorities === other.authorities &&
   one.authorityKeys === other.authorityKeys &&
   Object.keys(other.certificates).every((name) => one.certificates[name] === other.certificates[name]);
 
-/** Null: one of the two cannot be read, or the key is another's. */
-function certificateOf({ certificate, key }: Pair): X509Certificate | null {
+/** Null: certificate or key is unreadable, or they do not match. */
+function certificateOf({ certificate, key }: CertificatePair): X509Certificate | null {
   const [read] = certificatesIn(certificate);
   return read && belongs(read, key) ? read : null;
 }

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { formatPath } from "@sluice/crds";
 import { kinds, type ResourceKind } from "@sluice/model";
-import { beyondBounds } from "./bounds.ts";
-import { judge } from "./judge.ts";
+import { sizeViolation } from "./size-limits.ts";
+import { validateResource } from "./validate-resource.ts";
 
 const many = <Item>(count: number, item: (index: number) => Item): Item[] =>
   Array.from({ length: count }, (_, index) => item(index));
@@ -29,11 +29,11 @@ const table: readonly (readonly [kind: ResourceKind, spec: object, found: string
 describe("what is too much to look at", () => {
   for (const [index, [kind, spec, expected]] of table.entries())
     test(`${index}: ${kind}: ${expected ?? "nothing"}`, () => {
-      const found = beyondBounds(kinds[kind].spec, spec);
+      const found = sizeViolation(kinds[kind].spec, spec);
       assert.equal(found && `${formatPath(found.path)} ${found.message.replace("holds more than ", "")}`, expected);
     });
 
-  test("is refused at once, with the one bound in place of every fault", () => {
+  test("is refused at once, with one size violation instead of all violations", () => {
     const spec = { paths: many(300_000, () => "~/(") };
     const resource = {
       apiVersion: "sluice.dev/v1alpha1",
@@ -42,7 +42,7 @@ describe("what is too much to look at", () => {
       spec,
     };
     const before = performance.now();
-    const { violations } = judge(resource, { homeNamespace: "default" });
+    const { violations } = validateResource(resource, { homeNamespace: "default" });
     assert.ok(performance.now() - before < 1000, "it has looked at all of them");
     assert.deepEqual(
       violations.map(({ path, message }) => `${formatPath(path)}: ${message}`),

@@ -1,0 +1,60 @@
+/**
+ * Limits the size of a resource before it is validated. The API server sends only what its schemas allow, but other
+ * clients of the port can send anything. Reporting every violation of hundreds of thousands would block the operator.
+ * Pure.
+ */
+import type { Path } from "@sluice/crds";
+import { excessOf, type SpecNode } from "@sluice/model";
+
+/** Maximum number of items and members where the schema has no limit. */
+const DEFAULT_MAX_ITEMS = 1000;
+
+/** The first member that exceeds its schema's limit; undefined: everything may be validated. */
+export function sizeViolation(node: SpecNode, value: unknown, path: Path = ["spec"]): SizeViolation | undefined {
+  if (node.open) {
+    const message = excessOf(value);
+    return message === undefined ? undefined : { path, message };
+  }
+  if (typeof value === "string") {
+    const most = node.maxLength ?? DEFAULT_MAX_LENGTH;
+    // JSON Schema counts code points; some take two UTF-16 units.
+    return value.length > most ? excess([...value].length, most, { path, of: "characters" }) : undefined;
+  }
+  if (Array.isArray(value))
+    return (
+      excess(value.length, node.maxItems ?? DEFAULT_MAX_ITEMS, { path, of: "items" }) ??
+      firstViolation(value, (item, index) => sizeViolation(node.items ?? {}, item, [...path, index]))
+    );
+  if (typeof value !== "object" || value === null) return undefined;
+  const names = Object.keys(value);
+  const values = typeof node.additionalProperties === "object" ? node.additionalProperties : {};
+  return (
+    excess(names.length, node.maxProperties ?? DEFAULT_MAX_ITEMS, { path, of: "members" }) ??
+    firstViolation(names, (name) =>
+      sizeViolation(memberOf(node, name) ?? values, Reflect.get(value, name), [...path, name]),
+    )
+  );
+}
+
+export interface SizeViolation {
+  readonly path: Path;
+  /** Such as `holds more than 64 items`. */
+  readonly message: string;
+}
+
+/** Maximum length of a string where the schema has no limit. */
+const DEFAULT_MAX_LENGTH = 4096;
+
+const excess = (size: number, most: number, { path, of }: { readonly path: Path; readonly of: string }) =>
+  size > most ? { path, message: `holds more than ${most} ${of}` } : undefined;
+
+function firstViolation<Item>(items: readonly Item[], look: (item: Item, index: number) => SizeViolation | undefined) {
+  for (const [index, item] of items.entries()) {
+    const found = look(item, index);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+const memberOf = ({ properties }: SpecNode, name: string): SpecNode | undefined =>
+  properties && Object.hasOwn(properties, name) ? properties[name] : undefined;

@@ -1,0 +1,52 @@
+/**
+ * Validates a resource before it is stored. Pure: it reads only the resource. Any client that reaches the webhook can
+ * call it, so its responses must not reveal other resources. References are checked when the resource is translated,
+ * and reported in conditions.
+ */
+import { type Ask, type Path, type Resource, type ResourceViolation, sluiceKind, translate } from "@sluice/crds";
+import { kinds } from "@sluice/model";
+import { ineffectiveMembers } from "./ineffective-members.ts";
+import { sizeViolation } from "./size-limits.ts";
+
+export interface ResourceVerdict {
+  /** Why it would not be served, in the model's words. Empty: it may be stored. */
+  readonly violations: readonly ResourceViolation[];
+  /** Members that would be stored without effect; one sentence each. */
+  readonly warnings: readonly string[];
+}
+
+/** Referenced resources, Secrets and grants may be created later. */
+const allReferencesResolve: Ask = {
+  resolve: () => "00000000-0000-4000-8000-000000000000",
+  read: () => undefined,
+  allows: () => true,
+  opened: () => [],
+};
+
+/** @throws TypeError for a resource that is not a custom resource of Sluice. */
+export function validateResource(
+  resource: Resource,
+  { homeNamespace }: { readonly homeNamespace: string },
+): ResourceVerdict {
+  const kind = sluiceKind(resource);
+  const excess = kind && sizeViolation(kinds[kind].spec, resource.spec);
+  if (excess) return { violations: [{ ...excess, condition: "Accepted", reason: "Invalid" }], warnings: [] };
+  const later = pathsFromSecrets(resource);
+  const violations = translate(resource, { homeNamespace, audience: "nodes", ...allReferencesResolve })
+    .flatMap((translated) => translated.violations)
+    .filter(({ condition, path }) => condition === "Accepted" && !later.some((place) => pathsOverlap(place, path)));
+  return { violations, warnings: violations.length > 0 ? [] : ineffectiveMembers(resource) };
+}
+
+/** Members of a plugin's config that come from Secrets: their values are not known yet, nor what depends on them. */
+function pathsFromSecrets({ spec }: Resource): readonly Path[] {
+  const sources: readonly unknown[] = Array.isArray(spec?.configFrom) ? spec.configFrom : [];
+  return sources.flatMap((source) => {
+    const { path } = Object(source) as { readonly path?: unknown };
+    return typeof path === "string" ? [["spec", "config", ...path.split(".")]] : [];
+  });
+}
+
+/** Whether the paths are equal or one contains the other. */
+const pathsOverlap = (one: Path, other: Path): boolean =>
+  [...Array(Math.min(one.length, other.length)).keys()].every((step) => one[step] === other[step]);
