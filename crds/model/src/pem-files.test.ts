@@ -69,7 +69,7 @@ test("a mounted Secret that changes is taken at once, every time", async (t) => 
   assert.deepEqual(troubles, []);
 });
 
-test("what is half written is told once and not taken, and the whole is", async (t) => {
+test("a partly written set is reported once and not used; the complete set is used", async (t) => {
   const { files, write } = plain(t, first);
   const { taken, troubles } = follow(t, files, { interval: 20 });
   write({ cert: second.cert });
@@ -84,7 +84,7 @@ test("what is half written is told once and not taken, and the whole is", async 
   assert.deepEqual([taken, troubles.length], [[second], 2]);
 });
 
-test("a change that nobody tells of is seen at the next look", async (t) => {
+test("a change without a file system event is found by the next poll", async (t) => {
   // The folder of the links is watched, and not the one in which the files lie.
   const { files, write } = plain(t, first);
   const folder = temporaryFolder("links");
@@ -97,7 +97,7 @@ test("a change that nobody tells of is seen at the next look", async (t) => {
   assert.deepEqual(taken.at(-1), second);
 });
 
-test("what cannot be taken is tried again", async (t) => {
+test("a set that the callback rejects is tried again", async (t) => {
   const { files, write } = plain(t, second);
   let fails = true;
   const { taken, troubles } = follow(t, files, { interval: 20, fails: () => fails });
@@ -109,7 +109,7 @@ test("what cannot be taken is tried again", async (t) => {
   await waitFor(() => taken.length > 1, { what: "the change after it" });
 });
 
-test("files that go away are told once, and what was read goes on", async (t) => {
+test("missing files are reported once, and the previous texts stay in use", async (t) => {
   const { files } = plain(t, first);
   const { taken, troubles } = follow(t, files, { interval: 20 });
   rmSync(files.key);

@@ -15,7 +15,7 @@ export interface PemTexts {
 }
 export type PemFiles = PemTexts;
 
-/** What is in the files does not belong together, or is no PEM. */
+/** The files are not valid PEM, or the key does not match the certificate. */
 export class PemError extends Error {
   override readonly name = "PemError";
 }
@@ -42,20 +42,20 @@ export async function readAuthorities(file: string): Promise<readonly string[]> 
 
 export interface FollowPemOptions {
   readonly files: PemFiles;
-  /** What was read last. */
+  /** The texts that were read last. */
   readonly texts: PemTexts;
-  /** Told what the files hold when that is another set that belongs together. What it throws is trouble. */
+  /** Called with the new texts when they changed and are valid. An error that it throws is reported to `onTrouble`. */
   readonly take: (texts: PemTexts) => void;
-  /** Told why what the files hold is not taken, once. What was taken before goes on. */
+  /** Called once with the reason why changed files are not used. The previous texts stay in use. */
   readonly onTrouble: (reason: string) => void;
-  /** Milliseconds between looks, for file systems that do not tell of changes. Default 10,000. */
+  /** Milliseconds between polls, for file systems without change notifications. Default 10,000. */
   readonly interval?: number;
 }
 
-/** Milliseconds until those who write several files have written all of them. */
+/** Milliseconds to wait after a change, until a writer of several files has written all of them. */
 const SETTLED = 100;
 
-/** Follows the files until it is closed; then nobody is told any more. */
+/** Watches the files until it is closed; after that no callback is called. */
 export function followPemFiles(options: FollowPemOptions): { close(): void } {
   const { files, take, onTrouble, interval = 10_000 } = options;
   let { texts } = options;
@@ -100,7 +100,7 @@ export function followPemFiles(options: FollowPemOptions): { close(): void } {
     return [...folders].flatMap((folder) => {
       try {
         const watcher = watch(folder, { persistent: false }, onChange);
-        // Then the looks by time are left.
+        // Polling still finds changes when the watcher fails.
         return [watcher.on("error", () => watcher.close())];
       } catch {
         return [];
@@ -123,7 +123,7 @@ export function followPemFiles(options: FollowPemOptions): { close(): void } {
 const isSame = (one: PemTexts, other: PemTexts): boolean =>
   one.cert === other.cert && one.key === other.key && one.ca === other.ca;
 
-/** At least one, and all of them whole. */
+/** Requires at least one certificate, and all of them complete. */
 function certificatesIn(file: string, text: string): readonly X509Certificate[] {
   const begun = text.match(/-----BEGIN CERTIFICATE-----/g)?.length ?? 0;
   const whole = text.match(/^-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\r?$/gm) ?? [];

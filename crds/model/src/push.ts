@@ -1,5 +1,5 @@
 /**
- * What the operator and a node say to each other: the one place where operator and gateway meet.
+ * The push protocol between the operator and a node: the only types that operator and gateway share.
  *
  * | request to the node's push listener | body | answer |
  * |---|---|---|
@@ -9,12 +9,12 @@
  *
  * An answer of 200 is the acknowledgement: the node serves that hash from then on. Both are answered 412 PushRefused when
  * they are outdated: their term is lower than the highest that the node has seen, or their revision is lower than the one
- * that it serves of the same term. So an operator that does not lead any more, and does not know it, changes nothing.
+ * that it serves of the same term. So a deposed leader that does not know it yet changes nothing.
  */
 import type { Change, Document } from "./document.ts";
 import type { Violation } from "./violation.ts";
 
-/** What a node runs. */
+/** The state that a node reports. */
 export interface NodeState {
   /** The node's id (UUID), new at every start. */
   readonly node: string;
@@ -22,7 +22,7 @@ export interface NodeState {
   readonly hash: string | null;
   /** The operator's revision of that snapshot; 0 before the first document. */
   readonly revision: number;
-  /** The highest term of an operator that it has seen; 0 before the first push. Absent where nobody pushes. */
+  /** The highest operator term seen; 0 before the first push. Absent on a node without a push listener. */
   readonly term?: number;
   /** Version of the node's software. */
   readonly version: string;

@@ -37,7 +37,7 @@ export interface CheckedExtras {
   readonly violations: readonly Violation[];
 }
 
-/** Members may be left out, unlike those of entities: nobody reads these but us. */
+/** Members may be absent, unlike those of entities, because only Sluice reads them. */
 export function checkExtras(collection: Collection, raw: unknown): CheckedExtras {
   if (raw === undefined || raw === null) return { extras: undefined, violations: [] };
   const schema = schemas[collection];

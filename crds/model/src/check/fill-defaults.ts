@@ -1,7 +1,7 @@
 /**
  * Filling: a new value with every member of its schema, unset ones with their default or null.
  *
- * What has the wrong type is left as it came, for the validator to report. Members that the schema does not have are
+ * Values of the wrong type stay unchanged, for the validator to report. Members that the schema does not have are
  * reported here and never copied, so that `__proto__` cannot reach an object.
  */
 import type { SchemaNode } from "../schema/node.ts";
@@ -54,7 +54,7 @@ function fillList(schema: SchemaNode, value: unknown, path: Violation["path"], u
 const copyOf = (value: unknown): unknown =>
   typeof value === "object" && value !== null ? structuredClone(value) : value;
 
-/** Kong ignores what stands beside the id. */
+/** Kong ignores other members beside the id. */
 function fillReference(value: unknown): unknown {
   if (!isRecord(value) || !Object.hasOwn(value, "id")) return isRecord(value) ? {} : value;
   return { id: typeof value.id === "string" ? value.id.toLowerCase() : value.id };

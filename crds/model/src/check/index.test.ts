@@ -272,7 +272,7 @@ test("every plugin fills its config from nothing, or says what it needs", () => 
   assert.deepEqual(needing, ["rate-limiting"]);
 });
 
-test("whatever is no record is told so", () => {
+test("a value that is not a record is refused with that message", () => {
   for (const collection of collections) {
     for (const raw of [null, undefined, 1, "x", [], true]) {
       assert.deepEqual(checkEntity(collection, raw).violations, [{ path: [], message: "expected a record" }]);

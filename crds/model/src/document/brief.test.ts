@@ -17,7 +17,7 @@ const table: readonly [string, Collection, object, object][] = [
 ];
 
 for (const [what, collection, raw, expected] of table) {
-  test(`says of an entity no more than it takes: ${what}`, () => {
+  test(`writes only the members that an entity needs: ${what}`, () => {
     const { value: entity } = checkEntity(collection, raw);
     assert.ok(entity);
     const brief = briefEntity(collection, entity);
@@ -26,7 +26,7 @@ for (const [what, collection, raw, expected] of table) {
   });
 }
 
-test("puts what says which entity it is first, and its times last", () => {
+test("puts identifying members first and timestamps last", () => {
   const { value: entity } = checkEntity("consumers", { created_at: 5, username: "b", updated_at: 6, tags: ["t"], id });
   assert.ok(entity);
   assert.deepEqual(Object.keys(briefEntity("consumers", entity)), [

@@ -1,4 +1,4 @@
-/** A filled entity as a person would write it: without what is filled in by itself. */
+/** The shortest form of a filled entity: without defaults and derived members. */
 import { isDeepStrictEqual } from "node:util";
 import { checkEntity } from "../check/index.ts";
 import { type Collection, type Entity, entities } from "../entities/index.ts";
@@ -8,7 +8,7 @@ import { isRecord, memberOf } from "../schema/walk.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** These say what an entity is and come first, the others in the order of the schema; times come last. */
+/** Identifying members come first, then the others in the order of the schema; timestamps come last. */
 const first = ["id", "name", "username", "target", "key"];
 const last = ["created_at", "updated_at"];
 

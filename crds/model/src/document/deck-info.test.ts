@@ -40,7 +40,7 @@ plugins:
     for (const { tags } of list?.values() ?? []) assert.deepEqual(tags, ["team-a"]);
 });
 
-test("tells what of it it does not know, with its place", () => {
+test("reports unknown members of _info with their position", () => {
   const { violations = [] } = loadText(`${head}_info:
   lookup_tags: {}
   select_tags: a

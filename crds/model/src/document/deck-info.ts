@@ -11,7 +11,7 @@ export interface DeckInfo extends Findings {
   readonly apply: (collection: Collection, item: Members) => Members;
 }
 
-/** What tells decK how to compare a file with a gateway, and means nothing to a gateway that reads the file. */
+/** Members that only affect how decK compares a file with a gateway. A gateway that reads the file ignores them. */
 const ignored = new Set(["default_lookup_tags", "consumer_group_policy_overrides"]);
 
 /** Collections that decK has defaults for. */
@@ -41,7 +41,7 @@ export function readDeckInfo(info: unknown): DeckInfo {
   };
 }
 
-/** What the entity says goes before the defaults, member by member. */
+/** The entity's own members override the defaults, member by member. */
 function over(defaults: Members, item: Members): Members {
   const missing = Object.entries(defaults).map(([name, value]): [string, unknown] => {
     const given = Object.hasOwn(item, name) ? (item[name] ?? value) : value;

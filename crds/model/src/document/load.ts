@@ -1,4 +1,4 @@
-/** A person's document, from text to a checked value: every fault with the line and column where it stands. */
+/** Loads a declarative file: from text to a checked value, with line and column for every violation. */
 import type { Document } from "../document.ts";
 import type { Collection } from "../entities/index.ts";
 import { isRecord } from "../schema/walk.ts";
@@ -12,7 +12,7 @@ import { type LocatedData, readYaml } from "./yaml.ts";
 export interface LoadOptions {
   /** The file that the text came from, for positions. */
   readonly file?: string;
-  /** What the text replaces: unchanged entities are shared with it. Default: the empty snapshot. */
+  /** The snapshot that the text replaces: unchanged entities are shared with it. Default: the empty snapshot. */
   readonly previous?: Snapshot;
   /** Whether it is for a database, as in CheckOptions. Default no. */
   readonly database?: boolean;
@@ -24,11 +24,11 @@ export interface LoadedDocument {
   /** Where the items of the flat document stood, by collection and index: `["services", 0, "routes", 1]`. */
   readonly origins: FlatDocument["origins"];
   readonly snapshot: Snapshot;
-  /** What counts otherwise than it may be meant, or not at all: duplicate keys, members that are ignored. */
+  /** Input that may not have the intended effect: duplicate keys, ignored members. */
   readonly warnings: readonly Violation[];
 }
 
-/** The same of a text, with the plain data that stands in it. */
+/** The same for a text, with its plain data. */
 export interface LoadedText extends LoadedDocument {
   readonly data: Readonly<Record<string, unknown>>;
   /** Where a path of the data stands in the text. Holds on to all that is known of the text. */

@@ -36,7 +36,7 @@ test("renders a snapshot that loads to the same snapshot, though its keys are ha
   assert.doesNotMatch(rendered, /demo-key|&|\*/);
 });
 
-test("quotes what readers of YAML 1.1 would not take for a text", () => {
+test("quotes strings that YAML 1.1 readers would not read as strings", () => {
   assert.match(renderDocument(documentOf(text)), /^ +- name: "on"$/m);
 });
 

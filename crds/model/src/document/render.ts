@@ -1,4 +1,4 @@
-/** A flat document as the YAML file that a person reads and that loads to the same entities. */
+/** Renders a flat document as a readable YAML file that loads to the same entities. */
 import { stringify } from "yaml";
 import type { Document } from "../document.ts";
 import { collections } from "../entities/index.ts";

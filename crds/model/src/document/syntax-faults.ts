@@ -1,4 +1,4 @@
-/** Where faults of YAML's syntax are to be mended, which is not always where the parser notices them. */
+/** Finds where a YAML syntax error has to be fixed, which is not always where the parser reports it. */
 import { type CST, Parser } from "yaml";
 
 export interface SyntaxFault {

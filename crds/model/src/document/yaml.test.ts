@@ -157,7 +157,7 @@ test("finds names in a long map as quickly as in a short one", () => {
   assert.equal(Object.keys(read(text).data as object).length, 20_000);
 });
 
-test("says where a path stands: names, items, and what should hold a missing member", () => {
+test("returns the position of a path: names, items, and the parent of a missing member", () => {
   const { positionOf } = read("a: &a\n  b:\n  - x\n  - c: 1\nd: *a\ne: {<<: *a}\n");
   const at = (...path: (string | number)[]) => {
     const { file, line, column } = positionOf(path);

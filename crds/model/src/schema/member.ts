@@ -6,7 +6,7 @@
  * (Kong's convention); a member with a `default` gets it when it is missing or null on the way in.
  */
 
-/** A schema of such values: a `SchemaNode`, for those who do not look into it. */
+/** A schema with the type of its values. Its keywords are read through `schemaNode`. */
 export interface Schema<Value = unknown> {
   /** For the compiler; no schema has it. */
   readonly "~value"?: () => Value;
@@ -25,7 +25,7 @@ export interface MemberOptions {
   readonly default?: unknown;
   /** A check with a sentence of its own, from the table in check/rules.ts. */
   readonly rule?: string;
-  /** Nobody but who may read Secrets may see the value: in a cluster it is kept in one. */
+  /** The value is sensitive: in a cluster it is kept in a Secret. */
   readonly secret?: true;
 }
 

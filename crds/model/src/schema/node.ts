@@ -1,6 +1,6 @@
 import type { DeprecatedMember, Referable, Schema } from "./member.ts";
 
-/** A schema as those read it who derive something from it: the JSON Schema keywords in use, and ours. */
+/** A schema as plain keywords: the JSON Schema keywords in use, and Sluice's own. */
 export interface SchemaNode {
   readonly type?: "string" | "integer" | "number" | "boolean" | "array" | "object";
   readonly description?: string;
@@ -32,7 +32,7 @@ export interface SchemaNode {
   readonly rule?: string;
   /** Former spellings of members of the record. */
   readonly deprecatedMembers?: readonly DeprecatedMember[];
-  /** Nobody but who may read Secrets may see the value. */
+  /** The value is sensitive: in a cluster it is kept in a Secret. */
   readonly secret?: true;
 }
 

@@ -1,4 +1,4 @@
-/** Small questions that code asks while it walks a schema and a value together. */
+/** Helpers for code that walks a schema and a value together. */
 import type { SchemaNode } from "./node.ts";
 
 /** A record's own member; undefined for names that the record does not have, inherited ones included. */

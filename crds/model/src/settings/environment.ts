@@ -1,4 +1,4 @@
-/** Which environment variables no Sluice program knows. */
+/** Finds environment variables that no Sluice program reads. */
 import { isIP } from "node:net";
 import { didYouMean } from "../suggest.ts";
 import type { Violation } from "../violation.ts";

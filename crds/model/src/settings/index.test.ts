@@ -29,7 +29,7 @@ test("an empty variable is an unset one", () => {
   assert.deepEqual([value?.file, value?.grace], [null, 5000]);
 });
 
-test("tells all faults at once with the variable and what is expected", () => {
+test("reports all violations at once, with the variable and the expected form", () => {
   const { violations } = readSettings(declarations, { T_LISTEN: "x", T_SOURCE: "z", T_GRACE: "5" });
   assert.deepEqual(violations, [
     { path: ["T_LISTEN"], message: "expected host:port, such as 127.0.0.1:8000 or [::1]:8000, not 'x'" },
@@ -39,7 +39,7 @@ test("tells all faults at once with the variable and what is expected", () => {
   ]);
 });
 
-test("a secret stands in no message", () => {
+test("the value of a secret setting appears in no message", () => {
   const secret = { pin: { variable: "PIN", kind: "integer", secret: true, description: "x" } } as const;
   const { violations } = readSettings(secret, { PIN: "hunter2" });
   assert.deepEqual(violations, [{ path: ["PIN"], message: "expected an integer" }]);

@@ -1,4 +1,4 @@
-/** What the texts of each kind of setting mean. */
+/** Parses and describes the values of each kind of setting. */
 import type { Address, Declaration } from "./declaration.ts";
 
 /** The value of a text that is not empty; undefined when the text is not of the kind. */
@@ -68,7 +68,7 @@ export function parseAddress(text: string): Address | undefined {
   return host === undefined || Number(port) > 65_535 ? undefined : { host, port: Number(port) };
 }
 
-/** What a value must look like, in words. */
+/** The expected form of a value, in words. */
 export function describeExpected(declaration: Declaration): string {
   switch (declaration.kind) {
     case "text":

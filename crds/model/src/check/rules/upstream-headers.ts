@@ -1,4 +1,4 @@
-/** What `upstream_headers` of a service may name and say. */
+/** Allowed names and values in `upstream_headers` of a service. */
 import { isRecord } from "../../schema/walk.ts";
 import type { Violation } from "../../violation.ts";
 import { headerName } from "./names.ts";
@@ -7,7 +7,7 @@ import type { TextRule } from "./rule.ts";
 /** Some upstreams read `X_Name` as `X-Name`, and none tells capitals apart. */
 const spelled = (name: string): string => name.toLowerCase().replaceAll("_", "-");
 
-/** They say where a message goes and where it ends, which is the gateway's to say (RFC 9110 section 7.6.1, RFC 9112). */
+/** Headers for routing and framing, which the gateway sets itself (RFC 9110 section 7.6.1, RFC 9112). */
 const FRAMING: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -24,7 +24,7 @@ const FRAMING: ReadonlySet<string> = new Set([
   "via",
 ]);
 
-/** The gateway says with them who asks: one consumer for everybody would be a lie. */
+/** Headers in which the gateway passes the authenticated consumer: a fixed value would be false for other consumers. */
 const IDENTITY = /^(x-consumer-.*|x-credential-.*|x-anonymous-consumer)$/;
 
 export const upstreamHeader: TextRule = (value) => {
@@ -44,7 +44,7 @@ export const headerValue: TextRule = (value) => {
   return value === value.trim() ? undefined : "a header's value neither starts nor ends with a space";
 };
 
-/** Names that stand in the list twice. */
+/** Names that occur twice in the list. */
 export function repeatedHeaders(list: unknown): readonly Violation[] {
   if (!Array.isArray(list)) return [];
   const seen = new Set<string>();

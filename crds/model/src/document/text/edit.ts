@@ -1,4 +1,4 @@
-/** Makes a parsed YAML node say another value: within it comments, order and spelling stay. */
+/** Changes the value of a parsed YAML node; comments, order and quoting inside it are kept. */
 import { isDeepStrictEqual } from "node:util";
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type Node } from "yaml";
 
